@@ -21,6 +21,7 @@ from predictor.management.accuracy_studies import (
     LARGE,
     WEIGHTED_DATASETS,
     WEIGHTS_DRAW,
+    WHOLE_REPOSITORY,
     StoredResult,
     Study,
     StudyQuestion,
@@ -423,6 +424,29 @@ def known_n_table(results: Results) -> str:
     return markdown_table([*head, *(f"`{method}`" for method in methods)], rows)
 
 
+def repository_table(results: Results) -> str:
+    """Errors and intervals of each method in the whole repository, of all profiles and by application."""
+    result = results[Study(WHOLE_REPOSITORY, "pair").name]
+    parts = {"all": result["results"], **result["applications"]}
+    names = list(result["results"])
+    head = [
+        "",
+        "profiles",
+        *(f"`{name}`" for name in names),
+        *(f"interval of `{name}`" for name in ("mpet", "mpet-log")),
+    ]
+    rows = [
+        [
+            part,
+            str(by_method["mpet"]["full"]["count"]),
+            *(slashed_numbers(by_method[name]["full"], MEAN_AND_MEDIAN) for name in names),
+            *(interval_cell(by_method[name]) for name in ("mpet", "mpet-log")),
+        ]
+        for part, by_method in parts.items()
+    ]
+    return markdown_table(head, rows)
+
+
 def weights_table(results: Results) -> str:
     """`mpet2020` with each of the weights that the paper leaves to future work, by dataset."""
     by_dataset = [results[Study(name, "pair", WEIGHTS_DRAW).name]["results"] for name in WEIGHTED_DATASETS]
@@ -448,6 +472,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "very different machines": diverse_table,
     "weights of mpet2020": weights_table,
     "beyond": known_n_table,
+    "whole repository": repository_table,
     **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }
 FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)", flags=re.S)
@@ -460,6 +485,7 @@ FRAMED_PAGES = (
     "accuracy/small-databases.md",
     "accuracy/mpet2020-weights.md",
     "accuracy/beyond.md",
+    "accuracy/repository.md",
 )
 
 

@@ -57,6 +57,11 @@ MPET_ALONE = ("--method", "mpet")
 STORED_DIGITS = 6  # of a stored number
 LARGE = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng")
 DATABASE_COMMANDS = {"demo": ("load_demo",), "kit": ("import_results", "benchmarks/reference/*.tar.gz")}
+WHOLE_REPOSITORY = (
+    "repository"  # all of a public source, in a database that is already there: it is too large to make anew
+)
+REPOSITORY_COMMAND = ("fetch_data", "sparecores")
+REPOSITORY_METHODS = ("--no-save", "--method", "mpet,mpet-log,speed-ratio-per-n,kernel-ridge", "--by-application")
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Study:
     @property
     def preparation(self) -> tuple[str, ...]:
         """The command that fills the database, where the study is of a database."""
-        return DATABASE_COMMANDS.get(self.dataset, ())
+        return REPOSITORY_COMMAND if self.dataset == WHOLE_REPOSITORY else DATABASE_COMMANDS.get(self.dataset, ())
 
     def arguments(self, data: str = SHARED_DATA) -> list[str]:
         """The arguments of `manage.py evaluate`; `data`: the folder of the datasets."""
@@ -131,6 +136,7 @@ def published_studies() -> Iterator[Study]:
     for dataset in FEW_DATASETS:
         for few in FEW_QUESTIONS:
             yield Study(dataset, few, methods=FEW_METHODS)
+    yield Study(WHOLE_REPOSITORY, "pair", methods=REPOSITORY_METHODS, sample=("--sample", "400", "--seed", "9"))
 
 
 def studies_beyond() -> Iterator[Study]:
@@ -172,7 +178,7 @@ def result_document(study: Study, report: StoredResult, seconds: float, day: dat
 
 
 def stored_applications(applications: StoredResult) -> dict[str, Any]:
-    """What is stored of the workloads of each application: error and interval of the methods that have intervals."""
+    """What is stored of the workloads of each application: the errors and the interval of every method."""
     return {
         application: {
             name: {
@@ -180,7 +186,6 @@ def stored_applications(applications: StoredResult) -> dict[str, Any]:
                 **round_numbers({key: of_method[key] for key in ("coverage", "interval_width")}),
             }
             for name, of_method in methods.items()
-            if of_method["coverage"] is not None
         }
         for application, methods in applications.items()
     }

@@ -30,4 +30,6 @@ def main() -> None:
         sys.argv = ["mpet-server", command, "--noinput", "--verbosity", "0"]
         runpy.run_path(str(HERE / "manage.py"), run_name="__main__")
     os.chdir(HERE)  # gunicorn reads gunicorn.conf.py there
-    os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "mpet_site.wsgi", *arguments[1:]])
+    os.execv(  # noqa: S606  this interpreter
+        sys.executable, [sys.executable, "-m", "gunicorn", "mpet_site.wsgi", *arguments[1:]]
+    )

@@ -8,6 +8,7 @@ how sure it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -20,8 +21,77 @@ from predictor.core.mpet.evidence.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
 from predictor.core.mpet.robust_ratios import application_families
-from predictor.core.mpet.scaling_laws import nominal_cores, scaling_laws
+from predictor.core.mpet.transfer import downward_shift
 from profiles.arrays import FloatArray, IntArray
+
+# The share of each kind of law; within a kind all laws are alike probable.
+SERIAL_SHARE, AMDAHL_SHARE, USL_SHARE, SATURATION_SHARE, CACHE_SHARE = 0.15, 0.25, 0.25, 0.25, 0.10
+SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
+
+
+@dataclass(frozen=True, eq=False)
+class ScalingLaws:
+    """L laws of the redundancy over the cores in use m, and how probable each is (L,), with sum 1.
+
+        R(m) = max(1 + sigma (m - 1) + kappa m (m - 1), m / limit) * max(m^-relief, floor)
+
+    `sigma` is the serial part (Amdahl) or contention, `kappa` coherence (USL); beyond `limit` cores a shared resource,
+    such as the memory, is used up. `relief` and `floor`: more cores have more cache, until the data fit.
+    """
+
+    share: FloatArray
+    sigma: FloatArray
+    kappa: FloatArray
+    limit: FloatArray
+    relief: FloatArray
+    floor: FloatArray
+
+    def log_thread_time(self, n: FloatArray, cores: FloatArray) -> FloatArray:
+        """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores (J,), (J, L).
+
+        >>> laws = scaling_laws()
+        >>> serial = laws.sigma.tolist().index(1.0)  # Amdahl's law without a parallel part
+        >>> n = np.array([1.0, 8.0])
+        >>> np.exp(laws.log_thread_time(n, nominal_cores(n, n_ht=4.0))[:, serial]).round(9).tolist()
+        [1.0, 8.0]
+        """
+        m = cores[:, None]
+        redundancy = np.maximum(1.0 + self.sigma * (m - 1.0) + self.kappa * m * (m - 1.0), m / self.limit)
+        redundancy *= np.maximum(m**-self.relief, self.floor)
+        return np.asarray(np.log(redundancy * n[:, None] / m))
+
+
+def nominal_cores(n: FloatArray, n_ht: float) -> FloatArray:
+    """How many cores so many threads (J,) are worth: each has one up to `n_ht`, beyond it counts as SMT_GAIN of one.
+
+    >>> nominal_cores(np.array([2.0, 8.0]), n_ht=4.0).tolist(), nominal_cores(np.array([8.0]), n_ht=np.nan).tolist()
+    ([2.0, 5.0], [8.0])
+    """
+    return n if np.isnan(n_ht) else np.asarray(np.minimum(n, n_ht + SMT_GAIN * np.maximum(n - n_ht, 0.0)))
+
+
+@cache
+def scaling_laws() -> ScalingLaws:
+    """The laws that the prior knows, in steps of their logarithms that no measured curve could tell apart.
+
+    >>> laws = scaling_laws()
+    >>> len(laws.share), round(float(laws.share.sum()), 9)
+    (317, 1.0)
+    """
+    sigmas = np.concatenate([[0.0], np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 0.95]])
+    kappas = np.geomspace(1e-5, 0.3, 10)
+    limits = np.geomspace(2.0, 256.0, 8)
+    caches = [(relief, floor) for relief in (0.05, 0.1, 0.2, 0.4) for floor in (0.8, 0.5, 0.25)]
+    kinds = [
+        (SERIAL_SHARE, [(1.0, 0.0, np.inf, 0.0, 1.0)]),
+        (AMDAHL_SHARE, [(sigma, 0.0, np.inf, 0.0, 1.0) for sigma in sigmas]),
+        (USL_SHARE, [(sigma, kappa, np.inf, 0.0, 1.0) for sigma in sigmas for kappa in kappas]),
+        (SATURATION_SHARE, [(sigma, 0.0, limit, 0.0, 1.0) for sigma in sigmas for limit in limits]),
+        (CACHE_SHARE, [(0.0, 0.0, np.inf, relief, floor) for relief, floor in caches]),
+    ]
+    rows = [(share / len(laws), *law) for share, laws in kinds for law in laws]
+    return ScalingLaws(*np.array(rows).T)
+
 
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
 SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
@@ -108,7 +178,7 @@ def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyper
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
     courses = courses_on_target(database, evidence.target, rows[-1, :-1], n)
     families = application_families(database, evidence)[0][companions]
-    return calibrated_growth(n, agreement, courses, families, level)
+    return mixed_growth(n, agreement, courses, families, level)
 
 
 def growth_counts(database: Database, target: int, rows: IntArray, last: int) -> IntArray:
@@ -231,20 +301,8 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
     return np.append(values[1:] - values[1], further - further[0], axis=1)
 
 
-def likely_growth(n: IntArray, agreement: Agreement, courses: FloatArray) -> Growth:
-    """As `calibrated_growth`, quickly: all scales count alike, and no interval is made."""
-    known = ~np.isnan(courses)
-    curves, weights = np.where(known, courses, 0.0), np.zeros(courses.shape)
-    for scale in AGREEMENT_SCALES:
-        weight = known * (agreement.prior / (scale**2 + agreement.distance[-1]) ** 2)
-        weights += weight / weight.sum(axis=1, keepdims=True) / len(AGREEMENT_SCALES)
-    mean = (weights * curves).sum(axis=1)
-    variance = (weights * (curves - mean[:, None]) ** 2).sum(axis=1)
-    return Growth(n, shifted(mean, variance), np.zeros(len(n)), curves, weights)
-
-
-def calibrated_growth(
-    n: IntArray, agreement: Agreement, courses: FloatArray, families: IntArray, level: float
+def mixed_growth(
+    n: IntArray, agreement: Agreement, courses: FloatArray, families: IntArray | None = None, level: float = CREDIBILITY
 ) -> Growth:
     """The mean of the `courses` (J, K), each as much as it agrees with A, and how wrong that is for the companions.
 
@@ -252,17 +310,21 @@ def calibrated_growth(
 
     at three scales, of which those count that err less on the subjects, the more a subject is like A. A companion is
     left out with its family, of `families` (B,). The interval holds `level` of what is missed of the companions.
+    Without families, quickly: all scales count alike, and no interval is made.
     """
-    B, subjects = len(families), agreement.subjects
+    distance, subjects = agreement.distance, agreement.subjects
+    if families is None:
+        distance, subjects = distance[-1:], subjects[:0]
+    itself = np.zeros(distance.shape, dtype=bool)
+    if families is not None:
+        itself[: len(families), : len(families)] = families[:, None] == families
+    itself[np.arange(len(subjects)), subjects] = True
     known = (~np.isnan(courses)).astype(np.float64)
     curves = np.nan_to_num(courses)
-    itself = np.zeros(agreement.distance.shape, dtype=bool)
-    itself[:B, :B] = families[:, None] == families
-    itself[np.arange(len(subjects)), subjects] = True
-    likeness = (agreement.prior / (AGREEMENT_SCALES[1] ** 2 + agreement.distance[-1]) ** 2)[subjects]
+    likeness = (agreement.prior / (AGREEMENT_SCALES[1] ** 2 + distance[-1]) ** 2)[subjects]
     weights, means, squares, errors = [], [], [], []
     for scale in AGREEMENT_SCALES:
-        weight = agreement.prior / (scale**2 + agreement.distance) ** 2
+        weight = agreement.prior / (scale**2 + distance) ** 2
         weight[itself] = 0.0
         total = known @ weight.T  # (J, S + 1)
         weights.append(known * weight[-1] / total[:, -1:])
@@ -273,25 +335,19 @@ def calibrated_growth(
     choice /= choice.sum()
     mean, square = (np.tensordot(choice, np.array(of_scale), axes=1) for of_scale in (means, squares))
     variance = np.maximum(square - mean**2, 0.0)
-    value = shifted(mean, variance)
+    value = mean - downward_shift(variance)
+    weight = np.tensordot(choice, np.array(weights), axes=1)
+    if families is None:
+        return Growth(n, value[:, -1], np.zeros(len(n)), curves, weight)
+    B = len(families)
     missed = value[:, :B] - courses[:, :B]
     typical = np.where(known[:, :B].any(axis=1), mean_square(missed, agreement.prior[:B]), variance[:, -1])
     deviation = np.sqrt((variance + typical[:, None]) / 2.0 + MEASUREMENT_ERROR**2)
     half_width = deviation_factors(np.abs(missed) / deviation[:, :B], level) * deviation[:, -1]
     half_width[0] = 0.0
     wider = half_width / (NormalDist().inv_cdf((1.0 + level) / 2.0) * np.sqrt(variance[:, -1]) + TINY)
-    return Growth(
-        n=n,
-        value=value[:, -1],
-        half_width=half_width,
-        curves=mean[:, -1:] + np.maximum(wider, 1.0)[:, None] * (curves - mean[:, -1:]),
-        weights=np.tensordot(choice, np.array(weights), axes=1),
-    )
-
-
-def shifted(mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """The mean less 0.7 of the variance, at most 0.35: relative errors punish too large predictions more."""
-    return np.asarray(mean - np.minimum(DEFAULTS.shift * variance, DEFAULTS.most_shift))
+    spread = mean[:, -1:] + np.maximum(wider, 1.0)[:, None] * (curves - mean[:, -1:])
+    return Growth(n, value[:, -1], half_width, spread, weight)
 
 
 def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:

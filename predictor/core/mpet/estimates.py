@@ -20,14 +20,18 @@ from predictor.core.mpet.beyond import (
     agreement_inside,
     courses_on_target,
     growth_counts,
-    likely_growth,
+    mixed_growth,
 )
-from predictor.core.mpet.evidence.connections import groups_of_targets
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves
+from predictor.core.mpet.evidence.curves import (
+    MOST_AVERAGED_PLATFORMS,
+    EvaluatedCurves,
+    MeanCurve,
+    curves_at,
+    evaluated_curves,
+)
 from predictor.core.mpet.evidence.gathering import visible_table
-from predictor.core.mpet.evidence.mean_curves import MOST_AVERAGED_PLATFORMS, MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.evidence.near_platforms import PAPER_SHARE
+from predictor.core.mpet.evidence.platforms import PAPER_SHARE, groups_of_targets
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
 from predictor.core.mpet.log_ratios import CORRELATION_WEIGHT_FLOOR
 from predictor.core.reconstruct import answered_thread_counts
@@ -41,6 +45,7 @@ MOST_WORKLOADS, FEWEST_WORKLOADS = 192, 16  # those known on the most platforms
 MOST_COMPARED_WORKLOADS = 64  # of these, to find who is near
 MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
 TYPICAL_PAIRS_PLATFORMS = 128  # platforms whose distances from each other say what is typical
+SMOOTH_LENGTH = 2.0  # typical variances: of the part of the covariance that falls slowly
 TARGETS_AT_ONCE = 128  # bounds the memory
 
 Levels = NDArray[np.float32]
@@ -226,7 +231,7 @@ def _growth(database: Database, shared: SharedCurves, agreement: Agreement, targ
     """How A goes on on the target beyond the last n at which it was measured."""
     rows = shared.rows[target]
     n = growth_counts(database, target, rows, shared.of_a.mean.largest_n)
-    return likely_growth(n, agreement, courses_on_target(database, target, rows, n))
+    return mixed_growth(n, agreement, courses_on_target(database, target, rows, n))
 
 
 def _times_beyond(shared: SharedCurves, value: FloatArray, n: IntArray, growth: Growth) -> FloatArray:
@@ -313,7 +318,7 @@ def _kriging_weights(
     both = np.concatenate([platforms, targets[:, None]], axis=1)
     distance = np.nan_to_num(_distances(shared, both, both, typical), nan=np.inf)
     cpu = shared.metadata.cpu[both]
-    covariance = DEFAULTS.smooth * np.exp(-distance / DEFAULTS.smooth_length)
+    covariance = np.exp(-distance / SMOOTH_LENGTH)
     covariance += DEFAULTS.short * np.exp(-np.sqrt(distance / DEFAULTS.short_length))
     covariance += DEFAULTS.twin_cpu_model * (cpu[:, :, None] == cpu[:, None])
     asked = np.append(is_near, np.ones((len(targets), 1), dtype=bool), axis=1).astype(np.float64)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-FeatureKind = Literal["all", "curve", "parts", "counters"]
 
 TINY = 1e-12  # keeps divisors from being 0, and changes nothing else
 
@@ -15,17 +12,12 @@ class Hyperparameters:
     """One set for every database, chosen on public data (docs/method-mpet.md)."""
 
     far_off: float = 1.7  # standard deviations of a workload: curves farther off count less in a platform's speed
-    worthwhile: float = 0.9  # of the variance without T's relatives: where they take off less, nothing is filled in
     workload_floor: float = 0.1  # a workload that tells nothing about A counts as a correlation of so much
     workload_power: float = 2.0  # of the correlation with A: how much alike workloads outweigh the others
     nearness: float = 0.32  # in (ln n)^2: how far along the curve behaviour is evidence
     linear: float = 2.0  # variance of the part that is linear in the platforms' behaviour
-    smooth: float = 1.0  # variance of the part that falls with the squared distance of behaviour
-    smooth_length: float = 2.0  # median squared distances over which it falls to 1/e
     short: float = 0.6  # variance of the part that falls with the distance of behaviour, so steeply near 0
     short_length: float = 0.09  # median squared distances where that has fallen to 1/e
-    shape: float = 0.2  # variance of the part that is linear in how the platforms' speed changes over n
-    level: float = 0.05  # weight of the squared difference of mean speed, as part of the distance of behaviour
     metadata: float = 0.5  # variance of the part that falls with the squared distance on paper
     metadata_length: float = 4.0  # squared distance on paper over which it falls to 1/e
     cpu_model: float = 0.1  # covariance added for two platforms of one cpu_model
@@ -34,19 +26,16 @@ class Hyperparameters:
     noise: float = 0.02  # variance of a reference's own, where it was measured
     outside_noise: float = 0.6  # variance added for each squared ln n outside of where it was measured
     robust: float = 3.5  # residuals beyond so many standard deviations get more noise
-    whole_share: float | None = None  # of the covariance of whole curves; None: by its errors on the references
     ridge: float = 2.0  # of the workloads' residuals, in units of their variance
     clip: float = 3.0  # standard deviations: larger residuals count as so large
     shift: float = 0.7  # of the variance, towards the median of relative errors
     most_shift: float = 0.35  # of ln t
     neighbours: int = 32  # references, of which a second process is made
     neighbours_paper: float = 0.1  # of squared distance on paper, in median squares of D_p
-    other_share: float = 0.2  # of the transfer with positive weights, where it errs as much
     near_workloads: float = 1.0  # variance of departures that falls with the distance of workloads, in typical squares
     linear_workloads: float = 0.3  # variance of the part that is linear in how the references disagree about them
-    features: float = 1.0  # variance of the part that falls with the distance of their features; 0: features are unused
+    features: float = 1.0  # variance of the part that falls with the distance of their counters; 0: these are unused
     features_length: float = 0.3  # root mean square distance of features, each in 0..1, over which it falls
-    feature_kind: FeatureKind = "counters"  # which features these are
     workload_noise: float = 1.0  # variance of a workload's own departure
     strange: float = 0.42  # of ln t: what sets applications apart, from one reference, where T has two others
     few_shift: float = 0.25  # of the squared half interval, towards the median of relative errors

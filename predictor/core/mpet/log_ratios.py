@@ -14,8 +14,8 @@ from predictor.core.mpet.evidence.metadata import PlatformMetadata
 from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.intervals import conformal_factor
 from predictor.core.mpet.parts import CurveParts
-from predictor.core.mpet.robust import finite_median
 from predictor.core.mpet.transfer import Transfer
+from predictor.core.robust import finite_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_REMAINING_WEIGHT = 0.1  # a workload that is nearly the whole ratio is left out of it as if so much remained
@@ -43,14 +43,12 @@ class AskedWorkloads(NamedTuple):
     is_family: BoolArray
 
     @classmethod
-    def choose(cls, evidence: Evidence, *, checks: bool, families: IntArray | None = None) -> AskedWorkloads:
-        """A alone, or with at most 16 workloads of T that references have, which also have another one of T's."""
-        checked, is_measured = np.zeros(0, dtype=np.int64), evidence.is_known.T[:0, :-1]
-        if checks:
-            is_measured = evidence.is_known[:-1].T & (evidence.is_known[:-1].sum(axis=1) > 1)
-            checked = np.flatnonzero(evidence.measured_on_target & is_measured.any(axis=1))
-            checked = checked[:: max(-(-len(checked) // MOST_CHECKED_WORKLOADS), 1)]
-            is_measured = is_measured[checked]
+    def choose(cls, evidence: Evidence, families: IntArray | None = None) -> AskedWorkloads:
+        """A and at most 16 workloads of T that references have, which also have another one of T's."""
+        is_measured = evidence.is_known[:-1].T & (evidence.is_known[:-1].sum(axis=1) > 1)
+        checked = np.flatnonzero(evidence.measured_on_target & is_measured.any(axis=1))
+        checked = checked[:: max(-(-len(checked) // MOST_CHECKED_WORKLOADS), 1)]
+        is_measured = is_measured[checked]
         curves = knots_first(evidence.curves)[:, :-1].take(checked, axis=2).transpose(2, 0, 1)
         of_a = np.ones((1, len(evidence.platforms)), dtype=bool)
         families = np.arange(len(evidence.workloads)) if families is None else families
@@ -86,8 +84,6 @@ def log_transfer(
     parts: CurveParts,
     metadata: PlatformMetadata,
     level: float,
-    *,
-    checks: bool = True,
     families: IntArray | None = None,
 ) -> Transfer:
     """Workloads weighted by their positive correlation with A; platforms by how well one ratio fits all workloads.
@@ -95,11 +91,10 @@ def log_transfer(
         v_b = max(correlation_b, 0)^2 + 0.05,    D_p = spread_p + 0.1 median(spread) metadata distance_p,
         u_p = exp(-(D_p - least D) / least D),   t(T,A) = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b)))
 
-    with u and v brought to sum 1. Without `checks` no known workload calibrates the interval: half of it is three
-    standard deviations. With `families` (B,) of the workloads, one that is checked is asked for as if T lacked all of
-    its family.
+    with u and v brought to sum 1. With `families` (B,) of the workloads, one that is checked is asked for as if T
+    lacked all of its family.
     """
-    asked_workloads = AskedWorkloads.choose(evidence, checks=checks, families=families)
+    asked_workloads = AskedWorkloads.choose(evidence, families)
     correlation = parts.correlation
     v = np.concatenate([correlation[None], parts.correlations(asked_workloads.checked)])
     v = asked_workloads.without_themselves(np.maximum(v, 0.0) ** 2 + CORRELATION_WEIGHT_FLOOR)
@@ -119,7 +114,7 @@ def small_transfer(evidence: Evidence, level: float) -> Transfer:
     v_b = exp(-shape distance_b / width) + 0.001,    width = the third smallest shape distance + 0.01,
     D_p = 0.02 + sqrt(spread_p (m_p + 2) / m_p),     u_p = D_p^-2,    m_p = workloads that p shares with T
     """
-    asked_workloads, is_known = AskedWorkloads.choose(evidence, checks=True), evidence.is_known[:-1]
+    asked_workloads, is_known = AskedWorkloads.choose(evidence), evidence.is_known[:-1]
     shape_distance = _shape_distances(evidence, asked_workloads)
     rank = min(WIDTH_RANK, shape_distance.shape[1] - 1)
     width = np.sort(shape_distance, axis=1)[:, rank, None] + LEAST_SHAPE_WIDTH

@@ -1,11 +1,14 @@
-"""The default method `mpet`, and `mpet-log`, its cousin whose weights are all positive."""
+"""The default method `mpet`, and `mpet-log`, its cousin whose weights are all positive.
+
+`ablation_methods` are `mpet` with one ingredient changed: what each of them gives, measured with the method itself.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-
-import numpy as np
+from functools import partial
+from typing import Any
 
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
@@ -13,27 +16,23 @@ from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
 from predictor.core.mpet.beyond import growth_beyond
 from predictor.core.mpet.estimates import estimate_targets
-from predictor.core.mpet.evidence.connections import lacks_by_target
-from predictor.core.mpet.evidence.gathering import Evidence, check_evidence, gather_evidence
+from predictor.core.mpet.evidence.gathering import Evidence, check_evidence, gather_evidence, without_outliers
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.evidence.outlying_profiles import without_outliers
-from predictor.core.mpet.gaussian.completion import fill_in_workloads
-from predictor.core.mpet.gaussian.neighbours import mean_with_neighbours
-from predictor.core.mpet.gaussian.process import gaussian_transfer
+from predictor.core.mpet.evidence.platforms import lacks_by_target
+from predictor.core.mpet.gaussian.kriging import fill_in_workloads
+from predictor.core.mpet.gaussian.process import gaussian_transfer, mean_with_neighbours
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.log_ratios import log_transfer, small_transfer
-from predictor.core.mpet.measurement_noise import widen_by_noise
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
 from predictor.core.mpet.robust_ratios import application_families, robust_transfer, widen_for_stranger
-from predictor.core.mpet.transfer import Transfer, mean_transfer, steady_transfer
+from predictor.core.mpet.transfer import Transfer, mean_transfer, widen_by_noise
 
 FEWEST_PROCESS_REFERENCES = 5  # below, covariances between platforms mean nothing
 FEWEST_CORRELATION_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
-DEPARTURE_WIDENING = 0.5  # how much the distance from what was calibrated adds to half the interval
 LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # beyond, too few errors calibrate the interval
 LOG_WIDENING = 1.25  # of the interval of positive weights, calibrated on other applications than A's
 FEW_APPLICATIONS = 4  # on T, and none is A's: then its workloads do not tell which transfer is the best for A
-FEWEST_STEADIED_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
+FEWEST_ALONE_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
 RATIO_ERRORS_CORRELATION = 0.9  # about how the errors of the two transfers by ratios correlate
 PROCESS_ERRORS_CORRELATION = 0.75  # and those of the Gaussian process with either
 
@@ -81,8 +80,8 @@ def _positive_transfer(
     """As `_transfer`, without the Gaussian processes."""
     references = len(evidence.platforms)
     families, applications = application_families(database, evidence)
-    if references >= FEWEST_STEADIED_REFERENCES:
-        transfer = log_transfer(evidence, parts, metadata, level, families=families)
+    if references >= FEWEST_ALONE_REFERENCES:
+        transfer = log_transfer(evidence, parts, metadata, level, families)
         if not applications:
             return transfer
         return replace(
@@ -128,16 +127,11 @@ def _transfer(
     level: float,
     h: Hyperparameters,
 ) -> Transfer:
-    """The Gaussian process, steadied, where there are references enough; with few, a mean of what fits their number."""
+    """The Gaussian process where there are references enough; with few, a mean of what fits their number."""
     references, metadata = len(evidence.platforms), platform_metadata(database)
-    if references >= FEWEST_STEADIED_REFERENCES:
-        plain = log_transfer(evidence, parts, metadata, level, checks=False)
+    if references >= FEWEST_ALONE_REFERENCES:
         wide = gaussian_transfer(evidence, parts, metadata, level, h)
-        both = mean_with_neighbours(wide, evidence, metadata, level, h)
-        steady = steady_transfer(both, plain, evidence.measured_on_target, h.other_share)
-        # The interval was calibrated for `wide`: as far as the answer departs from that, it is less sure.
-        departs = DEPARTURE_WIDENING * (steady.value - wide.value)
-        return replace(steady, half_width=np.hypot(both.half_width, departs))
+        return mean_with_neighbours(wide, evidence, metadata, level, h)
     transfers = [robust_transfer(database, evidence, level, h)]
     if 0 < application_families(database, evidence)[1] <= FEW_APPLICATIONS:
         return transfers[0]
@@ -148,7 +142,7 @@ def _transfer(
 
 MPET = Method(
     name="mpet",
-    version="12",
+    version="13",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
@@ -158,7 +152,7 @@ MPET = Method(
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="12",
+    version="13",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",
@@ -166,3 +160,48 @@ MPET_LOG = Method(
     lacks_by_target=lacks_by_target,
     estimate=estimate_targets,
 )
+
+
+CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
+    "plain means as speed": replace(DEFAULTS, far_off=math.inf),
+    "no process of the nearest alone": replace(DEFAULTS, neighbours=1_000_000),
+    "the 48 nearest": replace(DEFAULTS, neighbours=48),
+    "nearest on paper": replace(DEFAULTS, neighbours_paper=1e6),
+    "without unexplained workloads": replace(DEFAULTS, ridge=1e9),
+    "twins as others of one cpu_model": replace(
+        DEFAULTS, twin_cpu_model=DEFAULTS.cpu_model, twin_microarchitecture=0.0
+    ),
+    "no cpu_model": replace(DEFAULTS, cpu_model=0.0, twin_cpu_model=0.0, twin_microarchitecture=0.0),
+    "no metadata": replace(DEFAULTS, metadata=0.0),
+    "no linear part": replace(DEFAULTS, linear=0.0),
+    "no short-range part": replace(DEFAULTS, short=0.0),
+    "all workloads alike": replace(DEFAULTS, workload_power=0.0),
+    "all n alike": replace(DEFAULTS, nearness=1e6),
+    "no extra noise for outliers": replace(DEFAULTS, robust=1e6),
+    "no shift": replace(DEFAULTS, shift=0.0),
+}
+CHANGED_FEW_REFERENCES: dict[str, Hyperparameters] = {  # change nothing where there are many references
+    "no features": replace(DEFAULTS, features=0.0),
+    "no process over workloads": replace(DEFAULTS, workload_noise=1e9),
+}
+REFERENCE_LIMITS = {"64 references": 64, "96 references": 96, "all references": 1_000_000}
+
+
+def ablation_methods() -> list[Method[Any]]:
+    """A method for each change, named `mpet: <change>`; not among METHODS.
+
+    >>> [method.name for method in ablation_methods()][:2]
+    ['mpet: plain means as speed', 'mpet: no process of the nearest alone']
+    """
+    changed = {
+        name: partial(predict_mpet, h=changes)
+        for name, changes in (CHANGED_HYPERPARAMETERS | CHANGED_FEW_REFERENCES).items()
+    }
+
+    def limited(database: Database, query: Query, settings: MpetSettings, *, most: int) -> Answer:
+        return predict_mpet(database, query, replace(settings, references=most))
+
+    counted = {name: partial(limited, most=most) for name, most in REFERENCE_LIMITS.items()}
+    return [
+        replace(MPET, name=f"{MPET.name}: {name}", predict=predict) for name, predict in (changed | counted).items()
+    ]

@@ -10,8 +10,9 @@ import numpy as np
 
 from predictor.core.mpet.evidence.gathering import Evidence, knots_first, knots_last
 from predictor.core.mpet.evidence.metadata import PlatformMetadata
+from predictor.core.mpet.evidence.platforms import nearest_at_any
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.robust import MEAN_TO_SIGMA, finite_median
+from predictor.core.robust import MEAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 
 MEAN_ROUNDS = 4  # of alternating means: more change the parts no more
@@ -132,6 +133,5 @@ def nearest_references(
     gap = parts.speed[:-1] - parts.speed[-1]
     distance += (gap**2).sum(axis=1) / J - (gap.sum(axis=1) / J) ** 2
     distance /= finite_median(distance) + TINY
-    on_paper = METADATA_DISTANCE_SHARE * metadata.squared_distances(evidence.platforms, evidence.target)
-    distance += on_paper + evidence.outside.sum(axis=1) / J
-    return np.sort(np.argsort(distance, kind="stable")[:most])
+    distance += METADATA_DISTANCE_SHARE * metadata.squared_distances(evidence.platforms, evidence.target)
+    return nearest_at_any(distance + evidence.outside.T, most)

@@ -17,8 +17,8 @@ from predictor.core.mpet.evidence.curves import evaluated_curves
 from predictor.core.mpet.evidence.gathering import Evidence, knots_first, knots_last
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEW_FAMILIES_CORRECTION, family_members, left_out_family_errors
-from predictor.core.mpet.robust import MEDIAN_TO_SIGMA, clip_to, finite_median, known_median
 from predictor.core.mpet.transfer import Transfer
+from predictor.core.robust import MEDIAN_TO_SIGMA, clip_to, finite_median, known_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
 
@@ -217,8 +217,7 @@ def workload_covariance(
     if typical > TINY:
         x = x * np.minimum(1.0, LONGEST_COORDINATES * typical / np.maximum(length, TINY))[:, None]
         covariance += h.linear_workloads * x @ x.T / typical**2
-    kind = _FEATURES[h.feature_kind]
-    if h.features and any(database.valid_elements(group)[kind].any() for group in evidence.groups):
+    if h.features and any(database.valid_elements(group)[COUNTER_FEATURES].any() for group in evidence.groups):
         covariance += h.features * np.exp(
             _feature_distances(database, evidence, guesses, h) / (-2 * h.features_length**2)
         )
@@ -230,7 +229,7 @@ def workload_covariance(
 def _feature_distances(database: Database, evidence: Evidence, guesses: Guesses, h: Hyperparameters) -> FloatArray:
     """Mean squared distances of the workloads' features on the references (B + 1, B + 1), each feature in 0..1."""
     rows = evidence.rows[:-1]
-    values = database.features[rows][:, :, _FEATURES[h.feature_kind]]
+    values = database.features[rows][:, :, COUNTER_FEATURES]
     values[rows < 0] = np.nan
     values = values[:, :, ~np.isnan(values).all(axis=(0, 1))]  # what nobody has tells no workloads apart
     low, high = known_percentiles(values, FEATURE_QUANTILES)
@@ -263,14 +262,6 @@ def known_percentiles(values: FloatArray, percentages: tuple[float, ...]) -> Flo
         stop = np.take_along_axis(ordered, np.minimum(below + 1, np.maximum(last, 0))[:, None], axis=1)[:, 0]
         found.append(np.where(last > 0, start + (stop - start) * (position - below), np.nan))
     return np.stack(found)
-
-
-_FEATURES = {
-    "all": slice(None),
-    "curve": slice(0, len(ELEMENTS)),
-    "parts": slice(len(ELEMENTS), COUNTER_FEATURES.start),
-    "counters": COUNTER_FEATURES,
-}
 
 
 def _explained(

@@ -19,6 +19,7 @@ from predictor.accuracy.published import ERRORS_DRAW
 from predictor.management.accuracy_pages import accuracy_documents
 from predictor.management.accuracy_studies import (
     SHARED_DATA,
+    WHOLE_REPOSITORY,
     Study,
     errors_percent,
     published_studies,
@@ -50,6 +51,13 @@ class Command(BaseCommand):
             default=settings.BASE_DIR / SHARED_DATA,
             help=f"the folder of the datasets (default: {SHARED_DATA})",
         )
+        parser.add_argument(
+            "--repository",
+            metavar="DIR",
+            type=Path,
+            help="the state folder of a database into which `fetch_data sparecores` brought the whole repository; "
+            f"without it the study of the {WHOLE_REPOSITORY} is not measured",
+        )
         parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes of an evaluation (default: 1)")
 
     def handle(self, **options: Any) -> None:
@@ -59,7 +67,10 @@ class Command(BaseCommand):
             return
         if options["run"] is not None:
             for study in chosen_studies(options["run"]):
-                seconds = measure_study(study, options["data"], options["jobs"])
+                if study.dataset == WHOLE_REPOSITORY and not options["repository"]:
+                    self.stdout.write(f"{study.name}: not measured, for --repository names no database")
+                    continue
+                seconds = measure_study(study, options["data"], options["jobs"], options["repository"])
                 self.stdout.write(f"{study.name}: {seconds:.0f} s")
         self.write(check=options["check"])
 
@@ -81,13 +92,17 @@ def chosen_studies(names: list[str]) -> list[Study]:
     return [by_name[name] for name in names] if names else list(by_name.values())
 
 
-def measure_study(study: Study, data: Path, jobs: int) -> float:
-    """Evaluate and store the result; a database is made for the study in a folder that is removed. Its seconds."""
-    with tempfile.TemporaryDirectory() as state:
-        if study.preparation:
+def measure_study(study: Study, data: Path, jobs: int, repository: Path | None = None) -> float:
+    """The seconds of an evaluation, whose result is stored.
+
+    A database is made for the study in a folder that is removed; only that of the `repository` is used as it is.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        state = str(repository) if study.dataset == WHOLE_REPOSITORY else folder
+        if study.preparation and study.dataset != WHOLE_REPOSITORY:
             run_manage(["migrate", "--verbosity", "0"], state)
             run_manage([path for argument in study.preparation for path in expand_pattern(argument)], state)
-        report, table, started = Path(state) / "report.json", Path(state) / "errors.csv", time.perf_counter()
+        report, table, started = Path(folder) / "report.json", Path(folder) / "errors.csv", time.perf_counter()
         files = ["--json", str(report), "--csv", str(table)]
         run_manage(["evaluate", *study.arguments(str(data)), "--jobs", str(jobs), *files], state)
         seconds = time.perf_counter() - started

@@ -20,8 +20,7 @@ from predictor.core.cuts import Size
 from predictor.core.database import Database
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, EvaluationResult, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
-from predictor.core.mpet.ablation import ablation_methods
-from predictor.core.mpet.method import MPET
+from predictor.core.mpet.method import MPET, ablation_methods
 from predictor.core.mpet2020.ablation import weighted_methods
 from predictor.core.mpet2020.method import MPET2020
 from predictor.core.noise import NOISE_FLOOR

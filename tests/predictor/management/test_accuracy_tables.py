@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -17,7 +18,8 @@ from predictor.management.accuracy_studies import (
     result_document,
     round_numbers,
 )
-from predictor.management.commands.accuracy_tables import chosen_studies
+from predictor.management.commands import accuracy_tables
+from predictor.management.commands.accuracy_tables import chosen_studies, measure_study
 
 STATISTICS = {"mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused"}
 INTERVAL = ("coverage", "interval_width")
@@ -112,23 +114,44 @@ def test_the_weights_of_mpet2020_are_stored_with_its_version():
     assert "applications" not in stored
 
 
-def test_of_each_application_errors_and_intervals_are_stored_of_methods_that_have_intervals():
+def test_of_each_application_errors_and_intervals_are_stored():
     (study,) = chosen_studies(["sparecores-suites.references-1"])
-    with_interval = {"full": {"mean": 1.23456789, "median": 1.0, "count": 2, "p95": 3.0}, "coverage": 0.9}
+    full = {"mean": 1.23456789, "median": 1.0, "count": 2, "p95": 3.0}
     methods = {
-        "mpet": {**with_interval, "interval_width": 0.5, "seconds": 1.0},
-        "ridge": {**with_interval, "interval_width": None, "coverage": None},
+        "mpet": {"full": full, "coverage": 0.9, "interval_width": 0.5, "seconds": 1.0},
+        "ridge": {"full": full, "coverage": None, "interval_width": None, "seconds": 1.0},
     }
     report = {"methods": {}, "noise_floor": None, "applications": {"gb6": methods}}
+    rounded = {"mean": 1.23457, "median": 1.0, "count": 2}
     assert result_document(study, report, 1.0, date(2026, 1, 2))["applications"] == {
         "gb6": {
-            "mpet": {
-                "full": {"mean": 1.23457, "median": 1.0, "count": 2},
-                "coverage": 0.9,
-                "interval_width": 0.5,
-            }
+            "mpet": {"full": rounded, "coverage": 0.9, "interval_width": 0.5},
+            "ridge": {"full": rounded, "coverage": None, "interval_width": None},
         }
     }
+
+
+def test_the_repository_is_measured_in_the_database_that_is_named(monkeypatch, tmp_path):
+    """Nothing is made or migrated there, and nothing is kept there."""
+    (study,) = chosen_studies(["repository.pair"])
+    assert {"--database", "--no-save"} < set(study.arguments())
+    asked, stored = [], []
+
+    def run(arguments, state):
+        asked.append((arguments[0], state))
+        Path(arguments[-1]).write_text(json.dumps({"methods": {}, "noise_floor": None, "applications": {}}))
+
+    monkeypatch.setattr(accuracy_tables, "run_manage", run)
+    monkeypatch.setattr(accuracy_tables, "write_result", lambda _, document: stored.append(document))
+    measure_study(study, tmp_path / "data", 1, tmp_path / "state")
+    assert asked == [("evaluate", str(tmp_path / "state"))]
+    assert stored[0]["command"].startswith("manage.py fetch_data sparecores && manage.py evaluate --database")
+
+
+def test_without_its_database_the_repository_is_left_out_with_the_reason(monkeypatch, capsys):
+    monkeypatch.setattr(accuracy_tables, "measure_study", lambda *_: pytest.fail("nothing is there to measure"))
+    call_command("accuracy_tables", "--run", "repository.pair")
+    assert "repository.pair: not measured, for --repository names no database" in capsys.readouterr().out
 
 
 def test_a_study_names_its_command():

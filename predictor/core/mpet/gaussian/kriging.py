@@ -1,16 +1,105 @@
-"""Ordinary kriging: values on T from the values on the references, for several covariances at once."""
+"""Ordinary kriging: how alike platforms are, and what the references say of A on T, and of workloads that T lacks."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
-from predictor.core.mpet.robust import MEDIAN_TO_SIGMA, finite_median
-from profiles.arrays import FloatArray, IntArray
+from predictor.core.mpet.evidence.curves import distinct_codes
+from predictor.core.mpet.evidence.gathering import Evidence, knots_first
+from predictor.core.mpet.evidence.metadata import PlatformMetadata
+from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.intervals import left_out_errors, left_out_families
+from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts
+from predictor.core.robust import MEDIAN_TO_SIGMA, finite_median
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+MOST_MEDIAN_PLATFORMS = 48  # platforms whose distances from each other say what is typical
+
+
+class Covariance(NamedTuple):
+    """`matrix` (K, R + 1, R + 1), T last; `distance` (K, R) to T, in units of the median between references."""
+
+    matrix: FloatArray
+    distance: FloatArray
+
+
+def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
+    """How much each knot tells about each by its nearness in ln n.
+
+        exp(-(ln n_j - ln n_i)^2 / 0.32), each row brought to sum 1
+
+    Parameters: `log_n` (J,). Returns (J, J).
+
+    >>> nearness_weights(np.log([1.0, 2.0])).round(3).tolist()
+    [[0.818, 0.182], [0.182, 0.818]]
+    """
+    near = np.exp(-((log_n[:, None] - log_n) ** 2) / h.nearness)
+    return np.asarray(near / near.sum(axis=1, keepdims=True))
+
+
+def whole_curve_weights(evidence: Evidence) -> FloatArray:
+    """The weights of a covariance from whole curves, to which all knots count alike, (1, J)."""
+    return np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
+
+
+def behaviour_covariances(
+    parts: CurveParts, weights: FloatArray, paper: FloatArray, knots: FloatArray, h: Hyperparameters = DEFAULTS
+) -> Covariance:
+    """A covariance for each row of `knots` (K, J), by how much the behaviour at every knot counts.
+
+        linear G_pq / mean G_pp + short exp(-sqrt(d_pq / (0.09 median d))) + paper_pq
+
+    G are the scalar products of the platforms' rests, each workload by its `weights` (B,); d the squared distances in
+    them and in how the speed changes over n; `paper` (P, P) is what metadata alone says.
+    """
+    P, B, J = parts.rest.shape
+    weighted = np.ascontiguousarray((parts.rest * (weights / np.sqrt(B))[:, None]).transpose(2, 0, 1))
+    gram = (knots @ (weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P)).reshape(-1, P, P)
+    shape = (parts.speed - parts.speed.sum(axis=1, keepdims=True) / J) / np.sqrt(J)
+    distance = squared_distances(gram) + squared_distances(shape @ shape.T)
+    some = np.arange(P - 1)[:: -(-(P - 1) // MOST_MEDIAN_PLATFORMS)]
+    rows, columns = (some[of_pair] for of_pair in np.tril_indices(len(some), k=-1))
+    distance /= finite_median(distance[:, rows, columns], axis=1)[:, None, None] + TINY
+    own = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)
+    gram *= (h.linear / (own + TINY))[:, None, None]
+    gram += paper
+    to_target = distance[:, -1, :-1].copy()
+    distance /= h.short_length
+    np.sqrt(distance, out=distance)
+    np.exp(np.negative(distance, out=distance), out=distance)
+    gram += np.multiply(distance, h.short, out=distance)
+    return Covariance(gram, to_target)
+
+
+def squared_distances(gram: FloatArray) -> FloatArray:
+    """Squared distances of P vectors by their scalar products (..., P, P).
+
+    >>> squared_distances(np.array([[1.0, 2.0], [2.0, 4.0]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    own = np.diagonal(gram, axis1=-2, axis2=-1)
+    squares = own[..., :, None] + own[..., None, :]
+    squares -= 2.0 * gram
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def metadata_covariance(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:
+    """How alike the platforms, T last, are by their metadata and names, (P, P)."""
+    index = np.append(evidence.platforms, evidence.target)
+    vectors, cpu, family = metadata.vectors[index], metadata.cpu[index], metadata.microarchitecture[index]
+    similarity = h.metadata * np.exp(squared_distances(vectors @ vectors.T) / -h.metadata_length)
+    is_twin = (cpu[:-1] == cpu[-1]).any()
+    similarity += (h.twin_cpu_model if is_twin else h.cpu_model) * (cpu[:, None] == cpu)
+    if is_twin:
+        similarity += h.twin_microarchitecture * (family[:, None] == family)
+    return np.asarray(similarity)
+
 
 LEAST_ADDED_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
 LEAST_KRIGING_VARIANCE = 1e-9  # in the same units: rounding must not make a variance 0 or less
@@ -62,29 +151,16 @@ def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate([columns.T @ matrix for columns, matrix in zip(values, matrices, strict=True)])
 
 
-def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, float, FloatArray]:
-    """Weights (R,), variance in units of the process's, and projection (R, R), whatever the values.
+def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, FloatArray]:
+    """Weights (R,) and projection (R, R), whatever the values.
 
-    >>> weights, variance, _ = krige_once(np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]]))
-    >>> weights.round(3).tolist(), round(variance, 3)
-    ([0.892, 0.108], 0.416)
+    >>> weights, _ = krige_once(np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]]))
+    >>> weights.round(3).tolist()
+    [0.892, 0.108]
     """
     noise = np.full((1, len(covariance) - 1), h.noise)
-    weights, variance, projections = ordinary_weights(_noisy_inverses(covariance[None], noise), covariance[None], h)
-    return weights[0], float(variance[0]), projections[0]
-
-
-def krige_variance(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> float:
-    """The variance that `krige_once` gives, alone: it costs no inverse.
-
-    >>> round(krige_variance(np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])), 3)
-    0.416
-    """
-    R = len(covariance) - 1
-    to_target = covariance[:-1, -1]
-    values = np.stack([to_target, np.ones(R)], axis=1)
-    through, rows = np.linalg.solve(_noisy(covariance[None], np.full((1, R), h.noise))[0], values).T
-    return float(_variance(covariance[-1, -1], to_target, through, rows, h)[0])
+    weights, _, projections = ordinary_weights(_noisy_inverses(covariance[None], noise), covariance[None], h)
+    return weights[0], projections[0]
 
 
 def ordinary_weights(
@@ -93,6 +169,7 @@ def ordinary_weights(
     """Weights (K, R), variances (K,) in units of the process's, and projections, by the references' inverses.
 
         u = K^-1 c + K^-1 1 (1 - 1'K^-1 c) / 1'K^-1 1,    Q = K^-1 - K^-1 1 1'K^-1 / 1'K^-1 1
+        variance = c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1
 
     with K the references' covariance, noise included, and c that with T. The projections Q take the place of the
     inverses.
@@ -100,23 +177,12 @@ def ordinary_weights(
     rows = inverses.sum(axis=2)
     to_target = covariances[:, :-1, -1]
     through = (inverses @ to_target[:, :, None])[:, :, 0]
-    variance, shortfall = _variance(covariances[:, -1, -1], to_target, through, rows, h)
+    free = 1.0 - (rows * to_target).sum(axis=1)  # what the weights lack to sum to 1
+    shortfall = free / rows.sum(axis=1)
+    variance = covariances[:, -1, -1] - (to_target * through).sum(axis=1) + h.noise + free * shortfall
     weights = through + rows * shortfall[:, None]
     inverses -= rows[:, :, None] * (rows / rows.sum(axis=1)[:, None])[:, None]
-    return weights, variance, inverses
-
-
-def _variance(
-    own: FloatArray, to_target: FloatArray, through: FloatArray, rows: FloatArray, h: Hyperparameters
-) -> tuple[FloatArray, FloatArray]:
-    """The variance of the value on T, and what the weights lack to sum to 1, from c, K^-1 c and K^-1 1 (..., R).
-
-    variance = c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1,    shortfall = (1 - 1'K^-1 c) / 1'K^-1 1
-    """
-    free = 1.0 - (rows * to_target).sum(axis=-1)
-    shortfall = free / rows.sum(axis=-1)
-    variance = own - (to_target * through).sum(axis=-1) + h.noise + free * shortfall
-    return np.maximum(variance, LEAST_KRIGING_VARIANCE), shortfall
+    return weights, np.maximum(variance, LEAST_KRIGING_VARIANCE), inverses
 
 
 def _without_outliers(
@@ -181,3 +247,77 @@ def _noisy(covariances: FloatArray, noise: FloatArray) -> FloatArray:
     K, R, _ = matrices.shape
     matrices.reshape(K, R * R)[:, :: R + 1] += noise
     return matrices
+
+
+FEWEST_PLATFORMS_TO_FILL_IN = 20  # with fewer, covariances do not tell who is like T
+
+
+def fill_in_workloads(
+    evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyperparameters = DEFAULTS
+) -> Evidence:
+    """The evidence of the platforms that have A, with T's missing workloads filled in.
+
+    They are kriged to T from all platforms, of which `most` take part, by the covariance that T's own workloads and
+    the metadata give. T's relatives without A help here only.
+    """
+    references = np.flatnonzero(evidence.has_workload)
+    on_target = np.flatnonzero(evidence.measured_on_target)
+    if len(on_target) == len(evidence.workloads):
+        return evidence
+    alone = evidence.of_workloads(on_target)
+    if len(evidence.platforms) < FEWEST_PLATFORMS_TO_FILL_IN or len(references) in (0, len(evidence.platforms)):
+        return alone.nearest(references)
+    chosen, weights = np.arange(len(evidence.platforms)), np.ones(len(on_target))
+    if len(chosen) > most:
+        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), weights, metadata, most)
+    nearest = alone.nearest(chosen)
+    parts = separate_parts(nearest, h.far_off)
+    paper, knots = metadata_covariance(nearest, metadata, h), whole_curve_weights(nearest)
+    matrix = behaviour_covariances(parts, weights, paper, knots, h).matrix[0]
+    return _fill_in(evidence, chosen, parts, metadata, kriging=krige_once(matrix, h)).nearest(references)
+
+
+def _fill_in(
+    evidence: Evidence,
+    chosen: IntArray,
+    parts: CurveParts,
+    metadata: PlatformMetadata,
+    *,
+    kriging: tuple[FloatArray, FloatArray],
+) -> Evidence:
+    """The evidence with T's missing workloads kriged from the `chosen` platforms.
+
+    `parts` are those of T's own workloads alone, `kriging` the weights (R,) and the projection (R, R) of `krige_once`.
+    """
+    weights, projection = kriging
+    lacking = np.flatnonzero(~evidence.measured_on_target)
+    gaps = chosen[:, None], lacking
+    is_known = evidence.is_known[gaps]
+    values = knots_first(evidence.curves)[:, *gaps]
+    values -= parts.speed[:-1].T[:, :, None]
+    values *= is_known
+    values = _without_gaps(values, is_known, projection)
+    curves, is_known_now = evidence.curves.copy(order="K"), evidence.is_known.copy()
+    knots_first(curves)[:, -1, lacking] = weights @ values + parts.speed[-1][:, None]
+    is_known_now[-1, lacking] = True
+    families, _ = left_out_families(evidence.platforms[chosen], evidence.target, metadata)
+    errors = np.zeros(knots_first(evidence.curves[:-1]).shape)
+    errors[:, *gaps], _ = left_out_errors(projection[None], projection @ values, families)
+    return replace(evidence, curves=curves, is_known=is_known_now, fill_errors=errors)
+
+
+def _without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:
+    """Values (J, R, B) with those that are not known (R, B) kriged from the others: to T they add nothing.
+
+    Of each column (b, j) the missing m are those with (projection value)_m = 0.
+    """
+    gaps = np.count_nonzero(~is_known, axis=0)
+    order = np.argsort(is_known, axis=0, kind="stable").T  # of every column: what is missing, then what is known
+    filled = values.copy()
+    for size in distinct_codes(gaps[gaps > 0]).tolist():
+        columns = np.flatnonzero(gaps == size)[:, None]
+        missing = order[columns[:, 0], :size]
+        products = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]
+        block = projection[missing[:, :, None], missing[:, None, :]]
+        filled[:, missing, columns] = -np.linalg.solve(block, products).transpose(2, 0, 1)
+    return filled

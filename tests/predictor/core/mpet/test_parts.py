@@ -8,7 +8,7 @@ import pytest
 
 from predictor.core.answers import Query
 from predictor.core.mpet.evidence.gathering import gather_evidence
-from predictor.core.mpet.gaussian.residual_regression import KnownErrors, ResidualRegression
+from predictor.core.mpet.gaussian.process import KnownErrors, ResidualRegression
 from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.parts import separate_parts
 from tests.predictor.core.curves import curve_database

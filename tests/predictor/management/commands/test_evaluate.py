@@ -18,7 +18,7 @@ from django.core.management import CommandError, call_command
 
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, get_method
-from predictor.core.mpet.ablation import ablation_methods
+from predictor.core.mpet.method import ablation_methods
 from predictor.core.mpet2020.ablation import weighted_methods
 from predictor.models import Evaluation
 from predictor.snapshot.cache import read_database

@@ -5,11 +5,11 @@ import pytest
 
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.evidence import gathering, near_platforms
+from predictor.core.mpet.evidence import gathering
 from predictor.core.mpet.evidence.curves import evaluated_curves
 from predictor.core.mpet.evidence.gathering import gather_evidence
 from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.evidence.near_platforms import nearest_platforms
+from predictor.core.mpet.evidence.platforms import INDEX_COLUMNS, nearest_platforms
 from tests.predictor.core.curves import curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
 
@@ -45,7 +45,7 @@ def platforms_with(database, workload, target):
 def distances_one_by_one(database, query, groups, platforms):
     """The formula of `nearest_platforms`, platform by platform and workload by workload; all have A at all n."""
     evaluated, metadata = evaluated_curves(database), platform_metadata(database)
-    assert len(evaluated.n) <= near_platforms.INDEX_COLUMNS
+    assert len(evaluated.n) <= INDEX_COLUMNS
     columns = [0, 2, 4]
     own = [w for w in range(len(database.workloads)) if w != query.workload]
     own = [w for w in own if database.lookup(query.target, w, groups) >= 0]
@@ -137,3 +137,36 @@ def test_the_nearest_predict_as_well_as_all(monkeypatch):
         return np.mean(errors)
 
     assert mean_error(40) <= 1.1 * mean_error(1000)
+
+
+def twins_measured_with_one_thread():
+    """Forty platforms that have all workloads at all n. Platforms 0 to 5 are alike, T among them; where these have the
+    workload, it is at n = 1 alone."""
+    arrays = curve_arrays(8, 40, 8, missing=0.0)
+    platform, workload = arrays["platform_index"], arrays["workload_index"]
+    n, times = (np.asarray(arrays[name]).reshape(len(platform), -1) for name in ("curve_n", "curve_time_s"))
+    times[platform <= TARGET] = np.tile(times[platform == 0], (TARGET + 1, 1))
+    is_single = (platform <= TARGET) & (workload == WORKLOAD)
+    kept = np.ones(n.shape, dtype=bool)
+    kept[is_single, 1:] = False
+    return Database.build(
+        **arrays
+        | {
+            "t1_s": times[:, 0],
+            "curve_n": n[kept],
+            "curve_time_s": times[kept],
+            "curve_offsets": np.append(0, np.cumsum(kept.sum(axis=1))),
+        }
+    )
+
+
+def test_twins_are_near_at_the_counts_at_which_they_were_measured(monkeypatch):
+    """That the workload ran with one thread alone on T's twins says nothing against them at n = 1."""
+    monkeypatch.setattr(gathering, "MOST_EXAMINED_REFERENCES", 20)
+    database, query = twins_measured_with_one_thread(), Query(WORKLOAD, TARGET, n=(1,))
+    assert set(range(TARGET)) < set(gather_evidence(database, query).platforms.tolist())
+    settings = METHODS["mpet"].settings(references=10)
+    answer = METHODS["mpet"].predict(database.without([TARGET], [WORKLOAD]), query, settings)
+    truth = database.t1_s[database.lookup(0, WORKLOAD, (0,))]
+    assert answer.t1_s == pytest.approx(truth, rel=0.02)
+    assert {candidate.platform for candidate in answer.candidates_t1[:3]} <= {database.platforms[p] for p in range(5)}

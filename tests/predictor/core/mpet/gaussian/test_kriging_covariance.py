@@ -6,12 +6,10 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.mpet.evidence.gathering import gather_evidence
 from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.gaussian.covariance import (
-    MOST_TRIANGLE_PLATFORMS_KEPT,
+from predictor.core.mpet.gaussian.kriging import (
     behaviour_covariances,
     metadata_covariance,
     nearness_weights,
-    triangle_of,
     whole_curve_weights,
 )
 from predictor.core.mpet.hyperparameters import DEFAULTS
@@ -51,37 +49,23 @@ def plain_on_paper(evidence, metadata):
 
 def test_metadata_and_names(known):
     evidence, metadata, _ = known
-    square = metadata_covariance(evidence, metadata)[triangle_of(len(evidence.platforms) + 1).square]
+    square = metadata_covariance(evidence, metadata)
     np.testing.assert_allclose(square, plain_on_paper(evidence, metadata), atol=1e-12)
 
 
-def test_the_three_parts(known):
+def test_the_parts_of_the_covariance(known):
     evidence, metadata, parts = known
     weights = np.linspace(0.5, 1.5, len(evidence.workloads))
     knots = np.concatenate([whole_curve_weights(evidence), nearness_weights(evidence.log_n)])
     found = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata), knots)
     shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
-    level = parts.speed.mean(axis=1)
     for k, near in enumerate(knots):
         vectors = (parts.rest * weights[:, None] * np.sqrt(near / len(weights))).reshape(len(shape), -1)
         gap = np.array([((vectors - one) ** 2).sum(axis=1) for one in vectors])
-        gap += np.array([((shape - one) ** 2).mean(axis=1) for one in shape]) + h.level * (level[:, None] - level) ** 2
+        gap += np.array([((shape - one) ** 2).mean(axis=1) for one in shape])
         gap /= np.median(gap[:-1, :-1][np.tri(len(gap) - 1, k=-1, dtype=bool)])
         linear = vectors @ vectors.T
-        slope = shape @ shape.T / shape.shape[1]
-        expected = h.linear * linear / np.diag(linear)[:-1].mean() + h.shape * slope / np.diag(slope)[:-1].mean()
-        expected += h.smooth * np.exp(-gap / h.smooth_length) + h.short * np.exp(-np.sqrt(gap / h.short_length))
+        expected = h.linear * linear / np.diag(linear)[:-1].mean() + h.short * np.exp(-np.sqrt(gap / h.short_length))
         expected += plain_on_paper(evidence, metadata)
         np.testing.assert_allclose(found.matrix[k], expected, atol=1e-6)
         np.testing.assert_allclose(found.distance[k], gap[-1, :-1], rtol=1e-6)
-
-
-@pytest.mark.parametrize("P", [2, 7, MOST_TRIANGLE_PLATFORMS_KEPT + 1])
-def test_a_triangle_has_every_pair_once(P):
-    triangle = triangle_of(P)
-    assert len(triangle.row) == P * (P + 1) // 2
-    square = np.arange(P * P).reshape(P, P)
-    np.testing.assert_array_equal(square.ravel()[triangle.flat][triangle.square], np.maximum(square, square.T))
-    np.testing.assert_array_equal(triangle.row[triangle.diagonal], triangle.column[triangle.diagonal])
-    assert (triangle.row[triangle.typical] != triangle.column[triangle.typical]).all()
-    assert (triangle.row[triangle.typical] < P - 1).all()

@@ -1,6 +1,6 @@
-"""An index of near platforms: which references are worth a close look where thousands have the workload.
+"""Which platforms a question is about: those on which a workload can be predicted, and of thousands the nearest ones.
 
-What it keeps with the database is the levels of all profiles at a few thread counts. A question reads those that it may
+What is kept with the database is the levels of all profiles at a few thread counts. A question reads those that it may
 see, one by one: what is hidden from it changes nothing.
 """
 
@@ -14,10 +14,87 @@ from numpy.typing import NDArray
 from predictor.core.answers import Query
 from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves
+from predictor.core.errors import NoBenchmark, NoReference, NothingComparable, NothingShared
+from predictor.core.mpet.evidence.curves import evaluated_curves
 from predictor.core.mpet.evidence.metadata import platform_metadata
 from predictor.core.mpet.hyperparameters import TINY
-from profiles.arrays import FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+# In the order in which `gather_evidence` finds out.
+LACKS = ("", NoReference.lacks, NoBenchmark.lacks, NothingComparable.lacks, NothingShared.lacks)
+
+
+def lacks_by_target(database: Database, workload: int) -> tuple[str, ...]:
+    """What is missing to predict A on each platform, by the words of the errors (P,); empty: nothing is.
+
+    T can be predicted where a reference P != T has A, and P and T a workload B != A; of one origin, and with times.
+    O(N) for N profiles, whatever the number of platforms.
+
+    >>> from predictor.core.database import Group
+    >>> database = Database.build(  # p has a and b, t has b, u nothing
+    ...     platforms=("p", "t", "u"), workloads=("a", "b"), platform_index=[0, 0, 1], workload_index=[0, 1, 1],
+    ...     groups=[Group(False, "", "measured")], group=[0, 0, 0], features=np.full((3, 84), np.nan),
+    ...     t1_s=[1.0, 2.0, 3.0], n_nu=[np.nan] * 3, n_ht=[np.nan] * 3, n_max=[4] * 3)
+    >>> lacks_by_target(database, workload=0)
+    ('reference', '', 'benchmark')
+    """
+    group_of_target = groups_of_targets(database, workload)
+    origin_of_target = np.where(group_of_target >= 0, np.append(_origin_codes(database), -1)[group_of_target], -1)
+    codes = np.full(len(database.platforms), LACKS.index(NoReference.lacks))
+    for origin in np.unique(origin_of_target[origin_of_target >= 0]).tolist():
+        codes = np.where(origin_of_target == origin, _lacks_in_origin(database, workload, origin), codes)
+    return tuple(LACKS[code] for code in codes.tolist())
+
+
+def _origin_codes(database: Database) -> IntArray:
+    """The origin of each group, as the index of the first group that has it (G,)."""
+    origins = [group.origin for group in database.groups]
+    return np.array([origins.index(origin) for origin in origins], dtype=np.int64)
+
+
+def groups_of_targets(database: Database, workload: int) -> IntArray:
+    """For each target the group that A has most references in, as `choose_group` says (P,); -1: none."""
+    rows = database.rows_of_workload(workload)
+    has_a = np.zeros((len(database.platforms), len(database.groups)), dtype=np.int64)
+    has_a[database.platform_index[rows], database.group[rows]] = 1
+    counts = has_a.sum(axis=0) - has_a  # without what T itself has
+    order = sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g))
+    if not order:
+        return np.full(len(database.platforms), -1)
+    chosen = np.array(order)[counts[:, order].argmax(axis=1)]
+    return np.where(counts.any(axis=1), chosen, -1)
+
+
+def _lacks_in_origin(database: Database, workload: int, origin: int) -> IntArray:
+    """As `lacks_by_target`, from profiles of this origin alone; as indices of LACKS (P,)."""
+    platforms = len(database.platforms)
+    visible = ~database.hidden
+    usable = visible & (_origin_codes(database)[database.group] == origin)
+    usable &= evaluated_curves(database).pattern[: len(database)] > 0
+    of_workload = database.workload_index == workload
+    has_a = _any_of(database.platform_index[usable & of_workload], platforms)
+    other = _distinct_pairs(database, usable & ~of_workload)
+    on_platform, of_benchmark = np.divmod(other, len(database.workloads))
+    having = np.bincount(of_benchmark[has_a[on_platform]], minlength=len(database.workloads))
+    shares = having[of_benchmark] - has_a[on_platform] > 0  # with a reference other than the platform itself
+    has_reference = has_a.sum() - has_a > 0
+    has_benchmark = _any_of(database.platform_index[visible & ~of_workload], platforms)
+    conditions = has_reference, has_benchmark, _any_of(on_platform, platforms), _any_of(on_platform[shares], platforms)
+    return np.select([~condition for condition in conditions], np.arange(1, len(LACKS)).tolist(), 0)
+
+
+def _distinct_pairs(database: Database, rows: BoolArray) -> IntArray:
+    """platform * W + workload of these rows, each pair once."""
+    pairs = database.platform_index[rows].astype(np.int64) * len(database.workloads) + database.workload_index[rows]
+    return np.unique(pairs)
+
+
+def _any_of(indices: IntArray, length: int) -> BoolArray:
+    """Which of 0..length-1 occur."""
+    occurs = np.zeros(length, dtype=bool)
+    occurs[indices] = True
+    return occurs
+
 
 MOST_EXAMINED_REFERENCES = 384  # platforms that have A: of more, so many nearest ones are looked at closely
 MOST_INDEX_WORKLOADS, FEWEST_INDEX_WORKLOADS = 48, 8  # of T's: more of them hardly change who is near
@@ -63,8 +140,22 @@ def nearest_platforms(
     typical = float(np.median(variance[shared > 0])) + TINY
     distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
     distance += PAPER_SHARE * platform_metadata(database).squared_distances(platforms, query.target)
-    distance += evaluated_curves(database).outside[target.columns].mean(axis=0).take(patterns)
-    return np.sort(platforms[np.argpartition(distance, most - 1)[:most]])
+    outside = evaluated_curves(database).outside[target.columns].take(patterns, axis=1)
+    return platforms[nearest_at_any(distance + outside, most)]
+
+
+def nearest_at_any(distance: FloatArray, most: int) -> IntArray:
+    """The `most` platforms that are nearest at any thread count, by their distances (J, R) there; ascending positions.
+
+    Each thread count in turn has its next nearest: what was measured with one thread alone is evidence there, however
+    little it says of other counts.
+
+    >>> nearest_at_any(np.array([[1.0, 2.0, 3.0, 9.0], [9.0, 8.0, 7.0, 1.0]]), most=2).tolist()
+    [0, 3]
+    """
+    rank = distance.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    order = np.lexsort((distance.sum(axis=0), rank.min(axis=0)))
+    return np.sort(order[:most])
 
 
 def _rows_on_platforms(database: Database, query: Query, groups: tuple[int, ...]) -> IntArray:
@@ -89,16 +180,12 @@ def _levels_of_target(database: Database, query: Query, groups: tuple[int, ...],
     workloads = np.flatnonzero(row_of >= 0)
     if not len(workloads):
         return LevelsOfTarget(workloads, np.zeros((0, 0)), workloads)
-    columns = _index_columns(evaluated)
+    columns = evenly_spaced(evaluated.log_n, INDEX_COLUMNS)
     measured = evaluated.measured_in(evaluated.pattern[row_of[workloads]])
     columns = columns[: max(1, int(np.searchsorted(columns, measured[-1], side="right")))]
     columns = columns[evenly_spaced(evaluated.log_n[columns], COLUMNS_OF_A_QUESTION)]
     workloads = workloads[:: -(-len(workloads) // most)]
     return LevelsOfTarget(workloads, evaluated.at(row_of[workloads], columns), columns)
-
-
-def _index_columns(evaluated: EvaluatedCurves) -> IntArray:
-    return evenly_spaced(evaluated.log_n, INDEX_COLUMNS)
 
 
 def _levels(database: Database, column: int) -> NDArray[np.float32]:

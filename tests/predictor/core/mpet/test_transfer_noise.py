@@ -5,7 +5,7 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.measurement_noise import (
+from predictor.core.mpet.transfer import (
     DISTURBANCE,
     MeasurementNoise,
     carried_variance,

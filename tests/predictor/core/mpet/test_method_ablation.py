@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.ablation import (
+from predictor.core.mpet.method import (
     CHANGED_FEW_REFERENCES,
     CHANGED_HYPERPARAMETERS,
+    MPET,
     REFERENCE_LIMITS,
     ablation_methods,
 )
-from predictor.core.mpet.method import MPET
 from tests.predictor.core.curves import counted_database, curve_database
 
 MANY_REFERENCES = [

@@ -8,7 +8,7 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.transfer import Transfer, mean_transfer, steady_transfer
+from predictor.core.mpet.transfer import Transfer, mean_transfer
 from tests.predictor.core.curves import curve_arrays
 
 
@@ -39,23 +39,6 @@ def test_the_interval_of_a_mean_is_narrower_the_less_alike_its_parts_err(alike, 
     other = replace(transfer(2.0, 0.3), half_width=np.full(2, 1.6))
     mean = mean_transfer([transfer(1.0, 0.1), other], alike)
     np.testing.assert_allclose(mean.half_width, 0.2 * narrower, rtol=1e-3)
-
-
-@pytest.mark.parametrize(("error", "share"), [(0.1, 0.2), (0.3, 1 / 13), (1e9, 1 / 21)])
-def test_a_transfer_is_steadied_by_a_small_share_of_another(error, share):
-    """0.2 of one that errs as much; less of a worse one, in which no error counts as larger than 0.5."""
-    main, other = transfer(1.0, 0.1), replace(transfer(2.0, error), half_width=np.full(2, 9.0))
-    steady = steady_transfer(main, other, np.ones(4, dtype=bool), 0.2)
-    np.testing.assert_allclose(steady.value, 1.0 + share, rtol=1e-4)
-    np.testing.assert_allclose(steady.platform_weights.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(steady.half_width, main.half_width)
-
-
-def test_only_what_was_measured_on_the_target_says_how_good_a_transfer_is():
-    wrong = np.array([[0.1, 0.1, 0.5, 0.5]] * 2)
-    other = replace(transfer(2.0, 0.1), errors_on_target=wrong)
-    steady = steady_transfer(transfer(1.0, 0.1), other, np.array([True, True, False, False]), 0.2)
-    np.testing.assert_allclose(steady.value, 1.2, rtol=1e-4)
 
 
 def test_platforms_of_one_generation_are_nearer_on_paper():
