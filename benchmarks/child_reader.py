@@ -39,14 +39,15 @@ def answer_question(processor_s: int, memory_bytes: int, file_bytes: int) -> Non
     ):
         resource.setrlimit(kind, (most, most + 1 if kind == resource.RLIMIT_CPU else most))
     try:
-        answer = pickle.dumps(_answer(sys.stdin.buffer), protocol=5)
+        answer = pickle.dumps(answer_to(sys.stdin.buffer), protocol=5)
     except MemoryError:
         sys.exit(MEMORY_STATUS)
     sys.stdout.buffer.write(answer)
     sys.stdout.buffer.flush()
 
 
-def _answer(question: IO[bytes]) -> tuple[str, Any]:
+def answer_to(question: IO[bytes]) -> tuple[str, Any]:
+    """The outcome and the value for one question, as the module describes them."""
     task, options = pickle.load(question)  # noqa: S301  the server wrote it; what a stranger sent comes behind
     try:
         return "done", READER_TASKS[task](question, **options)

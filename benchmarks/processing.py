@@ -14,7 +14,7 @@ from benchmarks.archive import ArchiveError
 from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import LeaseLostError, Quarantine, Upload, error_entries, report_entry
 from benchmarks.reading import read_upload
-from mpet_site.web.busy import is_storage_failure
+from mpet_site.web.database_unavailable import is_storage_failure
 from profiles.ingest.service import IngestError, IngestResult, ingest
 from profiles.models import Source, held
 

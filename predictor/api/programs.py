@@ -20,7 +20,7 @@ from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.next_measurements import MeasureNextSerializer
 from predictor.api.predictions import problem_of
 from predictor.api.previews import PUBLIC_ONLY
-from predictor.api.rankings import CHOICE_PARAMETERS, PLACED_FIELDS, REFUSED_FIELDS, choice_of, chosen_document
+from predictor.api.rankings import CHOICE_PARAMETERS, RANK_FIELDS, REFUSED_FIELDS, choice_of, chosen_document
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
@@ -86,7 +86,7 @@ ProgramSerializer = inline_serializer(
                 "limited": serializers.BooleanField(
                     help_text="A gain by more than n_best threads is not credible (90 %)."
                 ),
-                **PLACED_FIELDS,
+                **RANK_FIELDS,
             },
             many=True,
         ),

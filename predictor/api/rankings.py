@@ -24,7 +24,7 @@ from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.programs import ProgramQuestion
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
-    EVERY_ROW,
+    EXACT,
     RANKING_FILTERS,
     RANKING_ORDER,
     RANKING_PAGE,
@@ -36,7 +36,7 @@ from profiles.models import Platform
 from profiles.pages.etags import database_etag
 
 # Of a row: what the order, the platform's cores and its price make of its time.
-PLACED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
+RANK_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "place": Integer(help_text="among all platforms, in the order asked for; those that tie share one"),
     "cores": Integer(allow_null=True, help_text="physical cores that n_best threads take"),
     "core_time_s": number(help_text="time_s multiplied by cores"),
@@ -99,7 +99,7 @@ RankingSerializer = inline_serializer(
                 "limited": serializers.BooleanField(
                     help_text="A gain by more than n_best threads is not credible (90 %)."
                 ),
-                **PLACED_FIELDS,
+                **RANK_FIELDS,
             },
             many=True,
         ),
@@ -119,7 +119,7 @@ RANKING_PARAMETERS = (
     PUBLIC_ONLY,
 )
 CHOICE_PARAMETERS = (*RANKING_FILTERS, RANKING_ORDER)
-COMPUTED_PARAMETERS = (RANKING_PAGE, EVERY_ROW)
+COMPUTED_PARAMETERS = (RANKING_PAGE, EXACT)
 EVERY_PARAMETER = (*RANKING_PARAMETERS, *CHOICE_PARAMETERS, *COMPUTED_PARAMETERS)
 
 
@@ -146,7 +146,7 @@ class RankingView(ApiView):
         try:
             arguments = {parameter.name: parameter.read(request) for parameter in RANKING_PARAMETERS}
             viewer = None if arguments.pop(PUBLIC_ONLY.name) else request.user
-            page = None if EVERY_ROW.read(request) else RANKING_PAGE.read(request)
+            page = None if EXACT.read(request) else RANKING_PAGE.read(request)
             question = RankingQuestion.of(viewer=viewer, choice=choice, page=page, **arguments)
         except RequestError as error:
             raise problem_of(error) from error

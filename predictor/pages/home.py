@@ -8,9 +8,9 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.busy import RETRY_AFTER_S
+from mpet_site.web.background import NotReadyYet, note_outdated
+from mpet_site.web.database_unavailable import RETRY_AFTER_S
 from mpet_site.web.pages import json_address
-from mpet_site.web.patience import NotReadyYet, note_outdated
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
 from predictor.figures.platforms import sequential_charts
 from predictor.models import Evaluation, Prediction

@@ -13,7 +13,7 @@ from predictor.predictions.confidence import LEVELS
 from predictor.predictions.request import PredictionRequest, RequestError
 from predictor.predictions.service import confidence_of_answer
 from predictor.snapshot.cache import read_database
-from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 
 MOST_OFFERED = 150  # on the front page
 MOST_NAMES_IN_LIST = 2000  # of a field; any other visible name can be typed
@@ -30,10 +30,10 @@ def mixing_choices(method: str, chosen: str) -> list[tuple[str, bool]]:
 
 
 def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) -> list[tuple[str, str]]:
-    """Slugs and names to choose from, the chosen one among them, those of one name with what tells them apart;
+    """Slugs and names to choose from, the chosen one among them, those of one name with a label (`disambiguate`);
     `scaling`: of what ran with more than one thread."""
-    offered = tell_apart(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
-    rows = [(row.slug, name_told_apart(row)) for row in offered]
+    offered = disambiguate(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
+    rows = [(row.slug, disambiguated_name(row)) for row in offered]
     return rows if not chosen or chosen in dict(rows) else [(chosen, chosen), *rows]
 
 

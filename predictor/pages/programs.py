@@ -23,7 +23,7 @@ from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.figures.programs import ProgramPart, program_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public
-from predictor.pages.presenting import told_rows_by_slug
+from predictor.pages.presenting import rows_by_slug_disambiguated
 from predictor.pages.ranking import core_time_chart, filter_fields, row_cautions
 from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import described_ranking
@@ -171,7 +171,7 @@ def program_ranking_context(
     found = context["program"]
     ranking = question.ranking([], []) if shown.document is None else ProgramRanking(**shown.document)
     named = [result["platform"] for result in (*ranking.results, *ranking.refused)]
-    platforms = told_rows_by_slug(Platform, request.user, named)
+    platforms = rows_by_slug_disambiguated(Platform, request.user, named)
     rows = choice.rows(ranking.results, platforms)
     page = page_of(request, rows, RANKED_PER_PAGE)
     own_s = own_time(context["measured"], question.n)
@@ -277,7 +277,7 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
     context = {
         "program": found,
         "back": f"{address}?{urlencode(chosen_parameters(choices))}",
-        "target": told_rows_by_slug(Platform, request.user, [target]).get(target),
+        "target": rows_by_slug_disambiguated(Platform, request.user, [target]).get(target),
         "method": choices["method"],
         "known": measured_label(found.source.origin),
         "section": "predict",
@@ -301,8 +301,8 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
 
 def next_measurements_rows(request: HttpRequest, widest: str, shown: ShownAnswer) -> dict[str, Any]:
     results = shown.document["results"] if shown.document else []
-    workloads = told_rows_by_slug(Workload, request.user, [widest, *(row["workload"] for row in results)])
-    platforms = told_rows_by_slug(Platform, request.user, [row["platform"] for row in results])
+    workloads = rows_by_slug_disambiguated(Workload, request.user, [widest, *(row["workload"] for row in results)])
+    platforms = rows_by_slug_disambiguated(Platform, request.user, [row["platform"] for row in results])
     return {
         "widest": workloads.get(widest),
         "rows": [(row, workloads.get(row["workload"]), platforms.get(row["platform"])) for row in results],

@@ -21,7 +21,7 @@ from predictor.figures.costs import cost_charts
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
-from predictor.pages.presenting import told_rows_by_slug
+from predictor.pages.presenting import rows_by_slug_disambiguated
 from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.ranking_choice import (
@@ -144,7 +144,7 @@ def ranking_context(
 ) -> dict[str, Any]:
     """The rows that pass the filters, each with its place among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
-    platforms = told_rows_by_slug(Platform, request.user, ranking.platforms)
+    platforms = rows_by_slug_disambiguated(Platform, request.user, ranking.platforms)
     rows = choice.rows(ranking.results, platforms)
     page = page_of(request, rows, RANKED_PER_PAGE)
     shown_rows = [

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from mpet_site.web.patience import NotReadyYet, note_outdated
+from mpet_site.web.background import NotReadyYet, note_outdated
 from predictor.comparisons.neighbours import neighbours_of
 
 register = template.Library()

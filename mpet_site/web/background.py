@@ -1,7 +1,7 @@
-"""What takes seconds is prepared behind the request: commands, tasks and threads wait for it, requests do not.
+"""Work that takes seconds is done in the background of requests. Commands, tasks and threads wait for it.
 
-Meanwhile a request is answered from what was there before, and such an answer is kept nowhere; or with 503 and
-Retry-After, where nothing before may answer.
+Meanwhile a request is answered from an earlier state, and the response is not cached; or with 503 and Retry-After,
+where no earlier state may answer.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.cache import add_never_cache_headers
 
-from mpet_site.web.busy import RETRY_AFTER_S
+from mpet_site.web.database_unavailable import RETRY_AFTER_S
 
 
 class NotReadyYet(Exception):
-    """What the request needs is being prepared, or used by another, and will be there in some seconds. `reason` is the
-    sentence that its sender is told."""
+    """What the request needs is being prepared or in use, and will be there in some seconds. `reason` is shown."""
 
     reason = "New measurements are being taken in."
 
@@ -30,13 +29,13 @@ _is_outdated: ContextVar[bool] = ContextVar("is_outdated", default=False)
 
 
 def can_wait() -> bool:
-    """Whether whoever asks has the time: all but requests."""
+    """Whether the caller may wait for seconds: commands, tasks and threads may, requests may not."""
     return not _in_request.get()
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Let this part of a request wait, as it does for what somebody sends."""
+    """Let the code of this block wait although it runs in a request, as for an upload."""
     token = _in_request.set(False)
     try:
         yield
@@ -53,8 +52,8 @@ def note_outdated() -> None:
     _is_outdated.set(True)
 
 
-class PatienceMiddleware:
-    """Marks what a request does; its answer is kept by nobody when it is outdated."""
+class BackgroundMiddleware:
+    """Notes that code runs in a request, and forbids caching of responses from an outdated state."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -73,7 +72,7 @@ class PatienceMiddleware:
             _is_outdated.reset(is_outdated)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """The page that says so, and loads itself anew. The API has its own answer (mpet_site.web.problems)."""
+        """A page that reloads itself. The API answers with a problem document (mpet_site.web.problems)."""
         if not isinstance(error, NotReadyYet):
             return None
         response = render(request, "not_ready.html", {"reason": error.reason, "seconds": RETRY_AFTER_S}, status=503)

@@ -1,5 +1,4 @@
-"""A database that is busy, or not there for a moment, and a disk that takes nothing more, are 503 with Retry-After:
-nobody's mistake, to be tried again."""
+"""Errors of a locked, unreachable or unmigrated database and of a full disk are answered with 503 and Retry-After."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ NO_STORAGE = Unavailable(
 
 
 def unavailability_of(error: BaseException | None) -> Unavailable | None:
-    """What a client is told of this error with 503; None where waiting does not help."""
+    """The body of the 503 response for this error; None where trying again does not help."""
     if is_busy(error):
         return BUSY
     if is_storage_failure(error):
@@ -66,7 +65,7 @@ def is_busy(error: BaseException | None) -> bool:
         return sqlite_code(driver_error) & EXTENDED_CODE_BITS in SQLITE_CODES
     if not type(driver_error).__module__.startswith("psycopg"):
         return False
-    state = getattr(driver_error, "sqlstate", None)  # None: there was no connection that could have told
+    state = getattr(driver_error, "sqlstate", None)  # None: there was no connection
     return state is None or state in POSTGRESQL_STATES or state.startswith(CONNECTION_CLASS)
 
 

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError, connection, transaction
 
-from mpet_site.web.busy import is_busy, is_unmigrated
+from mpet_site.web.database_unavailable import is_busy, is_unmigrated
 
 
 def wrapped(driver_error: Exception, kind: type[Exception] = OperationalError) -> Exception:
@@ -118,7 +118,7 @@ def test_a_missing_table_is_a_mistake_where_all_migrations_are_applied(monkeypat
 
     error = error_of(ask_for_nothing, DatabaseError)
     assert not is_unmigrated(error)
-    monkeypatch.setattr("mpet_site.web.busy.pending_migrations", lambda database: 1)
+    monkeypatch.setattr("mpet_site.web.database_unavailable.pending_migrations", lambda database: 1)
     assert is_unmigrated(error)
     assert not is_unmigrated(OperationalError("database is locked"))
     assert not is_unmigrated(None)
