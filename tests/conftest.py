@@ -144,6 +144,14 @@ def alice():
 
 
 @pytest.fixture
+def ada():
+    """An account with a password, for tests that sign in."""
+    from tests.pages import user  # noqa: PLC0415  not before Django is set up
+
+    return user("ada")
+
+
+@pytest.fixture
 def bob():
     return get_user_model().objects.create_user("bob")
 
