@@ -26,7 +26,7 @@ BIOME := node_modules/.bin/biome
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 
-.PHONY: run cluster test quick-test coverage figures check audit format client core schema benchmark screenshots peers page-weights lock clean help
+.PHONY: run cluster test quick-test coverage figures check audit format client core schema benchmark lab screenshots peers page-weights lock clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -41,7 +41,8 @@ help:
 	@echo "make dist          build wheels and sdists of mpet-server, mpet and mpet-core in build/dist/"
 	@echo "make version VERSION=1.0.0  set the version of all of them"
 	@echo "make schema        write docs/openapi.yaml from the code"
-	@echo "make benchmark     run the speed benchmarks (tests/performance)"
+	@echo "make benchmark     run the speed benchmarks (lab/performance)"
+	@echo "make lab           run the benchmarks once each, with small sizes: that they work, not how fast"
 	@echo "make screenshots   write docs/images from the running pages"
 	@echo "make peers         have Extra-P and Frictionless read what is exported (minutes: an environment of their own)"
 	@echo "make page-weights  write docs/page-weights.md: what each page of the demo weighs and takes (minutes)"
@@ -154,8 +155,12 @@ version:
 schema: $(VENV)/.installed-dev
 	$(MANAGE) spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
+# What nobody's data depends on, and what takes long: once a week in CI.
+lab: $(VENV)/.installed-dev
+	$(BIN)/pytest lab -n auto $(PYTEST_ARGS)
+
 benchmark: $(VENV)/.installed-dev
-	$(BIN)/pytest tests/performance --benchmark-enable --benchmark-only $(PYTEST_ARGS)
+	$(BIN)/pytest lab/performance --benchmark-enable --benchmark-only $(PYTEST_ARGS)
 
 PEERS ?= $(VENV)/peers
 
@@ -165,7 +170,7 @@ $(PEERS)/.installed: requirements-peers.txt | $(BIN)/python
 	@touch $@
 
 peers: $(VENV)/.installed-dev $(PEERS)/.installed
-	MPET_PEERS=$(abspath $(PEERS))/bin/python $(BIN)/pytest tests/peers/reading.py
+	MPET_PEERS=$(abspath $(PEERS))/bin/python $(BIN)/pytest research/peers/reading.py
 
 screenshots: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/browser/screenshot.py

@@ -55,7 +55,7 @@ class ClosingForm(forms.Form):
 
 
 class ForgottenPasswordForm(ResetPasswordForm):
-    """One mail to a verified address, whoever many accounts have it; whether it was sent is told to nobody."""
+    """One mail to a verified address, however many accounts have it; no response says whether it was sent."""
 
     def clean_email(self) -> str:
         return str(self.cleaned_data["email"]).lower()

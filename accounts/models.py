@@ -37,7 +37,7 @@ class ApiTokenQuerySet(models.QuerySet):
         return self.filter(is_valid_now())
 
     def revoke(self) -> int:
-        """Revokes those that are not yet; how many those were."""
+        """Revoke those that are not revoked yet. Returns their number."""
         return self.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
 
     def listed_for(self, user: Any) -> Self:

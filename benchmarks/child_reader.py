@@ -87,7 +87,7 @@ def _answer_and_exit(question: int, answer: int, processor_s: int, memory_bytes:
         ):
             resource.setrlimit(kind, (most, most + 1 if kind == resource.RLIMIT_CPU else most))
         with open(question, "rb") as asked, open(answer, "wb") as answered:
-            answered.write(pickle.dumps(_answer(asked), protocol=5))
+            answered.write(pickle.dumps(answer_to(asked), protocol=5))
         status = 0
     except MemoryError:
         status = MEMORY_STATUS
@@ -97,7 +97,8 @@ def _answer_and_exit(question: int, answer: int, processor_s: int, memory_bytes:
         os._exit(status)
 
 
-def _answer(question: IO[bytes]) -> tuple[str, Any]:
+def answer_to(question: IO[bytes]) -> tuple[str, Any]:
+    """The outcome and the value for one question, as the module describes them."""
     task, options = pickle.load(question)  # noqa: S301  the server wrote it; what a stranger sent comes behind
     try:
         return "done", READER_TASKS[task](question, **options)

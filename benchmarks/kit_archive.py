@@ -37,7 +37,7 @@ def kit_files(folder: Path = KIT) -> list[Path]:
 
 
 def kit_tarball(site: str = "", folder: Path = KIT) -> bytes:
-    """The kit as it is served by `site`, the server's address, which it is told. Packed again when a file changed."""
+    """The kit as it is served by `site`, the server's address, which it holds. Packed again when a file changed."""
     kit_version(folder)
     paths = kit_files(folder)
     return _pack(site, folder, tuple((path, (folder / path).stat().st_mtime_ns) for path in paths))

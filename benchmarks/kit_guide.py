@@ -1,4 +1,4 @@
-"""How to measure a machine with the kit: the commands, and what it runs; for the page and its JSON twin."""
+"""How to measure a machine with the kit: the commands, and what it runs; for the page and its JSON form."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class Upload(LeasedWork):
         return self.status in {self.Status.RECEIVED, self.Status.PROCESSING}
 
     def claim_to_process(self) -> bool:
-        """Take it in hand, where it waits and nobody else has it."""
+        """Claim it, where it waits and no process has claimed it."""
         waiting = Q(status__in=(self.Status.RECEIVED, self.Status.PROCESSING))
         return self.claim(only=waiting, status=self.Status.PROCESSING)
 

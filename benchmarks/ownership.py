@@ -28,8 +28,8 @@ def publish_upload(upload: Upload) -> Upload:
 
 
 def delete_uploads(uploads: UploadQuerySet) -> int:
-    """Delete these uploads with their files and all that came of them; how many. A process that is reading one finds
-    that it is gone, and stores nothing."""
+    """Delete these uploads with their files and all that came of them. Returns their number. A process that is reading
+    one finds that it is gone, and stores nothing."""
     with transaction.atomic():
         Revision.hold()
         rows = list(uploads.select_related(None).order_by("pk").select_for_update())

@@ -14,7 +14,7 @@ from benchmarks.archive import ArchiveError
 from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import LeaseLostError, Quarantine, Upload, error_entries, report_entry
 from benchmarks.reading import read_upload
-from mpet_site.web.busy import is_storage_failure
+from mpet_site.web.database_unavailable import is_storage_failure
 from profiles.ingest.service import IngestError, IngestResult, ingest
 from profiles.models import Source, held
 
@@ -62,18 +62,14 @@ def _process_claimed(upload: Upload) -> Upload:
         return upload.reject([report_entry(INTERNAL_ERROR)])
 
 
-def reading_of(upload: Upload) -> ForeignReading | None:
-    return None if upload.reading is None else ForeignReading.of_document(upload.form, upload.reading)
-
-
-def most_rows(upload: Upload) -> int | None:
-    """Without an account fewer are read, as nobody can be asked about them; None: as many as from everybody."""
-    return settings.QUARANTINE_MAX_ROWS if Quarantine.objects.filter(holder=upload.owner_id).exists() else None
-
-
 def _ingest_upload(upload: Upload) -> Upload:
+    reading = None if upload.reading is None else ForeignReading.of_document(upload.form, upload.reading)
+    # Fewer rows are read of an upload without an account, as its sender cannot be asked about them.
+    is_anonymous = Quarantine.objects.filter(holder=upload.owner_id).exists()
     with upload.file.open("rb") as file:
-        measurements, doubts = read_upload(file, upload.filename, reading_of(upload), most_rows(upload))
+        measurements, doubts = read_upload(
+            file, upload.filename, reading, settings.QUARANTINE_MAX_ROWS if is_anonymous else None
+        )
     if upload.licence != Upload.Licence.AS_SOURCE:
         measurements = replace(measurements, licence=upload.licence)
 

@@ -42,7 +42,7 @@ def is_open() -> bool:
 
 
 def take_in(file: IO[bytes], filename: str) -> tuple[Quarantine, str]:
-    """Keep and process a tarball in quarantine; the secret, of which only the digest is stored, is told here once.
+    """Keep and process a tarball in quarantine; the secret, of which only the digest is stored, is returned here once.
 
     Raises QuarantineFull.
     """
@@ -88,7 +88,8 @@ def remove_quarantine(quarantine: Quarantine) -> bool:
 
 
 def end_abandoned() -> int:
-    """Finish the claims and deletions of killed processes, and delete quarantines whose upload never came; how many."""
+    """Finish the claims and deletions of killed processes, and delete quarantines whose upload never came. Returns
+    their number."""
     oldest = timezone.now() - timedelta(seconds=NEVER_CAME_AFTER_LEASES * settings.LEASE_SECONDS)
     never_came = Q(~Exists(Upload.objects.filter(owner=OuterRef("holder"))), created_at__lt=oldest)
     left = list(Quarantine.objects.unheld().filter(~STANDS | never_came).select_related("holder", "claimed_by"))
@@ -99,13 +100,13 @@ def end_abandoned() -> int:
 
 
 def drop_quarantined(before: datetime) -> int:
-    """Delete those that came before; how many."""
+    """Delete those that came before. Returns their number."""
     old = list(Quarantine.objects.filter(STANDS, created_at__lt=before).select_related("holder"))
     return [remove_quarantine(quarantine) for quarantine in old].count(True)
 
 
 def _end(quarantine: Quarantine) -> Upload | None:
-    """What follows the end of a quarantine that this process has in hand: its tarball becomes an upload of the user who
+    """What follows the end of a quarantine that this process has claimed: its tarball becomes an upload of the user who
     claimed it, which is returned, and all else is deleted. A second process may repeat every step."""
     with held(quarantine):
         upload, kept = quarantine.upload, None

@@ -28,7 +28,7 @@ from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.formats.recognising import TARBALL, UnrecognisedError, is_tarball
 from benchmarks.models import error_entries
 from mpet_site.state_folder import file_lock
-from mpet_site.web.patience import NotReadyYet, can_wait
+from mpet_site.web.background import NotReadyYet, can_wait
 from profiles.measurements import Measurements, PlatformRecord
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.models import Upload
-from benchmarks.tasks import hand_on
+from benchmarks.tasks import enqueue
 from profiles.leftovers import is_older_than
 
 UPLOADS_FOLDER = "uploads"
@@ -20,17 +20,18 @@ ORPHANED_AFTER_LEASES = 10  # a file is older before it can be said that no row 
 
 
 def take_up_uploads() -> int:
-    """Have all uploads processed that wait and that nobody has in hand; how many. A new one is its request's own for
-    as long as a lease; one that its request left to this chore says "processing"."""
+    """Have all waiting uploads processed that no process has claimed. Returns their number. A new one is its request's
+    own for as long as a lease; one that its request left to this chore says "processing"."""
     new = Q(status=Upload.Status.RECEIVED, created_at__gte=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS))
     left = list(Upload.objects.waiting().unheld().exclude(new).select_related("owner").order_by("pk"))
     for upload in left:
-        hand_on(upload)
+        enqueue(upload)
     return len(left)
 
 
 def sweep_files() -> int:
-    """Delete uploaded files without a row, and what was on its way in when its process died; how many."""
+    """Delete uploaded files without a row, and what was on its way in when its process died. Returns the number of
+    files."""
     orphans = [*_orphaned_tarballs(), *_old_files(Path(settings.FILE_UPLOAD_TEMP_DIR))]
     for path in orphans:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""How a results tarball that somebody sends is received: kept, and handed on to be processed."""
+"""How a results tarball that somebody sends is received: stored, and enqueued to be processed."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def receive_tarball(
 
 
 def begin_processing(upload: Upload) -> Upload:
-    """Have a kept upload processed, now or by a worker, where it waits and no process has it in hand."""
+    """Have a kept upload processed, now or by a worker, where it waits and no process has claimed it."""
     if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
-        tasks.hand_on(upload)
+        tasks.enqueue(upload)
         upload.refresh_from_db()
     return upload
 

@@ -23,8 +23,8 @@ def process_upload(key: int) -> None:
         Upload.objects.unheld().filter(pk=key, status=Upload.Status.RECEIVED).update(status=Upload.Status.PROCESSING)
 
 
-def hand_on(upload: Upload) -> None:
-    """Have it processed: now, or by a worker, once."""
+def enqueue(upload: Upload) -> None:
+    """Enqueue the upload to be processed, unless it is enqueued already."""
     if not _is_enqueued(upload):
         process_upload.enqueue(upload.pk)
 

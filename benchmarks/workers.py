@@ -24,7 +24,8 @@ def refresh_task_of(worker_id: str) -> None:
 
 
 def requeue_abandoned_tasks() -> int:
-    """Give tasks whose worker is gone to the next one; how many. One that took too many workers along has failed."""
+    """Give tasks whose worker is gone to the next one. Returns their number. One that took too many workers along has
+    failed."""
     last_seen = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
     count = 0
     for row in _running().filter(started_at__lt=last_seen):

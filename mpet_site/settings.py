@@ -84,7 +84,7 @@ MIDDLEWARE = [
     "mpet_site.web.middleware.ContentSecurityPolicyMiddleware",
     "mpet_site.web.middleware.PrivateAnswersMiddleware",
     "mpet_site.web.middleware.PageMethodsMiddleware",
-    "mpet_site.web.patience.PatienceMiddleware",
+    "mpet_site.web.background.BackgroundMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -164,7 +164,7 @@ LEAST_FREE_BYTES = env.int("MPET_LEAST_FREE_BYTES", default=512 * 2**20)  # of S
 # copies, and all count in one file.
 CACHES: dict[str, dict] = {"default": env.cache_url("MPET_CACHE_URL", default="locmemcache://")}
 CACHES["pages"] = {**CACHES["default"], "KEY_PREFIX": "page"}
-if not CACHES["default"]["LOCATION"]:  # memory of each process, which has a room for each name
+if not CACHES["default"]["LOCATION"]:  # per-process memory; each cache needs a distinct LOCATION
     CACHES["pages"] |= {"LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 200}}
 PAGE_CACHE_SECONDS = env.int("MPET_PAGE_CACHE_SECONDS", default=60)
 CACHE_IS_SHARED = bool(env.str("MPET_CACHE_URL", default=""))

@@ -10,6 +10,7 @@ from mpet_site.settings import *  # noqa: F403
 READING_LOCK = STATE_DIR / f"reading-{os.getpid()}.lock"  # noqa: F405  tests run side by side
 STATIC_ROOT = STATE_DIR / "static"  # noqa: F405
 STATIC_ROOT.mkdir(exist_ok=True)
+INSTALLED_APPS = [*INSTALLED_APPS, "research"]  # noqa: F405  its commands are tested too
 SECRET_KEY = "for tests only"  # noqa: S105
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

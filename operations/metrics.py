@@ -105,8 +105,8 @@ def is_near(request: HttpRequest) -> bool:
 
 
 def sweep_metrics() -> int:
-    """Delete what processes counted that ended more than a day ago; how many files. Prometheus takes it for a restart
-    when a count falls."""
+    """Delete what processes counted that ended more than a day ago. Returns the number of files. Prometheus takes it
+    for a restart when a count falls."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     old = [path for path in Path(folder).glob("*.db") if is_left(path)] if folder else []
     for path in old:

@@ -21,7 +21,7 @@ DELETED_AT_ONCE = 500
 
 
 def apply_retention() -> dict[str, int]:
-    """Delete what was kept for its time; how many of each."""
+    """Delete what was kept for its time. Returns the number of each kind."""
     return {
         "predictions": drop_predictions(cutoff(settings.KEEP_PREDICTIONS_DAYS)),
         "reports": drop_reports(cutoff(settings.KEEP_REPORTS_DAYS)),

@@ -60,7 +60,7 @@ def validated_prediction_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
 
 
 def restore_predictions(rows: Iterator[DumpRow]) -> int:
-    """Store those that are not there yet, by UUID or by question; how many."""
+    """Store those that are not there yet, by UUID or by question. Returns their number."""
     count, batch = 0, []
     for row in rows:
         batch.append(dict(zip(PREDICTIONS_TABLE.names, row, strict=True)))

@@ -1,7 +1,7 @@
 """What follows a delivery: its profiles are judged, and what was predicted of its pairs is settled. What follows a
 merge of platforms: what was predicted of the one that is gone is settled by measurements of the other, until the merge
 is taken back. What follows when deliveries are taken back: what they settled is open again, and what they contradicted
-is judged anew.
+is judged again.
 
 Runs after that is committed: whatever fails here is logged, and the delivery, the merge or the withdrawal stays.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import transaction
 
-from mpet_site.web.patience import waiting
+from mpet_site.web.background import waiting
 from predictor.accuracy.outliers import judge_delivery, judge_profiles, outliers_beside
 from predictor.accuracy.settlement import settle_delivery, settle_merged, settle_pairs, unsettle, unsettle_separated
 from predictor.predictions.removal import remove_what_rests_on

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from mpet_site.web.documents import search_documents
 from mpet_site.web.lists import words_of_search
-from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.models import Platform, Profile, Workload
 from profiles.programs import programs_by_source, region_rows
 
@@ -52,8 +52,8 @@ def _rows(model: Any, kind: str, text: str, user: Any, most: int) -> Iterator[Se
     first = list(found.filter(name__istartswith=text.strip())[:most])
     rows = [*first, *found.exclude(pk__in=[row.pk for row in first])[: most - len(first)]]
     view = model._meta.model_name
-    for row in tell_apart(rows, user):
-        yield SearchResult(kind, name_told_apart(row), reverse(view, args=[row.slug]))
+    for row in disambiguate(rows, user):
+        yield SearchResult(kind, disambiguated_name(row), reverse(view, args=[row.slug]))
 
 
 def _programs(text: str, user: Any, most: int) -> list[SearchResult]:

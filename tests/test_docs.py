@@ -9,8 +9,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.paths import ROOT
 
-OWN_APPS = {"profiles", "predictor", "benchmarks", "accounts", "operations"}
-TOP = "accounts|benchmarks|docs|mpet_site|operations|predictor|profiles|tests"
+OWN_APPS = {"profiles", "predictor", "benchmarks", "accounts", "operations", "research"}
+TOP = "accounts|benchmarks|docs|lab|mpet_site|operations|predictor|profiles|research|tests"
 
 
 def read(name: str) -> str:
@@ -52,7 +52,7 @@ def test_every_api_path_is_documented():
 
 
 def pages() -> list[Path]:
-    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("research/**/*.md")])
 
 
 def prose_of(page: Path) -> str:
@@ -89,7 +89,7 @@ def test_relative_links_in_documents_lead_somewhere():
 
 def test_code_and_templates_name_pages_that_exist():
     """A comment or a docstring that names a page of docs/ is a link too."""
-    sources = [path for app in (*OWN_APPS, "mpet_site", "tests") for path in (ROOT / app).rglob("*.py")]
+    sources = [path for app in (*OWN_APPS, "lab", "mpet_site", "tests") for path in (ROOT / app).rglob("*.py")]
     sources += [path for app in (*OWN_APPS, "mpet_site") for path in (ROOT / app).rglob("*.html")]
     broken = []
     for source in sources:
@@ -100,7 +100,7 @@ def test_code_and_templates_name_pages_that_exist():
 
 
 def test_the_lists_of_pages_name_every_page():
-    for folder in ("docs/decisions", "docs/history"):
+    for folder in ("docs/decisions", "research/history"):
         listed = {target.name for target, _ in links(ROOT / folder / "README.md")}
         assert {page.name for page in (ROOT / folder).glob("*.md")} - {"README.md"} <= listed, folder
     overviews = {
@@ -124,7 +124,7 @@ def test_the_readme_has_five_links_and_one_picture():
 
 
 def test_files_and_modules_named_in_documents_are_there():
-    """`profiles/prices.py`, `predictor/core/`, `predictor.core.paper`: in the tree, or at the end of a path in it."""
+    """`profiles/prices.py`, `predictor/core/`, `research.paper`: in the tree, or at the end of a path in it."""
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     known = "\n".join(f"/{path}" for path in tracked)
     missing = []

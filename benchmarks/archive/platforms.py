@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 from benchmarks.archive.container import Limits
 from benchmarks.archive.documents import Document, parse_document, validate_document
@@ -30,12 +29,12 @@ def platform_record(name: str, document: Document, problems: ArchiveProblems) ->
     for clock in ("base_mhz", "max_mhz"):
         record[clock] = float(record[clock]) if record[clock] else None  # 0 is how some say unknown
     record["placement"] = None if record["placement"] is None else tuple(map(int, record["placement"]))
-    record |= {field: int(number) for field, number in record.items() if _is_integral(field, number)}
+    record |= {
+        field: int(number)
+        for field, number in record.items()
+        if (isinstance(number, float) and field not in ("base_mhz", "max_mhz"))
+    }
     return PlatformRecord(**record | {"cpu_model": record["cpu_model"] or ""})
-
-
-def _is_integral(name: str, number: Any) -> bool:
-    return isinstance(number, float) and name not in ("base_mhz", "max_mhz")
 
 
 def _refuse_impossible_topology(name: str, platform: Document, problems: ArchiveProblems) -> None:

@@ -25,9 +25,8 @@ NAMES_LISTED = 10
 def read_archive(fileobj: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Measurements:
     """Everything in an `mpet-results/1` tarball; `warnings` says what was odd about its form.
 
-    Raises ArchiveError, with as many problems as can be told apart, for anything that docs/formats.md refuses. Memory
-    is bounded by `limits`: members are streamed, and what does not fit is held in an unnamed temporary file.
-    """
+    Raises ArchiveError, with as many problems as can be distinguished, for anything that docs/formats.md refuses.
+    Memory is bounded by `limits`: members are streamed, and what does not fit is held in an unnamed temporary file."""
     problems = ArchiveProblems()
     kept = {
         **dict.fromkeys(("manifest.json", "platform.json", "workloads.json", "environment.json"), limits.json_bytes),

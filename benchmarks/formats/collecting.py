@@ -32,7 +32,7 @@ BLANK_OR_DASH = re.compile(r"[\s-]")
 
 @dataclass(frozen=True)
 class ForeignFile:
-    """A file by its name, as it is told in reasons, and its bytes."""
+    """A file by its name, as reasons show it, and its bytes."""
 
     name: str
     content: bytes

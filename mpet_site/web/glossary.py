@@ -666,7 +666,7 @@ def _by_spelling() -> dict[str, Term]:
 
 
 def _plain(words: str) -> str:
-    """A symbol is told apart by its case (S(n) from s(n)), a word is not.
+    """A symbol is distinguished by its case (S(n) from s(n)), a word is not.
 
     >>> _plain("Work imbalance"), _plain("S(n)"), _plain("D_a")
     ('work imbalance', 'S(n)', 'D_a')

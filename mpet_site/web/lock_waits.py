@@ -1,7 +1,7 @@
 """How long a write waits for another one: SQLite has one writer at a time.
 
 A command waits as long as `mpet_site.settings` says. A request occupies a process that others need for reading, so it
-waits MPET_LOCK_SECONDS at most, and is then answered with 503 (mpet_site.web.busy).
+waits MPET_LOCK_SECONDS at most, and is then answered with 503 (mpet_site.web.database_unavailable).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
-from mpet_site.web.patience import can_wait
+from mpet_site.web.background import can_wait
 
 
 def shorten_waits_of_requests(*, connection: Any, **_signal: Any) -> None:

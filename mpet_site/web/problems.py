@@ -10,8 +10,8 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig, Suspicio
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
-from mpet_site.web.busy import RETRY_AFTER_S, Unavailable, unavailability_of
-from mpet_site.web.patience import NotReadyYet
+from mpet_site.web.background import NotReadyYet
+from mpet_site.web.database_unavailable import RETRY_AFTER_S, Unavailable, unavailability_of
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.request_ids import request_id
 
@@ -112,7 +112,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
 
 
 def unavailable_problem(unavailable: Unavailable) -> HttpResponse:
-    """503: what the answer needs is not there now (mpet_site.web.busy, mpet_site.web.patience)."""
+    """503: what the answer needs is not there now (mpet_site.web.database_unavailable, mpet_site.web.background)."""
     response = error_response(503, unavailable.detail)
     response["Retry-After"] = str(unavailable.retry_after_s)
     return response

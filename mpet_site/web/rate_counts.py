@@ -26,7 +26,7 @@ LOCK_TIMEOUT_S = 1.0  # a count takes some 20 microseconds
 COUNTS_BETWEEN_SWEEPS = 1_000
 TABLE = "CREATE TABLE IF NOT EXISTS counts (key BLOB PRIMARY KEY, ends REAL NOT NULL, count INTEGER NOT NULL)"
 # A window that ends much later than one begun now was begun before the clock was set back. "Much", because whoever read
-# the clock first may count last, and must not begin a window anew.
+# the clock first may count last, and must not start the window again.
 COUNT = """
 INSERT INTO counts (key, ends, count) VALUES (:key, :now + :window, 1)
 ON CONFLICT (key) DO UPDATE SET

@@ -17,7 +17,7 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.busy import unavailability_of
+from mpet_site.web.database_unavailable import unavailability_of
 from mpet_site.web.documents import chapters, image_path, place_of, read_document, search_documents
 from mpet_site.web.glossary import READING, TERM_GROUPS, Term
 from mpet_site.web.health import healthz

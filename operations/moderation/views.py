@@ -26,7 +26,7 @@ _View = Callable[..., HttpResponse]
 
 
 def for_moderators(view: _View) -> _View:
-    """404 for everybody else, signed in or not: not even that there is such a page is told."""
+    """404 for everybody else, signed in or not: the response hides that there is such a page."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

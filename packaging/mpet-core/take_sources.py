@@ -18,7 +18,7 @@ ENTRANCES = (
     "predictor.core.evaluate",
     "predictor.core.scenarios",
 )
-ROOMS = ("predictor", "profiles")
+PACKAGES = ("predictor", "profiles")
 IMPORTS = re.compile(r"^(\s*(?:>>> |\.\.\. )?(?:from|import) )(predictor|profiles)(?=[. ])", re.MULTILINE)
 
 
@@ -37,7 +37,7 @@ def imported_by(source: str) -> Iterator[str]:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         else:
             continue
-        yield from (name for name in names if name.split(".")[0] in ROOMS)
+        yield from (name for name in names if name.split(".")[0] in PACKAGES)
 
 
 def needed_modules(entrances: tuple[str, ...] = ENTRANCES) -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""Evaluations of what is stored: which profiles, how the result is kept, and how it is told."""
+"""Evaluations of what is stored: which profiles, how the result is stored, and how it is read."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MOST_RECONSIDERED = 100  # computed outliers that a delivery may clear
 def judge_profiles(
     profiles: Sequence[int], progress: Callable[[int], Any] | None = None, executor: Executor | None = None
 ) -> int:
-    """Judge the profiles of these primary keys and keep what is found; how many verdicts changed."""
+    """Judge the profiles of these primary keys and store the verdicts. Returns the number of changed ones."""
     rows = Profile.objects.filter(pk__in=profiles).select_related(
         "platform", "workload", "private_to", "curves", "source"
     )

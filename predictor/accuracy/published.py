@@ -1,5 +1,5 @@
 """The published figures of the default method: how wrong it was on public datasets, stored with the code, so that a
-server without an evaluation of its own has them to show (docs/accuracy/results/*.errors.json)."""
+server without an evaluation of its own has them to show (predictor/accuracy/measured/, which `python -m research accuracy_tables --run` writes)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
-from django.conf import settings
 
 from profiles.arrays import FloatArray
 from profiles.templatetags.quantities import as_percent, percent
 
-ERRORS_FOLDER = settings.BASE_DIR / "docs" / "accuracy" / "results"
-ERRORS_DRAW = "errors"  # of the studies that store the error of every prediction (manage.py accuracy_tables --run)
+ERRORS_FOLDER = Path(__file__).with_name("measured")
+ERRORS_DRAW = "errors"  # of the studies that store the error of every prediction (python -m research accuracy_tables)
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,12 +82,12 @@ def _mean_error(pairs: Iterable[tuple[float, float]]) -> float | None:
 
 
 def settle_delivery(source: Source) -> int:
-    """Settle the predictions of the pairs in a delivery; how many there were."""
+    """Settle the predictions of the pairs in a delivery. Returns their number."""
     return _settle_by(source.profiles.all())
 
 
 def settle_merged(platform: Platform) -> int:
-    """Settle the predictions of a platform under the slugs of those that were merged into it; how many there were. The
+    """Settle the predictions of a platform under the slugs of those that were merged into it. Returns their number. The
     deliveries are taken one after the other, as if they came now: the first that may settle a prediction does."""
     deliveries = Source.objects.filter(profiles__platform=platform).distinct().order_by("created_at", "pk")
     return sum(_settle_by(delivery.profiles.filter(platform=platform)) for delivery in deliveries)
@@ -114,7 +114,8 @@ def _reopen(settled: QuerySet[Prediction]) -> set[tuple[str, str]]:
 
 
 def settle_pairs(pairs: Iterable[tuple[str, str]]) -> int:
-    """Settle the open predictions of these workloads and targets by what is stored, as if it came now; how many."""
+    """Settle the open predictions of these workloads and targets by what is stored, as if it came now. Returns their
+    number."""
     return sum(_settle_pair(workload, target) for workload, target in sorted(pairs))
 
 

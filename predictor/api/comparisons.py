@@ -1,4 +1,4 @@
-"""The twins of the pages that compare: /compare/, /distances/ and /maps/."""
+"""The JSON forms of the pages that compare: /compare/, /distances/ and /maps/."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict

@@ -23,8 +23,8 @@ from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import error_rows
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS
-from predictor.core.paper import PAPER_TABLES
 from predictor.models import Evaluation, PaperReport
+from predictor.models.evaluations import PAPER_TABLES
 
 ERROR_COLUMNS = ("platform", "workload", "method", *(f"{part}_error_percent" for part in ERROR_PARTS))
 

@@ -1,4 +1,4 @@
-"""A profile beyond what was measured: the JSON twin of the page."""
+"""A profile beyond what was measured: the JSON form of the page."""
 
 from typing import Any
 

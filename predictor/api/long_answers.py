@@ -48,7 +48,7 @@ def answer_or_progress(
 ) -> HttpResponseBase:
     """`respond` with the whole answer; 202 while it is computed. `viewer`: against whose snapshot the question is."""
     try:
-        answer = ask(question, viewer, may_wait=lambda: may_compute(request))
+        answer = ask(question, viewer, may_enqueue=lambda: may_compute(request))
     except ComputationsFull as error:
         raise ComputationsBusy from error
     if answer.has_failed:

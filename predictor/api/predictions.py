@@ -48,7 +48,7 @@ def problem_of(error: RequestError) -> Problem:
     return InvalidRequest([{"name": name, "reason": str(error)}])
 
 
-OWN_ALONE = OneOf("mine", "so that nothing is deleted by mistake", required=True, choices=("true",))
+MINE_ONLY = OneOf("mine", "so that nothing is deleted by mistake", required=True, choices=("true",))
 
 
 @extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Your own and validated predictions"))
@@ -71,12 +71,12 @@ class PredictionList(ListedPredictions, ListView):
     @extend_schema(
         operation_id="predictions_delete_all",
         summary="Delete all your own predictions",
-        parameters=described(OWN_ALONE),
+        parameters=described(MINE_ONLY),
         responses={204: None},
     )
     def delete(self, request: Request) -> Response:
         """As if each was deleted alone."""
-        OWN_ALONE.read(request)
+        MINE_ONLY.read(request)
         remove_predictions(Prediction.objects.all(), request.user)
         return Response(status=204)
 

@@ -1,4 +1,4 @@
-"""The twin of the pages that predict without keeping the answer: the front page and /what-if/."""
+"""The JSON form of the pages that predict without storing the answer: the front page and /what-if/."""
 
 import typing
 from typing import ClassVar

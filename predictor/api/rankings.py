@@ -26,7 +26,7 @@ from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.programs import kept_answer, narrowing_question, program_facts, question_of_program
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
-    EVERY_ROW,
+    EXACT,
     RANKING_FILTERS,
     RANKING_ORDER,
     RANKING_PAGE,
@@ -142,16 +142,16 @@ QUESTION_PARAMETERS = (
     PUBLIC_ONLY,
 )
 CHOICE_PARAMETERS = (*RANKING_FILTERS, RANKING_ORDER)
-RANKING_PARAMETERS = (WORKLOAD, *QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, EVERY_ROW)
+RANKING_PARAMETERS = (WORKLOAD, *QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, EXACT)
 # A program has always had all its rows computed, unless a page of them is asked for.
-PROGRAM_EVERY_ROW = Flag(EVERY_ROW.name, EVERY_ROW.description, default=True)
+PROGRAM_EXACT = Flag(EXACT.name, EXACT.description, default=True)
 TODAY = Flag(
     "today",
     "Answered from the database as it is now. Without it, and without a choice, a program that was uploaded again "
     "later keeps the answer that it had before.",
     default=False,
 )
-PROGRAM_PARAMETERS = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, PROGRAM_EVERY_ROW, TODAY)
+PROGRAM_PARAMETERS = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, PROGRAM_EXACT, TODAY)
 FORMAT = OneOf("format", choices=("json", "csv"))
 
 
@@ -174,7 +174,7 @@ class RankingView(ApiView):
         responses={200: RankingSerializer, 202: ComputationSerializer, 422: None},
     )
     def get(self, request: Request) -> HttpResponseBase:
-        choice, arguments = read_question(request, EVERY_ROW)
+        choice, arguments = read_question(request, EXACT)
         viewer = None if arguments.pop(PUBLIC_ONLY.name) else request.user
         try:
             question = RankingQuestion.of(WORKLOAD.read(request), viewer, choice=choice, **arguments)
@@ -203,7 +203,7 @@ class ProgramView(ApiView):
     )
     def get(self, request: Request, id: UUID, slug: str) -> HttpResponseBase:
         program = program_or_404(id, slug, request.user)
-        choice, arguments = read_question(request, PROGRAM_EVERY_ROW)
+        choice, arguments = read_question(request, PROGRAM_EXACT)
         try:
             question = question_of_program(program, request.user, choice=choice, **arguments)
         except RequestError as error:

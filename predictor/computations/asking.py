@@ -46,9 +46,9 @@ class ComputationsFull(Exception):
     retry_after_s = 30
 
 
-def ask(question: LongQuestion, user: Any, *, may_wait: Callable[[], bool] = lambda: True) -> LongAnswer:
+def ask(question: LongQuestion, user: Any, *, may_enqueue: Callable[[], bool] = lambda: True) -> LongAnswer:
     """The answer: known, or computed in MPET_REQUEST_SECONDS; else a computation is under way behind the request, one
-    for all who ask. `may_wait` is asked before a new one is begun.
+    for all who ask. `may_enqueue` is asked before a new one is begun.
 
     Raises ComputationsFull.
     """
@@ -60,7 +60,7 @@ def ask(question: LongQuestion, user: Any, *, may_wait: Callable[[], bool] = lam
     computation = Computation.objects.filter(question_key=key, **revisions(question)).first()
     if computation is not None:
         return answer_of(computation)
-    return compute_now_or_later(question, viewer, key, kept, may_wait)
+    return compute_now_or_later(question, viewer, key, kept, may_enqueue)
 
 
 def question_key(question: LongQuestion, viewer: Any) -> str:
@@ -93,7 +93,7 @@ def compute_now_or_later(
     viewer: Any,
     key: str,
     kept: OrderedDict[str, dict[str, Any]],
-    may_wait: Callable[[], bool],
+    may_enqueue: Callable[[], bool],
 ) -> LongAnswer:
     """What can be computed in a request is kept in this process; what cannot is stored as far as it is."""
     if Computation.objects.unfinished().count() >= settings.COMPUTATIONS_WAITING:
@@ -106,7 +106,7 @@ def compute_now_or_later(
         while len(kept) > KEPT_ANSWERS:
             kept.popitem(last=False)
         return LongAnswer(document, is_whole=True)
-    if not may_wait():
+    if not may_enqueue():
         raise ComputationsFull
     packed = pack_document(document) if document is not None else b""
     with transaction.atomic():

@@ -43,7 +43,7 @@ def compute_waiting() -> int:
 
 
 def claim_next() -> Computation | None:
-    """The oldest computation that nobody has in hand, now claimed; None: there is none. Rankings, which take longest,
+    """The oldest computation without a holder, now claimed; None: there is none. Rankings, which take longest,
     come after all others."""
     others_first = Case(When(kind__in=LONGEST_KINDS, then=1), default=0)
     waiting = Computation.objects.unfinished().unheld().order_by(others_first, "pk")
@@ -96,7 +96,7 @@ def compute_steps(computation: Computation, question: LongQuestion) -> None:
 
 
 def save(computation: Computation, step: ComputedStep) -> bool:
-    """Store the answer so far; whether the computation is still in hand."""
+    """Store the answer so far; whether the lease is still held."""
     packed = pack_document(step.document())
     values = {"done": step.done, "total": step.total, "packed": packed, "size_bytes": len(packed)}
     return bool(computation.while_held().update(**values))

@@ -157,7 +157,7 @@ class GrownRows:
     def of(
         cls, base: Database, base_ranks: Ranks, segment: Database, segment_ranks: Ranks, read_again: IntArray
     ) -> GrownRows:
-        """The representative rows of both, but for the base's rows `read_again`: the segment has these pairs anew, if
+        """The representative rows of both, but for the base's rows `read_again`: the segment has these pairs again, if
         there is still something of them. Raises CannotGrow where the base knows platforms or workloads that the segment
         does not, or in another order, or a group that has no row any more."""
         groups = tuple(sorted({*base.groups, *segment.groups}))

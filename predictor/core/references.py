@@ -56,7 +56,7 @@ def choose_group(database: Database, query: Query, rows_pa: IntArray) -> int:
 
 
 def evidence_groups(database: Database, query: Query, rows_pa: IntArray) -> tuple[int, ...]:
-    """A's group, and behind it all others of its origin: how platforms compare is told by all that both measured."""
+    """A's group, and behind it all others of its origin: how platforms compare follows from all that both measured."""
     return groups_beside(database, choose_group(database, query, rows_pa))
 
 

@@ -28,7 +28,7 @@ LARGEST_N_OF_TABLE = 2**16
 class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Times of (platform, workload, n) from times of other platforms and workloads.
 
-    Rows of X are (platform, workload, n): two names, or anything else that can be told apart by its text, and a whole
+    Rows of X are (platform, workload, n): two names, or anything else that its text distinguishes, and a whole
     number of threads. y (M,) has wall times in seconds, all positive; several rows of one triple are repeats. Times of
     a workload may be in another unit, as long as it is the same on every platform.
 

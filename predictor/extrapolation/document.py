@@ -58,7 +58,7 @@ class ExtrapolationQuestion:
 def extrapolation_document(
     profile: Profile, user: Any, question: ExtrapolationQuestion = ExtrapolationQuestion()
 ) -> dict[str, Any]:
-    """The document of the page and of its JSON twin. Where a model refuses, `refusal` says why."""
+    """The document of the page and of its JSON form. Where a model refuses, `refusal` says why."""
     curves = stored_curves(profile)
     n = curves.thinned.n.tolist() if curves else []
     time_s = curves.thinned.time_s.tolist() if curves else []

@@ -58,7 +58,11 @@ def request_for_profile(profile: Profile, user: Any, fields: dict[str, Any]) -> 
     companions: tuple[Companion, ...] = ()
     if model is AutomaticChoice:
         companions = tuple(
-            _companions(read_database(user, origins=_companion_origins(profile)), profile, fields["companions"])
+            _companions(
+                read_database(user, origins=("simulated",) if profile.origin == "simulated" else ("measured",)),
+                profile,
+                fields["companions"],
+            )
         )
     points = points_of_profile(profile, model, fields["predict"])
     return FitRequest(
@@ -164,11 +168,6 @@ def _fitted_answer(request: FitRequest) -> dict[str, Any]:
         "reasons": _reasons(model),
         "quality": parallel_quality(request.points),
     }
-
-
-def _companion_origins(profile: Profile) -> tuple[str, ...]:
-    """Simulated profiles accompany simulated ones, measured profiles all others."""
-    return ("simulated",) if profile.origin == "simulated" else ("measured",)
 
 
 def _companions(database: Database, profile: Profile, scope: str) -> list[Companion]:

@@ -13,7 +13,7 @@ from predictor.figures.answer import answer_origin, measured_label
 from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, trace
 from profiles.figures.base import plot_numbers
 
-MOST_DOTS = 60  # dots that can be told apart in one figure
+MOST_DOTS = 60  # dots that are distinguishable in one figure
 FEW_DOTS = 14
 LABEL_CHARACTERS = 20
 
@@ -82,7 +82,7 @@ def shortened_label(label: str) -> str:
 
 
 def shortened_labels(labels: Sequence[str]) -> list[str]:
-    """Where several have the same beginning, their ends tell them apart.
+    """Where several have the same beginning, their ends distinguish them.
 
     >>> shortened_labels(["KVM guest, 2 vCPUs of an AMD EPYC", "KVM guest, 2 vCPUs of an Intel Xeon", "laptop"])
     ['…of an AMD EPYC', '…of an Intel Xeon', 'laptop']

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('method_version', models.CharField(help_text='of mpet2020', max_length=20)),
                 ('sample', models.PositiveIntegerField(null=True)),
                 ('seed', models.BigIntegerField()),
-                ('results', models.JSONField(help_text='predictor.core.paper.PaperResults as plain values')),
+                ('results', models.JSONField(help_text='rows of plain values by table, of PAPER_TABLES')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={

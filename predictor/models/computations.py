@@ -24,7 +24,7 @@ class ComputationQuerySet(LeasedQuerySet):
 class Computation(LeasedWork):
     """A question of one viewer at one revision, and its answer: none, that so far, or the whole.
 
-    Whoever has it in hand holds its lease. What a killed process left is gone on with from what was stored.
+    The process that computes it holds its lease. What a killed process left is gone on with from what was stored.
     """
 
     class Status(models.TextChoices):

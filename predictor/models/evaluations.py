@@ -8,6 +8,8 @@ from django.db.models import Q
 from predictor.models.querysets import EvaluationQuerySet
 from profiles.models.fields import ArrayField
 
+PAPER_TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
+
 
 class Evaluation(models.Model):
     """How wrong methods were on the public profiles of one revision. Pairs and errors are kept, not just statistics."""
@@ -66,7 +68,7 @@ class EvaluatedMethod(models.Model):
 
 
 class PaperReport(models.Model):
-    """The paper's tables and figures on the public profiles of one revision, as `manage.py paper_figures` made them."""
+    """The paper's tables and figures on the public profiles of one revision (`python -m research paper_figures`)."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     revision = models.PositiveBigIntegerField()
@@ -74,7 +76,7 @@ class PaperReport(models.Model):
     method_version = models.CharField(max_length=20, help_text="of mpet2020")
     sample = models.PositiveIntegerField(null=True)
     seed = models.BigIntegerField()
-    results = models.JSONField(help_text="predictor.core.paper.PaperResults as plain values")
+    results = models.JSONField(help_text="rows of plain values by table, of PAPER_TABLES")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mpet_site.web.patience import NotReadyYet, note_outdated
+from mpet_site.web.background import NotReadyYet, note_outdated
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.database import Database

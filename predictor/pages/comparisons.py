@@ -31,7 +31,7 @@ from predictor.figures.comparisons import characteristic_charts, curves_of_profi
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.presenting import names_by_slug
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
-from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.lookup import look_up
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
@@ -55,7 +55,7 @@ def compared_profiles(request: HttpRequest, kind: Kind, slugs: Sequence[str] = (
 
 
 def selecting_parameters(request: HttpRequest, selection: ComparedProfiles) -> dict[str, str]:
-    """The parameters of the twin that select the same."""
+    """The parameters of the JSON form that select the same."""
     is_public = asks_for_public(request.GET.get("public_only"))
     return selection.parameters | ({"public_only": "true"} if is_public else {})
 
@@ -80,8 +80,8 @@ def slug_of_name(request: HttpRequest, text: str, kind: Kind) -> str:
     slug = look_up(rows, text).slug
     if slug is not None:
         return slug
-    namesakes = tell_apart(rows.filter(name=text.partition(" (")[0]), request.user)
-    named = [row.slug for row in namesakes if name_told_apart(row) == text]
+    namesakes = disambiguate(rows.filter(name=text.partition(" (")[0]), request.user)
+    named = [row.slug for row in namesakes if disambiguated_name(row) == text]
     if len(named) != 1:
         raise Http404
     return str(named[0])
@@ -105,7 +105,7 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
             return redirect(f"{request.path}?{urlencode({parameter: default} | public, doseq=True)}")
     build = platforms_context if kind == "platforms" else workloads_context
     offered = {
-        name: tell_apart(MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user)
+        name: disambiguate(MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user)
         for name in ("platforms", "workloads")
     }
     context = {

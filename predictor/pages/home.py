@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from mpet_site.web.background import NotReadyYet, note_outdated
 from mpet_site.web.pages import json_address
-from mpet_site.web.patience import NotReadyYet, note_outdated
 from predictor.accuracy.own_evaluation import shown_measurements
 from predictor.computations.showcase import read_showcase
 from predictor.figures.accuracy import error_histogram

@@ -43,7 +43,7 @@ class ShownAnswer:
 def shown_answer(request: HttpRequest, question: LongQuestion, viewer: Any) -> ShownAnswer:
     """What there is of the answer; `viewer`: against whose snapshot the question is."""
     try:
-        answer = ask(question, viewer, may_wait=lambda: may_compute(request))
+        answer = ask(question, viewer, may_enqueue=lambda: may_compute(request))
     except ComputationsFull:
         return ShownAnswer(None, None)
     return ShownAnswer(answer.document if answer.is_whole else answer.outdated or answer.document, answer)
@@ -53,7 +53,7 @@ def respond_with(
     request: HttpRequest, shown: ShownAnswer, template: str, context: Callable[[], dict[str, Any]], part: str = ""
 ) -> HttpResponse:
     """The page. Its element that waits gets itself again, as long as it has to, and then `part` in its place; without
-    such a template htmx loads the page anew. Others that ask by htmx get `part`."""
+    such a template htmx reloads the page. Others that ask by htmx get `part`."""
     waits = request.headers.get("HX-Target") == COMPUTING_PART
     if waits and not shown.is_computed:
         response = render(request, "predictor/computing.html", {"shown": shown})

@@ -11,7 +11,7 @@ from predictor.core.comparisons.documents import positions_with_most_profiles
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
 from predictor.snapshot.cache import read_database
-from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.models import Platform, Workload
 
 MOST_OFFERED = 150  # on the front page
@@ -27,10 +27,10 @@ def mixing_choices(method: str, chosen: str) -> list[tuple[str, bool]]:
 
 
 def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) -> list[tuple[str, str]]:
-    """Slugs and names to choose from, the chosen one among them, those of one name with what tells them apart;
+    """Slugs and names to choose from, the chosen one among them, those of one name with a label (`disambiguate`);
     `scaling`: of what ran with more than one thread."""
-    offered = tell_apart(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
-    rows = [(row.slug, name_told_apart(row)) for row in offered]
+    offered = disambiguate(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
+    rows = [(row.slug, disambiguated_name(row)) for row in offered]
     return rows if not chosen or chosen in dict(rows) else [(chosen, chosen), *rows]
 
 

@@ -14,7 +14,7 @@ from predictor.core.methods import METHODS
 from predictor.predictions.request import DEFAULT_METHOD
 from predictor.snapshot.cache import read_database
 from profiles.arrays import BoolArray
-from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.lookup import look_up
 from profiles.models import Platform, Profile, Workload
 from profiles.programs import programs_by_source, region_rows
@@ -79,7 +79,7 @@ def answer_table(database: Database) -> BoolArray:
 
 def offers(model: Any, user: Any, slugs: set[str]) -> list[Offer]:
     rows = model.objects.offered_to(user).filter(slug__in=sorted(slugs)[:MOST_IN_BOX])
-    return [Offer(name_told_apart(row), row.slug) for row in tell_apart(rows, user)]
+    return [Offer(disambiguated_name(row), row.slug) for row in disambiguate(rows, user)]
 
 
 def offered_programs(user: Any) -> list[Offer]:

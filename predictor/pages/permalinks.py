@@ -1,4 +1,4 @@
-"""The address of a question, whose answer is computed anew whenever it is opened: what is asked without an account is
+"""The address of a question, whose answer is computed whenever it is opened: what is asked without an account is
 shown and not kept."""
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
+from mpet_site.web.background import NotReadyYet, note_outdated
 from mpet_site.web.pages import json_address
-from mpet_site.web.patience import NotReadyYet, note_outdated
 from predictor.computations.asking import LongAnswer
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin, measured_label
 from predictor.figures.candidates import candidate_charts
@@ -24,7 +24,7 @@ from predictor.pages.forms import PredictionForm
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
-from predictor.pages.presenting import answer_facts, breakpoints_of, told_rows_by_slug
+from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug_disambiguated
 from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.pages.sharing import shared_answer
 from predictor.predictions.age import stale_reasons
@@ -35,7 +35,7 @@ from predictor.predictions.reasons import reasons_of_prediction
 from predictor.predictions.request import InvalidSettings, RequestError
 from predictor.predictions.service import predict, preview_answer
 from profiles.figures import mark_origin
-from profiles.identity.namesakes import tell_apart
+from profiles.identity.name_disambiguation import disambiguate
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors
 
@@ -67,8 +67,8 @@ def form_page(request: HttpRequest, form: PredictionForm, refusal: ShownRefusal 
         "form": form,
         **said,
         "has_private": Profile.objects.has_private_of(request.user),
-        "workloads": tell_apart(Workload.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
-        "platforms": tell_apart(Platform.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
+        "workloads": disambiguate(Workload.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
+        "platforms": disambiguate(Platform.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
         "section": "predict",
         "twin": json_address("api-methods"),
     }
@@ -123,8 +123,8 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
 @require_safe
 @kept_for_visitors
 def unstored_answer(request: HttpRequest) -> HttpResponse:
-    """The answer to the question of the address, computed anew and not kept; the form, with what is wrong, where it has
-    none."""
+    """The answer to the question of the address, computed again and not stored; the form, with what is wrong, where it
+    has none."""
     form = form_of_question(request.GET)
     answer = answer_of_form(request, form)
     if isinstance(answer, HttpResponse):
@@ -319,4 +319,4 @@ def rows_named_in(user: Any, rows: list[dict[str, Any]]) -> tuple[dict[str, Plat
     """By slug, the stored platforms and workloads that rows with a platform, a workload or both name."""
     platforms = {row["platform"] for row in rows if "platform" in row}
     workloads = {row["workload"] for row in rows if "workload" in row}
-    return told_rows_by_slug(Platform, user, platforms), told_rows_by_slug(Workload, user, workloads)
+    return rows_by_slug_disambiguated(Platform, user, platforms), rows_by_slug_disambiguated(Workload, user, workloads)

@@ -7,7 +7,7 @@ from typing import Any
 
 from predictor.predictions.confidence import width_in_words
 from profiles.figures import Breakpoints
-from profiles.identity.namesakes import tell_apart
+from profiles.identity.name_disambiguation import disambiguate
 from profiles.models import Platform
 
 
@@ -45,10 +45,10 @@ def rows_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
     return {row.slug: row for row in model.objects.visible_to(user).filter(slug__in=set(slugs))}
 
 
-def told_rows_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
-    """The same, for a table that names them: those of one name are told apart (`profiles.identity.namesakes`)."""
+def rows_by_slug_disambiguated(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
+    """The same, with labels where several have one name (`profiles.identity.name_disambiguation`)."""
     rows = rows_by_slug(model, user, slugs)
-    tell_apart(rows.values(), user)
+    disambiguate(rows.values(), user)
     return rows
 
 

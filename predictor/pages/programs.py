@@ -20,7 +20,7 @@ from predictor.figures.answer import measured_label
 from predictor.figures.programs import ProgramPart, program_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public
-from predictor.pages.presenting import told_rows_by_slug
+from predictor.pages.presenting import rows_by_slug_disambiguated
 from predictor.pages.refusals import shown_refusal
 from predictor.predictions.programs import narrowing_question, question_of_program
 from predictor.predictions.ranking_choice import AT_THREAD_COUNT, value_in
@@ -162,7 +162,7 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
     context = {
         "program": found,
         "back": f"{reverse('program', args=found.name.address)}?{urlencode(given)}",
-        "target": told_rows_by_slug(Platform, request.user, [target]).get(target),
+        "target": rows_by_slug_disambiguated(Platform, request.user, [target]).get(target),
         "method": given.get("method") or DEFAULT_METHOD,
         "known": measured_label(found.source.origin),
         "section": "predict",
@@ -200,8 +200,8 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
 
 def next_measurements_rows(request: HttpRequest, widest: str, shown: ShownAnswer) -> dict[str, Any]:
     results = shown.document["results"] if shown.document else []
-    workloads = told_rows_by_slug(Workload, request.user, [widest, *(row["workload"] for row in results)])
-    platforms = told_rows_by_slug(Platform, request.user, [row["platform"] for row in results])
+    workloads = rows_by_slug_disambiguated(Workload, request.user, [widest, *(row["workload"] for row in results)])
+    platforms = rows_by_slug_disambiguated(Platform, request.user, [row["platform"] for row in results])
     return {
         "widest": workloads.get(widest),
         "rows": [(row, workloads.get(row["workload"]), platforms.get(row["platform"])) for row in results],

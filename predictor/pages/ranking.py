@@ -28,7 +28,7 @@ from predictor.figures.intervals import IntervalScale
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
-from predictor.pages.presenting import told_rows_by_slug
+from predictor.pages.presenting import rows_by_slug_disambiguated
 from predictor.pages.programs import ProgramHome, program_home
 from predictor.pages.refusals import shown_ranking_refusal, shown_refusal
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
@@ -219,7 +219,7 @@ def ranking_context(
 ) -> dict[str, Any]:
     """The rows that pass the filters, each with its place among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
-    platforms = told_rows_by_slug(Platform, request.user, ranking.platforms)
+    platforms = rows_by_slug_disambiguated(Platform, request.user, ranking.platforms)
     chosen = choice.rows(ranking.results, platforms)
     currency = next((row["currency"] for row in chosen if row["currency"]), "")
     by_cost = choice.by == BY_COST and bool(currency)

@@ -32,8 +32,8 @@ MOST_OUTLIERS_LOOKED_AT, MOST_OUTLIERS_NAMED = 20, 3
 
 
 @contextmanager
-def advised(question: Question, snapshot: Snapshot, user: Any) -> Iterator[None]:
-    """Whoever catches a NoPrediction of the block finds the remedy in it, and which profiles were left out."""
+def with_suggestion(question: Question, snapshot: Snapshot, user: Any) -> Iterator[None]:
+    """Add to a NoPrediction of the block the remedy, and which profiles were left out."""
     try:
         yield
     except NoPrediction as error:
@@ -98,7 +98,7 @@ def find_remedy(error: NoPrediction, question: Question, snapshot: Snapshot, use
         return Remedy(*sentences[error.lacks])
     if not error.lacks:
         return None
-    return find_request_remedy(question, snapshot, user) or find_measuring_remedy(question, snapshot, user)
+    return find_request_remedy(question, snapshot, user) or suggest_measurement(question, snapshot, user)
 
 
 def find_request_remedy(question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
@@ -136,7 +136,7 @@ def find_simulated_remedy(question: Question, snapshot: Snapshot, user: Any) -> 
     return Remedy("simulated", f"let simulated profiles take part: {target} is known by these alone")
 
 
-def find_measuring_remedy(question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
+def suggest_measurement(question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
     """Who would have to measure what, so that the workload's platforms and the target share workloads."""
     database = snapshot.database
     workload, target = database.workloads[question.workload], database.platforms[question.target]

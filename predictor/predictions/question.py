@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mpet_site.web.patience import NotReadyYet, answer_is_outdated
+from mpet_site.web.background import NotReadyYet, answer_is_outdated
 from predictor.core import methods, scenarios
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.arrays import slug_index

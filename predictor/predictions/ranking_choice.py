@@ -38,7 +38,7 @@ RANKING_PAGE = WholeNumber(
     high=LARGEST_RANKING_PAGE,
     default=1,
 )
-EVERY_ROW = Flag("exact", "Every row is computed, however many platforms there are.", default=False)
+EXACT = Flag("exact", "Every row is computed, however many platforms there are.", default=False)
 MOST_CORES = LARGEST_THREAD_COUNT
 
 
@@ -153,7 +153,7 @@ def with_places(ordered: Sequence[dict[str, Any]], platforms: Mapping[str, Any],
     """The rows in their order, each with its `place`; those that tie follow each other and share one.
 
     Platforms of one `cpu_model` tie where both are limited to the same n_best and the slower one's time is inside the
-    interval of the faster one: they differ in threads alone that are no credible gain. A price tells them apart.
+    interval of the faster one: they differ in threads alone that are no credible gain. A price distinguishes them.
     """
     ties: dict[Any, dict[str, Any]] = {}  # the first row of each tie
     placed, followers = [], defaultdict[str, list[dict[str, Any]]](list)

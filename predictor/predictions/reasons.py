@@ -7,7 +7,7 @@ from typing import Any
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.threads import single_thread
 from predictor.models import Prediction
-from predictor.predictions.advice import advised
+from predictor.predictions.advice import with_suggestion
 from predictor.predictions.answering import run_question
 from predictor.predictions.explanation import explain
 from predictor.predictions.next_measurements import viewer_of
@@ -33,7 +33,7 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
     canonical = canonical_request(question, snapshot.database)
     asked = canonical | {"include_outliers": answer["include_outliers"]}
     is_same = request_key(asked, snapshot, viewer, origins) == prediction.request_key
-    with advised(question, snapshot, viewer), single_thread():
+    with with_suggestion(question, snapshot, viewer), single_thread():
         why: dict[str, Any] = nan_to_null(explain(run_question(question, snapshot), canonical))
     if is_same:
         Prediction.objects.filter(pk=prediction.pk).update(answer=answer | {"why": why})

@@ -19,8 +19,9 @@ REMOVED_AT_ONCE = 500
 
 @transaction.atomic
 def remove_predictions(rows: PredictionQuerySet, user: Any) -> int:
-    """Take these predictions off the user's own; how many. Private ones are deleted. A public one is deleted where
-    nobody else asked for it and no measurement validated it: it counts for the track record from then on."""
+    """Take these predictions off the user's own. Returns their number. Private ones are deleted. A public one is
+    deleted where nobody else asked for it and no measurement validated it: it counts for the track record from then
+    on."""
     own = rows.asked_by(user).order_by()
     removed = 0
     while keys := list(own.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):

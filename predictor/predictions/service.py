@@ -15,7 +15,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.core.threads import single_thread
 from predictor.models import AskedPrediction, Prediction
-from predictor.predictions.advice import advised
+from predictor.predictions.advice import with_suggestion
 from predictor.predictions.answering import run_question
 from predictor.predictions.basis import Basis
 from predictor.predictions.document import answer_document, stored_sources
@@ -38,7 +38,7 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     if stored is not None:
         note_asked(stored, user, is_first=False)
         return stored
-    with advised(question, snapshot, request.viewer(user)):
+    with with_suggestion(question, snapshot, request.viewer(user)):
         document, basis = answer_with_basis(request, question, snapshot)
     stored, is_new = Prediction.objects.get_or_create(
         request_key=key,
@@ -67,7 +67,7 @@ def preview_answer(request: PredictionRequest, user: Any = None, *, explained: b
     """The document of the same answer, which is not kept; where it shall be `explained` with `why`, which takes longer
     than the rest. Raises a RequestError."""
     question, snapshot, _ = resolve_with_snapshot(request, user)
-    with advised(question, snapshot, request.viewer(user)):
+    with with_suggestion(question, snapshot, request.viewer(user)):
         return answer_with_basis(request, question, snapshot, explained=explained)[0]
 
 

@@ -1,7 +1,7 @@
 """What-if: sliders over the named characteristics of a workload and over a platform's topology and clock.
 
 The address holds the state: a parameter for each slider that stands elsewhere than where nothing changes. The page, its
-JSON twin and a stored prediction come from the same request.
+JSON form and a stored prediction come from the same request.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from django.db.models import Q, QuerySet
 
-from mpet_site.web.patience import NotReadyYet
+from mpet_site.web.background import NotReadyYet
 from predictor.core.assembly import (
     PLATFORM_FIELDS,
     WORKLOAD_FIELDS,
@@ -61,7 +61,7 @@ PROFILE_FIELDS = {
     "standard_error": np.float64,
 }
 MOST_READINGS = 20
-BUILDING_ROOMS = ("predictor/core", "predictor/snapshot", "profiles")
+BUILDING_PACKAGES = ("predictor/core", "predictor/snapshot", "profiles")
 EVERYTHING = (Q(),)
 
 Read = TypeVar("Read")
@@ -105,7 +105,7 @@ def _newest(rows: QuerySet) -> tuple[int, str]:
 
 @cache
 def _building_code() -> str:
-    return code_digest(BUILDING_ROOMS)
+    return code_digest(BUILDING_PACKAGES)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from typing import Any
 from django.conf import settings
 from prometheus_client import Gauge, Histogram
 
-from mpet_site.web.patience import NotReadyYet, can_wait, note_outdated
+from mpet_site.web.background import NotReadyYet, can_wait, note_outdated
 from predictor.core.assembly import MEASURED
 from predictor.core.database import Database
 from predictor.core.growth import CannotGrow
@@ -57,7 +57,7 @@ class SnapshotCache:
         build: Callable[[], Snapshot],
         is_outdated: Callable[[Hashable], bool] = lambda other: False,
     ) -> Snapshot:
-        """Once it is built, those that are outdated by it are forgotten; whoever has one in hand keeps it."""
+        """Once it is built, those that are outdated by it are forgotten; callers that hold one keep it."""
         with self._lock:
             entry = self._entries.get(key)
             is_builder = entry is None
@@ -101,11 +101,10 @@ def read_database(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Dat
 def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outliers: bool = False) -> Snapshot:
     """The snapshot of everything that the user may predict from. Two small queries when this process has it already.
 
-    A request does not wait for a large one of a new revision (mpet_site.web.patience): it is built behind, and until it
-    is there the last one answers, unless something was taken away since; for an owner of private rows who has none, the
-    public's. Raises NotReadyYet where none may answer: when the first one is built, and after something was hidden or
-    deleted.
-    """
+    A request does not wait for a large one of a new revision (mpet_site.web.background): a thread builds it, and until
+    it is there the last one answers, unless something was taken away since; for an owner of private rows who has none,
+    the public's. Raises NotReadyYet where none may answer: when the first one is built, and after something was hidden
+    or deleted."""
     wanted = WantedSnapshot.of(user, tuple(sorted(set(origins))), outliers)
     if can_wait() or wanted.is_at_hand() or not wanted.is_large():
         return wanted.get()

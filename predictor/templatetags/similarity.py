@@ -5,7 +5,7 @@ from typing import Any
 
 from django import template
 
-from mpet_site.web.patience import NotReadyYet, note_outdated
+from mpet_site.web.background import NotReadyYet, note_outdated
 from predictor.comparisons.neighbours import neighbours_of
 from predictor.core.arrays import slug_index
 from predictor.core.comparisons.standing import standing_of

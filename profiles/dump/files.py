@@ -49,7 +49,7 @@ def member_name(table: DumpTable, form: str) -> str:
 
 
 def write_table(folders: Mapping[str, Path], table: DumpTable, rows: Iterable[DumpRow]) -> int:
-    """Write one table to a folder for each form (`parquet`, `csv`, `sqlite`); how many rows there were. They are read
+    """Write one table to a folder for each form (`parquet`, `csv`, `sqlite`). Returns the number of rows. They are read
     once for all forms."""
     read, count = iter(rows), 0
     with ExitStack() as opened:

@@ -85,7 +85,7 @@ def publish_if_due() -> None:
 
 
 def publish_dump() -> PublishedDump | None:
-    """Make all archives anew; None where another process is making them. Raises ExportError."""
+    """Make all archives again; None where another process is making them. Raises ExportError."""
     home = dumps_folder()
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with file_lock(home.with_name("dumps.lock"), wait=False) as is_ours:

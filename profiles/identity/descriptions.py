@@ -15,6 +15,7 @@ from profiles.identity.facts import (
     FACTS,
     UNKNOWN,
     FactColumns,
+    accept_value,
     compare_with_row,
     difference_sentence,
     forget_facts,
@@ -22,7 +23,6 @@ from profiles.identity.facts import (
     known_facts,
     row_values,
     shortened,
-    take_word,
     written_value,
 )
 from profiles.identity.matching import IngestError, MatchingNotes, key_chunks
@@ -35,22 +35,22 @@ DELIVERIES_COMPARED = 100  # the newest that say something else; a page bears no
 def describe_rows(
     columns: FactColumns, source: Source, drafts: Sequence[Any], rows: Sequence[Any], notes: MatchingNotes
 ) -> None:
-    """Keep what a delivery says of its rows, and have those follow of which it has the say. A row that was made of its
-    draft says all of it already. The number of queries is one for each batch of rows."""
+    """Store what a delivery says of its rows, and update the rows for which it is authoritative. A row that was made of
+    its draft says all of it already. The number of queries is one for each batch of rows."""
     before: dict[Any, dict[str, Any]] = {}
     for draft, row in zip(drafts, rows, strict=True):
         if row is not draft and row.private_to_id == source.private_to_id and has_the_say(row, source.deliverer):
             before[row.pk] = row_values(columns, row)
-            take_word(columns, row, source.deliverer, known_facts(columns, draft))
+            accept_value(columns, row, source.deliverer, known_facts(columns, draft))
             _note_corrections(columns, row, before[row.pk], notes)
             _check_facts(columns, row)
     save_facts(columns, [row for row in rows if row.pk in before], before)
-    told_anew = (
+    changed_rows = (
         row
         for draft, row in zip(drafts, rows, strict=True)
         if row is draft or any(before[row.pk][name] != getattr(row, name) for name in columns.own if row.pk in before)
     )
-    update_differences(columns, {row.pk: row for row in told_anew})
+    update_differences(columns, {row.pk: row for row in changed_rows})
     _keep_descriptions(columns, source, drafts, rows, notes)
 
 
@@ -119,7 +119,7 @@ def write_columns(rows: Sequence[Any], names: Sequence[str]) -> None:
 
 
 def update_differences(columns: FactColumns, rows: Mapping[Any, Any]) -> None:
-    """Compare all descriptions of these rows, which are given by primary key, with them anew."""
+    """Compare all descriptions of these rows, which are given by primary key, with them again."""
     descriptions = columns.description.objects
     for part in key_chunks(rows):
         changed = [
@@ -131,7 +131,7 @@ def update_differences(columns: FactColumns, rows: Mapping[Any, Any]) -> None:
 
 
 def restate(columns: FactColumns, keys: Iterable[Any]) -> None:
-    """Tell the facts of these rows anew from the deliveries that can be seen, as if they came one after the other."""
+    """Compute the facts of these rows from the visible deliveries, as if they came one after the other."""
     for part in key_chunks(keys):
         rows = {row.pk: row for row in columns.model.objects.filter(pk__in=part)}
         before = {key: row_values(columns, row) for key, row in rows.items()}
@@ -140,7 +140,7 @@ def restate(columns: FactColumns, keys: Iterable[Any]) -> None:
         for key, source, facts in _words(columns, part):
             row = rows[key]
             if source.private_to_id == row.private_to_id and has_the_say(row, source.deliverer):
-                take_word(columns, row, source.deliverer, facts)
+                accept_value(columns, row, source.deliverer, facts)
         save_facts(columns, rows.values(), before)
         update_differences(columns, rows)
 

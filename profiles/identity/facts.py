@@ -1,4 +1,4 @@
-"""Whose word counts for what is known of a platform or workload, and what others say.
+"""Which source is authoritative for each field of a platform or workload, and how other sources differ.
 
 Each delivery's word is kept as a description. A row's facts are those of its deliverer, the first whose delivery can be
 seen, in the order in which they came; the operator takes over from anybody; what a moderator decided stands above all.
@@ -79,9 +79,8 @@ def has_the_say(row: Any, deliverer: str) -> bool:
     return deliverer == OPERATOR or row.facts_by in ("", deliverer)
 
 
-def take_word(columns: FactColumns, row: Any, deliverer: str, facts: dict[str, Any]) -> None:
-    """The row follows what its deliverer says: unknown columns are filled and known ones corrected, but for those that
-    a moderator decided on."""
+def accept_value(columns: FactColumns, row: Any, deliverer: str, facts: dict[str, Any]) -> None:
+    """Set the row's columns to the facts of its deliverer, except those that a moderator decided on."""
     takes_over = row.facts_by != deliverer
     for name, value in facts.items():
         if name not in row.decided:

@@ -48,7 +48,7 @@ class MatchingRules:
     text: Callable[[Any], str]
     described_by: tuple[str, ...]  # the columns that `kin` and `text` read
     coarse: str  # a column that near misses share
-    suffixes: tuple[str, ...]  # columns that tell apart rows of one name, in a slug
+    suffixes: tuple[str, ...]  # columns that distinguish rows of one name, in a slug
 
 
 PLATFORM_RULES = MatchingRules(
@@ -110,12 +110,12 @@ def match_rows(rules: MatchingRules, drafts: Sequence[Any], notes: MatchingNotes
     new = [draft for draft, row in zip(drafts, rows, strict=True) if row is None]
     if new:
         _warn_of_near_misses(rules, new, notes)
-        _warn_of_namesakes(rules, new, notes)
+        _warn_of_same_names(rules, new, notes)
         _create_rows(rules, new)
     return _follow_merges(rules, [row or draft for draft, row in zip(drafts, rows, strict=True)])
 
 
-def _warn_of_namesakes(rules: MatchingRules, new: Sequence[Any], notes: MatchingNotes) -> None:
+def _warn_of_same_names(rules: MatchingRules, new: Sequence[Any], notes: MatchingNotes) -> None:
     """Say which workloads have the name of one that is known, and are another."""
     if rules.model is not Workload:
         return
@@ -133,7 +133,7 @@ def _warn_of_namesakes(rules: MatchingRules, new: Sequence[Any], notes: Matching
 
 def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
     """The rows that stand for these: of merged platforms the one they were merged into, and none of them hidden, as
-    what is delivered anew is seen anew."""
+    what is delivered again becomes visible again."""
     standing = [getattr(row, "merged_into", None) or row for row in rows]
     if len({row.pk for row in standing}) < len(standing):
         raise IngestError(f"two {rules.noun}s of the delivery are known here to be the same one", rules.noun)

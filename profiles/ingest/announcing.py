@@ -1,4 +1,4 @@
-"""Other applications are told of each delivery once it is stored; by another process where the first was killed."""
+"""Sends the signal `delivered` for each stored delivery; another process does so where the first one was killed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from profiles.signals import delivered
 logger = logging.getLogger(__name__)
 
 
-def take_announcement(source: Source) -> None:
-    """Have it in hand, from the transaction on that stores the delivery: there is no moment at which nobody has."""
+def claim_announcement(source: Source) -> None:
+    """Take the lease in the transaction that stores the delivery, so that it is never without a holder."""
     source.attempts, source.lease_until = 1, lease_end()
     source.save(update_fields=["attempts", "lease_until"])
 
@@ -26,8 +26,10 @@ def announce(source: Source) -> None:
 
 
 def announce_forgotten() -> int:
-    """Announce what was stored by processes that are gone; how many deliveries. One that took too many along is not
-    tried again: it is stored, and `manage.py find_outliers` judges it."""
+    """Announce the deliveries of processes that ended. Returns the number of deliveries.
+
+    After MOST_ATTEMPTS one is not tried again: it is stored, and `manage.py find_outliers` judges it.
+    """
     forgotten = list(Source.objects.filter(is_lapsed()))
     for source in forgotten:
         if source.attempts > MOST_ATTEMPTS:

@@ -123,8 +123,8 @@ def refit(
     executor: Executor | None = None,
     begun: Callable[[int], Any] = lambda total: None,
 ) -> int:
-    """Rebuild what is derived of all profiles, or the stale ones, in chunks that are each complete; how many. `begun`
-    is called with that number once it is known."""
+    """Rebuild what is derived of all profiles, or the stale ones, in chunks that are each complete. Returns their
+    number. `begun` is called with that number once it is known."""
     keys = list(profiles_to_refit(only_stale=only_stale).order_by("pk").values_list("pk", flat=True))
     begun(len(keys))
     for start in range(0, len(keys), PROFILES_PER_QUERY):

@@ -18,7 +18,7 @@ from profiles.identity.matching import (
     MatchingRules,
     match_rows,
 )
-from profiles.ingest.announcing import announce, take_announcement
+from profiles.ingest.announcing import announce, claim_announcement
 from profiles.ingest.withdrawal import drop_unsupported
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
 from profiles.models import FormerSlug, Revision, Source
@@ -56,7 +56,7 @@ def publish_source(source: Source) -> list[str]:
         restate(columns, keys)
     Revision.raise_for(None, takes_away=False)
     Revision.raise_for(owner)  # whose private platforms and workloads may be gone
-    take_announcement(source)
+    claim_announcement(source)
     transaction.on_commit(lambda: announce(source))
     return notes.warnings()
 

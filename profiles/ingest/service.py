@@ -14,7 +14,7 @@ from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of
 from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES, IngestError, MatchingNotes, match_rows
 from profiles.identity.spelling import normalise_spacing
 from profiles.identity.vendors import canonical_vendor
-from profiles.ingest.announcing import announce, take_announcement
+from profiles.ingest.announcing import announce, claim_announcement
 from profiles.ingest.derivation import derive, refit
 from profiles.ingest.staging import publish, stage, staged_delivery
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
@@ -52,7 +52,7 @@ def ingest(
 ) -> IngestResult:
     """Store one delivery. What is large is staged in short transactions, where nobody sees it; the last one makes all
     of it visible. `progress` is called with the number of profiles just staged, `on_stored` with the result inside the
-    last transaction: what it raises undoes everything. Other applications are told of it where `announced`. `known`:
+    last transaction: what it raises undoes everything. Other applications are notified where `announced`. `known`:
     columns of each profile that are not computed, such as the UUIDs of a dump.
 
     Emulated measurements become private whatever was asked for. Raises IngestError with the reason, nothing stored.
@@ -106,7 +106,7 @@ def _stage_and_publish(
         with transaction.atomic():
             result = _publish(measurements, source, drafts, staged, profiles)
             if announced and not result.existing:
-                take_announcement(source)
+                claim_announcement(source)
                 transaction.on_commit(lambda: announce(source))
             on_stored(result)
             return result

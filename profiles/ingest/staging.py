@@ -46,7 +46,7 @@ NO_PARTS = (None,) * len(PART_COLUMNS)
 
 @contextmanager
 def staged_delivery(profiles: int) -> Iterator[StagedDelivery]:
-    """Ids for so many profiles, in hand as long as the block runs. What it staged and did not publish is deleted."""
+    """Ids for so many profiles, reserved as long as the block runs. What it staged and did not publish is deleted."""
     staged = _reserve(profiles)
     try:
         with held(staged):
@@ -122,7 +122,7 @@ def sweep(staged: StagedDelivery) -> None:
 
 
 def sweep_abandoned() -> int:
-    """Delete what processes staged that are gone; of how many deliveries."""
+    """Delete what ended processes staged. Returns the number of deliveries."""
     swept = 0
     for staged in StagedDelivery.objects.lapsed():
         if staged.claim():
@@ -133,7 +133,7 @@ def sweep_abandoned() -> int:
 
 
 def _delete_some(model: Any, staged: StagedDelivery) -> int:
-    """Delete INSERTED_AT_ONCE rows; how many there were. Never those of a profile that is there, whatever the
+    """Delete INSERTED_AT_ONCE rows. Returns their number. Never those of a profile that is there, whatever the
     reservation says: a database that was restored from another may give an id twice."""
     reserved = model.objects.filter(profile__gte=staged.first_profile, profile__lte=staged.last_profile)
     rows = reserved.exclude(Exists(Profile.objects.filter(pk=OuterRef("profile_id"))))

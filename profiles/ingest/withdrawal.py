@@ -78,7 +78,7 @@ def _rows_of(columns: FactColumns, described: Iterable[Any], profiles: QuerySet[
 
 def drop_unsupported(columns: FactColumns, keys: Iterable[Any]) -> None:
     """Delete those of the rows of which no profile is left. A public row stays for public profiles only: whoever has
-    private ones of it gets a row of their own, so that it tells nobody of them."""
+    private ones of it gets a row of their own, so that it does not reveal them."""
     for part in key_chunks(keys):
         support = Profile.objects.filter(**{f"{columns.noun}__in": part}).order_by()
         shown, public = (

@@ -34,7 +34,7 @@ class Cluster(Executor):
     """A Dask cluster, through joblib's backend for it.
 
     `shared` is scattered once to all workers, and stays there while the same object is mapped over. What a killed
-    worker had in hand another one computes; where the last copy of `shared` went with it, it is scattered again, and
+    worker was computing another one computes; where the last copy of `shared` went with it, it is scattered again, and
     only what is missing is computed.
     """
 

@@ -77,8 +77,8 @@ def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
 
 @transaction.atomic
 def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revision: int) -> int:
-    """Store what was computed of profiles that no moderator judged; how many verdicts changed. Whose measurement counts
-    is decided anew of the pairs of these."""
+    """Store what was computed of profiles that no moderator judged. Returns the number of changed verdicts. Whose
+    measurement counts is decided again for the pairs of these."""
     Revision.hold()
     changed: dict[Any, list[int]] = defaultdict(list)
     rows = list(profiles)
@@ -107,7 +107,7 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
 
 @transaction.atomic
 def judge_all_pairs() -> int:
-    """Decide anew whose measurement counts, of all pairs that several owners measured; how many profiles came into
+    """Decide again whose measurement counts, of all pairs that several owners measured; how many profiles came into
     predictions or went out."""
     Revision.hold()
     changed = judge_pairs(contested_pairs(Profile.objects.all()))

@@ -10,7 +10,7 @@ from profiles.querysets import DescriptionQuerySet
 
 
 class Description(models.Model):
-    """Kept with the delivery whoever has the say over the row, so that the row's facts can be told anew without it."""
+    """Stored with the delivery, authoritative or not, so that the row's facts can be computed without it."""
 
     facts = models.JSONField(default=dict, help_text="every known column of the row, as the delivery says it")
     differs = models.BooleanField(default=False, help_text="some of it is not what the row says")

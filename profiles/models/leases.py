@@ -1,4 +1,4 @@
-"""Work that one process at a time has in hand. A process that is killed says nothing: its lease lapses."""
+"""Work that one process at a time does. The lease of a killed process lapses."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MOST_ATTEMPTS = 5  # work may take so many processes along before nobody tries i
 
 
 def is_lapsed() -> Q:
-    """Somebody had it in hand who is gone."""
+    """Its holder ended without releasing it."""
     return Q(lease_until__lt=timezone.now())
 
 
 def is_unheld() -> Q:
-    """Nobody has it in hand: it was never claimed, or released, or it lapsed."""
+    """It has no holder: it was never claimed, or released, or it lapsed."""
     return Q(lease_until=None) | is_lapsed()
 
 
@@ -49,7 +49,7 @@ class LeasedWork(models.Model):
         abstract = True
 
     def claim(self, only: Q | None = None, **changes: Any) -> bool:
-        """Take it in hand, and set the columns `changes`, unless another has it, had it since this instance was read,
+        """Claim it, and set the columns `changes`, unless another has it, had it since this instance was read,
         or the row is no longer among `only`; whether that went well. One UPDATE."""
         claimed = {"attempts": self.attempts + 1, "lease_until": lease_end()} | changes
         rows = type(self)._default_manager.filter(is_unheld(), only or Q(), pk=self.pk, attempts=self.attempts)
@@ -61,7 +61,7 @@ class LeasedWork(models.Model):
         return rows.filter(pk=self.pk, attempts=self.attempts, lease_until__isnull=False)
 
     def renew(self) -> bool:
-        """Keep it in hand for another lease; False where another took it over."""
+        """Renew the lease; False where another process took it over."""
         return self._set_where(self.while_held(), {"lease_until": lease_end()})
 
     def release(self, **changes: Any) -> bool:

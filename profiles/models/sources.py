@@ -49,7 +49,7 @@ class Described(Owned):
 class Source(Owned, LeasedWork):
     """Where profiles came from: one tarball, one import of a dataset folder or of files
     of another tool, or one run of the simulator.
-    It is in hand until other applications were told of it (profiles.ingest.announcing)."""
+    It is leased until other applications were notified (profiles.ingest.announcing)."""
 
     class Kind(models.TextChoices):
         TARBALL = "tarball"
@@ -136,7 +136,7 @@ class WithdrawnSource(models.Model):
 
 class VerdictChange(models.Model):
     """Public profiles that came into predictions or went out, since they are judged otherwise: what was made before is
-    right again once these are read anew. Those of one generation, in the order in which they happened."""
+    right again once these are read again. Those of one generation, in the order in which they happened."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     profiles = models.JSONField(help_text="primary keys")

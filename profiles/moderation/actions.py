@@ -64,9 +64,9 @@ def _follow(rules: MatchingRules, source: Source, hidden: bool) -> None:
 
 @transaction.atomic
 def merge_platforms(duplicate: Platform, kept: Platform) -> int:
-    """Move the profiles of a platform to another that is the same machine; how many. The duplicate stays as a hidden
-    row: its address leads to the other, and deliveries that name it go there. The facts are told anew, from what was
-    delivered for both."""
+    """Move the profiles of a platform to another that is the same machine. Returns their number. The duplicate stays as
+    a hidden row: its address leads to the other, and deliveries that name it go there. The facts are computed again,
+    from what was delivered for both."""
     Revision.hold()
     _check_one_machine(duplicate, kept)
     moved = duplicate.profiles.update(platform=kept)
@@ -98,8 +98,8 @@ def merge_record(duplicate: Platform, kept: Platform) -> dict[str, Any]:
 
 @transaction.atomic
 def separate_platforms(duplicate: Platform, record: dict[str, Any]) -> Platform:
-    """Take a merge back: what it moved goes to the duplicate again, of which the facts are told anew, and those of the
-    platform that it was merged into, which is returned. What was delivered since stays with that one."""
+    """Take a merge back: what it moved goes to the duplicate again, of which the facts are computed again, as those of
+    the platform that it was merged into, which is returned. What was delivered since stays with that one."""
     Revision.hold()
     kept = Platform.objects.filter(pk=record["kept"]).first()
     if kept is None or duplicate.merged_into_id != kept.pk:
@@ -160,7 +160,7 @@ def restore_judgement(profile: Profile, reason: str, judge: str) -> None:
 
 
 def _set_judgement(profile: Profile, reason: str, judge: str) -> None:
-    """What it is beside other owners' measurements of its pair is decided anew."""
+    """What it is beside other owners' measurements of its pair is decided again."""
     Revision.hold()
     profile.outlier_reason, profile.outlier_judge = reason, judge
     profile.save(update_fields=["outlier_reason", "outlier_judge"])

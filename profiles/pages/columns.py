@@ -212,10 +212,6 @@ def delivery_link(source: Source) -> SafeString | str:
     return text_link(reverse("upload-report", args=[upload.uid]), day, f"upload of {day}")
 
 
-def row_link(row: Platform | Workload) -> SafeString:
-    return platform_link(row, "") if isinstance(row, Platform) else workload_link(row, "")
-
-
 FACT_COLUMN = TableColumn("What", fact_title)
 VALUE_HERE = TableColumn("Here", lambda found: fact_text(found.field, found.here), kind=VALUE)
 DIFFERENCE_COLUMNS = (
@@ -226,7 +222,11 @@ DIFFERENCE_COLUMNS = (
 )
 DIFFERENCE_COLUMNS_OF_UPLOAD = (
     FACT_COLUMN,
-    TableColumn("Of", lambda found: row_link(found.row), kind=NAME),
+    TableColumn(
+        "Of",
+        lambda found: platform_link(found.row, "") if isinstance(found.row, Platform) else workload_link(found.row, ""),
+        kind=NAME,
+    ),
     VALUE_HERE,
     TableColumn("In this upload", lambda found: fact_text(found.field, found.value), kind=VALUE),
 )

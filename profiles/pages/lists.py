@@ -14,7 +14,7 @@ from mpet_site.web.filters import filter_refusals
 from mpet_site.web.lists import KeyPaginator, order_rows, ordering_refusal, search_refusal
 from mpet_site.web.pages import csv_address, json_address, list_query, page_of
 from mpet_site.web.tables import PageTable, TableColumn
-from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.identity.vendors import canonical_vendor
 from profiles.measurements import ORIGINS
 from profiles.models import Platform, Price, Profile, Source, Workload
@@ -187,4 +187,6 @@ def profiles(request: HttpRequest) -> HttpResponse:
 def choices_of(model: Any, user: Any) -> list[tuple[str, str]]:
     """Slugs and names to choose from; none where there are too many."""
     rows = list(model.objects.offered_to(user)[: MOST_CHOICES + 1])
-    return [(row.slug, name_told_apart(row)) for row in tell_apart(rows, user)] if len(rows) <= MOST_CHOICES else []
+    return (
+        [(row.slug, disambiguated_name(row)) for row in disambiguate(rows, user)] if len(rows) <= MOST_CHOICES else []
+    )

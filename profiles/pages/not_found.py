@@ -27,7 +27,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     context = {
         "noun": "machine" if noun == "platforms" else noun.removesuffix("s"),
         "near": near_rows(request, noun, slug) if noun else [],
-        "pages": [] if noun else near_pages(request.path),
+        "pages": []
+        if noun
+        else difflib.get_close_matches(request.path, [reverse(name) for name in SUGGESTED_PAGES], n=3),
         "next": "" if has_secret(request.path) else request.path,
     }
     page: HttpResponse = render(request, "404.html", context, status=404)
@@ -55,7 +57,3 @@ def near_rows(request: HttpRequest, noun: str, text: str) -> list[Any]:
     slugs = near_misses(text, rows.values_list("slug", "name")[:ROWS_COMPARED])
     row_of = {row.slug: row for row in rows.filter(slug__in=slugs)}
     return [(row_of[slug].name, reverse(noun.removesuffix("s"), args=[slug])) for slug in slugs if slug in row_of]
-
-
-def near_pages(path: str) -> list[str]:
-    return difflib.get_close_matches(path, [reverse(name) for name in SUGGESTED_PAGES], n=3)

@@ -14,7 +14,7 @@ from django.core.handlers.wsgi import get_script_name
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
-from mpet_site.web.patience import answer_is_outdated
+from mpet_site.web.background import answer_is_outdated
 from profiles.models import Revision
 
 LARGEST_KEPT_PAGE_BYTES = 1 << 20
@@ -26,7 +26,7 @@ View = Callable[..., HttpResponse]
 def kept_for_visitors(view: View) -> View:
     """The view, whose answers to visitors are kept by address and public revision, at most PAGE_CACHE_SECONDS long.
 
-    An answer that says itself how long it keeps, sets a cookie or has a form to send is made anew each time.
+    An answer that says itself how long it keeps, sets a cookie or has a form to send is made each time.
     """
 
     @wraps(view)

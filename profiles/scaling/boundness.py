@@ -23,14 +23,14 @@ NEAR_ROOF_SHARE = 0.7  # of the memory's bandwidth
 HIT_WEIGHT = 0.1  # a hit in the last-level cache takes about a tenth of what memory takes
 LEAST_SPELLED = 0.01
 FEW_MISSES, MANY_MISSES = 3.0, 8.0  # in 1000 instructions: computation-bound below, memory-bound above
-DISTINCT_GAINS = 0.75  # bandwidth gains less than so much of what arithmetic gains: the two can be told apart
+DISTINCT_GAINS = 0.75  # bandwidth gains less than so much of what arithmetic gains: the two are distinguishable
 FOLLOWING_DEVIATION = 0.15  # a speedup so near that of the bandwidth, or below, follows it
 UNEXPLAINED_REDUNDANCY = 1.2  # times what computing alone may have
 
 
 @dataclass(frozen=True)
 class Boundness:
-    """`kind`: memory, communication, computation or imbalance; None: cannot be told. `by`: what it was told by, one of
+    """`kind`: memory, communication, computation or imbalance; None: unknown. `by`: the evidence, one of
     counters, roofline and scaling."""
 
     kind: str | None
@@ -50,7 +50,7 @@ def boundness(
 
     Waiting for one another (communication, imbalance) limits where it takes WAITING_SHARE of the thread time. Otherwise
     it is what most of the useful work is: computing, or waiting for data from the last-level cache and memory (memory).
-    Counters tell these two apart, or where the machine's ceilings were measured the traffic; curves alone tell where
+    Counters distinguish these two, or where the machine's ceilings were measured the traffic; curves alone tell where
     memory certainly limits. Where nothing tells, `kind` is None.
 
     Parameters: `curves`, measured or `predicted`; `machine`, what is known of it; `point`, where counters place the
@@ -68,11 +68,11 @@ def boundness(
     column = len(curves.n) - 1 if n is None else curves.n.tolist().index(n)
     waiting = waiting_shares(curves, column).max()
     if predicted and abs(waiting - WAITING_SHARE) < PREDICTED_MARGIN:
-        return untold_waiting(curves, column)
+        return unexplained_waiting(curves, column)
     if waiting >= WAITING_SHARE:
         return bound_by_waiting(curves, column, machine.roofline)
     if not curves.decomposed and excess_share(curves, column) >= WAITING_SHARE:
-        return untold_loss(curves, column)
+        return unexplained_loss(curves, column)
     return bound_by_resource(curves, column, machine, point)
 
 
@@ -86,7 +86,7 @@ def bound_by_resource(curves: CurveTable, column: int, machine: MachineFacts, po
     if np.isfinite(misses):
         return bound_by_misses(curves, column, misses)
     if not curves.decomposed:
-        return untold_loss(curves, column)
+        return unexplained_loss(curves, column)
     return bound_by_bandwidth(curves, column, machine) or bound_by_redundancy(curves, column, machine)
 
 
@@ -124,8 +124,8 @@ def misses_per_kilo_instruction(curves: CurveTable) -> FloatArray:
 
         1000 (m + 0.1 (a - m)),    m = (L1-LD/INSTR) / (L1-LD/LLC-LDM),    a = LLC-LD/INSTR
 
-    m are the misses of the last-level cache (MPKI), a - m its hits. Where m was not counted, or was 0, the least is
-    told by a alone, and only as far as it decides: fewer accesses than FEW_MISSES cannot miss more often.
+    m are the misses of the last-level cache (MPKI), a - m its hits. Where m was not counted, or was 0, a alone
+    bounds it, and only as far as it decides: fewer accesses than FEW_MISSES cannot miss more often.
     Example: 20 loads reach the last-level cache in 1000 instructions and 10 of them memory: 10 + 0.1 * 10 = 11.
     NaN: a counter is missing.
 
@@ -207,7 +207,7 @@ def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None)
 
 def bound_by_bandwidth(curves: CurveTable, column: int, machine: MachineFacts) -> Boundness | None:
     """Where the machine's bandwidth gains much less by threads than its arithmetic does: whether the useful work gains
-    no more than the bandwidth. None where the two cannot be told apart, or locks disturb."""
+    no more than the bandwidth. None where the two are indistinguishable, or locks disturb."""
     if machine.roofline is None:
         return None
     first, last = machine.roofline.roof_at(1), machine.roofline.roof_at(int(curves.n[column]))
@@ -243,7 +243,7 @@ def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) 
     return Boundness(None, "scaling", f"{growth}. {cannot_tell}")
 
 
-def untold_waiting(curves: CurveTable, column: int) -> Boundness:
+def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
     """Where a predicted share of waiting is too near the limit to be told from it."""
     sentence = (
         f"At {spell_threads(curves, column)} {waiting_shares(curves, column).max():.0%} of the thread time are "
@@ -252,7 +252,7 @@ def untold_waiting(curves: CurveTable, column: int) -> Boundness:
     return Boundness(None, "scaling", sentence)
 
 
-def untold_loss(curves: CurveTable, column: int) -> Boundness:
+def unexplained_loss(curves: CurveTable, column: int) -> Boundness:
     """Where nobody split the thread time."""
     lost = (
         f"{max(excess_share(curves, column), 0.0):.0%} of the thread time at {spell_threads(curves, column)} are lost."

@@ -12,7 +12,7 @@ from profiles.measurements import RunTable
 
 MEDIAN_OF_MANY = math.pi / 2  # the variance of a median over that of a mean; up to two values both are the same
 QUARTILES = (25, 75)  # %
-FEWEST_REPEATED = 1.5  # runs at each n, on average, from which a deviation of one is told
+FEWEST_REPEATED = 1.5  # runs at each n, on average, from which a deviation is estimated
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,6 @@ from tests.mpet_site.web.test_problems import problem_in
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def ada():
-    return make_user("ada")
-
-
 def test_admin_lists_and_revokes_without_showing_secrets(ada):
     staff = make_user("root", is_staff=True, is_superuser=True)
     token, secret = ApiToken.issue(ada, name="laptop")

@@ -10,16 +10,11 @@ from django.utils import timezone
 
 from accounts.device_logins import begin_login
 from accounts.models import USE_NOTED_EVERY, ApiToken
-from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store
+from tests.mpet_site.api_samples import API, client_of, secret_measurements, store
 from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada():
-    return make_user("ada")
 
 
 def get(secret, path="platforms/", scheme="Bearer"):

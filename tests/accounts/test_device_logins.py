@@ -26,11 +26,6 @@ PAGE = "/accounts/device/"
 
 
 @pytest.fixture
-def ada():
-    return user("ada")
-
-
-@pytest.fixture
 def begun():
     return client_of().post(API + "login/", {"program": "mpet on laptop"}, format="json").json()
 

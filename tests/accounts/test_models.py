@@ -6,14 +6,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import ApiToken, digest_of
-from tests.mpet_site.api_samples import make_user
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada():
-    return make_user("ada")
 
 
 def test_the_secret_is_not_kept(ada):

@@ -16,15 +16,10 @@ from django.urls import reverse
 
 from accounts.models import ApiToken
 from tests.mpet_site.api_samples import API, client_of
-from tests.pages import PASSWORD, text_of, user
+from tests.pages import PASSWORD, text_of
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada():
-    return user("ada")
 
 
 def sign_in(name: str = "ada", **more) -> Client:

@@ -10,11 +10,6 @@ from tests.pages import PASSWORD, text_of, user
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def ada():
-    return user("ada")
-
-
 def issue(client, **fields):
     return client.post(reverse("tokens"), {"name": "laptop", "scope": "predict", "lifetime": "30"} | fields)
 

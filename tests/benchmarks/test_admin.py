@@ -5,7 +5,7 @@ from django.urls import reverse
 from benchmarks.models import Upload
 from predictor.snapshot.cache import read_database
 from profiles.models import ModerationEntry, Profile
-from tests.mpet_site.api_samples import API, client_of, make_user, tarball
+from tests.mpet_site.api_samples import API, client_of, tarball
 from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -14,11 +14,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def media(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
-
-
-@pytest.fixture
-def ada():
-    return make_user("ada")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from profiles.ingest.service import ingest
 from tests.browser.walk import drawn
-from tests.predictor.scaling_models.studies.kit import sweep
+from tests.research.scaling.studies.kit import sweep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import ApiToken
+from lab.hostile.answering import wrong_answers
 from predictor.accuracy.outliers import judge_delivery
 from predictor.accuracy.settlement import settle_delivery
 from predictor.snapshot import cache as snapshots
@@ -26,7 +27,6 @@ from profiles.measurements import CounterTable, Measurements, ProfileRecord, Run
 from profiles.models import Profile
 from profiles.validity.bounds import RANGES
 from tests.benchmarks.tarballs import packed, read
-from tests.hostile.answering import wrong_answers
 from tests.mpet_site.api_samples import make_user
 from tests.samples import COUNTERS, sample_measurements, sample_platform, sample_workload
 

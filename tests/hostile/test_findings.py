@@ -25,10 +25,10 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from lab.hostile.servers import wait_until_healthy
 from predictor.models import Prediction
 from profiles.models import Platform, Run
 from tests.benchmarks.tarballs import files_of, good_files, pack, packed, refusal, with_manifest
-from tests.hostile.servers import wait_until_healthy
 from tests.mpet_site.api_samples import API, client_of, make_user
 from tests.pages import PASSWORD, store_public
 from tests.paths import ROOT

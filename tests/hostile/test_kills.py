@@ -1,13 +1,13 @@
-"""A few kills of real processes (trust 5, third audit 9 and 12); the long campaign: `python -m tests.hostile.kills`."""
+"""A few kills of real processes (trust 5, third audit 9 and 12); the long campaign: `python -m lab.hostile.kills`."""
 
 import io
 import zipfile
 
 import pytest
 
-from tests.hostile.kill_clients import Quarantined, what_is_wrong_with
-from tests.hostile.killed_site import Tarball
-from tests.hostile.kills import Campaign, may_belong_to
+from lab.hostile.kill_clients import Quarantined, what_is_wrong_with
+from lab.hostile.killed_site import Tarball
+from lab.hostile.kills import Campaign, may_belong_to
 
 QUICK = {"MPET_LEASE_SECONDS": "3", "MPET_CHORE_SECONDS": "0.5"}
 NEVER_SENT = Tarball(b"", (0, 0, 0))

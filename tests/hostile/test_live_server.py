@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import pytest
 
+from lab.hostile.servers import NO_THROTTLES, gunicorn_command, wait_until_healthy
 from tests.benchmarks.uploads import tarball
 from tests.conftest import skip_or_fail
-from tests.hostile.servers import NO_THROTTLES, gunicorn_command, wait_until_healthy
 from tests.paths import ROOT
 
 DISK_BYTES = 48 * 2**20

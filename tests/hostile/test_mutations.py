@@ -1,4 +1,4 @@
-"""A slice of the campaign (tests/hostile/campaign.py), and what the campaign itself relies on."""
+"""A slice of the campaign (lab/hostile/campaign.py), and what the campaign itself relies on."""
 
 import json
 import random
@@ -9,16 +9,16 @@ import pytest
 
 from accounts.models import ApiToken
 from benchmarks.reading import UNEXPECTED
+from lab.hostile.archives import FAMILIES, fresh_files, good_tarballs
+from lab.hostile.attack import Answered, Campaign, InProcess, is_told, known_names, outcome_of
+from lab.hostile.campaign import MEMORY_LIMIT
+from lab.hostile.foreign_files import CHANGES, foreign_mutation
+from lab.hostile.mutations import API, KINDS, Known, Sent, mutation
+from lab.hostile.sweep import api_addresses, sweep
+from lab.hostile.values import change_document, hostile_json
 from tests.benchmarks.formats.test_formats import FILES
 from tests.benchmarks.tarballs import pack, read
 from tests.browser.walk import pages_of
-from tests.hostile.archives import FAMILIES, fresh_files, good_tarballs
-from tests.hostile.attack import Answered, Campaign, InProcess, is_told, known_names, outcome_of
-from tests.hostile.campaign import MEMORY_LIMIT
-from tests.hostile.foreign_files import CHANGES, foreign_mutation
-from tests.hostile.mutations import API, KINDS, Known, Sent, mutation
-from tests.hostile.sweep import api_addresses, sweep
-from tests.hostile.values import change_document, hostile_json
 from tests.pages import store_dataset, store_public, user
 
 SLICE = range(160)

@@ -10,10 +10,10 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from lab.hostile.answering import fault_of
 from profiles.ingest.derivation import derive
 from profiles.measurements import RunTable
 from profiles.models import CounterReading, FeatureVector, Platform, Profile, Run, ScalingCurves
-from tests.hostile.answering import fault_of
 from tests.mpet_site.api_samples import API, store
 from tests.pages import store_public
 from tests.samples import sample_measurements

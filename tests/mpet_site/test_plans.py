@@ -10,6 +10,8 @@ from django.db.models import OuterRef, Subquery
 from django.test import Client
 
 from benchmarks.stress_ng import stress_ng_versions
+from lab.hostile.answering import addresses_of
+from lab.performance.walk import fixed_addresses
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from predictor.predictions.advice import stress_ng_remedy
 from predictor.predictions.request import PredictionRequest
@@ -20,8 +22,6 @@ from profiles.dump.restore import restore_dump
 from profiles.dump.rows import PUBLIC, public_profiles
 from profiles.ingest.withdrawal import withdraw
 from profiles.models import Platform, Profile, Source
-from tests.hostile.answering import addresses_of
-from tests.performance.walk import fixed_addresses
 from tests.plans import captured_queries, plan_of, repeated_reads, whole_reads
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements

@@ -27,7 +27,7 @@ DATABASE_TESTS = (  # what speaks to the database in its own words; pages and an
     "tests/benchmarks/test_services.py",
     "tests/benchmarks/test_workers.py",
     "tests/mpet_site/test_every_page.py",
-    "tests/mpet_site/web/test_busy.py",
+    "tests/mpet_site/web/test_database_unavailable.py",
     "tests/operations/test_doctor.py",
     "tests/operations/test_metrics.py",
     "tests/operations/test_moderation.py",

@@ -18,10 +18,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from lab.hostile.servers import Installation, bare_installation
 from operations.backups import service
 from operations.backups.archive import DATABASE, MANIFEST, BackupError, Manifest, check_backup, new_backup
 from tests.conftest import skip_or_fail
-from tests.hostile.servers import Installation, bare_installation
 from tests.mpet_site.test_postgresql import postgresql_programs
 from tests.paths import ROOT
 

@@ -9,8 +9,8 @@ from contextlib import closing
 
 import pytest
 
+from lab.hostile.servers import Installation, bare_installation
 from tests.conftest import skip_or_fail
-from tests.hostile.servers import Installation, bare_installation
 from tests.mpet_site.test_postgresql import postgresql_programs, temporary_server
 from tests.paths import ROOT
 

@@ -6,8 +6,8 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.accuracy.evaluations import evaluate_subject, read_stored_subject, store_evaluation
 from predictor.core.evaluate import Protocol
 from predictor.core.methods import METHODS
-from predictor.core.paper import paper_results
 from predictor.models import Evaluation, PaperReport
+from research.paper import paper_results
 
 
 def evaluate_and_store(names=("mpet2020", "ridge"), origin=None, floor=True, **protocol) -> Evaluation:

@@ -1,6 +1,6 @@
 """That lists of profiles stay quick however long they are: which indexes answer, with how many queries.
 
-Times, on 100,000 profiles: tests/performance/test_pages.py.
+Times, on 100,000 profiles: lab/performance/test_pages.py.
 """
 
 import pytest

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.snapshot.cache import read_snapshot
-from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.ingest.service import ingest
 from profiles.models import Platform, Source, Workload
 from tests.pages import text_of, user
@@ -128,17 +128,17 @@ def test_a_private_namesake_is_none_for_others(client):
     ingest(measurements, kind="tarball", label="mine.tar.gz", sha256="2" * 64, owner=ada, private=True)
     assert Platform.objects.filter(name="machine-0").count() == 2
     for viewer, told in ((None, [""]), (ada, ["mine.tar.gz", "public.tar.gz"])):
-        rows = tell_apart(Platform.objects.visible_to(viewer).order_by("pk"), viewer)
+        rows = disambiguate(Platform.objects.visible_to(viewer).order_by("pk"), viewer)
         assert sorted(row.delivered_by.split(", ")[0] for row in rows) == told
 
 
 def test_inputs_tell_workloads_apart_without_their_deliveries(client):
     store_measured("full.tar.gz", 1, input="4096 x 4096")
     store_measured("quick.tar.gz", 2, input="256 x 256")
-    told = {name_told_apart(row) for row in tell_apart(Workload.objects.all(), None)}
+    told = {disambiguated_name(row) for row in disambiguate(Workload.objects.all(), None)}
     assert told == {"app0/section0 (4096 x 4096, version 1)", "app0/section0 (256 x 256, version 1)"}
 
 
 def test_telling_apart_takes_two_queries(twins, django_assert_num_queries):
     with django_assert_num_queries(3):  # the rows, those of the same names, their deliveries
-        tell_apart(Platform.objects.all(), None)
+        disambiguate(Platform.objects.all(), None)

@@ -233,7 +233,7 @@ def _warnings(
         (ValueOrigin.CARRIED_OVER, "carried over from the first reference"),
         (ValueOrigin.TARGET_MEAN, "the mean of the benchmarks on the target"),
     ):
-        elements = _element_names(vector, origin)
+        elements = ", ".join(FEATURE_NAMES[i] for i in np.flatnonzero(vector.origins == origin))
         if elements:
             warnings.append(f"{treatment}, not interpolated: {elements}")
     return warnings
@@ -249,10 +249,6 @@ def _mixture_warnings(database: Database, near: Neighbourhood) -> list[str]:
     if len({database.groups[group].decomposed for group in np.unique(database.group[rows[rows >= 0]])}) > 1:
         warnings.append("decomposed profiles are compared with time-only ones")
     return warnings
-
-
-def _element_names(vector: Interpolation, origin: ValueOrigin) -> str:
-    return ", ".join(FEATURE_NAMES[i] for i in np.flatnonzero(vector.origins == origin))
 
 
 def _confidence(near: Neighbourhood, scaling: SelectedCandidates, vector: Interpolation) -> Mpet2020Confidence:

@@ -20,16 +20,12 @@ from predictor.core.cuts import Size
 from predictor.core.database import Database
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, EvaluationResult, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
-from predictor.core.mpet.method import MPET, ablation_methods
-from predictor.core.mpet2020.ablation import weighted_methods
-from predictor.core.mpet2020.method import MPET2020
 from predictor.core.noise import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from profiles.jobs.executors import Executor
 from profiles.management.executing import add_executor_options, chosen_executor
 
-ABLATIONS = {MPET.name: ablation_methods, MPET2020.name: weighted_methods}
 ERROR_STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
 CSV_COLUMNS = (
     *("platform", "workload", "method", "t1_error_percent", "scaling_error_percent", "full_error_percent"),
@@ -56,14 +52,6 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--baselines", action="store_true", help="also every baseline, and the noise floor where runs were repeated"
-        )
-        parser.add_argument(
-            "--ablation",
-            choices=tuple(ABLATIONS),
-            nargs="?",
-            const=MPET.name,
-            help="also mpet with one ingredient changed, each in turn, or mpet2020 with each of the weights that the "
-            "paper leaves to future work (default: mpet); not kept",
         )
         parser.add_argument(
             "--by-application", action="store_true", help="also the statistics of the workloads of each application"
@@ -127,9 +115,7 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         refuse_contradictions(options)
         dataset, started = options["dataset"], time.perf_counter()
-        methods = chosen_methods(options["method"], options["baselines"]) + (
-            ABLATIONS[options["ablation"]]() if options["ablation"] else []
-        )
+        methods = self.methods(options)
         subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(options["origin"], self.stderr)
         protocol = evaluation_protocol(options, subject.database)
         with chosen_executor(options) as executor:
@@ -151,6 +137,10 @@ class Command(BaseCommand):
         if not why_not_kept(options) and options["save"] is not False:
             kept = evaluations.store_evaluation(evaluation, subject, started)
             self.stdout.write(f"kept as evaluation {kept.uid} of revision {kept.revision}")
+
+    def methods(self, options: dict[str, Any]) -> list[Method[Any]]:
+        """The methods to evaluate; `python -m research evaluate_ablation` adds more."""
+        return chosen_methods(options["method"], options["baselines"])
 
     def evaluate(
         self, subject: Subject, methods: list[Method[Any]], protocol: Protocol, *, floor: bool, executor: Executor
@@ -186,7 +176,6 @@ def why_not_kept(options: dict[str, Any]) -> str:
     reasons = {
         "dataset": "only evaluations of the database are kept: not allowed with --dataset",
         "cut": "a cut is not kept",
-        "ablation": "an ablation is not kept",
         "references": "what --references asks is not kept",
         "unlike": "what --unlike asks is not kept",
         "known_n": "what --known-n asks is not kept",

@@ -1,4 +1,4 @@
-"""The command that derives curves and features anew."""
+"""The command that derives curves and features again."""
 
 import argparse
 import time

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from profiles.models import Platform
-from tests.mpet_site.web.test_busy import locked  # noqa: F401 a fixture
+from tests.mpet_site.web.test_database_unavailable import locked  # noqa: F401 a fixture
 from tests.mpet_site.web.test_problems import problem_in
 from tests.pages import text_of, user
 

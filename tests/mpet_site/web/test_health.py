@@ -4,8 +4,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from mpet_site.web.background import _in_request, waiting
 from mpet_site.web.lock_waits import shorten_waits_of_requests
-from mpet_site.web.patience import _in_request, waiting
 
 pytestmark = pytest.mark.django_db
 

@@ -3,8 +3,8 @@ import io
 
 import pytest
 
-from predictor.core.paper import PAPER_TABLES
 from predictor.models import Evaluation
+from predictor.models.evaluations import PAPER_TABLES
 from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report

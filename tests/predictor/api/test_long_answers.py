@@ -5,18 +5,12 @@ import pytest
 from predictor.computations.running import compute_waiting
 from predictor.models import Computation
 from predictor.predictions.rankings import RankingQuestion
-from tests.mpet_site.api_samples import API, client_of, make_user, store, strict_json
+from tests.mpet_site.api_samples import API, client_of, make_user, strict_json
 from tests.mpet_site.web.test_problems import problem_in
-from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
 URL = API + "rankings/"
 ASKED = {"workload": "app0-section0"}
-
-
-@pytest.fixture
-def database():
-    return store(sample_measurements(3, 6))
 
 
 def test_a_long_ranking_is_accepted_and_later_there(database, started):

@@ -5,7 +5,7 @@ import pytest
 from predictor.core.methods import METHODS
 from predictor.models import Prediction
 from profiles.scaling.names import FEATURE_NAMES
-from tests.mpet_site.api_samples import API, client_of, make_user, store, strict_json
+from tests.mpet_site.api_samples import API, client_of, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements, sample_platform
 
@@ -26,11 +26,6 @@ PROMISED = {
     "confidence",
     "warnings",
 }
-
-
-@pytest.fixture
-def ada():
-    return client_of(make_user("ada"), scope="predict")
 
 
 @pytest.fixture

@@ -13,16 +13,6 @@ pytestmark = pytest.mark.django_db
 ASKED = {"workload": "app0-section0", "target": "machine-0"}
 
 
-@pytest.fixture
-def ada():
-    return client_of(make_user("ada"), scope="predict")
-
-
-@pytest.fixture
-def database():
-    return store(sample_measurements(3, 6))
-
-
 def ask(client, **fields):
     return client.post(API + "predictions/", ASKED | fields, format="json")
 

@@ -19,11 +19,6 @@ N = [1, 2, 4, 8, 16]
 POINTS = [{"n": n, "time_s": 10 * (0.1 + 0.9 / n)} for n in N]
 
 
-@pytest.fixture
-def ada():
-    return client_of(make_user("ada"), scope="predict")
-
-
 def fit(client, model, **body):
     return client.post(f"{API}scaling-models/{model}/", {"points": POINTS} | body, format="json")
 

@@ -117,10 +117,10 @@ def test_no_more_wait_than_may(database, started, settings):
 def test_who_may_set_nothing_going_is_still_told_what_others_did(database, started):
     question = RankingQuestion.of(WORKLOAD)
     with pytest.raises(ComputationsFull):
-        ask(question, None, may_wait=lambda: False)
+        ask(question, None, may_enqueue=lambda: False)
     assert not Computation.objects.exists()
     asked()
-    assert not ask(question, None, may_wait=lambda: False).is_whole
+    assert not ask(question, None, may_enqueue=lambda: False).is_whole
 
 
 def test_a_question_differs_by_all_that_changes_its_answer(database):

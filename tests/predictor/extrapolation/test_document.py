@@ -24,7 +24,7 @@ from tests.mpet_site.api_samples import API, client_of, strict_json
 from tests.mpet_site.web.test_api import strict
 from tests.mpet_site.web.test_problems import problem_in
 from tests.pages import figures_of, store_private, store_public, text_of, twin_of, user
-from tests.predictor.scaling_models.studies.kit import product_s, sweep
+from tests.research.scaling.studies.kit import product_s, sweep
 
 pytestmark = pytest.mark.django_db
 

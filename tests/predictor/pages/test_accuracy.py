@@ -11,10 +11,10 @@ from mpet_site.web.middleware import CONTENT_SECURITY_POLICY
 from predictor.accuracy import own_evaluation
 from predictor.accuracy.published import published_measurements
 from predictor.figures.accuracy import error_histogram, history_chart, methods_chart, paper_charts
-from predictor.management.accuracy_studies import published_studies
 from predictor.management.commands import evaluate
 from predictor.models import PaperReport
 from profiles.templatetags.quantities import as_percent, significant
+from research.accuracy.studies import published_studies
 from tests.figures import plotly_figure
 from tests.pages import figures_of, store_public, text_of, twin_of
 from tests.predictor.conftest import store

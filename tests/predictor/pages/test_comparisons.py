@@ -5,7 +5,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.snapshot.cache import read_database
-from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.ingest.service import ingest
 from profiles.models import Platform, Workload
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
@@ -252,8 +252,8 @@ def test_a_name_as_it_is_displayed_is_taken(client):
     assert [slug for slug, _, _ in page.context["chosen"]] == ["machine-0", "machine-1"]
     store(sample_measurements(1, 3, seed=3), label="other")
     Platform.objects.exclude(slug="machine-0").update(name="twin")
-    (row,) = tell_apart(Platform.objects.filter(slug="machine-1"), None)
-    page = client.get(reverse("compare-platforms"), {"platform": ["i7-4771", name_told_apart(row)]})
+    (row,) = disambiguate(Platform.objects.filter(slug="machine-1"), None)
+    page = client.get(reverse("compare-platforms"), {"platform": ["i7-4771", disambiguated_name(row)]})
     assert page.status_code == 200
 
 

@@ -6,15 +6,15 @@ import pytest
 from predictor.core.database import Database, Group
 from predictor.scaling_models.automatic import AutomaticChoice
 from predictor.scaling_models.companions import Companion, companions_from_curves, companions_of
-from predictor.scaling_models.evaluation import (
+from predictor.scaling_models.growth import LAWS
+from predictor.scaling_models.own_curve import CURVE_LAWS
+from research.scaling.evaluation import (
     ScalingProtocol,
     cases_of,
     contenders,
     evaluate_contender,
     model_statistics,
 )
-from predictor.scaling_models.growth import LAWS
-from predictor.scaling_models.own_curve import CURVE_LAWS
 
 N = np.arange(1.0, 17.0)
 

@@ -10,8 +10,8 @@ from django.core.management import call_command
 from django.test import Client
 from rest_framework.test import APIClient
 
-from mpet_site.web import patience
-from mpet_site.web.patience import NotReadyYet, answer_is_outdated, can_wait, waiting
+from mpet_site.web import background
+from mpet_site.web.background import NotReadyYet, answer_is_outdated, can_wait, waiting
 from predictor.core.assembly import MEASURED
 from predictor.models import Computation
 from predictor.predictions.request import PredictionRequest
@@ -53,10 +53,10 @@ def waiting_builds(monkeypatch):
 
 @pytest.fixture
 def in_request(monkeypatch):
-    token, mark = patience._in_request.set(True), patience._is_outdated.set(False)
+    token, mark = background._in_request.set(True), background._is_outdated.set(False)
     yield
-    patience._in_request.reset(token)
-    patience._is_outdated.reset(mark)
+    background._in_request.reset(token)
+    background._is_outdated.reset(mark)
 
 
 @pytest.fixture

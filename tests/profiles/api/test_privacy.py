@@ -11,11 +11,6 @@ pytestmark = pytest.mark.django_db
 LISTS = ("platforms/", "workloads/", "profiles/")
 
 
-@pytest.fixture
-def ada(db):
-    return make_user("ada")
-
-
 @pytest.fixture(params=["anonymous", "other user"])
 def other(request, db):
     return client_of(None if request.param == "anonymous" else make_user("bob"))

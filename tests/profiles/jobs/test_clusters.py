@@ -193,6 +193,6 @@ def test_a_scheduler_without_workers_and_one_with_other_code(monkeypatch):
         monkeypatch.setattr(clusters, "CONNECT_S", 30)
         with remote_cluster(empty.scheduler_address) as cluster:
             assert list(cluster.map(pow, 2, [3, 4])) == [8, 16]
-        monkeypatch.setattr(code_version, "COMPUTING_ROOMS", ("profiles",))
+        monkeypatch.setattr(code_version, "COMPUTING_PACKAGES", ("profiles",))
         with pytest.raises(ClusterUnusable, match="another version"):
             remote_cluster(empty.scheduler_address)

@@ -19,11 +19,6 @@ def public():
     return store_public()
 
 
-@pytest.fixture
-def ada():
-    return user("ada")
-
-
 def test_a_platform_shows_its_topology_and_its_profiles(client, public):
     platform = public[0].platform
     address = reverse("platform", args=[platform.slug])

@@ -6,10 +6,10 @@ import pytest
 from predictor.core.database import Database
 from predictor.core.distance import distance
 from predictor.core.methods import METHODS, Query, settings_values
-from predictor.core.mpet2020.ablation import CHANGED_WEIGHTS, weighted_methods
 from predictor.core.mpet2020.weights import candidate_certainty, element_weights, fit_errors_of_rows
 from profiles.scaling.features import SCALING_PARTS, feature_fits
 from profiles.scaling.runs import CurveTable
+from research.mpet2020_weights import CHANGED_WEIGHTS, weighted_methods
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 from tests.predictor.core.databases import random_database
 

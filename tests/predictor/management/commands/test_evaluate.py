@@ -18,8 +18,6 @@ from django.core.management import CommandError, call_command
 
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, get_method
-from predictor.core.mpet.method import ablation_methods
-from predictor.core.mpet2020.ablation import weighted_methods
 from predictor.models import Evaluation
 from predictor.snapshot.cache import read_database
 from tests.paths import ROOT
@@ -290,25 +288,6 @@ def test_the_statistics_of_each_application(folder, capsys):
 def test_without_applications_there_is_nothing_to_tell_apart(folder):
     with pytest.raises(CommandError, match="name of an application"):
         run(folder, "--by-application")
-
-
-def test_an_ablation_of_mpet2020_has_the_weights_of_the_papers_future_work(folder):
-    out = folder.parent / "report.json"
-    arguments = ("evaluate", "--dataset", str(folder), "--method", "mpet2020", "--sample", "2", "--json", str(out))
-    call_command(*arguments, "--ablation", "mpet2020")
-    assert list(json.loads(out.read_text())["methods"]) == ["mpet2020", *(one.name for one in weighted_methods())]
-
-
-def test_an_ablation_stands_beside_the_methods_and_is_not_kept(folder, measured):
-    out = folder.parent / "report.json"
-    arguments = ("evaluate", "--method", "mpet", "--ablation", "--sample", "2", "--json", str(out))
-    call_command(*arguments, "--dataset", str(folder))
-    names = list(json.loads(out.read_text())["methods"])
-    assert names == ["mpet", *(method.name for method in ablation_methods())]
-    call_command(*arguments, "--database")
-    assert not Evaluation.objects.exists()
-    with pytest.raises(CommandError, match="an ablation is not kept"):
-        call_command(*arguments, "--database", "--save")
 
 
 def test_evaluations_of_the_database_are_kept(measured, capsys):

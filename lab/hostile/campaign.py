@@ -1,0 +1,128 @@
+"""Ten thousand things that a stranger may send, and what became of the database and of the site.
+
+    python -m lab.hostile.campaign [--count 10000] [--seed 1] [--only K ...] [--database sqlite|postgresql] [--live]
+                                     [--formats]
+
+In a temporary installation with the demo. Each mutation is a function of seed and number: --only 17 sends number 17
+alone. --live sends to gunicorn as `make run` starts it, and asks for /healthz all the while; without it Django answers
+in this process, where processor time and memory are seen. --formats sends files of other tools, damaged, long, deep
+and with large numbers, most of them for a preview. After a refusal every count must be what it was and the reason must
+be told; nothing may answer 5xx, say "internal error" or take over --slow seconds; in the end every page and every
+address of the API must answer 200. Exits with 1 where one of this does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import re
+import resource
+import sys
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from lab.hostile.servers import DATABASES, installation, served
+
+if TYPE_CHECKING:
+    from lab.hostile.attack import Campaign, Failure
+
+MEMORY_LIMIT = 6 * 2**30
+
+
+def print_report(campaign: Campaign, seconds: float, before_bytes: int, memory: int) -> None:
+    """The table of what became of what, and every failure."""
+    figures = campaign.figures
+    outcomes = sorted({outcome for _, outcome in figures.families})
+    print(f"\n{'family':<24}" + "".join(f"{name:>10}" for name in outcomes))
+    for family in (*sorted({family for family, _ in figures.families}), "all"):
+        chosen = [
+            [n for (one, of), n in figures.families.items() if of == name and family in (one, "all")]
+            for name in outcomes
+        ]
+        print(f"{family:<24}" + "".join(f"{sum(counts):>10}" for counts in chosen))
+    print(f"\n{figures.requests} requests in {seconds:.0f} s; {len(figures.accepted)} accepted uploads looked at")
+    print(f"stored: {campaign.counts}")
+    print(f"memory: {before_bytes >> 20} MiB before, {memory >> 20} MiB after; slowest and largest answers:")
+    for seconds_taken, what in figures.slowest:
+        print(f"  {seconds_taken:6.2f} s   {what[:140]}")
+    for peak, what in figures.largest:
+        print(f"  {peak >> 20:6} MiB {what[:140]}")
+    print_failures(figures.failures)
+
+
+def print_failures(failures: list[Failure]) -> None:
+    """Equal ones together: numbers and identifiers left out."""
+    kinds: dict[str, list[Failure]] = {}
+    for one in failures:
+        detail = re.sub(r"[0-9a-f-]{20,}|[0-9]+", "*", one.detail.strip()[-150:])
+        kinds.setdefault(f"{one.what}: {detail if 'internal' not in one.what else ''}", []).append(one)
+    print(f"\n{len(failures)} failures")
+    for same in sorted(kinds.values(), key=len, reverse=True):
+        print(f"- {len(same)} x {same[0].what}, first: {same[0].where[:250]}")
+        for line in same[0].detail.strip().splitlines()[-9:]:
+            print(f"      {line[:180]}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first mutation")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, nargs="+", default=[], help="numbers of mutations; all else is left out")
+    parser.add_argument("--database", choices=DATABASES, default="sqlite")
+    parser.add_argument("--live", action="store_true", help="send to gunicorn instead of answering in this process")
+    parser.add_argument("--formats", action="store_true", help="send files of other tools")
+    parser.add_argument("--slow", type=float, help="most seconds of one answer; 10, of --formats 6")
+    parser.add_argument("--healthz", type=float, default=1.0, help="most seconds of /healthz meanwhile, with --live")
+    arguments = parser.parse_args()
+    arguments.slow = arguments.slow or (6.0 if arguments.formats else 10.0)
+    with installation(arguments.database) as made:
+        os.environ |= made.environment | {
+            "DJANGO_SETTINGS_MODULE": "mpet_site.settings_test",
+            "MPET_LOG_LEVEL": "CRITICAL",
+        }
+        import django  # noqa: PLC0415  (settings read the environment)
+
+        django.setup()
+        if not arguments.live:
+            return attack(arguments, "")
+        with served(made) as url:
+            return attack(arguments, url)
+
+
+def attack(arguments: argparse.Namespace, url: str) -> int:
+    """The whole campaign, against the server at `url`, or in this process where that is empty."""
+    from tqdm import tqdm  # noqa: PLC0415
+
+    from accounts.models import ApiToken  # noqa: PLC0415
+    from lab.hostile.attack import Campaign, InProcess, Live, known_names, probes, status_bytes  # noqa: PLC0415
+    from lab.hostile.foreign_files import foreign_mutation  # noqa: PLC0415
+    from lab.hostile.mutations import mutation  # noqa: PLC0415
+    from lab.hostile.sweep import sweep  # noqa: PLC0415
+    from profiles.models import Profile  # noqa: PLC0415
+    from tests.browser.walk import pages_of  # noqa: PLC0415
+    from tests.pages import user  # noqa: PLC0415
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+    owner = user("mallory")
+    secret = ApiToken.issue(owner, ApiToken.Scope.UPLOAD)[1]
+    profile = Profile.objects.visible_to(None).order_by("pk")[0]
+    walk = pages_of(profile, owner, profile.workload.slug, profile.platform.slug)
+    send = Live(url, secret) if url else InProcess(owner, secret)
+    make = foreign_mutation if arguments.formats else mutation
+    campaign = Campaign(send, known_names(), arguments.seed, arguments.slow, make)
+    gc.collect()
+    before, start = status_bytes("VmRSS"), time.monotonic()
+    numbers = arguments.only or range(arguments.first, arguments.first + arguments.count)
+    with probes(url, arguments.healthz, campaign) if url else nullcontext():
+        campaign.run(tqdm(numbers, desc="mutations", mininterval=5))
+    if not url:  # some pages need somebody signed in
+        print(f"swept: {sweep(campaign, walk)} addresses")
+    print_report(campaign, time.monotonic() - start, before, status_bytes("VmRSS"))
+    return 1 if campaign.figures.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,330 @@
+"""How many readers and writers the server serves at once, and how long they wait.
+
+    python -m lab.hostile.load [--database sqlite postgresql] [--clients 50] [--seconds 60] [--hostile-previews 1]
+
+For each database: a temporary MPET with the demo, served as `make run` does it, without rate limits since all clients
+have one address. Most clients read pages and the API without pausing; a few (`--writers`) store predictions, and one
+(`--uploaders`) sends tarballs and has them processed in the request. Beside them, `--hostile-previews` accounts send
+mutated files of other tools for a preview without a pause, under the rate of previews that a server has unless it is
+told otherwise. Exits with 1 where a request failed or where the 99th percentile of the reads is over --p99 seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import platform
+import random
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from urllib.parse import quote, urlsplit
+
+from lab.hostile.servers import DATABASES, Installation, installation, served
+
+TIMEOUT_S = 120
+PAGES = (
+    "/", "/platforms/", "/workloads/", "/profiles/", "/predict/", "/what-if/", "/ranking/", "/maps/workloads/",
+    "/distances/platforms/", "/distances/workloads/", "/compare/platforms/", "/compare/workloads/", "/accuracy/",
+    "/settled/", "/measure/", "/glossary/", "/healthz",
+)  # fmt: skip
+LISTS = (
+    "platforms/", "workloads/", "profiles/", "predictions/", "methods/", "scaling-models/", "evaluations/",
+    "kit/", "kit/guide/", "predictions/score/", "platforms/?format=csv",
+)  # fmt: skip
+SHARES = {"pages": 4, "details": 4, "lists": 3, "answers": 3, "predictions": 1}
+UPLOAD_PAUSE_S = 5.0
+PREVIEW_RATE = "10/min"  # the default: a stream of previews is what it is there for
+
+
+@dataclass(frozen=True)
+class Answer:
+    kind: str  # read, write or hostile
+    path: str
+    seconds: float
+    status: int | str  # or what went wrong instead
+    started: float = 0.0
+
+
+@dataclass
+class Contents:
+    """What there is to be asked about."""
+
+    platforms: list[str]
+    workloads: list[str]
+    profiles: list[str]
+    pairs: list[tuple[str, str]]
+    predictions: list[str] = field(default_factory=list)
+
+
+class Client:
+    """One connection, kept as long as the server keeps it."""
+
+    def __init__(self, url: str, token: str = "") -> None:
+        self.address = urlsplit(url)
+        self.headers = {"Accept-Encoding": "gzip"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self.connection: http.client.HTTPConnection | None = None
+
+    def ask(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> tuple[int, bytes]:
+        """Status and body."""
+        return self.exchange(method, path, body, kind, {})[:2]
+
+    def exchange(
+        self, method: str, path: str, body: bytes | None, kind: str, also: dict[str, str]
+    ) -> tuple[int, bytes, str]:
+        """Status, body and content type. A connection that the server closed meanwhile is opened again."""
+        headers = self.headers | also | ({"Content-Type": kind} if kind else {})
+        for last in (False, True):
+            kept = self.connection is not None
+            if self.connection is None:
+                self.connection = http.client.HTTPConnection(
+                    self.address.hostname or "", self.address.port, timeout=TIMEOUT_S
+                )
+            try:
+                with suppress(BrokenPipeError):  # refused before all was sent: the answer may be there
+                    self.connection.request(method, path, body, headers)
+                response = self.connection.getresponse()
+                content = response.read()
+                if response.will_close:
+                    self.close()
+                return response.status, content, response.headers.get("Content-Type", "")
+            except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+                self.close()
+                if last or not kept:
+                    raise
+        raise AssertionError("the second try returns or raises")
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = None
+
+    def timed(self, kind: str, method: str, path: str, body: bytes | None = None, content: str = "") -> Answer:
+        start = time.perf_counter()
+        try:
+            status: int | str = self.ask(method, path, body, content)[0]
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            status = type(error).__name__
+        return Answer(kind, path, time.perf_counter() - start, status, start)
+
+
+def contents_of(url: str) -> Contents:
+    client = Client(url)
+
+    def rows(path: str) -> list[dict]:
+        return json.loads(client.ask("GET", f"/api/v1/{path}?page_size=200")[1])["results"]
+
+    profiles = rows("profiles/")
+    return Contents(
+        platforms=[row["slug"] for row in rows("platforms/")],
+        workloads=[row["slug"] for row in rows("workloads/")],
+        profiles=[row["id"] for row in profiles],
+        pairs=[(row["workload"], row["platform"]) for row in profiles],
+    )
+
+
+def reads(rng: random.Random, there: Contents) -> Iterator[str]:
+    """Addresses without end, as visitors and programs ask for them."""
+    kinds: dict[str, Callable[[], str]] = {
+        "pages": lambda: rng.choice(PAGES),
+        "lists": lambda: f"/api/v1/{rng.choice(LISTS)}",
+        "details": lambda: detail(rng, there),
+        "answers": lambda: answer(rng, there),
+        "predictions": lambda: stored_prediction(rng, there),
+    }
+    while True:
+        yield kinds[rng.choices(list(SHARES), list(SHARES.values()))[0]]()
+
+
+def detail(rng: random.Random, there: Contents) -> str:
+    """One platform, workload or profile, as a page or as JSON."""
+    kind = rng.choice(("platforms", "workloads", "profiles"))
+    return f"{rng.choice(('', '/api/v1'))}/{kind}/{quote(rng.choice(getattr(there, kind)))}/"
+
+
+def answer(rng: random.Random, there: Contents) -> str:
+    """What is computed: a preview, a ranking, a comparison."""
+    workload, target = rng.choice(there.pairs)
+    pair = f"?workload={quote(workload)}&target={quote(target)}"
+    return rng.choice(
+        (
+            f"/{pair}",
+            f"/what-if/{pair}",
+            f"/api/v1/predictions/preview/{pair}",
+            f"/api/v1/rankings/?workload={quote(workload)}",
+            f"/api/v1/platforms/{quote(target)}/similar/",
+            f"/api/v1/compare/platforms/?slugs={','.join(map(quote, rng.sample(there.platforms, 2)))}",
+            "/api/v1/distances/platforms/matrix/",
+            "/api/v1/distances/workloads/map/",
+        )
+    )
+
+
+def stored_prediction(rng: random.Random, there: Contents) -> str:
+    if not there.predictions:
+        return "/api/v1/predictions/"
+    return f"{rng.choice(('', '/api/v1'))}/predictions/{rng.choice(there.predictions)}/"
+
+
+class Crowd:
+    """All clients of one measurement, and what they were answered."""
+
+    def __init__(self, url: str, token: str, seconds: float, seed: int, hostile: Sequence[str] = ()) -> None:
+        self.url, self.token, self.seed, self.hostile = url, token, seed, hostile
+        self.end = time.perf_counter() + seconds
+        self.there = contents_of(url)
+        self.answers: list[Answer] = []
+
+    def run(self, readers: int, writers: int, uploaders: int) -> list[Answer]:
+        work = [self.read] * readers + [self.predict] * writers + [self.upload] * uploaders
+        threads = [
+            threading.Thread(target=one, args=(random.Random(f"{self.seed}:{number}"),), daemon=True)
+            for number, one in enumerate(work)
+        ]
+        threads += [threading.Thread(target=self.attack, args=(token,), daemon=True) for token in self.hostile]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return self.answers
+
+    def read(self, rng: random.Random) -> None:
+        client = Client(self.url)
+        for path in reads(rng, self.there):
+            if time.perf_counter() > self.end:
+                return
+            self.answers.append(client.timed("read", "GET", path))
+
+    def predict(self, rng: random.Random) -> None:
+        client = Client(self.url, self.token)
+        while time.perf_counter() < self.end:
+            workload, target = rng.choice(self.there.pairs)
+            question = json.dumps({"workload": workload, "target": target, "include_simulated": True}).encode()
+            self.answers.append(client.timed("write", "POST", "/api/v1/predictions/", question, "application/json"))
+            time.sleep(rng.random())
+
+    def attack(self, token: str) -> None:
+        """Previews of mutated files, one after another, from one account."""
+        from lab.hostile.foreign_files import foreign_mutation  # noqa: PLC0415  (needs settings)
+        from lab.hostile.mutations import Known  # noqa: PLC0415
+
+        client, there = Client(self.url, token), Known([], [], [], [])
+        for number in count():
+            sent = foreign_mutation(self.seed, number, there).sent
+            if time.perf_counter() > self.end:
+                return
+            if b'name="preview"' in sent.body and sent.path.startswith("/api/"):
+                self.answers.append(client.timed("hostile", "POST", sent.path, sent.body, sent.content_type))
+
+    def upload(self, rng: random.Random) -> None:
+        from tests.benchmarks.tarballs import packed  # noqa: PLC0415  (needs settings)
+        from tests.samples import sample_measurements  # noqa: PLC0415
+
+        client = Client(self.url, self.token)
+        while time.perf_counter() < self.end:
+            body, kind = multipart(packed(sample_measurements(1, 2, seed=rng.getrandbits(32))), "public")
+            self.answers.append(client.timed("write", "POST", "/api/v1/uploads/", body, kind))
+            time.sleep(max(0.0, min(UPLOAD_PAUSE_S, self.end - time.perf_counter())))
+
+
+def multipart(tarball: bytes, visibility: str) -> tuple[bytes, str]:
+    """The body of an upload and its content type."""
+    boundary = "mpet-hostile"
+    body = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="visibility"\r\n\r\n{visibility}\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="results.tar.gz"\r\n'
+        "Content-Type: application/gzip\r\n\r\n"
+    )
+    return body.encode() + tarball + f"\r\n--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+
+
+def measure(made: Installation, arguments: argparse.Namespace) -> list[Answer]:
+    """The answers of one server, after every address was asked for once or so."""
+    token = made.manage("api_token", "load")
+    with served(made, WORKERS=str(arguments.workers)) if arguments.workers else served(made) as url:
+        Crowd(url, token, arguments.warm, seed=0).run(8, 0, 0)
+        readers = arguments.clients - arguments.writers - arguments.uploaders
+        hostile = [made.manage("api_token", f"hostile-{number}") for number in range(arguments.hostile_previews)]
+        crowd = Crowd(url, token, arguments.seconds, arguments.seed, hostile)
+        return crowd.run(readers, arguments.writers, arguments.uploaders)
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The smallest of the values that at least this share of them does not exceed; NaN of none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
+
+
+def is_failure(answer: Answer) -> bool:
+    """Whatever is neither a success nor a redirect; of what is hostile, what the server did not answer for. It is told
+    to come back (503) while another file is read."""
+    if answer.kind == "hostile":
+        return not isinstance(answer.status, int) or (answer.status >= 500 and answer.status != 503)
+    return not isinstance(answer.status, int) or answer.status >= 400
+
+
+def print_answers(database: str, answers: list[Answer], seconds: float) -> None:
+    for kind in ("read", "write", "hostile"):
+        chosen = [answer for answer in answers if answer.kind == kind]
+        times = [answer.seconds for answer in chosen]
+        if not times:
+            continue
+        failed = Counter(str(answer.status) for answer in chosen if is_failure(answer))
+        print(
+            f"{database:<11} {kind:<6} {len(times) / seconds:7.1f}/s   p50 {percentile(times, 0.5):6.3f} s   "
+            f"p95 {percentile(times, 0.95):6.3f} s   p99 {percentile(times, 0.99):6.3f} s   max {max(times):6.3f} s   "
+            f"errors {dict(failed) or 0}"
+        )
+
+
+def print_slowest(answers: list[Answer], most: int) -> None:
+    """The addresses, without names in them, that took longest in the median."""
+    by_shape: dict[str, list[float]] = defaultdict(list)
+    for one in answers:
+        parts = urlsplit(one.path)
+        shape = "/".join(part if len(part) < 15 and "-" not in part[:-5] else "*" for part in parts.path.split("/"))
+        by_shape[shape + ("?" if parts.query else "")].append(one.seconds)
+    for shape, times in sorted(by_shape.items(), key=lambda item: -percentile(item[1], 0.5))[:most]:
+        print(f"    {percentile(times, 0.5):6.3f} s in the median of {len(times):5}: {shape}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--database", nargs="+", default=list(DATABASES), help="sqlite, postgresql or URLs")
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--writers", type=int, default=3, help="of the clients, who store predictions")
+    parser.add_argument("--uploaders", type=int, default=1, help="of the clients, who upload")
+    parser.add_argument("--hostile-previews", type=int, default=0, help="accounts that send mutated files, besides")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--warm", type=float, default=15, help="seconds of reading before it counts")
+    parser.add_argument("--workers", type=int, default=0, help="processes of the server; 0: as `make run` has them")
+    parser.add_argument("--p99", type=float, default=1.0, help="most seconds, of the reads")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--slowest", type=int, default=0, metavar="N", help="also list the N slowest addresses")
+    arguments = parser.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}")
+    good = True
+    for database in arguments.database:
+        with installation(database, MPET_THROTTLE_PREVIEW=PREVIEW_RATE) as made:
+            answers = measure(made, arguments)
+        print_answers(database, answers, arguments.seconds)
+        print_slowest(answers, arguments.slowest)
+        read = [answer.seconds for answer in answers if answer.kind == "read"]
+        good = good and not any(map(is_failure, answers)) and percentile(read, 0.99) <= arguments.p99
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mpet_site.settings_test")
+    import django
+
+    django.setup()
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""How fast `mpet` answers: `pytest lab/performance/test_mpet.py --benchmark-enable` on one core."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from predictor.core.answers import Answer
+from predictor.core.database import Database
+from predictor.core.evaluate import Protocol, evaluate
+from predictor.core.methods import METHODS, Query
+from tests.predictor.core.curves import curve_database, decomposed_arrays
+
+MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]
+BOTH = pytest.mark.parametrize("method", [MPET, MPET_LOG], ids=lambda method: method.name)
+
+
+@pytest.fixture(scope="module")
+def small_database():
+    """15 platforms x 17 workloads at five thread counts: the size of the paper's database."""
+    return curve_database(1, 15, 17, missing=0.0)
+
+
+@pytest.fixture(scope="module")
+def large_database():
+    """350 platforms x 84 workloads at two thread counts: the shape of the largest public dataset."""
+    return curve_database(1, 350, 84, missing=0.05, counts=(1, 16))
+
+
+@pytest.fixture(scope="module")
+def long_database():
+    """350 platforms x 16 workloads at twelve thread counts."""
+    return curve_database(1, 350, 16, missing=0.05, counts=tuple(2**k for k in range(12)))
+
+
+def answers_with_an_interval(answer):
+    return np.isfinite(answer.time_s).all() and (answer.low_s < answer.high_s).all()
+
+
+@BOTH
+def test_one_prediction_among_15_platforms(benchmark, small_database, method):
+    answer = benchmark(method.predict, small_database, Query(3, 5, n=(1, 2, 4, 8, 16)), method.settings())
+    assert answers_with_an_interval(answer)
+
+
+@BOTH
+@pytest.mark.parametrize("read", ["times", "everything"])
+def test_one_decomposed_prediction_among_15_platforms(benchmark, method, read):
+    """Overheads, elements and candidates are worked out when they are read."""
+    database = Database.build(**decomposed_arrays(1, 15, 26))
+
+    def predict():
+        answer = method.predict(database, Query(3, 5, n=(1, 2, 4, 8)), method.settings())
+        return [getattr(answer, one.name) for one in fields(answer)] if read == "everything" else answer.time_s
+
+    assert len(benchmark(predict)) in (4, len(fields(Answer)))
+
+
+@BOTH
+def test_one_prediction_among_350_platforms(benchmark, large_database, method):
+    answer = benchmark(method.predict, large_database, Query(3, 5, n=(1, 16)), method.settings())
+    assert answers_with_an_interval(answer)
+
+
+@BOTH
+def test_one_whole_curve_among_350_platforms(benchmark, long_database, method):
+    answer = benchmark(method.predict, long_database, Query(3, 5), method.settings())
+    assert len(answer.n) > 400
+    assert answers_with_an_interval(answer)
+
+
+@BOTH
+def test_one_prediction_for_a_target_of_five_workloads_among_350_platforms(benchmark, large_database, method):
+    """Its relatives' workloads are filled in first; A is hidden on them."""
+    few = large_database.without(5, np.setdiff1d(np.arange(84), [7, 19, 31, 43, 55])).without([4, 6, 7], 3)
+    answer = benchmark(method.predict, few, Query(3, 5, n=(1, 16)), method.settings())
+    assert answers_with_an_interval(answer)
+
+
+def test_the_first_prediction_evaluates_all_curves(benchmark, large_database):
+    def predict(database):
+        return MPET.predict(database, Query(3, 5, n=(1, 16)), MPET.settings())
+
+    def forgetful():
+        return (curve_database(1, 350, 84, missing=0.05, counts=(1, 16)),), {}
+
+    assert answers_with_an_interval(benchmark.pedantic(predict, setup=forgetful, rounds=3))
+
+
+def test_evaluation_of_60_among_28000_profiles(benchmark, large_database):
+    protocol = Protocol(holdout="microarchitecture", sample=60)
+    evaluation = benchmark.pedantic(evaluate, (large_database, [MPET], protocol), rounds=3)
+    assert evaluation.report().methods["mpet"].full.count == 60

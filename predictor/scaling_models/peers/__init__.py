@@ -1,1 +1,0 @@
-"""Other people's extrapolators, each run in an environment of its own."""

@@ -1,0 +1,92 @@
+"""Figures of the case study: the paper's Figure 12, deviations of each stage, and Figure 13, what a way is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from profiles.figures import Chart, Figure, Table, figure, logarithmic_ticks, trace
+from research.case_study import CASE_WAYS, StagePrediction
+
+LARGEST_SHOWN = 150.0  # percent: longer bars are cut
+LEAST_SECONDS = 1e-5  # of processor time: what a logarithmic axis shows less as
+
+
+def ways_of(predictions: Sequence[StagePrediction]) -> list[str]:
+    """The ways that answered, in the order of CASE_WAYS."""
+    answered = {one.way for one in predictions}
+    return [way for way in CASE_WAYS if way in answered]
+
+
+def deviation_chart(name: str, predictions: Sequence[StagePrediction]) -> Chart:
+    """Figure 12: the signed deviation of each stage by each way, on one target from one reference."""
+    first = predictions[0]
+    bars = []
+    for index, way in enumerate(ways_of(predictions)):
+        of_way = [one for one in predictions if one.way == way]
+        bars.append(
+            trace(
+                way,
+                f"series-{index}",
+                [one.stage for one in of_way],
+                [one.deviation for one in of_way],
+                type="bar",
+                hovertemplate="%{y:+.3~g} %",
+            )
+        )
+    largest = max((abs(one.deviation) for one in predictions), default=0.0)
+    y_axis: dict[str, Any] = {"range": [-100, LARGEST_SHOWN]} if largest > LARGEST_SHOWN else {}
+    x_axis = {"title": {"text": "stage"}, "type": "category"}
+    columns = ("stage", "way", "deviation_percent", "error_percent")
+    return Chart(
+        name,
+        f"{first.target}, predicted from {first.reference}",
+        "Mean over n of predicted less measured time, of the measured; above 0 the prediction is too slow. "
+        f"Bars end at {LARGEST_SHOWN:.0f} %.",
+        with_room(figure(bars, "deviation (%)", x_axis=x_axis, **y_axis)),
+        Table(columns, [(one.stage, one.way, one.deviation, one.error) for one in predictions]),
+    )
+
+
+def worth_chart(predictions: Sequence[StagePrediction]) -> Chart:
+    """Figure 13: the mean error over all stages and targets, over the processor time that a stage costs."""
+    rows = [(way, *mean_cost_and_error(predictions, way)) for way in ways_of(predictions)]
+    points = [
+        trace(
+            way,
+            f"series-{index}",
+            [max(seconds, LEAST_SECONDS)],
+            [error],
+            mode="markers",
+            marker={"size": 11},
+            hovertemplate="%{y:.3~g} %, %{x:.2~g} s",
+        )
+        for index, (way, seconds, error, _) in enumerate(rows)
+    ]
+    axis = {"title": {"text": "processor time of one stage (s)"}}
+    axis |= logarithmic_ticks([max(seconds, LEAST_SECONDS) for _, seconds, _, _ in rows])
+    y_axis = logarithmic_ticks([error for _, _, error, _ in rows])
+    return Chart(
+        "case-study-worth",
+        "What a way costs, and how wrong it is",
+        "Mean error over all stages and targets; further down is better, further left is faster. The time to count "
+        "instructions is included.",
+        with_room(figure(points, "mean error (%)", x_axis=axis, hovermode="closest", **y_axis)),
+        Table(("way", "seconds", "mean_percent", "median_percent"), rows),
+    )
+
+
+def with_room(plot: Figure) -> Figure:
+    """Room for the labels of the axes and the legend below them, also where no page makes it."""
+    layout = plot["layout"]
+    axes = {name: layout[name] | {"automargin": True} for name in ("xaxis", "yaxis")}
+    return {"data": plot["data"], "layout": layout | axes | {"margin": layout["margin"] | {"l": 12, "b": 110}}}
+
+
+def mean_cost_and_error(predictions: Sequence[StagePrediction], way: str) -> tuple[float, float, float]:
+    """Mean processor seconds of a stage by a way, and the mean and median of its errors in percent."""
+    of_way = [one for one in predictions if one.way == way]
+    errors = [one.error for one in of_way]
+    return float(np.mean([one.seconds for one in of_way])), float(np.mean(errors)), float(np.median(errors))

@@ -1,0 +1,199 @@
+"""`python -m research case_study`: the stages of HOG and SGM on another machine, by MPET and by plain estimates."""
+
+import argparse
+import csv
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.core.management.base import BaseCommand, CommandError
+
+from mpet_site.web.plain_json import nan_to_null
+from predictor.core.database import Database
+from predictor.core.tabulated import database_from_measurements
+from predictor.management.tables import formatted_number, text_table
+from profiles.figures import mark_origin
+from profiles.measurements import CounterTable, Measurements, join_deliveries
+from profiles.scaling.roofline import read_roofline
+from research.case_study import CaseFacts, StageCost, StagePrediction, case_predictions
+from research.case_study_figures import deviation_chart, mean_cost_and_error, ways_of, worth_chart
+from research.figure_files import write_figures
+from research.scaling.reports import read_kits
+
+COST_COLUMNS = ("workload", "instructions", "first_level_misses", "last_level_misses", "seconds")
+FIRST_LEVEL_COUNTERS, LAST_LEVEL_COUNTERS = ("L1-LDM", "L1-STM"), ("LLC-LDM", "LLC-STM")
+
+
+class Command(BaseCommand):
+    help = (
+        "The paper's case study: predict every stage of HOG and SGM on one machine from another, by MPET, one speed "
+        "ratio, the clocks, the roofline and counted instructions; in percent. No database is used."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--kit", metavar="TARBALL", type=Path, action="append", required=True, help="results, one of each machine"
+        )
+        parser.add_argument("--reference", metavar="NAME", action="append", help="the stages are known here (all)")
+        parser.add_argument("--target", metavar="NAME", action="append", help="and predicted here (default: all)")
+        parser.add_argument(
+            "--costs",
+            metavar="CSV",
+            type=Path,
+            help=f"counted instructions: {', '.join(COST_COLUMNS)} (default: the reference's counters)",
+        )
+        parser.add_argument(
+            "--stages-known",
+            action="store_true",
+            help="the other stages are known on the target, as in the paper (default: none of both programs)",
+        )
+        parser.add_argument(
+            "--all-references",
+            action="store_true",
+            help="methods know a stage on all machines but the target (default: on the reference alone)",
+        )
+        parser.add_argument("--output", metavar="DIR", type=Path, help="write CSV, JSON and figures to this folder")
+
+    def handle(self, **options: Any) -> None:
+        output = options["output"]
+        if output is not None and not output.is_dir():
+            raise CommandError(f"{output}: there is no such folder")
+        deliveries = read_kits(options["kit"])
+        try:
+            joined = join_deliveries(deliveries)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        database = database_from_measurements(joined)
+        costs = None if options["costs"] is None else read_costs(options["costs"])
+        predictions: list[StagePrediction] = []
+        for reference, target in chosen_pairs(database, options["reference"], options["target"]):
+            facts = facts_of(deliveries, database.platforms[reference], costs)
+            predictions += case_predictions(
+                database,
+                reference,
+                target,
+                facts,
+                hide_programs=not options["stages_known"],
+                all_references=options["all_references"],
+            )
+        if not predictions:
+            raise CommandError("no stage of HOG and SGM was measured on two of these machines")
+        self.stdout.write("\n".join(case_summary(predictions)))
+        if output is not None:
+            write_case_study(output, predictions, joined.origin)
+
+
+def chosen_pairs(
+    database: Database, references: Sequence[str] | None, targets: Sequence[str] | None
+) -> list[tuple[int, int]]:
+    """(reference, target) of different platforms; a name that is not there is an error."""
+    names = database.platforms
+    for name in (*(references or ()), *(targets or ())):
+        if name not in names:
+            raise CommandError(f"no machine {name!r}; there are: {', '.join(names)}")
+    chosen = [[names.index(name) for name in wanted or names] for wanted in (references, targets)]
+    return [(reference, target) for reference, target in itertools.product(*chosen) if reference != target]
+
+
+def facts_of(deliveries: Sequence[Measurements], reference: str, costs: Mapping[str, StageCost] | None) -> CaseFacts:
+    """Ceilings and bounds as the deliveries say them; costs as counted, else by the reference's own counters."""
+    rooflines = {
+        platform.name: roofline
+        for delivery in deliveries
+        if (roofline := read_roofline(delivery.environment)) is not None
+        for platform in delivery.platforms
+    }
+    bounds = {record.name: record.bound for delivery in deliveries for record in delivery.workloads if record.bound}
+    return CaseFacts(rooflines, bounds, counted_costs(deliveries, reference) if costs is None else costs)
+
+
+def counted_costs(deliveries: Sequence[Measurements], reference: str) -> dict[str, StageCost]:
+    """What the reference's counters read on one thread, by workload; those that were not all counted are left out."""
+    costs = {}
+    for delivery in deliveries:
+        for profile in delivery.profiles:
+            if delivery.platforms[profile.platform].name == reference and profile.counters is not None:
+                counted = [
+                    sum(median_reading(profile.counters, name) for name in names)
+                    for names in (("INSTR",), FIRST_LEVEL_COUNTERS, LAST_LEVEL_COUNTERS)
+                ]
+                if np.isfinite(counted).all():
+                    costs[delivery.workloads[profile.workload].name] = StageCost(*counted)
+    return costs
+
+
+def median_reading(counters: CounterTable, name: str) -> float:
+    """The median of a counter's readings on one thread; NaN where there is none."""
+    wanted = (np.array(counters.counter) == name) & (counters.n == 1) & np.isfinite(counters.value)
+    return float(np.median(counters.value[wanted])) if wanted.any() else float("nan")
+
+
+def read_costs(path: Path) -> dict[str, StageCost]:
+    """The counted instructions of a CSV file with COST_COLUMNS, by workload."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CommandError(f"{path}: {error}") from error
+    costs = {}
+    for line, row in enumerate(rows, start=2):
+        try:
+            values = [float(row[column]) for column in COST_COLUMNS[1:]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise CommandError(f"{path}, line {line}: {', '.join(COST_COLUMNS)} are needed ({error})") from error
+        if not np.isfinite(values).all() or min(values) < 0:
+            raise CommandError(f"{path}, line {line}: a number that is not finite, or below 0")
+        costs[row["workload"]] = StageCost(*values)
+    return costs
+
+
+def case_summary(predictions: Sequence[StagePrediction]) -> list[str]:
+    """Errors of each pair of machines by way, and of all; for the terminal."""
+    pairs = list(dict.fromkeys((one.reference, one.target) for one in predictions))
+    lines = []
+    for reference, target in pairs:
+        of_pair = [one for one in predictions if (one.reference, one.target) == (reference, target)]
+        ways = ways_of(of_pair)
+        by_stage = {(one.stage, one.way): one.deviation for one in of_pair}
+        stages = list(dict.fromkeys(one.stage for one in of_pair))
+        rows = [
+            [stage.replace(" ", "_"), *(formatted_cell(by_stage.get((stage, way))) for way in ways)] for stage in stages
+        ]
+        lines += [f"{target}, predicted from {reference}: deviation in percent"]
+        lines += [*text_table(["stage", *ways], rows, words=1), ""]
+    rows = [
+        [way, *(formatted_number(value, 3) for value in mean_cost_and_error(predictions, way)[1:])]
+        for way in ways_of(predictions)
+    ]
+    return [
+        *lines,
+        f"Errors over {len(pairs)} pairs of machines",
+        *text_table(["way", "mean", "median"], rows, words=1),
+    ]
+
+
+def formatted_cell(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.1f}"
+
+
+def write_case_study(folder: Path, predictions: Sequence[StagePrediction], origin: str) -> None:
+    """Every prediction at every n as CSV, the errors as JSON, the figures."""
+    with (folder / "case-study.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("reference", "target", "stage", "way", "n", "predicted_s", "measured_s"))
+        for one in predictions:
+            for n, predicted_s, measured_s in zip(one.n, one.predicted_s, one.measured_s, strict=True):
+                writer.writerow((one.reference, one.target, one.stage, one.way, int(n), predicted_s, measured_s))
+    report = {way: mean_cost_and_error(predictions, way) for way in ways_of(predictions)}
+    named = {way: dict(zip(("seconds", "mean", "median"), values, strict=True)) for way, values in report.items()}
+    (folder / "case-study.json").write_text(json.dumps(nan_to_null(named), indent=1, allow_nan=False) + "\n")
+    charts = [
+        deviation_chart(f"case-study-{index}", list(of_pair))
+        for index, (_, of_pair) in enumerate(
+            itertools.groupby(predictions, key=lambda one: (one.reference, one.target)), start=1
+        )
+    ]
+    write_figures(folder, mark_origin([*charts, worth_chart(predictions)], origin))

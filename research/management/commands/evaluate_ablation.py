@@ -1,0 +1,35 @@
+"""`python -m research evaluate_ablation`: a method with one ingredient changed, each in turn."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from predictor.core.answers import Method
+from predictor.core.mpet.method import MPET, ablation_methods
+from predictor.core.mpet2020.method import MPET2020
+from predictor.management.commands.evaluate import Command as EvaluateCommand
+from research.mpet2020_weights import weighted_methods
+
+ABLATIONS = {MPET.name: ablation_methods, MPET2020.name: weighted_methods}
+
+
+class Command(EvaluateCommand):
+    help = "As `manage.py evaluate`, also with one ingredient of a method changed, each in turn. Nothing is saved."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--ablation",
+            choices=tuple(ABLATIONS),
+            default=MPET.name,
+            help="change an ingredient of mpet (default), or weigh mpet2020 as the paper leaves to future work",
+        )
+
+    def handle(self, **options: Any) -> None:
+        if options["save"]:
+            raise CommandError("--save: an ablation is not kept")
+        super().handle(**options | {"save": False})
+
+    def methods(self, options: dict[str, Any]) -> list[Method[Any]]:
+        return [*super().methods(options), *ABLATIONS[options["ablation"]]()]

@@ -1,0 +1,72 @@
+"""Extra-P, the field's tool for scaling models, as a peer: its modelled quantity is n t(n)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from research.scaling.evaluation import Case, ModelOutcome, judge_times
+
+EXTRA_P_VERSION = "4.2.0"
+WORKER = Path(__file__).with_name("extra_p_worker.py")  # not extrap.py: that would hide the package from the worker
+
+
+class PeerError(Exception):
+    """The peer could not be installed or did not answer; the message has the end of what it wrote."""
+
+
+def prepare_interpreter(folder: Path) -> Path:
+    """The interpreter of Extra-P's environment in the folder, made there (venv, pip) unless it is there already.
+
+    It pins an old numpy, so it cannot share this project's environment.
+    """
+    interpreter = folder / "bin" / "python"
+    done = folder / f"extrap-{EXTRA_P_VERSION}"
+    if done.exists() and interpreter.exists():
+        return interpreter
+    venv.create(folder, with_pip=True, clear=True)
+    install = [
+        str(interpreter),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        f"extrap=={EXTRA_P_VERSION}",
+    ]
+    _run(install, "", "cannot install Extra-P")
+    done.touch()
+    return interpreter
+
+
+def extra_p_outcomes(interpreter: Path, cases: Sequence[Case]) -> list[ModelOutcome]:
+    """Extra-P's outcome of each case: n t(n) modelled over n, seconds without start and imports."""
+    questions = [
+        {"n": case.n.tolist(), "value": (case.n * case.time_s).tolist(), "asked": case.n_asked.tolist()}
+        for case in cases
+    ]
+    answers = json.loads(_run([str(interpreter), str(WORKER)], json.dumps(questions), "Extra-P failed"))
+    outcomes = []
+    for index, (case, answer) in enumerate(zip(cases, answers, strict=True)):
+        if answer["value"] is None:
+            outcomes.append(ModelOutcome(index, seconds=answer["seconds"], refusal=answer["reason"]))
+        else:
+            outcomes.append(judge_times(index, case, np.array(answer["value"]) / case.n_asked, answer["seconds"]))
+    return outcomes
+
+
+def _run(command: list[str], given: str, failure: str) -> str:
+    environment = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYTHONHOME"}}
+    done = subprocess.run(  # noqa: S603 - our own interpreter and script
+        command, input=given, capture_output=True, text=True, check=False, env=environment
+    )
+    if done.returncode:
+        raise PeerError(f"{failure} ({Path(sys.executable).name} -> {command[0]}): {done.stderr.strip()[-500:]}")
+    return done.stdout

@@ -1,0 +1,118 @@
+"""papers/002, Section 5: task programs on larger inputs, and more threads, than were learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.scaling_models.base import ScalingModel, TooFewPoints
+from predictor.scaling_models.measured import MeasuredPoints
+from predictor.scaling_models.task_graph import DirectRegression, TaskGraphModel
+from profiles.arrays import FloatArray
+from research.scaling.studies.workloads import MeasuredWorkload
+
+TASK_STRATEGIES = ("recursive", "task_graph", "nested")
+EXPONENTIAL = ("fib", "nqueens")  # work grows exponentially in the size: the models get 2^size (Section 5.1)
+MOST_EXPONENT = 100.0
+LEAST_SIZES = 5
+LEARNED_SHARE = 2 / 3  # of the sizes, the smallest ones
+TASK_STATISTICS = ("mean", "median", "max", "bias")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which points are learned, and which are held out: the larger sizes, on more threads where there are many."""
+
+    learned: NDArray[np.bool_]
+    held_out: NDArray[np.bool_]
+
+
+def task_study(measured: MeasuredWorkload) -> dict[str, Any]:
+    """Errors |actual - predicted|/actual of the task graph model and of direct regression, in percent.
+
+    The smaller two thirds of the sizes are learned, the others asked (the paper: up to 8 workers, 30 to 36 asked; here
+    the lower half of the thread counts where more than four were measured, else all of them on both sides).
+    Work, delay, missing work and counts are read from the parts as in `MeasuredPoints.task_measures`.
+
+    Errors: TooFewPoints for fewer than five sizes with a profile pass, or none of them at n = 1.
+    """
+    points = _split_points(measured)
+    X = np.stack([points.n, model_size(measured.workload, points.size)], axis=1)
+    t, measures = points.time_s, points.task_measures()
+    split = split_by_size(points)
+    learned, held_out = split.learned, split.held_out
+    measures_learned = {name: values[learned] for name, values in measures.items()}
+    graph = TaskGraphModel().fit(X[learned], t[learned], measures=measures_learned)
+    models = {"task_graph": graph, "direct": DirectRegression().fit(X[learned], t[learned])}
+    modelled = graph.predict_measures(X[held_out])
+    columns = {
+        "n": points.n[held_out].tolist(),
+        "size": points.size[held_out].tolist(),
+        "measured_s": t[held_out].tolist(),
+    }
+    columns |= {f"{name}_s": model.predict(X[held_out]).tolist() for name, model in models.items()}
+    return {
+        "workload": measured.workload,
+        "platform": measured.platform,
+        "learned": _describe_extent(points.take(learned)),
+        "asked": _describe_extent(points.take(held_out)),
+        "errors": {name: _model_errors(model, X[held_out], t[held_out]) for name, model in models.items()},
+        "parts": {
+            name: _error_relative_to_work(modelled[name], measures[name][held_out], measures["work_s"][held_out])
+            for name in ("work_s", "delay_s", "no_work_s")
+        },
+        "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+    }
+
+
+def _split_points(measured: MeasuredWorkload) -> MeasuredPoints:
+    """The points of all sizes that have parts, and parts at n = 1 of their size."""
+    points = measured.points.over_sizes
+    measures = points.task_measures()
+    points = points.take(~np.isnan(measures["work_s"]) & ~np.isnan(measures["tasks"]))
+    if len(points.sizes) < LEAST_SIZES:
+        raise TooFewPoints(f"{measured}: task graph", len(points.sizes), LEAST_SIZES, "sizes with a profile pass")
+    return points
+
+
+def _describe_extent(points: MeasuredPoints) -> dict[str, list[float]]:
+    return {"sizes": points.sizes.tolist(), "n": np.unique(points.n).tolist()}
+
+
+def split_by_size(points: MeasuredPoints) -> Split:
+    """Smaller sizes on fewer workers are learned, as in Table 1 of papers/002.
+
+    The smaller LEARNED_SHARE of the sizes; where more than four thread counts were measured, at the lower half of them.
+    """
+    last = points.sizes[max(round(len(points.sizes) * LEARNED_SHARE), 3) - 1]
+    small, few = points.size <= last, np.ones(len(points), dtype=np.bool_)
+    counts = np.unique(points.n)
+    if len(counts) > 4:
+        few = points.n <= counts[len(counts) // 2]
+        return Split(small & few, ~small & ~few)
+    return Split(small & few, ~small)
+
+
+def model_size(workload: str, size: FloatArray) -> FloatArray:
+    """The input size that the models get: 2^size for the EXPONENTIAL programs, as work grows exponentially with it.
+
+    >>> model_size("fib", np.array([10.0])), model_size("mergesort", np.array([10.0]))
+    (array([1024.]), array([10.]))
+    """
+    exponential = workload.split("/", maxsplit=1)[0] in EXPONENTIAL and size.max() <= MOST_EXPONENT
+    return np.asarray(2.0**size if exponential else size)
+
+
+def _model_errors(model: ScalingModel, X: FloatArray, t: FloatArray) -> dict[str, float]:
+    signed = 100.0 * (model.predict(X) / t - 1.0)
+    errors = np.abs(signed)
+    named = (errors.mean(), np.median(errors), errors.max(), signed.mean())
+    return dict(zip(TASK_STATISTICS, map(float, named), strict=True))
+
+
+def _error_relative_to_work(modelled: FloatArray, actual: FloatArray, work: FloatArray) -> float:
+    """The mean absolute error of a part, in percent of the work."""
+    return float(100.0 * (np.abs(modelled - actual) / work).mean())

@@ -1,0 +1,90 @@
+"""The command of the case study: what it prints, what it writes, what it refuses."""
+
+import csv
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from profiles.readers import KIT_RESULTS, read_measurements
+from research.case_study import CASE_WAYS
+from research.management.commands.case_study import COST_COLUMNS, counted_costs
+from tests.paths import ROOT
+
+REFERENCE = ROOT / "benchmarks" / "reference"
+KITS = [
+    argument
+    for name in ("amd-epyc-kvm-2vcpu", "intel-xeon-amx-kvm-2vcpu")
+    for argument in ("--kit", str(REFERENCE / f"{name}.tar.gz"))
+]
+EPYC = "KVM guest, 2 vCPUs of an AMD EPYC"
+
+
+@pytest.fixture
+def costs(tmp_path):
+    path = tmp_path / "costs.csv"
+    path.write_text(f"{','.join(COST_COLUMNS)}\nsgm/census,2e9,1e7,1e6,30\n")
+    return path
+
+
+def test_what_is_printed_is_what_is_written(tmp_path, costs, capsys):
+    call_command("case_study", *KITS, "--target", EPYC, "--costs", str(costs), "--output", str(tmp_path))
+    printed = capsys.readouterr().out
+    assert f"{EPYC}, predicted from KVM guest" in printed
+    report = json.loads((tmp_path / "case-study.json").read_text())
+    assert tuple(report) == CASE_WAYS
+    summary = printed[printed.index("Errors over 1 pairs") :].splitlines()
+    line = next(line for line in summary if line.startswith("roofline"))
+    assert float(line.split()[1]) == pytest.approx(report["roofline"]["mean"], rel=0.01)
+    with (tmp_path / "case-study.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["way"] == "roofline"]
+    assert len(rows) == 7 * 2
+    by_stage = {}
+    for row in rows:
+        error = 100 * abs(float(row["predicted_s"]) / float(row["measured_s"]) - 1)
+        by_stage.setdefault(row["stage"], []).append(error)
+    mean = sum(sum(errors) / len(errors) for errors in by_stage.values()) / len(by_stage)
+    assert mean == pytest.approx(report["roofline"]["mean"])
+
+
+def test_figures_12_and_13_show_the_same_numbers(tmp_path, costs):
+    call_command("case_study", *KITS, "--target", EPYC, "--costs", str(costs), "--output", str(tmp_path))
+    report = json.loads((tmp_path / "case-study.json").read_text())
+    bars = json.loads((tmp_path / "case-study-1.plotly.json").read_text())["data"]
+    assert [trace["name"] for trace in bars] == list(CASE_WAYS)
+    with (tmp_path / "case-study.csv").open(newline="") as file:
+        answered = {(row["way"], row["stage"]) for row in csv.DictReader(file)}
+    assert {(trace["name"], stage) for trace in bars for stage in trace["x"]} == answered
+    points = json.loads((tmp_path / "case-study-worth.plotly.json").read_text())["data"]
+    assert {trace["name"]: trace["y"] for trace in points} == {
+        way: pytest.approx([report[way]["mean"]]) for way in CASE_WAYS
+    }
+    assert "plotly.min.js" in (tmp_path / "case-study-worth.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([*KITS, "--target", "moon"], "no machine 'moon'; there are: KVM guest"),
+        ([*KITS, "--output", "/no/such/folder"], "no such folder"),
+        ([*KITS, "--costs", "/no/such/file.csv"], "file.csv"),
+        (["--kit", "/no/such/file.tar.gz"], "file.tar.gz"),
+        (KITS[:2], "no stage of HOG and SGM"),
+    ],
+)
+def test_refusals_say_why(arguments, reason):
+    with pytest.raises(CommandError, match=reason):
+        call_command("case_study", *arguments)
+
+
+@pytest.mark.parametrize("row", ["sgm/census,2e9,1e7,many,30", "sgm/census,2e9,1e7,-1,30", "sgm/census,2e9,nan,1,30"])
+def test_a_bad_cost_is_named_by_its_line(costs, row):
+    costs.write_text(costs.read_text() + row + "\n")
+    with pytest.raises(CommandError, match=r"costs\.csv, line 3"):
+        call_command("case_study", *KITS, "--costs", str(costs))
+
+
+def test_machines_without_counters_give_no_costs():
+    with (REFERENCE / "amd-epyc-kvm-2vcpu.tar.gz").open("rb") as file:
+        delivery = read_measurements(KIT_RESULTS, file)
+    assert counted_costs([delivery], EPYC) == {}
