@@ -1,5 +1,6 @@
-"""The published figures of the default method: how wrong it was on public datasets, stored with the code, so that a
-server without an evaluation of its own has them to show (predictor/accuracy/measured/, which `python -m research accuracy_tables --run` writes)."""
+"""The published figures of the default method: how wrong it was on public datasets, so that a server without an
+evaluation of its own has them to show. `python -m research accuracy_tables --run` writes predictor/accuracy/measured/.
+"""
 
 from __future__ import annotations
 
