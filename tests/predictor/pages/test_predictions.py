@@ -253,8 +253,8 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
     read_database()  # made once a revision and process
     first_pair(None)  # so is the choice of what the front page begins with
-    # the boxes: revision and newest profile of both origins, twice the offers of three lists; the example: revision, one
-    # computation; the newest evaluation; how many machines; the latest with their machines; sources
+    # the boxes: revision and newest profile of both origins, twice the offers of three lists; the example: revision,
+    # one computation; the newest evaluation; how many machines; the latest with their machines; sources
     with django_assert_num_queries(29):
         client.get(reverse("home"))
     # workloads and platforms to offer, and what has their names

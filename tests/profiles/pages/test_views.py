@@ -188,7 +188,7 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     with django_assert_num_queries(8):
         client.get(reverse("profiles"))
     # the platform, count, page with workloads and curves, ceilings, sources, what deliveries say otherwise, their
-    # compilers, how many runs were disturbed, prices; revision and newest profile, for the standing and for the neighbours
+    # compilers, how many runs were disturbed, prices; revision and newest profile, for standing and neighbours
     with django_assert_num_queries(14):
         client.get(reverse("platform", args=[profile.platform.slug]))
     # the workload, count, page with platforms and curves, sources, what deliveries say otherwise; revision and newest
