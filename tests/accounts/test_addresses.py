@@ -77,6 +77,10 @@ def test_signing_up_sends_one_link_which_confirms_the_address(client):
     assert letter.to == [ADDRESS]
     ada = User.objects.get()
     assert letter.body.count(ada.username) == 1
+    assert letter.subject == "[MPET] Your account is ready: confirm your mail address"
+    for step in ("measure", "tokens", "home"):
+        assert f"http://testserver{reverse(step)}" in letter.body, "the product is named, and the next step"
+    assert "example.com" not in letter.body
     for look in (client.head, client.get):
         assert look(link_in(letter)).status_code == 200
         assert not has_confirmed_address(ada), "a program that follows links confirms nothing"

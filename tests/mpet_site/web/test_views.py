@@ -137,3 +137,25 @@ def test_each_term_leads_to_the_section_that_says_more(client, db):
         assert page.status_code == 200, address
         assert not anchor or f'id="{anchor}"' in page.content.decode(), address
     assert set(READING) <= {*TERM_BY_SLUG, *(group.slug for group in TERM_GROUPS)}
+
+
+def test_the_documentation_has_five_sections_and_internals_apart():
+    sections = [chapter.title for chapter in documents.chapters()]
+    assert sections == ["Start", "Measure", "Predict", "Run a server", "Reference", "Internals"]
+    listed = [name for chapter in documents.chapters() for name, _ in chapter.pages]
+    assert len(listed) == len(set(listed)) > 40
+    assert set(listed) <= set(documents.document_names())
+
+
+def test_a_page_has_the_side_bar_its_contents_and_its_neighbours(client, db):
+    page = client.get(reverse("document", args=["operations.md"])).content.decode()
+    assert 'rel="prev">← Settings and deployment' in page
+    assert 'rel="next">Thousands of machines' in page
+    assert f'href="{reverse("document", args=["operations.md"])}"' in page
+    assert 'aria-current="page"' in page
+    assert '<a href="#backup">Backup</a>' in page.split('class="contents"')[1]
+    assert "code-map.md" not in page.split('aria-label="Documentation"')[1].split("</nav>")[0], "internals are apart"
+    last = documents.place_of("simulator.md")
+    assert last[2] is None, "users' pages do not lead on into internals"
+    assert documents.place_of("decisions/privacy.md")[0].title == "Internals"
+    assert documents.place_of("accuracy/gbm.md")[0].title == "Predict"

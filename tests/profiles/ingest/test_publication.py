@@ -1,10 +1,11 @@
 """Private deliveries that their owners publish: matched with what is public; nothing else of the owner's is told."""
 
 import pytest
+from django.urls import reverse
 
 from profiles.ingest.publication import PublicationError, publish_source
 from profiles.ingest.withdrawal import withdraw
-from profiles.models import Platform, Profile, Revision, Workload
+from profiles.models import Platform, Profile, Revision, Source, Workload
 from profiles.signals import delivered
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
@@ -33,6 +34,18 @@ def test_it_is_public_where_it_stands(alice):
     assert platform.slug != slug
     assert Revision.current(alice) == (before[0] + 1, before[1] + 1)
     assert platform.descriptions.get().differs is False
+
+
+def test_the_addresses_from_before_lead_to_what_was_published(alice, client):
+    """They were 404."""
+    private(alice)
+    slugs = Platform.objects.get().slug, Workload.objects.get().slug
+    former = [reverse(noun, args=[slug]) for noun, slug in zip(("platform", "workload"), slugs, strict=True)]
+    assert [client.get(address).status_code for address in former] == [404, 404]
+    publish_source(Source.objects.get())
+    public = [reverse("platform", args=["machine-0"]), reverse("workload", args=[Workload.objects.get().slug])]
+    answers = [client.get(address) for address in former]
+    assert [(answer.status_code, answer.url) for answer in answers] == [(301, address) for address in public]
 
 
 def test_it_joins_what_is_public_already_and_takes_no_say_from_it(alice, bob):
