@@ -35,8 +35,12 @@ def print_table(console: Console, title: str, names: Sequence[str], rows: Iterab
     table = Table(title=title, title_justify="left", header_style="bold", box=None)
     for place, name in enumerate(names):
         is_bar = name == BAR_TITLE
-        justify = "left" if place == 0 or is_bar else "right"
-        table.add_column(name, justify=justify, overflow="fold", min_width=BAR_WIDTH if is_bar else None)
+        table.add_column(
+            name,
+            justify="left" if place == 0 or is_bar else "right",
+            overflow="fold",
+            min_width=BAR_WIDTH if is_bar else None,
+        )
     for row in rows:
         table.add_row(*(escape(shown_number(cell)) for cell in row))
     console.print(table)
