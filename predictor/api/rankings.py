@@ -104,7 +104,7 @@ RANKING_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "advice": Text(allow_null=True, help_text="what would add platforms"),
     "n": Integer(allow_null=True, help_text="as asked; null: the fastest of each platform"),
 }
-RankingSerializer = inline_serializer("Ranking", RANKING_FIELDS)
+RankingSerializer = inline_serializer("Ranking", {**RANKING_FIELDS})  # the class takes the fields out of its dictionary
 ProgramSerializer = inline_serializer(
     "Program",
     {

@@ -238,8 +238,9 @@ def ranking_refusal(
         many = f"1 {word} machine is" if len(mixed) == 1 else f"{len(mixed):,} {word} machines are"
         left_out = f"Simulated and measured machines are never mixed: {many} left out here. "
         refused = [row for row in refused if row["platform"] not in mixed]
+    show_others = Remedy(MIXED_ORIGINS, left_out) if mixed and not is_simulated else None
     if not refused:
-        return left_out.strip(), None if is_simulated else Remedy(MIXED_ORIGINS, left_out)
+        return left_out.strip(), show_others
     lacking = {row["platform"]: row["lacks"] for row in refused}
     remedy = remedy_for_all(snapshot, question.workload, lacking, user)
     (first, *others) = summarise_refused(refused)
@@ -248,7 +249,9 @@ def ranking_refusal(
     mostly = ", most of them because " if others else ": "
     names = names_of((workload, *named_by(remedy), *list(lacking)[:2]), user)
     helps = f". {remedy.sentence[:1].upper()}{remedy.sentence[1:]}" if remedy else ""
-    return left_out + finished_sentence(in_names(f"{machines} no prediction{mostly}{reason}{helps}", names)), remedy
+    return left_out + finished_sentence(
+        in_names(f"{machines} no prediction{mostly}{reason}{helps}", names)
+    ), remedy or show_others
 
 
 def named_by(remedy: Remedy | None) -> list[str]:

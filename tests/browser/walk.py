@@ -45,7 +45,8 @@ NO_PAGES = {
     *("account_login", "account_logout", "account_signup", "account_email", "account_reauthenticate"),
     *("account_change_password", "account_reset_password", "mfa_authenticate", "mfa_reauthenticate"),
 }
-NO_PAGES |= {"badge", "embed", "picture", "picture-of-prediction"}  # what pages, here and elsewhere, show
+# What pages, here and elsewhere, show.
+NO_PAGES |= {"badge", "program-badge", "embed", "picture", "picture-of-prediction"}
 NO_PAGES |= {"favicon", "robots", "former-tokens"}  # files, and a redirect
 NO_PAGES |= {"begin-claim", "claim"}  # on the way from the page of a secret: tests/operations/test_quarantine.py
 # for moderators alone: tests/operations/test_moderation.py

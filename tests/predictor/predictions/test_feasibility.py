@@ -399,3 +399,27 @@ def test_private_results_of_stress_ng_move_nobody_else_s_advice(program):
     before = feasible_targets(program, None).document()
     ran_stress_ng("0.20.01", 1, 2, 3, owner=user("ada"), private=True)
     assert feasible_targets(program, None).document() == before
+
+
+def test_simulated_machines_are_left_out_of_a_ranking_in_one_sentence(client):
+    store_public()
+    machines = [replace(machine, name=f"sim {n}") for n, machine in enumerate(sample_measurements(2, 2).platforms)]
+    store(replace(sample_measurements(2, 2), platforms=machines, origin="simulated"), label="simulated")
+    page = client.get(reverse("ranking"), {"workload": "app0-section0"})
+    refusal = page.context["refusal_line"]
+    assert (
+        refusal.sentence == "Simulated and measured machines are never mixed: 2 simulated machines are left out here."
+    )
+    assert (refusal.action, refusal.address) == ("Show simulated ones", "/profiles/?origin=simulated")
+    words_shown = text_of(page)
+    assert words_shown.count(refusal.sentence) == 1
+    assert "make quick" not in words_shown
+
+
+def test_a_simulated_target_is_no_place_to_measure(client):
+    store_public()
+    machines = [replace(machine, name="sim 0") for machine in sample_measurements(1, 2).platforms]
+    store(replace(sample_measurements(1, 2), platforms=machines, origin="simulated"), label="simulated")
+    text = words(client, "app0-section0", "sim-0")
+    assert "make quick" not in text
+    assert text.count("simulated") >= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Optional
+from typing import Any, Optional
 
 from rich.console import Console
 from rich.markup import escape
@@ -35,8 +35,12 @@ def print_table(console: Console, title: str, names: Sequence[str], rows: Iterab
     table = Table(title=title, title_justify="left", header_style="bold", box=None)
     for place, name in enumerate(names):
         is_bar = name == BAR_TITLE
-        justify: Literal["left", "right"] = "left" if place == 0 or is_bar else "right"
-        table.add_column(name, justify=justify, overflow="fold", min_width=BAR_WIDTH if is_bar else None)
+        table.add_column(
+            name,
+            justify="left" if place == 0 or is_bar else "right",
+            overflow="fold",
+            min_width=BAR_WIDTH if is_bar else None,
+        )
     for row in rows:
         table.add_row(*(escape(shown_number(cell)) for cell in row))
     console.print(table)
