@@ -55,9 +55,7 @@ MPET_ALONE = ("--method", "mpet")
 STORED_DIGITS = 6  # of a stored number
 LARGE = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng")
 DATABASE_COMMANDS = {"demo": ("load_demo",), "kit": ("import_results", "benchmarks/reference/*.tar.gz")}
-WHOLE_REPOSITORY = (
-    "repository"  # all of a public source, in a database that is already there: it is too large to make anew
-)
+WHOLE_REPOSITORY = "repository"  # of a public source, in a database that is there: too large to make anew
 REPOSITORY_COMMAND = ("fetch_data", "sparecores")
 REPOSITORY_METHODS = ("--no-save", "--method", "mpet,mpet-log,speed-ratio-per-n,kernel-ridge", "--by-application")
 
