@@ -77,10 +77,9 @@ def _publish_rows(
         standing = match_rows(rules, drafts, notes)
     except IngestError as error:
         raise PublicationError(f"It cannot be public as it is: {error}.") from error
-    slugs = dict(columns.model.objects.filter(pk__in=standing).values_list("pk", "slug"))
     FormerSlug.objects.bulk_create(
         [
-            FormerSlug(noun=noun, slug=row.slug, leads_to=slugs[public])
+            FormerSlug(noun=noun, slug=row.slug, leads_to=public.slug)
             for row, public in zip(private, standing, strict=True)
         ],
         ignore_conflicts=True,
