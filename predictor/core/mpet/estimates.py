@@ -45,7 +45,6 @@ MOST_WORKLOADS, FEWEST_WORKLOADS = 192, 16  # those known on the most platforms
 MOST_COMPARED_WORKLOADS = 64  # of these, to find who is near
 MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
 TYPICAL_PAIRS_PLATFORMS = 128  # platforms whose distances from each other say what is typical
-SMOOTH_LENGTH = 2.0  # typical variances: of the part of the covariance that falls slowly
 TARGETS_AT_ONCE = 128  # bounds the memory
 
 Levels = NDArray[np.float32]
@@ -318,7 +317,7 @@ def _kriging_weights(
     both = np.concatenate([platforms, targets[:, None]], axis=1)
     distance = np.nan_to_num(_distances(shared, both, both, typical), nan=np.inf)
     cpu = shared.metadata.cpu[both]
-    covariance = np.exp(-distance / SMOOTH_LENGTH)
+    covariance = DEFAULTS.smooth * np.exp(-distance / DEFAULTS.smooth_length)
     covariance += DEFAULTS.short * np.exp(-np.sqrt(distance / DEFAULTS.short_length))
     covariance += DEFAULTS.twin_cpu_model * (cpu[:, :, None] == cpu[:, None])
     asked = np.append(is_near, np.ones((len(targets), 1), dtype=bool), axis=1).astype(np.float64)

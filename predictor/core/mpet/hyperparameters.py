@@ -16,6 +16,8 @@ class Hyperparameters:
     workload_power: float = 2.0  # of the correlation with A: how much alike workloads outweigh the others
     nearness: float = 0.32  # in (ln n)^2: how far along the curve behaviour is evidence
     linear: float = 2.0  # variance of the part that is linear in the platforms' behaviour
+    smooth: float = 1.0  # variance of the part that falls with the squared distance of behaviour
+    smooth_length: float = 2.0  # median squared distances over which it falls to 1/e
     short: float = 0.6  # variance of the part that falls with the distance of behaviour, so steeply near 0
     short_length: float = 0.09  # median squared distances where that has fallen to 1/e
     metadata: float = 0.5  # variance of the part that falls with the squared distance on paper

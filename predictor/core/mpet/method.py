@@ -174,6 +174,7 @@ CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
     "no cpu_model": replace(DEFAULTS, cpu_model=0.0, twin_cpu_model=0.0, twin_microarchitecture=0.0),
     "no metadata": replace(DEFAULTS, metadata=0.0),
     "no linear part": replace(DEFAULTS, linear=0.0),
+    "no smooth part": replace(DEFAULTS, smooth=0.0),
     "no short-range part": replace(DEFAULTS, short=0.0),
     "all workloads alike": replace(DEFAULTS, workload_power=0.0),
     "all n alike": replace(DEFAULTS, nearness=1e6),

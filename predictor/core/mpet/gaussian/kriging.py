@@ -53,7 +53,7 @@ def behaviour_covariances(
 ) -> Covariance:
     """A covariance for each row of `knots` (K, J), by how much the behaviour at every knot counts.
 
-        linear G_pq / mean G_pp + short exp(-sqrt(d_pq / (0.09 median d))) + paper_pq
+        linear G_pq / mean G_pp + smooth exp(-d_pq / (2 median d)) + short exp(-sqrt(d_pq / (0.09 median d))) + paper_pq
 
     G are the scalar products of the platforms' rests, each workload by its `weights` (B,); d the squared distances in
     them and in how the speed changes over n; `paper` (P, P) is what metadata alone says.
@@ -69,6 +69,7 @@ def behaviour_covariances(
     own = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)
     gram *= (h.linear / (own + TINY))[:, None, None]
     gram += paper
+    gram += h.smooth * np.exp(distance / -h.smooth_length)
     to_target = distance[:, -1, :-1].copy()
     distance /= h.short_length
     np.sqrt(distance, out=distance)

@@ -66,6 +66,7 @@ def test_the_parts_of_the_covariance(known):
         gap /= np.median(gap[:-1, :-1][np.tri(len(gap) - 1, k=-1, dtype=bool)])
         linear = vectors @ vectors.T
         expected = h.linear * linear / np.diag(linear)[:-1].mean() + h.short * np.exp(-np.sqrt(gap / h.short_length))
+        expected += h.smooth * np.exp(-gap / h.smooth_length)
         expected += plain_on_paper(evidence, metadata)
         np.testing.assert_allclose(found.matrix[k], expected, atol=1e-6)
         np.testing.assert_allclose(found.distance[k], gap[-1, :-1], rtol=1e-6)
