@@ -1,4 +1,4 @@
-"""The wheel of the client `mpet`, built from the sources beside this server: the same sources give the same bytes."""
+"""The wheel of the client `mpet`, built from the sources of this server: the same sources give the same bytes."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def remove_quarantine(quarantine: Quarantine) -> bool:
 
 
 def end_abandoned() -> int:
-    """Finish the claims and deletions of killed processes, and delete quarantines whose upload never came. Returns
+    """Finish the claims and deletions of killed processes, and delete quarantines without an upload. Returns
     their number."""
     oldest = timezone.now() - timedelta(seconds=NEVER_CAME_AFTER_LEASES * settings.LEASE_SECONDS)
     never_came = Q(~Exists(Upload.objects.filter(owner=OuterRef("holder"))), created_at__lt=oldest)

@@ -15,7 +15,7 @@ from profiles.models import Platform, Profile, Workload
 from profiles.programs import programs_by_source, region_rows
 
 MOST_OF_A_KIND = 20
-MOST_SOURCES = 50  # whose programs are looked at
+MOST_SOURCES = 50  # their programs are looked at
 SEARCH_KINDS = {"machine": "Machines", "workload": "Workloads", "program": "Programs", "docs": "Docs"}
 
 

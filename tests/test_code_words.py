@@ -15,7 +15,7 @@ from tests.test_words import APPS
 
 # By what to write instead. The product has none of these.
 NAMES = {
-    "disambiguate, disambiguation": r"told_|disambiguate|namesake",
+    "disambiguate, disambiguation": r"told_|tell_apart|namesake",
     "periodic_tasks, run_periodically": r"keeper",
     "user_data": r"belongings",
     "stale_reasons": r"age_notes",
@@ -26,7 +26,7 @@ NAMES = {
     "enqueue, claim_announcement": r"\bhand_on\b|take_announcement",
     "unexplained_loss": r"untold",
     "accept_value": r"take_word",
-    "MINE_ONLY, EXACT, RANK_FIELDS": r"OWN_ALONE|EXACT|RANK_FIELDS",
+    "MINE_ONLY, EXACT, RANK_FIELDS": r"OWN_ALONE|EVERY_ROW|PLACED_FIELDS",
     "package, module, layer": r"(^|_)(room|rooms|house)($|_)|ROOMS",
 }
 PROSE = {

@@ -133,7 +133,7 @@ class ProgramMeasureNextSerializer(MeasureNextSerializer):
 
 WORKLOAD = Name("workload", "slug, or a name that only one row has", required=True)
 TARGET = Name("target", "slug, or a name that only one row has", required=True)
-QUESTION_PARAMETERS = (
+ASKED_PARAMETERS = (
     OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
     Number("level", "of the intervals", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL),
     MIXING,
@@ -141,8 +141,8 @@ QUESTION_PARAMETERS = (
     AT_THREAD_COUNT,
     PUBLIC_ONLY,
 )
-CHOICE_PARAMETERS = (*RANKING_FILTERS, RANKING_ORDER)
-RANKING_PARAMETERS = (WORKLOAD, *QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, EXACT)
+CHOSEN_PARAMETERS = (*RANKING_FILTERS, RANKING_ORDER)
+RANKING_PARAMETERS = (WORKLOAD, *ASKED_PARAMETERS, *CHOSEN_PARAMETERS, RANKING_PAGE, EXACT)
 # A program has always had all its rows computed, unless a page of them is asked for.
 PROGRAM_EXACT = Flag(EXACT.name, EXACT.description, default=True)
 TODAY = Flag(
@@ -151,7 +151,7 @@ TODAY = Flag(
     "later keeps the answer that it had before.",
     default=False,
 )
-PROGRAM_PARAMETERS = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, PROGRAM_EXACT, TODAY)
+PROGRAM_PARAMETERS = (*ASKED_PARAMETERS, *CHOSEN_PARAMETERS, RANKING_PAGE, PROGRAM_EXACT, TODAY)
 FORMAT = OneOf("format", choices=("json", "csv"))
 
 
@@ -174,7 +174,7 @@ class RankingView(ApiView):
         responses={200: RankingSerializer, 202: ComputationSerializer, 422: None},
     )
     def get(self, request: Request) -> HttpResponseBase:
-        choice, arguments = read_question(request, EXACT)
+        choice, arguments = read_ranking_question(request, EXACT)
         viewer = None if arguments.pop(PUBLIC_ONLY.name) else request.user
         try:
             question = RankingQuestion.of(WORKLOAD.read(request), viewer, choice=choice, **arguments)
@@ -203,7 +203,7 @@ class ProgramView(ApiView):
     )
     def get(self, request: Request, id: UUID, slug: str) -> HttpResponseBase:
         program = program_or_404(id, slug, request.user)
-        choice, arguments = read_question(request, PROGRAM_EXACT)
+        choice, arguments = read_ranking_question(request, PROGRAM_EXACT)
         try:
             question = question_of_program(program, request.user, choice=choice, **arguments)
         except RequestError as error:
@@ -215,18 +215,18 @@ class ProgramMeasureNext(ApiView):
     """The measurements that are expected to narrow the interval of a program on a platform most: of the part whose
     interval adds most to it."""
 
-    query_parameters: ClassVar[tuple[str, ...]] = ("target", *(parameter.name for parameter in QUESTION_PARAMETERS))
+    query_parameters: ClassVar[tuple[str, ...]] = ("target", *(parameter.name for parameter in ASKED_PARAMETERS))
 
     @extend_schema(
         operation_id="programs_measure_next",
         summary="What to measure next for a program",
-        parameters=described(TARGET, *QUESTION_PARAMETERS),
+        parameters=described(TARGET, *ASKED_PARAMETERS),
         responses={200: ProgramMeasureNextSerializer, 202: ComputationSerializer, 404: None, 422: None},
     )
     def get(self, request: Request, id: UUID, slug: str) -> HttpResponseBase:
         program = program_or_404(id, slug, request.user)
         target = TARGET.read(request)
-        arguments = {parameter.name: parameter.read(request) for parameter in QUESTION_PARAMETERS}
+        arguments = {parameter.name: parameter.read(request) for parameter in ASKED_PARAMETERS}
         viewer = None if arguments[PUBLIC_ONLY.name] else request.user
         try:
             question = narrowing_question(question_of_program(program, request.user, **arguments), target, viewer)
@@ -240,10 +240,10 @@ class ProgramMeasureNext(ApiView):
         return answer_or_progress(request, question, respond, request.user)
 
 
-def read_question(request: Request, every_row: Flag) -> tuple[RankingChoice, dict[str, Any]]:
+def read_ranking_question(request: Request, every_row: Flag) -> tuple[RankingChoice, dict[str, Any]]:
     """The filters and the order, and the further arguments of a RankingQuestion, with `public_only`."""
-    choice = RankingChoice.of_values({parameter.name: parameter.read(request) for parameter in CHOICE_PARAMETERS})
-    arguments = {parameter.name: parameter.read(request) for parameter in QUESTION_PARAMETERS}
+    choice = RankingChoice.of_values({parameter.name: parameter.read(request) for parameter in CHOSEN_PARAMETERS})
+    arguments = {parameter.name: parameter.read(request) for parameter in ASKED_PARAMETERS}
     return choice, arguments | {"page": None if every_row.read(request) else RANKING_PAGE.read(request)}
 
 

@@ -16,7 +16,7 @@ MOST_NAMED = 7  # points of the edge with their names
 
 
 def runs_priced(costs: Iterable[float | None]) -> int:
-    """The number of runs whose cost is shown, so that the least cost is no tiny number: 1, a thousand, a million ...
+    """The number of runs for which a cost is shown, so that the least cost is no tiny number: 1, a thousand, a million ...
 
     >>> runs_priced([1.2e-5, 3.0, None]), runs_priced([0.5]), runs_priced([])
     (1000, 1, 1)
@@ -26,7 +26,7 @@ def runs_priced(costs: Iterable[float | None]) -> int:
 
 
 def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], unit: str) -> list[Chart]:
-    """Every machine whose price is known, and the line of those that none beats in both; nothing where there are no
+    """Every machine with a known price, and the line of those that none beats in both; nothing where there are no
     two prices. Where there are more than POINTS_DRAWN, those on the line and the first others are drawn."""
     known = [row for row in rows if row["pareto"] is not None and row["cost"] > 0]
     if len(known) < 2:

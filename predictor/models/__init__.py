@@ -3,7 +3,7 @@
 from predictor.models.computations import Computation
 from predictor.models.evaluations import EvaluatedMethod, Evaluation, PaperReport
 from predictor.models.predictions import AskedPrediction, Prediction
-from predictor.models.programs import ProgramAnswer
+from predictor.models.programs import StoredProgramAnswer
 
 __all__ = [
     "AskedPrediction",
@@ -12,5 +12,5 @@ __all__ = [
     "Evaluation",
     "PaperReport",
     "Prediction",
-    "ProgramAnswer",
+    "StoredProgramAnswer",
 ]

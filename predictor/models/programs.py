@@ -1,4 +1,4 @@
-"""The ranking that the page of an earlier upload of a program keeps, whatever is measured later."""
+"""The ranking that the page of an earlier upload of a program keeps when more is measured later."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from predictor.models.computations import pack_document, unpack_document
 from profiles.models import Source
 
 
-class ProgramAnswer(models.Model):
+class StoredProgramAnswer(models.Model):
     """What the page of a program of an upload says without any choice. It follows the database until a later upload of
     the same program comes, and stays from then on."""
 

@@ -80,8 +80,8 @@ def slug_of_name(request: HttpRequest, text: str, kind: Kind) -> str:
     slug = look_up(rows, text).slug
     if slug is not None:
         return slug
-    namesakes = disambiguate(rows.filter(name=text.partition(" (")[0]), request.user)
-    named = [row.slug for row in namesakes if disambiguated_name(row) == text]
+    candidates = disambiguate(rows.filter(name=text.partition(" (")[0]), request.user)
+    named = [row.slug for row in candidates if disambiguated_name(row) == text]
     if len(named) != 1:
         raise Http404
     return str(named[0])

@@ -20,7 +20,7 @@ from profiles.models import Platform, Profile, Workload
 from profiles.programs import programs_by_source, region_rows
 
 MOST_IN_BOX = 600  # of each; any other name can be typed
-MOST_PROGRAM_SOURCES = 20  # whose programs are offered
+MOST_PROGRAM_SOURCES = 20  # their programs are offered
 PROGRAM_MARK = "program "
 
 

@@ -44,7 +44,7 @@ MOST_LIMITS = 3  # sentences
 
 @dataclass(frozen=True)
 class ProgramHome:
-    """What the page shows of a program beside its ranking. `measured` is None where no thread count was measured for
+    """What the page shows of a program besides its ranking. `measured` is None where no thread count was measured for
     all parts."""
 
     program: ProfiledProgram

@@ -55,9 +55,9 @@ from profiles.templatetags.quantities import unmarked
 MOST_REGION_COLUMNS = 6  # the longest ones; CSV and JSON have all
 RANKING_LEVEL = Number("level", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL)
 WITH_SIMULATED = Flag("include_simulated", default=False)
-QUESTION_PARAMETERS = ("method", "level", "mix_runtimes", "include_simulated", "public_only", "n")
+QUESTION_FIELDS = ("method", "level", "mix_runtimes", "include_simulated", "public_only", "n")
 SHOWN_FIELDS = ("by", "max_time_s")  # of the form beside its filters
-CHOICE_PARAMETERS = (*(parameter.name for parameter in RANKING_FILTERS), RANKING_ORDER.name)
+CHOICE_FIELDS = (*(parameter.name for parameter in RANKING_FILTERS), RANKING_ORDER.name)
 FILTER_TITLES = {
     "device_class": "Class",
     "min_cores": "Cores, from",
@@ -86,7 +86,7 @@ class RankingField:
 
 
 @dataclass(frozen=True)
-class Subject:
+class RankedSubject:
     """What is ranked. `address` of the page; `api`: view and arguments of the same as JSON; `home`: of a program."""
 
     name: str
@@ -98,7 +98,7 @@ class Subject:
 
     def twin(self, request: HttpRequest, **more: str) -> str:
         """The same question, filters and order to the API."""
-        names = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, "page", "today")
+        names = (*QUESTION_FIELDS, *CHOICE_FIELDS, "page", "today")
         given = {name: request.GET[name] for name in names if request.GET.get(name)}
         paged = {"exact": "false"} if self.home else {}
         return json_address(self.api[0], *self.api[1:], query=urlencode(self.parameters | paged | given | more))
@@ -117,7 +117,7 @@ def ranking(request: HttpRequest) -> HttpResponse:
         return render(request, "predictor/ranking.html", {"section": "ranking"})
     workload = Workload.objects.visible_to(request.user).filter(slug=slug).first()
     name = workload.name if workload else slug
-    subject = Subject(name, reverse("ranking"), ("api-rankings",), {"workload": slug}, workload)
+    subject = RankedSubject(name, reverse("ranking"), ("api-rankings",), {"workload": slug}, workload)
 
     def ask(**choices: Any) -> RankingQuestion:
         is_public = choices.pop("public_only")
@@ -132,16 +132,16 @@ def program(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
     """The same of a profiled program, with what was measured of it."""
     found = program_or_404(uid, slug, request.user)
     home = program_home(request, found)
-    subject = Subject(found.name.name, home.address, ("api-program", *found.name.address), home=home)
+    subject = RankedSubject(found.name.name, home.address, ("api-program", *found.name.address), home=home)
     return ranking_page(request, subject, lambda **choices: question_of_program(found, request.user, **choices))
 
 
-def ranking_page(request: HttpRequest, subject: Subject, ask: Any) -> HttpResponse:
+def ranking_page(request: HttpRequest, subject: RankedSubject, ask: Any) -> HttpResponse:
     """`ask`: the question with its choices by name; it raises a RequestError."""
     context = form_context(request, subject)
     try:
         choice = RankingChoice.of(request.GET)
-        question = ask(choice=choice, **read_question(request))
+        question = ask(choice=choice, **question_of_form(request))
     except RequestError as error:
         refusal = shown_refusal(error, request)
         return render(request, "predictor/ranking.html", context | {"refusal": refusal}, status=422)
@@ -163,7 +163,7 @@ def ranking_page(request: HttpRequest, subject: Subject, ask: Any) -> HttpRespon
     )
 
 
-def read_question(request: HttpRequest) -> dict[str, Any]:
+def question_of_form(request: HttpRequest) -> dict[str, Any]:
     """The arguments of a RankingQuestion that the address gives, with `public_only`. Raises an InvalidField."""
     method = request.GET.get("method") or DEFAULT_METHOD
     mixing = request.GET.get("mix_runtimes") if mixing_choices(method, "") else None  # of the method chosen before
@@ -190,7 +190,7 @@ def page_number(text: str) -> int:
         return 1
 
 
-def form_context(request: HttpRequest, subject: Subject) -> dict[str, Any]:
+def form_context(request: HttpRequest, subject: RankedSubject) -> dict[str, Any]:
     is_private = subject.home is not None and subject.home.program.source.private_to_id is not None
     return {
         "subject": subject,
@@ -207,7 +207,7 @@ def form_context(request: HttpRequest, subject: Subject) -> dict[str, Any]:
         "level": request.GET.get("level", ""),
         "max_time_s": request.GET.get("max_time_s", ""),
         "is_filtered": any(request.GET.get(parameter.name) for parameter in RANKING_FILTERS),
-        "has_filters": any(request.GET.get(name) for name in CHOICE_PARAMETERS if name not in SHOWN_FIELDS),
+        "has_filters": any(request.GET.get(name) for name in CHOICE_FIELDS if name not in SHOWN_FIELDS),
         "known": subject.home.known if subject.home else "measured",
         "section": "ranking",
         "twin": subject.twin(request),
@@ -215,7 +215,7 @@ def form_context(request: HttpRequest, subject: Subject) -> dict[str, Any]:
 
 
 def ranking_context(
-    request: HttpRequest, subject: Subject, question: RankingQuestion, choice: RankingChoice, shown: ShownAnswer
+    request: HttpRequest, subject: RankedSubject, question: RankingQuestion, choice: RankingChoice, shown: ShownAnswer
 ) -> dict[str, Any]:
     """The rows that pass the filters, each with its place among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
@@ -282,7 +282,7 @@ def ranking_context(
 
 
 def shown_row(
-    result: Mapping[str, Any], request: HttpRequest, subject: Subject, labels: Mapping[str, str]
+    result: Mapping[str, Any], request: HttpRequest, subject: RankedSubject, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     """A row of the ranking with what its cells lead to: the prediction of each part."""
     names = ("method", "n", "include_simulated", "public_only", "mix_runtimes")
@@ -301,7 +301,7 @@ def shown_row(
     return {**result, "columns": parts, "address": whole}
 
 
-def narrowing_address(request: HttpRequest, subject: Subject, row: Mapping[str, Any]) -> str:
+def narrowing_address(request: HttpRequest, subject: RankedSubject, row: Mapping[str, Any]) -> str:
     """The address of what to measure next for the answer on the row's machine."""
     names = ("method", "n", "include_simulated", "public_only")
     given = {name: request.GET[name] for name in names if request.GET.get(name)}

@@ -37,12 +37,12 @@ def shown_refusal(error: RequestError, request: HttpRequest) -> ShownRefusal:
     sentence = refusal_in_names(error, request.user, workload, target)
     if isinstance(error, UnknownName):
         field = error.request_field
-        return ShownRefusal(sentence, suggestions=suggestions(error, request, field))
+        return ShownRefusal(sentence, suggestions=suggested_links(error, request, field))
     remedy = error.remedy if isinstance(error, NoPrediction) else None
     return ShownRefusal(sentence, *action_of(remedy, request))
 
 
-def suggestions(error: UnknownName, request: HttpRequest, field: str) -> list[tuple[str, str]]:
+def suggested_links(error: UnknownName, request: HttpRequest, field: str) -> list[tuple[str, str]]:
     """What may have been meant, by name, each with the page's address that asks for it."""
     model: Any = Workload if field == "workload" else Platform
     slugs = error.suggestions

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from predictor.core import methods
-from predictor.models import ProgramAnswer
+from predictor.models import StoredProgramAnswer
 from predictor.predictions.next_measurements import NextMeasurementsQuestion
 from predictor.predictions.question import position_named
 from predictor.predictions.ranking_choice import RankingChoice
@@ -38,13 +38,13 @@ def question_of_program(
     )
 
 
-def kept_answer(program: ProfiledProgram, question: RankingQuestion, user: Any) -> ProgramAnswer | None:
+def kept_answer(program: ProfiledProgram, question: RankingQuestion, user: Any) -> StoredProgramAnswer | None:
     """The ranking that the page of an earlier upload keeps; None for the newest upload, which follows the database, and
     for a question with choices."""
     if not is_plain(question) or program_uploads(program, user)[0].name == program.name:
         return None
     is_private = program.source.private_to_id is not None  # what was kept before it was published stays its owner's
-    kept = ProgramAnswer.objects.filter(source=program.source, slug=program.name.slug, is_private=is_private)
+    kept = StoredProgramAnswer.objects.filter(source=program.source, slug=program.name.slug, is_private=is_private)
     return kept.first()
 
 
@@ -54,9 +54,9 @@ def keep_answer(program: ProfiledProgram, question: RankingQuestion, document: M
     is_own = program.source.private_to_id is not None
     if not is_plain(question) or (question.snapshot.holds_private and not is_own):
         return
-    kept = ProgramAnswer.objects.filter(source=program.source, slug=program.name.slug)
+    kept = StoredProgramAnswer.objects.filter(source=program.source, slug=program.name.slug)
     if not kept.filter(revision=document["revision"], is_private=is_own).exists():
-        ProgramAnswer.keep(program.source, program.name.slug, dict(document))
+        StoredProgramAnswer.keep(program.source, program.name.slug, dict(document))
 
 
 def is_plain(question: RankingQuestion) -> bool:

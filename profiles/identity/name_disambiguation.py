@@ -9,7 +9,7 @@ from typing import Any
 
 from profiles.models import Profile, Workload
 
-MOST_DISAMBIGUATED = 2000  # rows whose names are compared
+MOST_DISAMBIGUATED = 2000  # rows, of which the names are compared
 
 
 def disambiguate(rows: Iterable[Any], user: Any) -> list[Any]:

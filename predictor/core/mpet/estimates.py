@@ -44,7 +44,7 @@ MOST_PAIRS = 1 << 21  # of platforms and workloads: bounds the memory
 MOST_WORKLOADS, FEWEST_WORKLOADS = 192, 16  # those known on the most platforms
 MOST_COMPARED_WORKLOADS = 64  # of these, to find who is near
 MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
-TYPICAL_PAIRS_PLATFORMS = 128  # platforms whose distances from each other say what is typical
+TYPICAL_PAIRS_PLATFORMS = 128  # platforms: their distances from each other say what is typical
 TARGETS_AT_ONCE = 128  # bounds the memory
 
 Levels = NDArray[np.float32]

@@ -1,4 +1,4 @@
-"""The default method `mpet`, and `mpet-log`, its cousin whose weights are all positive.
+"""The default method `mpet`, and `mpet-log`, its cousin with positive weights.
 
 `ablation_methods` are `mpet` with one ingredient changed: what each of them gives, measured with the method itself.
 """

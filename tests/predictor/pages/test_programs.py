@@ -9,7 +9,7 @@ from django.urls import reverse
 from benchmarks.models import Upload
 from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.computations.running import compute_waiting
-from predictor.models import Computation, ProgramAnswer
+from predictor.models import Computation, StoredProgramAnswer
 from profiles.models import Platform, Source
 from profiles.programs import programs_by_source
 from profiles.templatetags.quantities import significant
@@ -294,8 +294,8 @@ def test_what_was_kept_of_a_private_program_stays_its_owner_s_when_it_is_publish
     client.force_login(ada)
     client.get(address_of("mine", ada))
     source = Source.objects.get(label="mine")
-    assert ProgramAnswer.objects.get(source=source).is_private
-    ProgramAnswer.objects.update(is_private=False)
+    assert StoredProgramAnswer.objects.get(source=source).is_private
+    StoredProgramAnswer.objects.update(is_private=False)
     store(program_measurements(counts=(1, 2, 4), speed=3.0), label="later", owner=ada, private=True)
     assert "uploaded again later" not in text_of(client.get(address_of("mine", ada)))
 
