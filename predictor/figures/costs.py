@@ -16,7 +16,7 @@ MOST_NAMED = 7  # points of the edge with their names
 
 
 def runs_priced(costs: Iterable[float | None]) -> int:
-    """The number of runs for which a cost is shown, so that the least cost is no tiny number: 1, a thousand, a million ...
+    """The number of runs for which a cost is shown, so that the least cost is no tiny number: 1, 1,000, 1,000,000 ...
 
     >>> runs_priced([1.2e-5, 3.0, None]), runs_priced([0.5]), runs_priced([])
     (1000, 1, 1)
