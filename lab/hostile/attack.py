@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlencode
+from urllib.parse import quote
 
 from django.apps import apps
 from django.contrib.auth.models import User
@@ -334,11 +334,11 @@ def outcome_of(sent: Sent, answer: Answered) -> tuple[str, dict[str, Any]]:
 
 def profile_addresses(uid: str, platform: str, workload: str) -> list[str]:
     """The pages and API paths that one profile appears on."""
-    pair = urlencode({"workload": workload, "target": platform})
     platforms, workloads = f"platforms/{platform}/", f"workloads/{workload}/"
     return [
         "/", "/platforms/", "/workloads/", "/profiles/", f"/profiles/{uid}/", f"/profiles/{uid}/?budget=time",
-        f"/profiles/{uid}/beyond/", f"/{platforms}", f"/{workloads}", f"/{workloads}?show=cost", f"/?{pair}",
+        f"/profiles/{uid}/beyond/", f"/{platforms}", f"/{workloads}", f"/{workloads}?show=cost",
+        f"/ranking/?workload={quote(workload)}",
         f"{API}{platforms}", f"{API}{workloads}", f"{API}profiles/{uid}/beyond/", f"{API}profiles/?platform={platform}",
         f"{API}{platforms}similar/", f"{API}{workloads}similar/",
     ]  # fmt: skip

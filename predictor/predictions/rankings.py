@@ -82,7 +82,8 @@ class Ranking:
         return {row["platform"] for row in (*self.results, *self.refused)}
 
     def document(self) -> dict[str, Any]:
-        return {**vars(self), "results": list(self.results), "refused": list(self.refused)}
+        listed = {name: list(getattr(self, name)) for name in ("regions", "results", "refused")}
+        return {**vars(self), **listed}
 
 
 @dataclass(frozen=True, eq=False)

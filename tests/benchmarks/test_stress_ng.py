@@ -23,7 +23,7 @@ def test_versions_are_counted_by_platforms_on_the_page_and_its_twin(client):
     expected = [{"version": "0.20.01", "platforms": 2}, {"version": "0.15.06", "platforms": 1}]
     assert stress_ng_versions(NOBODY) == expected
     page = client.get(reverse("measure"))
-    assert "Results here: version 0.20.01 on 2 platforms, version 0.15.06 on 1 platform" in text_of(page)
+    assert "Results here: version 0.20.01 on 2 machines, version 0.15.06 on 1 machine " in text_of(page)
     assert client.get(twin_of(page)).json()["stress_ng_versions"] == expected
 
 

@@ -34,7 +34,7 @@ def own_tarball() -> bytes:
 
 def sign_up(page) -> None:
     page.get_by_role("link", name="Sign in").click()
-    page.get_by_role("link", name="Create account").click()
+    page.get_by_role("main").get_by_role("link", name="Create account").click()
     page.get_by_label("Email").fill("ada@example.org")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_label("Password (again)").fill(PASSWORD)
@@ -42,7 +42,8 @@ def sign_up(page) -> None:
 
 
 def upload(page) -> None:
-    page.get_by_role("link", name="Upload", exact=True).click()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Measure").click()
+    page.get_by_role("navigation", name="Measure").get_by_role("link", name="Upload", exact=True).click()
     page.locator("#id_file").set_input_files(
         {"name": "mine.tar.gz", "mimeType": "application/gzip", "buffer": own_tarball()}
     )
@@ -59,6 +60,12 @@ def predict(page, public_only: bool) -> None:
     page.get_by_label("Public data only").set_checked(public_only)
     page.get_by_role("button", name="Predict").click()
     page.wait_for_url("**/predictions/*-*/")
+
+
+def from_user_menu(page, name: str) -> None:
+    """Opens a page of the menu behind the button "Account"."""
+    page.get_by_role("button", name="Account", exact=True).click()
+    page.get_by_role("navigation", name="Account").get_by_role("link", name=name, exact=True).click()
 
 
 def confirm(page, link: str, button: str) -> None:
@@ -80,13 +87,13 @@ def test_from_a_new_account_to_an_empty_one(visit, media):
     expect(page.locator("h1 .badge.private")).to_have_count(0)
     assert Prediction.objects.filter(private_to=None).count() == 1
 
-    page.get_by_role("link", name="Your uploads").click()
+    from_user_menu(page, "Your uploads")
     page.get_by_role("link", name="mine.tar.gz").click()
     confirm(page, "Make it public", "Make it public")
     assert "mine.tar.gz is public" in page.get_by_role("status").inner_text()
     assert Platform.objects.visible_to(None).filter(name="my-machine").count() == 1
 
-    page.get_by_role("link", name="Account", exact=True).click()
+    from_user_menu(page, "Settings")
     with page.expect_download() as downloading:
         page.get_by_role("link", name="Take everything along").click()
     content = io.BytesIO(downloading.value.path().read_bytes())
@@ -101,12 +108,12 @@ def test_from_a_new_account_to_an_empty_one(visit, media):
     confirm(page, "Delete all of them", "Delete all of them")
     page.get_by_text("You have asked for none yet").wait_for()
 
-    page.get_by_role("link", name="Your uploads").click()
+    from_user_menu(page, "Your uploads")
     page.get_by_role("link", name="mine.tar.gz").click()
     confirm(page, "Delete it", "Delete it")
     page.get_by_text("You have uploaded nothing yet").wait_for()
 
-    page.get_by_role("link", name="Account", exact=True).click()
+    from_user_menu(page, "Settings")
     page.get_by_role("link", name="Delete the account").click()
     page.get_by_label("Delete them, too").check()
     page.get_by_label("Your password").fill(PASSWORD)

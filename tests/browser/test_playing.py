@@ -26,16 +26,21 @@ def download(page, kind: str) -> Path:
     return Path(started.value.path())
 
 
-def test_another_choice_predicts_at_once_under_an_address_that_holds_it(visit, profile):
-    page = visit(reverse("home"))
-    page.get_by_label("on the platform").select_option("machine-2")
-    page.wait_for_url(re.compile("target=machine-2"))
-    expect(page.locator("#answer .main-svg .trace").first).to_be_visible()
-    line = page.locator("#answer").inner_text()
-    page.reload()
-    assert page.get_by_label("on the platform").input_value() == "machine-2"
-    expect(page.locator("#answer .main-svg .trace").first).to_be_visible()
-    assert page.locator("#answer").inner_text() == line
+def test_another_choice_is_answered_under_an_address_that_holds_it(visit, profile):
+    answers = []
+    for machine in ("machine-1", "machine-2"):
+        page = visit(reverse("home"))
+        page.get_by_label("Workload or program").fill("app0-section0")
+        page.get_by_label("Machine", exact=True).fill(machine)
+        page.get_by_role("button", name="Predict").click()
+        page.wait_for_url(re.compile(f"workload=app0-section0&target={machine}"))
+        expect(page.locator(".first-screen .main-svg .trace").first).to_be_visible()
+        assert machine in page.locator("h1").inner_text()
+        answers.append(page.locator(".facts.large").inner_text())
+        page.reload()
+        expect(page.locator(".first-screen .main-svg .trace").first).to_be_visible()
+        assert page.locator(".facts.large").inner_text() == answers[-1]
+    assert answers[0] != answers[1]
     assert not Prediction.objects.exists()
 
 

@@ -1,4 +1,4 @@
-"""A program of one's own, from the upload to the ranking of all platforms: on the reference machines alone."""
+"""A program of one's own, from the upload to the ranking of all machines: on the reference machines alone."""
 
 from dataclasses import replace
 from urllib.parse import urljoin
@@ -38,7 +38,7 @@ def test_from_the_upload_to_what_would_narrow_the_interval(visit, references):
     ada = user("ada")
     upload = receive(tarball(program_measurements(own_machine())), owner=ada, visibility="private")
     page = visit(reverse("upload-report", args=[upload.uid]), user=ada)
-    page.get_by_role("link", name="sort on all platforms").click()
+    page.get_by_role("link", name="sort on all machines").click()
     drawn(page)
     ranking = page.get_by_role("region", name="Ranking of the machines")
     rows = ranking.locator("tbody tr")
@@ -76,11 +76,11 @@ def test_from_the_empty_front_page_to_the_ranking_of_ones_own_program(visit, set
     for field in page.locator("input[type=password]").all():
         field.fill("a word of her own 7")
     page.get_by_role("button", name="Create account").click()
-    page.get_by_role("button", name="Sign out").wait_for()
+    page.get_by_role("button", name="Account", exact=True).wait_for()
     for path in sorted(REFERENCE.glob("*.tar.gz")):
         send(page, path.read_bytes(), path.name, "Public")
     send(page, tarball(program_measurements(own_machine())), "sort.tar.gz", "Private")
-    page.get_by_role("link", name="sort on all platforms").click()
+    page.get_by_role("link", name="sort on all machines").click()
     drawn(page)
     ranking = page.get_by_role("region", name="Ranking of the machines")
     rows = ranking.locator("tbody tr")
@@ -92,7 +92,19 @@ def test_nothing_is_wider_than_the_window_and_the_missing_rest_is_said(visit, re
     upload = receive(tarball(program_measurements(own_machine(), serial_rest=False)))
     for width, scheme in ((1280, "light"), (390, "dark")):
         page = visit(reverse("upload-report", args=[upload.uid]), width=width, scheme=scheme)
-        page.get_by_role("link", name="sort on all platforms").click()
+        page.get_by_role("link", name="sort on all machines").click()
         drawn(page)
         expect(page.locator(".notice").first).to_contain_text("The serial rest is unknown")
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_the_badge_is_shown_by_a_relative_address_and_copied_with_the_whole_one(visit, settings, tmp_path, db):
+    """Behind a proxy that the server is not told of, the whole one is of another origin, which the policy forbids."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    upload = receive(tarball(program_measurements(own_machine())))
+    page = visit(reverse("upload-report", args=[upload.uid]))
+    page.get_by_role("link", name="sort on all machines").click()
+    badge = page.get_by_role("img", name="Badge: the time of sort")
+    assert badge.get_attribute("src").startswith("/programs/")
+    assert badge.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    assert f"]({urljoin(page.url, 'badge.svg')})](" in page.locator("#share-badge").inner_text()

@@ -95,7 +95,7 @@ def test_trust_2_and_3_machines_that_nobody_has_are_refused(counts):
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="checks are switched off as SQLite does it")
-@pytest.mark.parametrize("address", ["/", "/ranking/", "/what-if/", f"{API}predictions/preview/"])
+@pytest.mark.parametrize("address", ["/predictions/answer/", "/ranking/", "/what-if/", f"{API}predictions/preview/"])
 def test_trust_2_a_stored_number_of_threads_takes_no_memory(address):
     store_public()
     with connection.cursor() as cursor:

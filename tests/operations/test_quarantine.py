@@ -62,9 +62,9 @@ def test_the_page_answers_with_a_secret_link_and_predictions(client):
         assert SECRET_HEADERS.items() <= dict(response.items()).items()
     text = text_of(page)
     assert "accepted" in text
-    assert "app0/section0 on 3 platforms" in text
+    assert "app0/section0 on 3 machines" in text
     workload = page.context["workloads"][1]
-    assert f"{workload.name} on 3 platforms" in text_of(client.get(answer["Location"] + f"?workload={workload.slug}"))
+    assert f"{workload.name} on 3 machines" in text_of(client.get(answer["Location"] + f"?workload={workload.slug}"))
     assert "sessionid" not in client.cookies
 
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from predictor.snapshot.cache import read_snapshot
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.ingest.service import ingest
-from profiles.models import Platform, Source, Workload
+from profiles.models import Platform, Profile, Source, Workload
 from tests.pages import text_of, user
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
@@ -94,7 +94,7 @@ def option_texts(page, slugs) -> set[str]:
     return {" ".join(match.group(1).split()) for match in found}
 
 
-@pytest.mark.parametrize("name", ["home", "what-if", "ranking", "predict", "compare-platforms", "profiles"])
+@pytest.mark.parametrize("name", ["what-if", "ranking", "predict", "compare-platforms", "profiles"])
 def test_lists_to_choose_from_say_which_delivery_a_twin_came_from(client, twins, name):
     _, workloads = twins
     pair = {"workload": workloads[0], "target": "machine-1"} if name in ("what-if", "ranking") else {}
@@ -109,6 +109,27 @@ def test_lists_to_choose_from_say_which_delivery_a_twin_came_from(client, twins,
         assert not any(".tar.gz" in text for text in option_texts(page, ["machine-1"]))
 
 
+def box_labels(page, box: str) -> list[str]:
+    """What a box of the front page offers."""
+    listed = page.content.decode().split(f'<datalist id="{box}">')[1].split("</datalist>")[0]
+    return re.findall(r'<option value="([^"]*)"', listed)
+
+
+def test_the_boxes_of_the_front_page_say_it_and_lead_to_the_twin_that_was_chosen(client, twins):
+    page = client.get(reverse("home"))
+    boxes = {"workload": box_labels(page, "ask-workloads"), "target": box_labels(page, "ask-machines")}
+    assert "app0/section1" in boxes["workload"], "what is one of its name has no delivery"
+    assert {"machine-1", "machine-2"} <= {*boxes["target"]}
+    for delivery in ("first.tar.gz", "second.tar.gz"):
+        chosen = {name: [label for label in labels if delivery in label] for name, labels in boxes.items()}
+        assert [len(labels) for labels in chosen.values()] == [1, 1], chosen
+        answer = client.get(reverse("home"), {name: labels[0] for name, labels in chosen.items()})
+        of_delivery = Profile.objects.filter(source__label=delivery)
+        profile = of_delivery.get(workload__name="app0/section0", platform__name="twin")
+        pair = f"?workload={profile.workload.slug}&target={profile.platform.slug}"
+        assert (answer.status_code, answer.url) == (302, reverse("unstored-answer") + pair)
+
+
 def test_rankings_and_candidates_say_it_too(client, twins):
     shared = Workload.objects.get(name="app0/section1").slug
     ranking = text_of(client.get(reverse("ranking"), {"workload": shared}))
@@ -116,8 +137,10 @@ def test_rankings_and_candidates_say_it_too(client, twins):
     for words in (ranking, answer):
         assert "first.tar.gz" in words
         assert "second.tar.gz" in words
-    assert ranking.count("twin measured here first.tar.gz") == 1
-    assert ranking.count("twin measured here second.tar.gz") == 1
+    assert " Relative to the first Measured Core time " in ranking
+    for delivery in ("first", "second"):  # its place, time, threads, time relative to the first, time measured there
+        row = rf" \d twin {delivery}\.tar\.gz, \S+ [\d.]+ ms \d+ [\d.]+× [\d.]+ ms "
+        assert len(re.findall(row, ranking)) == ranking.count(f" twin {delivery}.tar.gz") == 1
 
 
 def test_a_private_namesake_is_none_for_others(client):

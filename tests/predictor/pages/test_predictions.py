@@ -332,7 +332,8 @@ def test_the_answer_says_why_and_what_carried_it(client, public):
     why = page.context["why"]
     words = html.unescape(text_of(page))
     assert why["sentences"]
-    for sentence in why["sentences"]:
+    assert len(page.context["sentences"]) == len(why["sentences"])
+    for sentence in page.context["sentences"]:
         assert sentence in words
     assert [row for row, _ in page.context["carried"]] == why["carried"]
     reference = next(row for row in why["carried"] if row["kind"] == "reference")

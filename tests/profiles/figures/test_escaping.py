@@ -19,6 +19,7 @@ from tests.browser.walk import CHARTS, pages_of
 from tests.hostile_names import LINK, address_of_program, make_names_hostile
 from tests.pages import figures_of, store_public, user
 from tests.paths import ROOT
+from tests.predictor.pages.test_home import compute_showcase
 
 OWN_MARKUP = re.compile(r"</?extra>")
 
@@ -82,6 +83,7 @@ def test_no_page_has_a_figure_with_a_strangers_markup(settings, tmp_path):
     ada = user("ada")
     walk = pages_of(store_public()[0], ada)
     make_names_hostile()
+    compute_showcase()  # the front page shows an example
     addresses = walk.public | {"program": address_of_program()}
     client = Client()
     seen = []
@@ -93,8 +95,10 @@ def test_no_page_has_a_figure_with_a_strangers_markup(settings, tmp_path):
             key: one for key, one in figures_of(client.get(addresses[name], follow=True)).items() if "layout" in one
         }
         assert len(figures) >= CHARTS[name], name
+        assert name != "home" or "time" in figures, "its example"
         for key, one in figures.items():
             bad = [text for text in texts_of(one) if "<" in OWN_MARKUP.sub("", text)]
             assert not bad, f"{name}: {key}"
             seen += [name] * ("e.co" in json.dumps(one["data"]))
-    assert {"home", "ranking", "workload", "compare-platforms", "prediction, t(1)"} <= set(seen), "names are drawn"
+    names_drawn = {"unstored-answer", "ranking", "workload", "compare-platforms", "prediction, t(1)"}
+    assert names_drawn <= set(seen), "names are drawn"

@@ -22,7 +22,7 @@ def public():
 def test_platforms_lists_what_was_measured_with_the_number_of_profiles(client, public):
     page = client.get(reverse("platforms"))
     assert [row.profile_count for row in page.context["page"]] == [4, 4, 4]
-    assert "3 platforms" in text_of(page)
+    assert "3 machines" in text_of(page)
 
 
 def test_search_filter_and_order_are_those_of_the_json_twin(client, public):
@@ -46,7 +46,7 @@ def test_search_filter_and_order_are_those_of_the_json_twin(client, public):
 def test_a_filtered_list_says_how_many_it_found(client, public, query, found):
     page = client.get(reverse("platforms"), query)
     assert len(page.context["page"]) == found
-    assert f"{found} platform" in text_of(page)
+    assert f"{found} machine{'s' * (found != 1)}" in text_of(page)
 
 
 def test_an_impossible_order_or_page_shows_the_nearest_possible_and_says_so(client, public):

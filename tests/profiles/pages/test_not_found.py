@@ -13,7 +13,7 @@ def test_a_mistyped_platform_or_workload_leads_to_those_that_look_alike(client):
     store_public()
     page = client.get("/platforms/machin-1/")
     assert page.status_code == 404
-    assert "There is no such platform" in text_of(page)
+    assert "There is no such machine" in text_of(page)
     assert f'href="{reverse("platform", args=["machine-1"])}"' in page.content.decode()
     assert "app0/section0" in text_of(client.get("/workloads/app0-secton0/"))
 
@@ -49,6 +49,6 @@ def test_the_address_of_a_merged_platform_leads_to_the_one_that_stands(client):
 
 def test_suggestions_take_a_fixed_number_of_queries(client, django_assert_num_queries):
     store_public()
-    # the platform, whether it was merged, names to compare, the rows that look alike
-    with django_assert_num_queries(4):
+    # the platform, whether it was merged or published under another slug, names to compare, the rows that look alike
+    with django_assert_num_queries(5):
         client.get("/platforms/machin-1/")

@@ -105,7 +105,7 @@ def test_parallelisation(measured, capsys):
 
 def test_a_ranking(measured, capsys):
     call_command("predict", "--workload", "app0/section0", "--ranking")
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()[3:]]
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[4:]]
     assert [row[0] for row in rows] == ["machine-0", "machine-1", "machine-2", "machine-3"]
     assert all(float(row[3]) < float(row[2]) < float(row[4]) for row in rows)
     assert Prediction.objects.count() == 0
