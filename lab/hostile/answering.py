@@ -75,7 +75,8 @@ def page_addresses(profile: Profile) -> Iterator[str]:
     for name in ("platforms", "workloads", "profiles"):
         yield reverse(name)
         yield f"{reverse(name)}?search={platform[:20]}"
-    for name in ("home", "predict", "predict-possible", "what-if", "what-if-answer", "ranking"):
+    yield reverse("home")
+    for name in ("unstored-answer", "predict", "predict-possible", "what-if", "what-if-answer", "ranking"):
         yield reverse(name) + pair
     for name in ("workload-map", "platform-distances", "workload-distances", "compare-platforms", "compare-workloads"):
         yield reverse(name)
@@ -113,7 +114,7 @@ def wrong_answers(profile: Profile, token: str) -> dict[str, str]:
     """What is wrong with an answer about the profile, by address: nothing is where this is empty."""
     client = Client(raise_request_exception=False, headers={"Authorization": f"Bearer {token}"})
     found = {
-        address: fault_of(client.get(address, follow=True), {200, REFUSED} if "preview" in address else {200})
+        address: fault_of(client.get(address, follow=True), {200, REFUSED} if may_be_refused(address) else {200})
         for address in addresses_of(profile)
     }
     for address, body in questions_about(profile):
@@ -122,6 +123,11 @@ def wrong_answers(profile: Profile, token: str) -> dict[str, str]:
         if response.status_code == 201 and body.get("method", DEFAULT_METHOD) == DEFAULT_METHOD:
             found |= {page: fault_of(client.get(page), {200}) for page in pages_of_answer(response.json()["id"])}
     return {address: fault for address, fault in found.items() if fault}
+
+
+def may_be_refused(address: str) -> bool:
+    """Whether the address asks for a prediction, of which there may be none."""
+    return "preview" in address or address.startswith(reverse("unstored-answer"))
 
 
 def fault_of(response: Any, allowed: set[int]) -> str:

@@ -23,7 +23,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 
 NAMES: dict[str, Any] = json.loads(Path(os.environ["MPET_CONTRACT_NAMES"]).read_text())
-OF_PATH = re.compile(r"^/api/v1/(?P<kind>[a-z-]+)/\{(?P<parameter>\w+)\}/")
+OF_PATH = re.compile(r"^/api/v1/(?P<kind>[a-z-]+)/\{(?P<parameter>\w+)\}(/|$)")
 OF_PAIR = re.compile(r"^/api/v1/(distances|compare)/(?P<kind>platforms|workloads)/$")
 OF_NAME = {"workload": "workloads", "target": "platforms", "platform": "platforms", "on": "platforms"}
 LONGEST_NAME = 200

@@ -13,6 +13,7 @@ import pytest
 
 from accounts.device_logins import begin_login
 from accounts.models import ApiToken
+from benchmarks.client_wheel import wheel_name
 from benchmarks.quarantine import take_in
 from predictor.core.methods import METHODS, settings_values
 from predictor.models import Prediction
@@ -71,6 +72,7 @@ def names(transactional_db, settings, tmp_path):
     settings.STATE_DIR = tmp_path
     publish_dump()
     return {
+        "client": [wheel_name()],
         "dump": list(DUMP_FORMS),
         "platforms": list(Platform.objects.visible_to(None).values_list("slug", flat=True)),
         "workloads": list(Workload.objects.visible_to(None).values_list("slug", flat=True)),

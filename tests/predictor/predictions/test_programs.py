@@ -78,7 +78,7 @@ def test_a_workload_is_a_program_of_one_part(program):
     workload = rank_platforms("app0-section0").document()
     one = rank_platforms(["app0-section0"]).document()
     assert one == workload
-    assert workload["regions"] == ("app0-section0",) and workload["serial_rest"] is None
+    assert workload["regions"] == ["app0-section0"] and workload["serial_rest"] is None
     for row in workload["results"]:
         answer = preview_answer(PredictionRequest("app0-section0", row["platform"]))
         point = next(point for point in answer["curve"] if point["n"] == row["n_best"])
