@@ -138,7 +138,7 @@ def test_the_repository_is_measured_in_the_database_that_is_named(monkeypatch, t
         asked.append((arguments[0], state))
         Path(arguments[-1]).write_text(json.dumps({"methods": {}, "noise_floor": None, "applications": {}}))
 
-    monkeypatch.setattr(accuracy_tables, "run_manage", run)
+    monkeypatch.setattr(accuracy_tables, "run_command", run)
     monkeypatch.setattr(accuracy_tables, "write_result", lambda _, document: stored.append(document))
     measure_study(study, tmp_path / "data", 1, tmp_path / "state")
     assert asked == [("evaluate", str(tmp_path / "state"))]
