@@ -136,7 +136,9 @@ def test_the_repository_is_measured_in_the_database_that_is_named(monkeypatch, t
 
     def run(arguments, state):
         asked.append((arguments[0], state))
-        Path(arguments[-1]).write_text(json.dumps({"methods": {}, "noise_floor": None, "applications": {}}))
+        Path(arguments[arguments.index("--json") + 1]).write_text(
+            json.dumps({"methods": {}, "noise_floor": None, "applications": {}})
+        )
 
     monkeypatch.setattr(accuracy_tables, "run_command", run)
     monkeypatch.setattr(accuracy_tables, "write_result", lambda _, document: stored.append(document))
