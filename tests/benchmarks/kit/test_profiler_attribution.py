@@ -98,8 +98,9 @@ def test_small_chunks_show_in_distribution(kernels):
     """Two threads that fetch chunks of 1 us lose time by that, which a loop of equal shares does not."""
 
     def check():
-        assert kernels.at_two("chunks")["task_distribution"] > 0.05
-        assert kernels.at_two("equal")["task_distribution"] < 0.04  # of which starting the thread
+        chunks, equal = (kernels.at_two(kernel)["task_distribution"] for kernel in ("chunks", "equal"))
+        assert equal < 0.04  # of which starting the thread
+        assert chunks > max(0.03, 2 * equal)  # what a fetch takes differs between CPUs: 0.04 to 0.1 of the loop
 
     kernels.eventually(check)
 
