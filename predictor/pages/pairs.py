@@ -10,8 +10,7 @@ from django.urls import reverse
 
 from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.database import Database
-from predictor.core.methods import METHODS
-from predictor.predictions.request import DEFAULT_METHOD
+from predictor.core.mpet.evidence.platforms import answered_pairs
 from predictor.snapshot.cache import read_database
 from profiles.arrays import BoolArray
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
@@ -64,16 +63,7 @@ def offered_pairs(user: Any, workload: str = "", target: str = "") -> OfferedPai
 
 def answer_table(database: Database) -> BoolArray:
     """Whether the default method has an answer, workloads x platforms. Computed once for each database."""
-    lacks = METHODS[DEFAULT_METHOD].lacks_by_target
-
-    def compute() -> BoolArray:
-        shape = (len(database.workloads), len(database.platforms))
-        if lacks is None:
-            return np.ones(shape, dtype=bool)
-        words = [lacks(database, row) for row in range(shape[0])]
-        return np.array([[not word for word in row] for row in words], dtype=bool).reshape(shape)
-
-    table: BoolArray = database.derive(("answer table", DEFAULT_METHOD), compute)
+    table: BoolArray = database.derive("answered pairs", lambda: answered_pairs(database))
     return table
 
 

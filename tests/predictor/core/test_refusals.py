@@ -9,6 +9,7 @@ import pytest
 from predictor.core.database import Database, Group
 from predictor.core.errors import PredictionError
 from predictor.core.methods import METHODS, Query
+from predictor.core.mpet.evidence.platforms import answered_pairs
 from predictor.core.scenarios import Scenario, ScenarioFacts, refusal_of_scenario, run_scenario
 from profiles.scaling.names import RELATIVE_MEASURES
 from tests.predictor.core.databases import database_of, features, random_arrays
@@ -81,6 +82,7 @@ def test_the_rule_for_all_targets_is_that_for_one(name, groups):
             expected = [method.refusal(database, Query(workload, t), method.settings()) for t in range(PLATFORMS)]
             lacks = method.lacks_by_target(database, workload)
             assert lacks == tuple("" if error is None else error.lacks for error in expected)
+            assert answered_pairs(database)[workload].tolist() == [not word for word in lacks]
             seen |= set(lacks)
     assert seen >= {"", "reference", "benchmark", "shared"}
     assert groups is None or "comparable" in seen

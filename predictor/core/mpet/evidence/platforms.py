@@ -46,6 +46,30 @@ def lacks_by_target(database: Database, workload: int) -> tuple[str, ...]:
     return tuple(LACKS[code] for code in codes.tolist())
 
 
+def answered_pairs(database: Database) -> BoolArray:
+    """Where `lacks_by_target` finds nothing missing, for all workloads at once (W, P).
+
+    A benchmark B != A that T and a reference have decides: with H (W, P) the usable profiles of an origin and G = H H^T
+    the number of platforms that have both, A on T can be predicted where sum_B (G_AB > H_AT) H_BT > 0. O(W^2 P), not
+    W times O(N).
+    """
+    usable = ~database.hidden & (evaluated_curves(database).pattern[: len(database)] > 0)
+    codes = _origin_codes(database)
+    found = np.zeros((len(database.workloads), len(database.platforms)), dtype=bool)
+    for origin in np.unique(codes).tolist():
+        rows = usable & (codes[database.group] == origin)
+        has = np.zeros(found.shape, dtype=np.float32)
+        has[database.workload_index[rows], database.platform_index[rows]] = 1
+        both = has @ has.T
+        np.fill_diagonal(both, 0)
+        shared = np.where(has > 0, (both > 1).astype(np.float32) @ has, (both > 0).astype(np.float32) @ has) > 0
+        if len(np.unique(codes)) > 1:
+            groups = np.array([groups_of_targets(database, workload) for workload in range(len(found))])
+            shared &= np.where(groups >= 0, np.append(codes, -1)[groups], -1) == origin
+        found |= shared
+    return found
+
+
 def _origin_codes(database: Database) -> IntArray:
     """The origin of each group, as the index of the first group that has it (G,)."""
     origins = [group.origin for group in database.groups]
