@@ -37,16 +37,6 @@ class CSVRenderer(renderers.BaseRenderer):
         raise TypeError("CSV is streamed")
 
 
-class WheelRenderer(renderers.BaseRenderer):
-    media_type = "application/zip"
-    format = "whl"
-    charset = None
-    render_style = "binary"
-
-    def render(self, data: bytes, *args: Any, **kwargs: Any) -> bytes:
-        return data
-
-
 class TarballRenderer(renderers.BaseRenderer):
     media_type = "application/gzip"
     format = "tar.gz"
@@ -65,6 +55,11 @@ class ArchiveRenderer(TarballRenderer):
 class ArchiveOfFilesRenderer(TarballRenderer):
     media_type = "application/zip"
     format = "zip"
+
+
+class WheelRenderer(TarballRenderer):
+    media_type = "application/zip"
+    format = "whl"
 
 
 class BytesRenderer(TarballRenderer):
