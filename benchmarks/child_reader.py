@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any, NoReturn
 
 from benchmarks.archive import ArchiveError, Limits, read_archive
+from benchmarks.archive.documents import validator_of
 from benchmarks.archive.platforms import read_platform_file
 from benchmarks.formats import read_foreign
 from benchmarks.formats.collecting import ForeignFile, ForeignLimits
@@ -42,6 +43,7 @@ RESPONSE = struct.Struct("!i?")  # exit status, negative for a signal; whether t
 
 
 def serve_requests(channel: socket.socket) -> None:
+    validator_of("manifest")  # imports jsonschema, which each process would do otherwise
     channel.settimeout(IDLE_SECONDS)
     while True:
         try:
@@ -87,7 +89,7 @@ def _answer_and_exit(question: int, answer: int, processor_s: int, memory_bytes:
         ):
             resource.setrlimit(kind, (most, most + 1 if kind == resource.RLIMIT_CPU else most))
         with open(question, "rb") as asked, open(answer, "wb") as answered:
-            answered.write(pickle.dumps(answer_to(asked), protocol=5))
+            answered.write(pickle.dumps(_answer_to(asked), protocol=5))
         status = 0
     except MemoryError:
         status = MEMORY_STATUS
@@ -97,7 +99,7 @@ def _answer_and_exit(question: int, answer: int, processor_s: int, memory_bytes:
         os._exit(status)
 
 
-def answer_to(question: IO[bytes]) -> tuple[str, Any]:
+def _answer_to(question: IO[bytes]) -> tuple[str, Any]:
     """The outcome and the value for one question, as the module describes them."""
     task, options = pickle.load(question)  # noqa: S301  the server wrote it; what a stranger sent comes behind
     try:

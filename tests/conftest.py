@@ -1,5 +1,4 @@
 import os
-import pickle
 import shutil
 import sqlite3
 import subprocess
@@ -112,30 +111,6 @@ def migrated_folder(empty_database, tmp_path) -> Path:
     """A state folder (MPET_STATE_DIR) whose database has every table."""
     shutil.copyfile(empty_database, tmp_path / "mpet.sqlite3")
     return tmp_path
-
-
-def read_here(question, answer, _seconds: float) -> None:
-    """What `benchmarks.reading` has a process do, in this one."""
-    from benchmarks import child_reader  # noqa: PLC0415  not before Django is set up
-
-    pickle.dump(child_reader.answer_to(question), answer, protocol=5)
-
-
-@pytest.fixture(autouse=True)
-def files_read_here(monkeypatch):
-    """Files are read in this process, as each process that reads takes 0.3 s to start. Tests that are about these
-    processes, or about hostile files, use `reader_process`. Returns what was replaced."""
-    from benchmarks import reading  # noqa: PLC0415
-
-    run_process = reading._run_process
-    monkeypatch.setattr(reading, "_run_process", read_here)
-    return run_process
-
-
-@pytest.fixture
-def reader_process(files_read_here, monkeypatch):
-    """Files are read in a process of its own, as on a site."""
-    monkeypatch.setattr("benchmarks.reading._run_process", files_read_here)
 
 
 @pytest.fixture

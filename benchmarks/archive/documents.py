@@ -33,6 +33,16 @@ def load_schema(name: str) -> dict[str, Any]:
     return schema
 
 
+@cache
+def validator_of(schema: str) -> Any:
+    """The jsonschema validator of a published schema."""
+    import jsonschema  # noqa: PLC0415  takes as long as numpy, and most processes validate nothing
+
+    return jsonschema.Draft202012Validator(
+        load_schema(schema), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )
+
+
 class Document:
     """A parsed JSON text that knows on which line each of its values stands."""
 
@@ -156,13 +166,8 @@ def parse_document(name: str, content: bytes, limit: int, problems: ArchiveProbl
 
 def validate_document(name: str, document: Document, schema: str, problems: ArchiveProblems) -> bool:
     """Report in what a document differs from a published schema, up to PROBLEMS_COUNTED differences."""
-    import jsonschema  # noqa: PLC0415  takes as long as numpy, and most readers validate nothing
-
-    validator = jsonschema.Draft202012Validator(
-        load_schema(schema), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
-    )
     valid = True
-    for count, error in enumerate(islice(validator.iter_errors(document.value), PROBLEMS_COUNTED)):
+    for count, error in enumerate(islice(validator_of(schema).iter_errors(document.value), PROBLEMS_COUNTED)):
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path).lstrip(".")
         message = _schema_message(error)
         line = document.line(error.path) if count < PROBLEMS_LISTED else None  # to find it takes its time

@@ -27,7 +27,6 @@ from tests.benchmarks import stand_in_reader
 from tests.benchmarks.uploads import tarball
 from tests.mpet_site.api_samples import API, client_of, make_user
 
-pytestmark = pytest.mark.usefixtures("reader_process")
 MACHINE = {"name": "laptop", "cpu_model": "ACME 1000", "threads": 8}
 CSV = b"workload,n,time_s\nfft,1,2.0\nfft,2,1.0\n"
 
