@@ -169,11 +169,16 @@ def _alarm(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def stored_counts() -> dict[str, int]:
-    """Rows of every table of the applications; of the uploads those that were accepted, and those in hand."""
+# The server adds to these by itself: it evaluates its own data after the start, and computes what its pages show.
+COMPUTED = ("Computation", "Evaluation", "EvaluatedMethod")
 
+
+def stored_counts() -> dict[str, int]:
+    """Rows of every table that users fill; of the uploads those that were accepted, and those in hand."""
     own = ("profiles", "predictor", "accounts")
-    models = [model for name in own for model in apps.get_app_config(name).get_models()]
+    models = [
+        model for name in own for model in apps.get_app_config(name).get_models() if model.__name__ not in COMPUTED
+    ]
     counts = {model.__name__: model._default_manager.count() for model in models}
     finished = ("accepted", "rejected")
     return counts | {

@@ -22,6 +22,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -246,6 +247,21 @@ def multipart(tarball: bytes, visibility: str) -> tuple[bytes, str]:
     return body.encode() + tarball + f"\r\n--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
 
 
+def loop_s(_: int) -> float:
+    start = time.perf_counter()
+    sum(number * number & 7 for number in range(3_000_000))
+    return time.perf_counter() - start
+
+
+def cores_worth() -> float:
+    """How many cores' work the cores do at once; fewer than there are where other guests of the host use them too."""
+    cores = os.cpu_count() or 1
+    with ProcessPoolExecutor(cores) as pool:
+        alone = min(loop_s(0) for _ in range(3))
+        together = list(pool.map(loop_s, range(4 * cores)))
+    return cores * alone / (sum(together) / len(together))
+
+
 def measure(made: Installation, arguments: argparse.Namespace) -> list[Answer]:
     """The answers of one server, after every address was asked for once or so."""
     token = made.manage("api_token", "load")
@@ -253,8 +269,12 @@ def measure(made: Installation, arguments: argparse.Namespace) -> list[Answer]:
         Crowd(url, token, arguments.warm, seed=0).run(8, 0, 0)
         readers = arguments.clients - arguments.writers - arguments.uploaders
         hostile = [made.manage("api_token", f"hostile-{number}") for number in range(arguments.hostile_previews)]
-        crowd = Crowd(url, token, arguments.seconds, arguments.seed, hostile)
-        return crowd.run(readers, arguments.writers, arguments.uploaders)
+        worth = cores_worth()
+        crowd, before = Crowd(url, token, arguments.seconds, arguments.seed, hostile), time.process_time()
+        answers = crowd.run(readers, arguments.writers, arguments.uploaders)
+        clients = (time.process_time() - before) / arguments.seconds
+    print(f"the cores did the work of {worth:.2f} before and {cores_worth():.2f} after; the clients took {clients:.2f}")
+    return answers
 
 
 def percentile(values: list[float], share: float) -> float:
