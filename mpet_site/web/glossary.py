@@ -559,6 +559,13 @@ TRUST_TERMS = (
         spellings=("p70", "p80", "p95", "70 %", "80 %", "95 %", "median"),
     ),
     Term(
+        "advised-n",
+        "advised threads",
+        "The number of threads that is most probably within 5 % of the fastest; of those that are equally probable, "
+        "the smallest.",
+        spellings=("advised n", "advised thread count"),
+    ),
+    Term(
         "validated",
         "validated prediction",
         "A prediction whose workload was later measured on its target. The prediction is kept as it was given; the "
@@ -643,6 +650,7 @@ READING = {
     "confidence": "decisions/prediction-confidence.md",
     **dict.fromkeys(("validated", "track-record"), "why.md#track-record"),
     "baseline": "baselines.md",
+    "advised-n": "accuracy/advice.md",
     "refused": "api.md#what-is-possible",
     "outlier": "why.md#outliers",
     "wins": "baselines.md",

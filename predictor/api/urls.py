@@ -3,6 +3,7 @@
 from django.urls import path
 
 from predictor.api import (
+    advice,
     batches,
     comparisons,
     evaluations,
@@ -28,6 +29,7 @@ urlpatterns = [
     path("distances/workloads/map/", comparisons.WorkloadMap.as_view(), name="api-workload-map"),
     path("compare/platforms/", comparisons.ComparePlatforms.as_view(), name="api-compare-platforms"),
     path("compare/workloads/", comparisons.CompareWorkloads.as_view(), name="api-compare-workloads"),
+    path("advice/", advice.AdviceView.as_view(), name="api-advice"),
     path("predictions/", predictions.PredictionList.as_view(), name="api-predictions"),
     path("predictions/score/", settled.ScoreView.as_view(), name="api-score"),
     path("predictions/batch/", batches.PredictionBatch.as_view(), name="api-prediction-batch"),

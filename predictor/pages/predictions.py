@@ -34,6 +34,7 @@ from predictor.predictions.next_measurements import NextMeasurementsQuestion, no
 from predictor.predictions.reasons import reasons_of_prediction
 from predictor.predictions.request import InvalidSettings, RequestError
 from predictor.predictions.service import predict, preview_answer
+from predictor.predictions.thread_advice import advice_from_answer
 from profiles.figures import mark_origin
 from profiles.identity.name_disambiguation import disambiguate
 from profiles.models import Platform, Profile, Workload
@@ -179,6 +180,7 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
         "charts": charts,
         "candidate_charts": mark_origin(candidate_charts(drawing, behind, names, answer["workload"]), origin),
         "known": measured_label(origin),
+        "advice": advice_from_answer(answer, target) if target and len(answer["curve"]) > 1 else None,
         "time_unit": drawing.time_unit,
         **facts,
         **answer_snippets(request, answer, public_only=public_only),

@@ -40,6 +40,7 @@ constexpr const char* usage =
     "  --results FOLDER    where the tarball is written under that name       (default: the kit's results/)\n"
     "  --min-share 1%      leave out regions with less of the program's time on one thread\n"
     "  --runtime NAME      libgomp or libomp, where the program loads it only when it runs\n"
+    "  --accept-exit N     the program may also end with status N; repeatable\n"
     "Sending it, with curl:\n"
     "  --upload            send it to the server that the kit came from, wait, and print where to look\n"
     "  --url URL           send it to another server\n"
@@ -53,6 +54,7 @@ struct Options {
     int repeats = 3;
     std::string machine, application, output, results, runtime;
     double least_share = 0.01;
+    std::vector<int> accepted{0};  // statuses with which the program may end
     std::vector<std::string> command;
 };
 
@@ -103,6 +105,7 @@ void set(Options& options, const std::string& option, const std::string& value) 
     else if (option == "--min-share") options.least_share = share(value);
     else if (option == "--runtime" && (value == "libgomp" || value == "libomp")) options.runtime = value;
     else if (option == "--runtime") throw std::invalid_argument("--runtime is libgomp or libomp, not " + value);
+    else if (option == "--accept-exit") options.accepted.push_back(whole_number(value, option));
     else throw std::invalid_argument("unknown option " + option);
 }
 
@@ -377,9 +380,11 @@ private:
 
     void check(const Outcome& outcome, const Pass& pass) const {
         if (outcome.interrupted) throw Refusal("interrupted in the " + pass.text() + "; nothing is written.");
-        if (outcome.status == 0) return;
+        const std::vector<int>& accepted = options_.accepted;
+        if (std::find(accepted.begin(), accepted.end(), outcome.status) != accepted.end()) return;
         throw Refusal(program_.path + " ended with status " + std::to_string(outcome.status) + " in the " + pass.text() +
-                      ". It has to end with 0, as it does without the profiler. Its last lines:" + last_lines(output(), 10));
+                      ". It has to end with 0, as it does without the profiler; where that status is no failure, say --accept-exit " +
+                      std::to_string(outcome.status) + ". Its last lines:" + last_lines(output(), 10));
     }
 
     [[noreturn]] void refuse_without_recording(const Pass& pass) const {

@@ -1,10 +1,19 @@
+import importlib
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from accounts.models import ApiToken
+from predictor.core import public_dump
+from predictor.core.errors import PredictionError
+from predictor.core.methods import METHODS
+from profiles.dump.files import DumpError
 from tests.paths import ROOT
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements
 
 PROJECT = ROOT / "benchmarks" / "client"
 sys.path.insert(0, str(PROJECT / "src"))
@@ -26,3 +35,42 @@ def wheel(tmp_path_factory) -> Path:
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
     return next(folder.glob("mpet-*.whl"))
+
+
+@pytest.fixture
+def server(live_server, settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    store(sample_measurements(4, 6))
+    return live_server.url
+
+
+@pytest.fixture
+def token(alice):
+    return ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]
+
+
+@pytest.fixture
+def core(monkeypatch):
+    """mpet_core as where its wheel is installed, of the modules that it is built from."""
+    installed = ModuleType("mpet_core")
+    installed.read_dump, installed.DumpError = public_dump.read_dump, DumpError
+    installed.METHODS, installed.PredictionError = METHODS, PredictionError
+    monkeypatch.setitem(sys.modules, "mpet_core", installed)
+
+
+@pytest.fixture
+def mpet(server, token, core, monkeypatch, capsys):
+    """Run the command as a shell does: status, standard output, standard error."""
+    cli = importlib.import_module("mpet.cli")  # found once its folder is on the path, which is above
+
+    def run(*words, server=server, token=token):
+        as_whom = ["--token", token] if token else []
+        where = ["--server", server] if server else []
+        monkeypatch.setattr("sys.argv", ["mpet", *where, *as_whom, *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return ended.value.code or 0, said.out, said.err
+
+    monkeypatch.setattr(cli.out, "_width", 100)
+    return run

@@ -4,8 +4,6 @@ import datetime
 import io
 import json
 import re
-import sys
-from types import ModuleType
 
 import pandas as pd
 import pytest
@@ -19,58 +17,14 @@ from accounts import device_logins
 from accounts.models import ApiToken
 from benchmarks.formats import FORMATS
 from benchmarks.models import Upload
-from predictor.core import public_dump
-from predictor.core.errors import PredictionError
-from predictor.core.methods import METHODS
-from profiles.dump.files import DumpError
 from profiles.dump.published import publish_dump
 from profiles.models import Platform, Price
 from tests.benchmarks.formats.test_formats import CSV_COLUMNS, FILES, SPECIMENS
 from tests.benchmarks.uploads import tarball
 from tests.paths import ROOT
-from tests.predictor.conftest import store
-from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORKLOAD, TARGET = "app1-section1", "machine-2"
-
-
-@pytest.fixture
-def server(live_server, settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    store(sample_measurements(4, 6))
-    return live_server.url
-
-
-@pytest.fixture
-def token(alice):
-    return ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]
-
-
-@pytest.fixture
-def core(monkeypatch):
-    """mpet_core as where its wheel is installed, of the modules that it is built from."""
-    installed = ModuleType("mpet_core")
-    installed.read_dump, installed.DumpError = public_dump.read_dump, DumpError
-    installed.METHODS, installed.PredictionError = METHODS, PredictionError
-    monkeypatch.setitem(sys.modules, "mpet_core", installed)
-
-
-@pytest.fixture
-def mpet(server, token, core, monkeypatch, capsys):
-    """Run the command as a shell does: status, standard output, standard error."""
-
-    def run(*words, server=server, token=token):
-        as_whom = ["--token", token] if token else []
-        where = ["--server", server] if server else []
-        monkeypatch.setattr("sys.argv", ["mpet", *where, *as_whom, *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return ended.value.code or 0, said.out, said.err
-
-    monkeypatch.setattr(cli.out, "_width", 100)
-    return run
 
 
 def test_predict(mpet, client):
@@ -417,3 +371,15 @@ def test_every_command_line_in_the_docs_is_one_that_mpet_knows():
         own = words[: words.index("./my_program")] if "./my_program" in words else words
         options = {re.sub(r"[^-a-z].*", "", word.strip("[]()")) for word in own if word.strip("[(").startswith("--")}
         assert options <= known | {"--help"}, line
+
+
+def test_advise_prints_the_number_of_threads_and_what_to_type(mpet):
+    status, text, _ = mpet("advise", WORKLOAD, TARGET, "--json")
+    advice = json.loads(text)
+    assert status == 0 and advice["all_threads"]["loss"] >= 0
+    status, text, _ = mpet("advise", WORKLOAD, TARGET)
+    assert status == 0
+    assert text.startswith(f"{advice['n']} threads: ")
+    assert f"export OMP_NUM_THREADS={advice['n']} OMP_PLACES=" in " ".join(text.split())
+    assert advice["reasons"][0] in text
+    assert mpet("advise", WORKLOAD, "nowhere")[0] == 3

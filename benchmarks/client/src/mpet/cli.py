@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
 import webbrowser
 from collections.abc import Iterator
@@ -25,11 +26,12 @@ from mpet import kit as benchmark_kit
 from mpet.changes import LEAST_CHANGE
 from mpet.client import Client
 from mpet.config import Config, chosen_server, plain_server
-from mpet.errors import MpetError, NotAllowed, NothingToCompare, UsageError
+from mpet.errors import KitFailed, MpetError, NoPrediction, NotAllowed, NothingToCompare, UsageError
 from mpet.login import begin_login, wait_for_token
 from mpet.offline import predict_offline
 from mpet.results import ForeignFile, UploadReport
 from mpet.summary import changes_markdown, nothing_to_compare
+from mpet.sweep import Machine, Sweep, is_there, merge, newest_kit_results, read_machine, sweep_tarball
 
 app = typer.Typer(no_args_is_help=True, help="Measure parallel programs, and ask how they will run on other machines.")
 out, err = Console(), Console(stderr=True)
@@ -41,6 +43,19 @@ PUBLIC = typer.Option(False, "--public/--private", help="Who may see it: everybo
 LICENCE = typer.Option(None, help="How others may use it: CC BY 4.0, CC0, ODbL.")
 NAME = typer.Option(None, help="What to call this machine; default: its host name.")
 GZIP_MAGIC = b"\x1f\x8b"
+ROWS_OF_TRIAL = 3
+# Of the kit's workloads those that tell most of a machine, chosen one after another so that the others are predicted
+# best from them on the simulated machines of the demo (docs/client.md).
+TRIAL_WORKLOADS = "hog fft nbody srad spmv edge_pipeline matmul mandelbrot sgm jacobi shared_histogram sparselu"
+# What mpet-profile says of a program that has no regions to be seen.
+NOT_TO_BE_PROFILED = (
+    "does not use OpenMP",
+    "is a script",
+    "is not an ELF program",
+    "statically linked",
+    "runtime linked in",
+    "no parallel region",
+)
 COMMIT = typer.Option(None, help="Of the program that is measured; you alone see it.")
 BRANCH = typer.Option(None, help="That the commit is measured for; `mpet changes` compares branches.")
 
@@ -176,9 +191,7 @@ def measure(
     _finish(client, tarball, upload, Delivery(public, licence), as_json)
 
 
-@app.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
-)
+@app.command(context_settings=PASSED_ON)
 def profile(
     context: typer.Context,
     program: str = typer.Argument(..., help="An OpenMP program; what follows are its arguments."),
@@ -257,6 +270,128 @@ def _tell_upload(report: UploadReport, as_json: bool) -> None:
         raise typer.Exit(3)
 
 
+@app.command(context_settings=PASSED_ON)
+def sweep(
+    context: typer.Context,
+    program: str = typer.Argument(..., help="Any program with threads; `{n}` in its arguments is their number."),
+    n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4; default: a few up to all."),
+    env: Optional[list[str]] = typer.Option(None, "--env", help="A variable of its own, as NAME={n}; repeatable."),
+    repeats: int = typer.Option(3, min=1, help="Runs at each number of threads."),
+    accept_exit: Optional[list[int]] = typer.Option(None, "--accept-exit", help="A status that is no failure either."),
+    longest: float = typer.Option(600.0, min=1.0, help="Seconds that one run may take."),
+    application: Optional[str] = typer.Option(None, help="What to call the program; default: its file's name."),
+    name: Optional[str] = NAME,
+    output: Optional[Path] = typer.Option(None, help="Where the results are written; default: a file here."),
+    upload: bool = typer.Option(True, help="Send what is measured."),
+    public: bool = PUBLIC,
+    licence: Optional[str] = LICENCE,
+    as_json: bool = JSON,
+) -> None:
+    """Time any program with threads at several numbers of threads, in whatever language, and send the results."""
+    client = context.obj.client()
+    measured = Sweep(
+        [is_there(program), *context.args],
+        assignments(env or []),
+        repeats,
+        (0, *(accept_exit or ())),
+        longest,
+    )
+    machine = read_machine(benchmark_kit.unpack_kit(client.kit()), name, _say)
+    called = application or Path(program).name
+    path = output or Path(f"mpet-{called}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
+    rows = measured.measure(machine, numbers_of_threads(n) or machine.counts, _say)
+    sweep_tarball(machine, measured, rows, called, path)
+    _say(f"results: {path}")
+    if upload:
+        _show_program(client, _accepted(client, path, Delivery(public, licence)), as_json)
+    elif as_json:
+        print_json({"results": str(path)})
+
+
+@app.command("try", context_settings=PASSED_ON)
+def try_program(
+    context: typer.Context,
+    program: str = typer.Argument(..., help="A program of your own; what follows are its arguments."),
+    anonymous: bool = typer.Option(
+        False, help="Without an account: the answer has a secret link, and is deleted later."
+    ),
+    server: Optional[str] = typer.Option(None, help="Address of the server; default: as for every command."),
+    n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4."),
+    accept_exit: Optional[list[int]] = typer.Option(None, "--accept-exit", help="A status that is no failure either."),
+    application: Optional[str] = typer.Option(None, help="What to call the program; default: its file's name."),
+    name: Optional[str] = NAME,
+    as_json: bool = JSON,
+) -> None:
+    """Measure a program, and this machine where the server does not know it, and show how the program runs elsewhere.
+
+    An OpenMP program is profiled region by region; any other one is timed as a whole."""
+    connection: Connection = context.obj
+    client = Client(server or connection.server, connection.token)
+    anonymous = anonymous or not client.has_token
+    kit = benchmark_kit.unpack_kit(client.kit())
+    machine = read_machine(kit, name, _say)
+    called = application or Path(program).name
+    with tempfile.TemporaryDirectory() as folder:
+        measured = Path(folder) / f"mpet-{called}.tar.gz"
+        command = [is_there(program), *context.args]
+        options = ["--name", str(machine.platform["name"]), "--application", called, *(["--n", n] if n else [])]
+        options += [part for status in accept_exit or () for part in ("--accept-exit", str(status))]
+        try:
+            benchmark_kit.profile(kit, command, measured, options, _say)
+        except KitFailed as error:
+            if not any(reason in str(error) for reason in NOT_TO_BE_PROFILED):
+                raise
+            _say("it is timed as a whole: its regions cannot be seen")
+            whole = Sweep(command, {}, accepted=(0, *(accept_exit or ())))
+            rows = whole.measure(machine, numbers_of_threads(n) or machine.counts, _say)
+            sweep_tarball(machine, whole, rows, called, measured)
+        if anonymous or not client.knows_machine(machine.platform):
+            measured = merge(_kit_results(kit, machine), measured, Path(folder) / f"mpet-{called}-and-kit.tar.gz")
+        if anonymous:
+            with progress_of("sending") as progress:
+                document = client.upload_anonymously(measured, progress)
+            answer = {"upload": document["url"], "program": called, "url": document["page"]}
+            print_json(answer) if as_json else _say(f"{called}: {document['page']}\nWho has this link sees the answer.")
+            return
+        _show_program(client, _accepted(client, measured, Delivery()), as_json)
+
+
+def _kit_results(kit: Path, machine: Machine) -> Path:
+    """What compares this machine with others: results that are here already, or new ones."""
+    name = str(machine.platform["name"])
+    found = newest_kit_results(kit, name)
+    if found is None:
+        _say("the kit measures this machine with twelve workloads, once")
+        found = benchmark_kit.measure(kit, "quick", {"NAME": name, "WORKLOADS": TRIAL_WORKLOADS}, _say)
+    return found
+
+
+def _accepted(client: Client, path: Path, delivery: Delivery) -> UploadReport:
+    with progress_of("sending") as progress:
+        report = client.upload(path, progress=progress, **vars(delivery))
+    if not report.is_accepted:
+        tables.print_upload(err, report)
+        raise typer.Exit(3)
+    return report
+
+
+def _show_program(client: Client, report: UploadReport, as_json: bool) -> None:
+    """The page of what was uploaded, and the machines where it is fastest."""
+    program, page = client.page_of_upload(report)
+    if as_json:
+        print_json({"upload": report.id, "program": program, "url": page})
+        return
+    for warning in report.warnings:
+        _say(warning)
+    try:
+        with progress_of("predicting") as progress:
+            ranking = client.rank_page(page, progress)
+        tables.print_ranking(out, ranking, ROWS_OF_TRIAL, "time")
+    except NoPrediction as error:
+        _say(str(error))
+    out.print(page, markup=False, soft_wrap=True)
+
+
 @app.command()
 def upload(
     context: typer.Context,
@@ -303,6 +438,18 @@ def predict(
     else:
         answer = predict_offline(data, workload, target, **question)
     print_json(answer.document) if as_json else tables.print_prediction(out, answer)
+
+
+@app.command()
+def advise(
+    context: typer.Context,
+    workload: str = typer.Argument(..., help="Slug or name."),
+    target: str = typer.Argument(..., help="Platform: slug or name."),
+    as_json: bool = JSON,
+) -> None:
+    """Say with how many threads to run a workload on a platform, and what all of its threads would lose."""
+    advice = context.obj.client().advise(workload, target)
+    print_json(advice) if as_json else tables.print_advice(out, advice)
 
 
 @app.command("what-if")

@@ -7,17 +7,19 @@ import io
 import shutil
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Optional
+from urllib.parse import urlsplit
 
 from mpet.changes import LEAST_CHANGE, Changes, MeasuredRegion, compare_regions, match_regions, read_region
 from mpet.config import chosen_server, chosen_token
-from mpet.errors import MpetError, NoPrediction, NothingToCompare, Unreachable, UsageError
+from mpet.errors import MpetError, NoPrediction, NothingToCompare, Refused, Unreachable, UsageError
 from mpet.results import Comparison, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
 from mpet.transport import Progress, Transport
 
 UPLOAD_POLL_S = 1.0
+KIT_WORKLOAD = "shared_histogram"  # every run of the kit has it
 MOST_BASES = 20  # uploads of a branch that are looked at
 
 
@@ -55,6 +57,10 @@ class Client:
     def __exit__(self, *error: Any) -> None:
         self.transport.close()
 
+    @property
+    def has_token(self) -> bool:
+        return "Authorization" in self.transport.http.headers
+
     def account(self) -> dict[str, Any]:
         """Whose token this is."""
         return self.transport.json("GET", "account/")
@@ -86,6 +92,11 @@ class Client:
         """The same with something changed, and not kept: `lock_delay=0.5`, `n_max=64`."""
         parameters = {"workload": workload, "target": target, **changes}
         return Prediction(self.transport.json("GET", "predictions/preview/", params=parameters))
+
+    def advise(self, workload: str, target: str, **more: Any) -> dict[str, Any]:
+        """With how many threads to run the workload on the target, as `GET advice/` says it. `more`: its further
+        parameters, such as `include_simulated=True`."""
+        return self.transport.json("GET", "advice/", params={"workload": workload, "target": target, **more})
 
     def rank(self, workload: str, *, progress: Optional[Progress] = None, **choice: Any) -> Ranking:
         """The workload on every platform, the fastest first. `choice`: parameters of `rankings/`, as `n=16`,
@@ -127,6 +138,50 @@ class Client:
         fields |= {name: value for name, value in given.items() if value}
         report = UploadReport(self._send_file(path, fields))
         return self.follow(report, progress) if wait else report
+
+    def upload_anonymously(self, path: Path, progress: Optional[Progress] = None) -> dict[str, Any]:
+        """Send a results tarball without an account, and wait until it is read. `page` of the answer is the secret
+        link to its report with predictions. Refused where the results are rejected, with the reasons."""
+        with Path(path).open("rb") as file:
+            files = {"file": (Path(path).name, file)}
+            document = self.transport.send("POST", "quarantine/", files=files).json()
+        deadline = time.monotonic() + self.transport.patience_s
+        while document["status"] not in ("accepted", "rejected"):
+            if time.monotonic() > deadline:
+                raise Unreachable(f"the upload is not read yet: {document['page']}")
+            if progress is not None:
+                progress(0, None)
+            self.transport.sleep(UPLOAD_POLL_S)
+            document = self.transport.json("GET", document["url"])
+        if document["status"] == "rejected":
+            reasons = [str(error.get("reason")) for error in document["report"]["errors"]]
+            raise Refused("\n  ".join(["the results were rejected", *reasons]), document)
+        return dict(document)
+
+    def knows_machine(self, platform: Mapping[str, Any]) -> bool:
+        """Whether results of the kit on this machine, known by its processor, threads and name, are there."""
+        asked = {"search": platform["name"], "cpu_model": platform["cpu_model"], "page_size": 500}
+        return any(
+            self.transport.json(
+                "GET", "profiles/", params={"platform": row["slug"], "search": KIT_WORKLOAD, "page_size": 1}
+            )["results"]
+            for row in self.transport.json("GET", "platforms/", params=asked)["results"]
+            if row["name"] == platform["name"] and row["threads"] == platform["threads"]
+        )
+
+    def page_of_upload(self, upload: UploadReport) -> tuple[str, str]:
+        """Name and address of the page of the program that was uploaded; of its workload where it has one part."""
+        if upload.programs:
+            return str(upload.programs[0]["name"]), str(upload.programs[0]["url"])
+        profile = self.transport.json("GET", f"profiles/{upload.profiles[0]}/")
+        return str(profile["workload"]), f"{self.server}/workloads/{profile['workload']}/"
+
+    def rank_page(self, page: str, progress: Optional[Progress] = None) -> Ranking:
+        """What the page of a program or workload ranks: on every platform, the fastest first."""
+        kind, *names = [part for part in urlsplit(page).path.split("/") if part][-3 if "/programs/" in page else -2 :]
+        if kind == "programs":
+            return Ranking(self.transport.json("GET", f"programs/{'/'.join(names)}/", progress))
+        return self.rank(names[0], progress=progress)
 
     def preview(self, path: Path, foreign: Optional[ForeignFile] = None) -> UploadPreview:
         """What the server would store of a file; it stores nothing."""

@@ -76,7 +76,7 @@ def measure(
 ) -> Path:
     """Run `make TARGET` in the kit; the tarball with what it measured."""
     command = ["make", "-C", str(kit), target, *(f"{name}={value}" for name, value in (options or {}).items())]
-    lines = _run(command, lambda line: None if line.startswith(FAREWELL_LINE) else said(line))
+    lines = run_command(command, lambda line: None if line.startswith(FAREWELL_LINE) else said(line))
     named = [line[len(RESULTS_LINE) :] for line in lines if line.startswith(RESULTS_LINE)]
     if not named:
         raise KitFailed("the kit does not say where its results are")
@@ -85,13 +85,13 @@ def measure(
 
 def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[str] = (), said: Said = print) -> Path:
     """Measure an OpenMP program of one's own with the kit's mpet-profile; the tarball."""
-    _run([str(kit / "mpet-profile"), "--output", str(output.resolve()), *options, *program], said)
+    run_command([str(kit / "mpet-profile"), "--output", str(output.resolve()), *options, *program], said)
     if not output.is_file():
         raise KitFailed("mpet-profile has written no results")
     return output
 
 
-def _run(command: Sequence[str], said: Said) -> list[str]:
+def run_command(command: Sequence[str], said: Said) -> list[str]:
     """Its lines, each told when it comes. KitFailed, with the last of them, where it fails."""
     environment = {name: value for name, value in os.environ.items() if name != "MPET_TOKEN"}
     lines: list[str] = []

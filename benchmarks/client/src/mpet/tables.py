@@ -101,6 +101,18 @@ def print_prediction(console: Console, prediction: Prediction) -> None:
         console.print(prediction.page, markup=False, soft_wrap=True)
 
 
+def print_advice(console: Console, advice: Mapping[str, Any]) -> None:
+    """The advised number of threads, its time, the reasons, and what to type."""
+    low, high = advice["low_s"], advice["high_s"]
+    interval = "" if low is None or high is None else f", between {shown_number(low)} and {shown_number(high)} s"
+    console.print(f"{advice['n']} threads: {shown_number(advice['time_s'])} s{interval}", style="bold", markup=False)
+    console.print(f"{advice['probability']:.0%} probable to be within 5 % of the fastest", markup=False)
+    for reason in advice["reasons"]:
+        console.print(reason, markup=False, soft_wrap=True)
+    variables = " ".join(f"{name}={value}" for name, value in advice["environment"].items())
+    console.print(f"export {variables}", markup=False, soft_wrap=True)
+
+
 def runs_priced(rows: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
     """
     >>> runs_priced([{"cost": 1.2e-5}, {"cost": None}])

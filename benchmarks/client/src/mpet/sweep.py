@@ -1,0 +1,262 @@
+"""Any program with threads, timed at several numbers of threads: t(n) alone, as a results tarball (mpet-results/1).
+
+Each run may use the first n processors of the order in which the kit's threads fill the machine, so that runtimes which
+ask how many processors there are take n (OpenMP, Go, Rayon, the JVM, TBB). `{n}` in the arguments, and in variables of
+the environment, is replaced by n for those that do not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Optional
+
+from mpet import __version__
+from mpet.errors import KitFailed, UsageError
+from mpet.kit import LINES_SHOWN, Said, run_command
+
+SCHEMA = "mpet-results/1"
+COLUMNS = (
+    *("workload", "n", "repeat", "pass", "time_ns", "use_ns", "lock_ns", "imbalance_ns", "creation_ns"),
+    *("distribution_ns", "switching_ns", "join_ns", "output_checksum", "disturbed"),
+)
+# Each is n, unless the user says otherwise: what reads one of them does not look at the processors that it may use.
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS", "GOMAXPROCS")
+SHORTEST_JUDGED_S = 0.3  # the kernel counts processor time in steps of 10 ms
+MOST_OTHERS = 0.1  # of a processor, which other programs used meanwhile: more disturbs the run, as in mpet-profile
+ATTEMPTS = 3  # times the repeats, at most: disturbed runs are made again
+
+
+@dataclass(frozen=True)
+class Machine:
+    """This machine as the kit sees it: platform.json, and processors in the order in which threads fill them."""
+
+    platform: Mapping[str, Any]
+    placement: Sequence[int]
+    counts: Sequence[int]
+    origin: str
+
+
+@dataclass(frozen=True)
+class Run:
+    seconds: float
+    disturbed: Optional[bool]  # None: too short to say
+
+
+def read_machine(kit: Path, name: Optional[str] = None, said: Said = lambda line: None) -> Machine:
+    """Build the kit's mpet-topology, once, and ask it."""
+    run_command(["make", "-s", "-C", str(kit), "build/mpet-topology"], said)
+    tool = str(kit / "build" / "mpet-topology")
+
+    def asked(*options: str) -> str:
+        return "\n".join(run_command([tool, *options], lambda line: None))
+
+    return Machine(
+        platform=json.loads(asked(*(("--name", name) if name else ()))),
+        placement=[int(number) for number in asked("--placement").split(",")],
+        counts=[int(number) for number in asked("--threads", "--quick").split(",")],
+        origin=asked("--origin").strip(),
+    )
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is run: `{n}` in `command` and in the values of `environment` is the number of threads."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    repeats: int = 3
+    accepted: Sequence[int] = (0,)
+    longest_s: float = 600.0
+
+    def measure(self, machine: Machine, counts: Sequence[int], said: Said) -> list[list[Any]]:
+        """Rows of (n, repeat, seconds, disturbed). KitFailed where the program fails or runs too long."""
+        too_many = [n for n in counts if n > len(machine.placement)]
+        if 1 not in counts or too_many:
+            reason = f"{too_many[0]} threads are more than there are processors" if too_many else "n = 1 is missing"
+            raise UsageError(f"--n: {reason}; without t(1) there is no speedup")
+        rows: list[list[Any]] = []
+        for n in sorted(set(counts)):
+            for repeat, run in enumerate(self._runs_at(n, machine), start=1):
+                rows.append([n, repeat, run.seconds, run.disturbed])
+            times = ", ".join(f"{row[2]:.3g}" for row in rows if row[0] == n)
+            said(f"n = {n}: {times} s")
+        return rows
+
+    def _runs_at(self, n: int, machine: Machine) -> list[Run]:
+        """The least disturbed of up to three times as many runs as there are repeats, in the order of their times where
+        all were disturbed."""
+        runs: list[Run] = []
+        while sum(not run.disturbed for run in runs) < self.repeats and len(runs) < ATTEMPTS * self.repeats:
+            runs.append(self._run(n, machine))
+        runs.sort(key=lambda run: (bool(run.disturbed), run.seconds if run.disturbed else 0.0))
+        return runs[: self.repeats]
+
+    def _run(self, n: int, machine: Machine) -> Run:
+        command = [part.replace("{n}", str(n)) for part in self.command]
+        variables = dict.fromkeys(THREAD_VARIABLES, str(n))
+        variables |= {name: value.replace("{n}", str(n)) for name, value in self.environment.items()}
+        environment = {name: value for name, value in os.environ.items() if name != "MPET_TOKEN"} | variables
+        processors = set(machine.placement[:n])
+        with tempfile.TemporaryFile() as output:
+            busy, own = busy_seconds(), own_seconds()
+            start = time.perf_counter()
+            try:
+                status = subprocess.run(  # noqa: S603
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env=environment,
+                    timeout=self.longest_s,
+                    check=False,
+                    preexec_fn=lambda: os.sched_setaffinity(0, processors),
+                ).returncode
+            except FileNotFoundError as error:
+                raise UsageError(f"{command[0]}: there is no such program") from error
+            except PermissionError as error:
+                raise UsageError(f"{command[0]} may not be run: {error.strerror}") from error
+            except subprocess.TimeoutExpired as error:
+                raise KitFailed(
+                    f"{command[0]} with {n} threads ran longer than {self.longest_s:g} s: --longest SECONDS lets it"
+                ) from error
+            seconds = time.perf_counter() - start
+            others = busy_seconds() - busy - (own_seconds() - own)
+            if status not in self.accepted:
+                output.seek(0)
+                shown = output.read()[-4000:].decode(errors="replace").splitlines()[-LINES_SHOWN:]
+                text = "".join(f"\n  {line}" for line in shown)
+                raise KitFailed(
+                    f"{command[0]} ended with status {status} with {n} threads; where that is no failure, say "
+                    f"--accept-exit {status}{text}"
+                )
+        disturbed = others > MOST_OTHERS * seconds if seconds > SHORTEST_JUDGED_S else None
+        return Run(seconds, disturbed)
+
+
+def busy_seconds() -> float:
+    """Processor time of all programs since the start, as /proc/stat counts it; what a host took away is in it."""
+    with contextlib.suppress(OSError), Path("/proc/stat").open(encoding="ascii") as file:
+        user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, file.readline().split()[1:9])
+        return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def own_seconds() -> float:
+    """Processor time of this process and of those that it started and that ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def sweep_tarball(machine: Machine, sweep: Sweep, rows: Iterable[Sequence[Any]], application: str, path: Path) -> Path:
+    """The measured rows as one workload, the whole program, in a tarball."""
+    name = f"{application}/program"
+    workload = {
+        "name": name,
+        "application": application,
+        "section": "program",
+        "strategy": "unknown",
+        "runtime": "threads",
+        "input": " ".join(sweep.command[1:])[:200],
+        "version": "1",
+        "bound": None,
+        "description": "the whole program, from its start to its end",
+    }
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for n, repeat, seconds, disturbed in rows:
+        mark = "" if disturbed is None else int(disturbed)
+        writer.writerow([name, n, repeat, "clean", round(seconds * 1e9), *[""] * 8, mark])
+    members = {
+        "platform.json": json.dumps(machine.platform, indent=2),
+        "workloads.json": json.dumps([workload], indent=2),
+        "runs.csv": table.getvalue(),
+    }
+    return pack({member: text.encode() for member, text in members.items()}, path, machine.origin)
+
+
+def pack(members: Mapping[str, bytes], path: Path, origin: str) -> Path:
+    """A results tarball of these members, with its manifest."""
+    manifest = {
+        "schema": SCHEMA,
+        "created": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "generator": {"name": "mpet", "version": __version__},
+        "origin": origin,
+        "files": {
+            name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+            for name, content in members.items()
+        },
+    }
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in {"manifest.json": json.dumps(manifest, indent=2).encode(), **members}.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime = len(content), int(time.time())
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def merge(kit_results: Path, program_results: Path, path: Path) -> Path:
+    """One tarball of the kit's workloads and of a program, measured on the same machine: one upload has both, so that
+    nobody has to find out that it was one machine."""
+    members: dict[str, bytes] = {}
+    tables: dict[str, list[dict[str, str]]] = {"runs.csv": [], "counters.csv": []}
+    workloads: list[Any] = []
+    origin = "measured"
+    for results in (kit_results, program_results):
+        found = read_tarball(results)
+        workloads += json.loads(found["workloads.json"])
+        origin = json.loads(found["manifest.json"])["origin"]
+        members["platform.json"] = found["platform.json"]
+        for name, rows in tables.items():
+            if name in found:
+                rows.extend(csv.DictReader(io.StringIO(found[name].decode())))
+    members["workloads.json"] = json.dumps(workloads, indent=2).encode()
+    for name, rows in tables.items():
+        if rows:
+            table = io.StringIO()
+            columns = list(dict.fromkeys(column for row in rows for column in row))
+            writer = csv.DictWriter(table, columns, restval="", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+            members[name] = table.getvalue().encode()
+    return pack(members, path, origin)
+
+
+def read_tarball(path: Path) -> dict[str, bytes]:
+    """The plain files of a results tarball that this machine wrote, by name."""
+    with tarfile.open(path, "r:gz") as archive:
+        files = [(member, archive.extractfile(member)) for member in archive if member.isfile()]
+        return {Path(member.name).name: file.read() for member, file in files if file is not None}
+
+
+def newest_kit_results(kit: Path, name: str) -> Optional[Path]:
+    """The newest results of the kit's own workloads on this machine in the kit's folder; None where there are none."""
+    found = sorted((kit / "results").glob("mpet-*.tar.gz"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in found:
+        members = read_tarball(path)
+        scale = json.loads(members.get("environment.json", b"{}")).get("scale")
+        if scale in ("quick", "full") and json.loads(members["platform.json"])["name"] == name:
+            return path
+    return None
+
+
+def is_there(program: str) -> str:
+    """The program's path as it is started; a UsageError where there is none."""
+    path = shutil.which(program) or (str(Path(program).resolve()) if Path(program).is_file() else None)
+    if path is None:
+        raise UsageError(f"{program}: there is no such program")
+    return path

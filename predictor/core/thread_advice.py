@@ -1,0 +1,71 @@
+"""The number of threads to run with: the one that is most probably among the fastest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from profiles.arrays import FloatArray, IntArray
+
+TOLERANCE = 0.05  # a time within 5 % of the least is as good as the least
+CORRELATION_OCTAVES = 5.0  # errors of the same curve correlate by exp(-|log2(n / n')| / 5)
+REPEATS_SCATTER = 0.02  # of one measured time, as a share: it decides between n that are equally fast
+ADVICE_LEVEL = 0.9
+DRAWS = 1000
+MOST_DRAWN_COUNTS = 96  # of one curve take part: enough for every octave, few enough to draw in milliseconds
+EQUALLY_PROBABLE = 0.02  # a smaller difference comes from the draws: the smaller n is advised
+
+
+@dataclass(frozen=True)
+class ThreadAdvice:
+    """`position` of the advised n in the curve; `probability` that it is within 5 % of the fastest n."""
+
+    position: int
+    probability: float
+
+
+def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: FloatArray) -> ThreadAdvice:
+    """The n that is most probably within 5 % of the fastest, with that probability.
+
+        log t(n) = log time(n) + s(n) z(n) + 0.02 e(n),   s(n) = log(high(n) / low(n)) / (2 * 1.645)
+        z Gaussian, cov(z(n), z(n')) = exp(-|log2 n - log2 n'| / 5);   e independent
+
+    Errors at neighbouring n are alike, so that a curve as a whole may be wrong while its best n is right. The
+    probability is the share of 1,000 draws, always the same ones, in which t(n) <= 1.05 min t.
+
+    Parameters: `n` (J,) ascending; `time_s`, `low_s`, `high_s` (J,) in seconds, the 90 % interval; an n without a
+    time (NaN) takes no part, and a NaN of the interval counts as an interval of no width. Of more than 96 n, those at equal
+    steps of log n, with the first, the last and the fastest one. Raises ValueError where no time is known.
+
+    >>> n, time_s = np.array([1, 2, 4, 8]), np.array([8.0, 4.4, 3.0, 3.6])
+    >>> advice = advise_threads(n, time_s, time_s / 1.02, time_s * 1.02)
+    >>> int(n[advice.position]), advice.probability
+    (4, 1.0)
+    """
+    known = np.flatnonzero(np.isfinite(time_s))
+    if not len(known):
+        raise ValueError("no time is known at any n")
+    chosen = spread_out(known, n, int(known[np.argmin(time_s[known])]))
+    log_time = np.log(time_s[chosen])
+    deviation = np.nan_to_num(np.log(high_s[chosen] / low_s[chosen])) / (2 * ndtri((1 + ADVICE_LEVEL) / 2))
+    octaves = np.log2(n[chosen])
+    correlation = np.exp(-np.abs(octaves[:, None] - octaves[None, :]) / CORRELATION_OCTAVES)
+    correlation[np.diag_indices(len(chosen))] += 1e-9  # so that neighbours of thousands of threads have a root
+    random = np.random.default_rng(0)
+    # Drawn for as many n as may take part: those of a shorter curve are the same.
+    z, e = random.standard_normal((2, DRAWS, MOST_DRAWN_COUNTS))[:, :, : len(chosen)]
+    drawn = log_time + deviation * (z @ np.linalg.cholesky(correlation).T) + REPEATS_SCATTER * e
+    probability = (drawn <= drawn.min(axis=1, keepdims=True) + np.log1p(TOLERANCE)).mean(axis=0)
+    best = int(np.flatnonzero(probability >= probability.max() - EQUALLY_PROBABLE)[0])
+    return ThreadAdvice(int(chosen[best]), float(probability[best]))
+
+
+def spread_out(known: IntArray, n: IntArray, fastest: int) -> IntArray:
+    """At most MOST_DRAWN_COUNTS `known` positions at equal steps of log n, with the first, the last and `fastest`."""
+    if len(known) <= MOST_DRAWN_COUNTS:
+        return known
+    wanted = np.geomspace(n[known[0]], n[known[-1]], MOST_DRAWN_COUNTS - 1)
+    nearest = known[np.searchsorted(n[known], wanted).clip(max=len(known) - 1)]
+    return np.unique(np.append(nearest, fastest))

@@ -1,0 +1,93 @@
+"""With how many threads a workload should run on a machine, and what all of its threads would lose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from predictor.core.thread_advice import REPEATS_SCATTER, TOLERANCE, ThreadAdvice, advise_threads
+from predictor.predictions.request import NoPrediction, PredictionRequest
+from predictor.predictions.service import preview_answer
+from profiles.models import Platform
+
+Z = 1.645  # half of a 90 % interval in standard deviations
+EQUALLY_FAST = 0.01  # a smaller loss by all threads is none
+
+
+def thread_advice(request: PredictionRequest, user: Any) -> dict[str, Any]:
+    """The advice as the document of `GET advice/`. Raises a RequestError, as a prediction does."""
+    answer = preview_answer(request, user)
+    target = Platform.objects.visible_to(request.viewer(user)).get(slug=answer["target"])
+    found = advice_from_answer(answer, target)
+    if found is None:
+        raise NoPrediction("the scaling is known, but no time: there is nothing to compare", 0, 1)
+    return found
+
+
+def advice_from_answer(answer: Mapping[str, Any], target: Platform) -> dict[str, Any] | None:
+    """The advice of an answer's document: from what was measured on the target, where the workload ran there with
+    several numbers of threads, else from the predicted curve. None where no time is known."""
+    measured = answer["measured"]
+    is_measured = measured is not None and not answer["changes"] and len(measured["curve"]) > 1
+    curve = with_scatter(measured["curve"]) if is_measured else answer["curve"]
+    curve = [row for row in curve if row["time_s"] is not None]
+    if not curve:
+        return None
+    n, *times = (
+        np.array([np.nan if row[name] is None else row[name] for row in curve])
+        for name in ("n", "time_s", "low_s", "high_s")
+    )
+    found = advise_threads(n.astype(np.int64), *times)
+    chosen, all_threads = curve[found.position], curve[-1]
+    loss = all_threads["time_s"] / chosen["time_s"] - 1
+    return {
+        "workload": answer["workload"],
+        "target": answer["target"],
+        **{name: chosen[name] for name in ("n", "time_s", "low_s", "high_s")},
+        "all_threads": {"n": all_threads["n"], "time_s": all_threads["time_s"], "loss": loss},
+        "probability": found.probability,
+        "environment": environment(chosen["n"], target),
+        "reasons": reasons(curve, found, loss, target, is_measured=is_measured),
+        "measured": is_measured,
+        "smt": None if target.n_ht is None else chosen["n"] >= target.n_ht,
+        "revision": answer["revision"],
+    }
+
+
+def with_scatter(measured: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Measured times with the interval in which they lie when they are measured again."""
+    factor = float(np.exp(Z * REPEATS_SCATTER))
+    return [{**row, "low_s": row["time_s"] / factor, "high_s": row["time_s"] * factor} for row in measured]
+
+
+def environment(n: int, target: Platform) -> dict[str, str]:
+    """The variables of OpenMP that place n threads as they were placed when the curves were measured: one on each core,
+    node after node, and a second one on a core only when every core has one."""
+    fills_cores = n == target.n_max and target.n_ht is not None and n >= target.n_ht
+    return {
+        "OMP_NUM_THREADS": str(n),
+        "OMP_PLACES": "threads" if fills_cores else "cores",
+        "OMP_PROC_BIND": "close",
+    }
+
+
+def reasons(
+    curve: Sequence[Mapping[str, Any]], found: ThreadAdvice, loss: float, target: Platform, *, is_measured: bool
+) -> list[str]:
+    """At most four sentences: what the advice rests on, what all threads lose, which parts of the machine stay unused,
+    and which other numbers of threads are as good."""
+    n, last = curve[found.position]["n"], curve[-1]["n"]
+    sentences = ["It was measured there." if is_measured else "It is predicted from other machines."]
+    if n == last:
+        sentences.append(f"No smaller number of threads is more probably within {TOLERANCE:.0%} of the fastest.")
+    elif loss > EQUALLY_FAST:
+        sentences.append(f"All {last} threads take {loss:.0%} longer.")
+    else:
+        sentences.append(f"All {last} threads are not faster, and keep {last - n} more of them busy.")
+    if target.n_nu is not None and n < target.n_nu <= last:
+        sentences.append(f"From {target.n_nu} threads on a second NUMA node takes part.")
+    if target.n_ht is not None and n < target.n_ht <= last:
+        sentences.append(f"From {target.n_ht} threads on cores run two threads each.")
+    return sentences

@@ -1,0 +1,173 @@
+"""`mpet sweep` and `mpet try`: programs of others, in other languages, from the terminal to their page."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from mpet import cli
+from mpet.errors import UsageError
+from mpet.sweep import SHORTEST_JUDGED_S, Machine, Run, Sweep, is_there, merge, pack, read_tarball, sweep_tarball
+
+from benchmarks.models import Upload
+from tests.benchmarks.kit.kit_build import need
+
+SLEEPS = "import sys, time; time.sleep(0.2 / int(sys.argv[1]))"
+MACHINE = Machine({"name": "here", "cpu_model": "x", "threads": 2}, [0, 1], [1, 2], "measured")
+OPENMP = """#include <stdio.h>
+int main(void) {
+    double sum = 0;
+    for (int k = 0; k < 40; k++) {
+#pragma omp parallel for reduction(+ : sum)
+        for (long i = 0; i < 2000000; i++) sum += i % 7;
+    }
+    printf("%g\\n", sum);
+    return 0;
+}
+"""
+
+
+def swept(command, counts=(1, 2), **options):
+    said = []
+    rows = Sweep([sys.executable, "-c", *command], options.pop("environment", {}), **options).measure(
+        MACHINE, counts, said.append
+    )
+    return rows, said
+
+
+def test_the_number_of_threads_is_put_into_arguments_and_variables():
+    rows, said = swept([SLEEPS, "{n}"], repeats=2)
+    assert [row[:2] for row in rows] == [[1, 1], [1, 2], [2, 1], [2, 2]]
+    assert [line.split(":")[0] for line in said] == ["n = 1", "n = 2"]
+    checks = "import os, sys; sys.exit(0 if os.environ['MINE'] == os.environ['OMP_NUM_THREADS'] == sys.argv[1] else 9)"
+    swept([checks, "{n}"], environment={"MINE": "{n}"}, repeats=1)
+
+
+def test_each_run_has_the_first_n_processors(monkeypatch):
+    program = "import os, sys; sys.exit(0 if len(os.sched_getaffinity(0)) == int(sys.argv[1]) else 9)"
+    swept([program, "{n}"], repeats=1)
+
+
+def test_a_program_that_fails_is_named_with_its_last_lines_and_what_accepts_it():
+    fails = ["import sys; print('no such input'); sys.exit(3)"]
+    with pytest.raises(Exception, match="ended with status 3 with 1 threads") as failed:
+        swept(fails)
+    assert failed.value.exit_code == 7
+    assert "--accept-exit 3" in str(failed.value) and "no such input" in str(failed.value)
+    assert len(swept(fails, accepted=(0, 3), repeats=1)[0]) == 2
+
+
+def test_a_run_that_takes_too_long_ends():
+    with pytest.raises(Exception, match=r"ran longer than 0\.2 s: --longest"):
+        swept(["import time; time.sleep(9)"], longest_s=0.2)
+
+
+@pytest.mark.parametrize(("counts", "reason"), [((2,), "n = 1 is missing"), ((1, 3), "3 threads are more")])
+def test_what_cannot_be_measured_is_wrong_usage(counts, reason):
+    with pytest.raises(UsageError, match=reason):
+        swept([SLEEPS, "{n}"], counts)
+    with pytest.raises(UsageError, match="no such program"):
+        is_there("./nowhere")
+
+
+def test_disturbed_runs_are_made_again_and_the_least_disturbed_are_kept(monkeypatch):
+    made = [Run(1.0, True), Run(0.5, False), Run(2.0, True), Run(0.6, False)]
+    left = iter(made)
+    monkeypatch.setattr(Sweep, "_run", lambda self, n, machine: next(left))
+    rows = Sweep(["x"], {}, repeats=2).measure(MACHINE, [1], lambda line: None)
+    assert [(row[2], row[3]) for row in rows] == [(0.5, False), (0.6, False)]
+    always = iter([Run(3.0, True), Run(1.0, True), Run(2.0, True)])
+    monkeypatch.setattr(Sweep, "_run", lambda self, n, machine: next(always))
+    assert [row[2] for row in Sweep(["x"], {}, repeats=1).measure(MACHINE, [1], lambda line: None)] == [1.0]
+
+
+def test_a_short_run_is_not_judged():
+    rows, _ = swept(["pass"], counts=(1,), repeats=1)
+    assert rows[0][3] is None or rows[0][2] > SHORTEST_JUDGED_S
+
+
+def table(tarball, member):
+    return list(csv.DictReader(io.StringIO(read_tarball(tarball)[member].decode())))
+
+
+def test_results_of_kit_and_program_are_one_tarball(tmp_path):
+    measured = Sweep(["x", "-j", "{n}"], {})
+    program = sweep_tarball(MACHINE, measured, [[1, 1, 2.0, None], [2, 1, 1.5, True]], "prog", tmp_path / "p.tar.gz")
+    kit = pack(
+        {
+            "platform.json": b'{"name": "here"}',
+            "workloads.json": b'[{"name": "hog"}]',
+            "runs.csv": b"workload,n,repeat,pass,time_ns,size\nhog,1,1,clean,5,7\n",
+            "counters.csv": b"workload,n,repeat,counter,value,status\nhog,1,1,CYCLES,3,ok\n",
+            "environment.json": b"{}",
+        },
+        tmp_path / "k.tar.gz",
+        "measured",
+    )
+    both = merge(kit, program, tmp_path / "both.tar.gz")
+    assert [row["workload"] for row in table(both, "runs.csv")] == ["hog", "prog/program", "prog/program"]
+    assert [row["size"] for row in table(both, "runs.csv")] == ["7", "", ""]
+    assert [row["time_ns"] for row in table(both, "runs.csv")] == ["5", "2000000000", "1500000000"]
+    assert table(both, "counters.csv")[0]["value"] == "3"
+    assert json.loads(read_tarball(both)["platform.json"]) == MACHINE.platform
+    manifest = json.loads(read_tarball(both)["manifest.json"])
+    assert set(manifest["files"]) == {"platform.json", "workloads.json", "runs.csv", "counters.csv"}
+
+
+@pytest.fixture
+def few_workloads(monkeypatch):
+    """The kit's own measurement, as short as it can be."""
+    need("make", "g++")
+    monkeypatch.setattr(cli, "TRIAL_WORKLOADS", "shared_histogram")
+
+
+@pytest.fixture
+def program(tmp_path):
+    need("gcc")
+    source = tmp_path / "program.c"
+    source.write_text(OPENMP)
+    subprocess.run(["gcc", "-O1", "-g", "-fopenmp", source, "-o", tmp_path / "program"], check=True)
+    return tmp_path / "program"
+
+
+@pytest.mark.kit
+@pytest.mark.django_db(transaction=True)
+def test_a_program_in_any_language_is_swept_sent_and_shown(mpet, client, few_workloads, tmp_path):
+    script = tmp_path / "sleeper"
+    script.write_text(f"#!{sys.executable}\n{SLEEPS}\n")
+    script.chmod(0o755)
+    options = ("--n", "1,2", "--repeats", "1", "--output", tmp_path / "r.tar.gz", "--json")
+    status, text, said = mpet("sweep", *options, "--", script, "{n}")
+    assert status == 0, said
+    answer = json.loads(text)
+    assert set(answer) == {"upload", "program", "url"}
+    upload = Upload.objects.get(uid=answer["upload"])
+    assert upload.status == "accepted"
+    assert client.get(answer["url"]).status_code in (200, 404)  # a private one is its owner's
+    assert "sleeper" in upload.source.profiles.get().workload.name
+    # The same script is no OpenMP program: `try` times it as a whole, too, and sends the kit's results with it.
+    status, text, said = mpet("try", "--anonymous", "--json", "--n", "1,2", "--", script, "{n}", token=None)
+    assert status == 0, said
+    assert "timed as a whole" in said
+    page = client.get(json.loads(text)["url"])
+    assert page.status_code == 200 and b"sleeper" in page.content
+
+
+@pytest.mark.kit
+@pytest.mark.django_db(transaction=True)
+def test_an_openmp_program_ends_in_its_page(mpet, alice, client, few_workloads, program):
+    status, text, said = mpet("try", "--json", "--", program)
+    assert status == 0, said
+    answer = json.loads(text)
+    client.force_login(alice)
+    page = client.get(answer["url"])
+    assert page.status_code == 200 and b"program" in page.content
+    platforms = {profile.platform_id for upload in Upload.objects.all() for profile in upload.source.profiles.all()}
+    assert len(platforms) == 1  # kit and program are of one machine
+    # A second time the server knows the machine: the kit's results are not sent again.
+    status, text, said = mpet("try", "--json", "--n", "1", "--application", "again", "--", program)
+    assert status == 0, said
+    newest = Upload.objects.order_by("pk").last()
+    assert {profile.workload.application for profile in newest.source.profiles.all()} == {"again"}
