@@ -176,11 +176,11 @@ class SourceQuerySet(ModeratedQuerySet):
 
 
 class PriceQuerySet(models.QuerySet):
+    listed_by: tuple[str, ...] = ("platform", "currency", "per", "region", "kind")
+
     def newest(self) -> Self:
         """Of each platform, currency, kind and region the newest price."""
-        same = self.model._default_manager.filter(
-            **{name: OuterRef(name) for name in ("platform", "currency", "per", "region", "kind")}
-        )
+        same = self.model._default_manager.filter(**{name: OuterRef(name) for name in self.listed_by})
         return self.filter(pk=Subquery(same.order_by("-date").values("pk")[:1]))
 
     def visible_to(self, user: Any) -> Self:
@@ -190,6 +190,10 @@ class PriceQuerySet(models.QuerySet):
 
     def regions(self) -> list[str]:
         return list(self.exclude(region="").order_by("region").values_list("region", flat=True).distinct())
+
+
+class OwnPriceQuerySet(PriceQuerySet):
+    listed_by = ("price_list", *PriceQuerySet.listed_by)
 
 
 LONG_TEXTS_OF_SOURCE = tuple(f"source__{name}" for name in ("licence", "citation", "note", "environment", "log"))

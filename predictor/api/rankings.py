@@ -34,7 +34,7 @@ from predictor.predictions.ranking_choice import (
 )
 from predictor.predictions.rankings import PROGRAM_COLUMNS, RANKING_COLUMNS, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
-from profiles.models import Platform
+from profiles.models import Platform, PriceOfPlatform
 from profiles.pages.etags import database_etag
 from profiles.programs import ProfiledProgram, program_or_404
 
@@ -73,6 +73,9 @@ RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "price_region": Text(allow_null=True),
     "price_kind": Text(allow_null=True),
     "price_date": Text(allow_null=True, help_text="of which the price is"),
+    "price_basis": serializers.ChoiceField(
+        PriceOfPlatform.Basis.choices, allow_null=True, help_text="own or factor: by the prices that you keep here"
+    ),
     "cost": number(help_text="of one run: price times time_s; relative where times are"),
     "pareto": serializers.BooleanField(
         allow_null=True,
@@ -256,7 +259,8 @@ def ranking_or_progress(
         named = {row["platform"] for row in (*document["results"], *document["refused"])}
         visible = Platform.objects.visible_to(request.user).filter(slug__in=named).defer("placement")
         platforms = {row.slug: row for row in visible}
-        rows = choice.rows(document["results"], platforms)
+        viewer = None if PUBLIC_ONLY.read(request) else request.user
+        rows = choice.rows(document["results"], platforms, viewer)
         refused = choice.refused(document["refused"], platforms)
         ranking = described_ranking(question, {**document, "results": rows, "refused": refused}, request.user)
         if request.accepted_renderer.format == "csv":

@@ -220,7 +220,8 @@ def ranking_context(
     """The rows that pass the filters, each with its place among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
     platforms = rows_by_slug_disambiguated(Platform, request.user, ranking.platforms)
-    chosen = choice.rows(ranking.results, platforms)
+    is_public_only = asks_for_public(request.GET.get("public_only"))
+    chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)
     currency = next((row["currency"] for row in chosen if row["currency"]), "")
     by_cost = choice.by == BY_COST and bool(currency)
     rows = [row for row in chosen if row["cost"] is not None] if by_cost else chosen

@@ -43,6 +43,7 @@ from profiles.pages.columns import (
 )
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.pages.topology import TopologyCounts, describe_counts, describe_machine, draw_sockets, memory_levels
+from profiles.prices import prices_for
 from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.repeats import RepeatSpread
@@ -73,7 +74,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
             year_of(shown_platform.microarchitecture, shown_platform.device_class),
         ),
         "load": Profile.objects.load_on(shown_platform, request.user),
-        "prices": shown_platform.prices.newest(),
+        "prices": prices_for(request.user, platform=shown_platform),
         "roofline": roofline,
         "charts": [chart] if chart else [],
         "origin": origin,
