@@ -11,7 +11,6 @@ urlpatterns = [
     path("platforms/<str:slug>/", views.platform, name="platform"),
     path("platforms/<str:slug>/wrong/", reporting.report_platform, name="report-platform"),
     path("workloads/", lists.workloads, name="workloads"),
-    path("workloads/<str:slug>/", views.workload, name="workload"),
     path("prices/mine/", own_prices.own_prices, name="own-prices"),
     path("prices/mine/prices.csv", own_prices.own_price_table, name="own-price-table"),
     path("prices/mine/delete/", own_prices.delete_own_prices, name="delete-own-prices"),

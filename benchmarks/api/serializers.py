@@ -19,7 +19,7 @@ from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsS
 from mpet_site.web.problems import InvalidRequest
 from profiles.identity.descriptions import differences_in
 from profiles.models import Platform, Profile
-from profiles.programs import programs_by_source
+from profiles.programs import programs_by_source, region_labels
 from profiles.readers import UnreadableError
 
 ReportSerializer = inline_serializer(
@@ -53,7 +53,13 @@ UploadDifferenceSerializer = inline_serializer(
 
 UploadProgramSerializer = inline_serializer(
     "UploadProgram",
-    {"name": serializers.CharField(), "url": serializers.URLField(help_text="The page that predicts it.")},
+    {
+        "name": serializers.CharField(),
+        "url": serializers.URLField(help_text="The page that predicts it."),
+        "labels": serializers.DictField(
+            child=serializers.CharField(), help_text="By workload name, what you call regions that you renamed."
+        ),
+    },
     many=True,
 )
 
@@ -343,13 +349,20 @@ class UploadSerializer(serializers.ModelSerializer):
         return [str(uid) for uid in profiles.order_by("pk").values_list("uid", flat=True)]
 
     @extend_schema_field(UploadProgramSerializer)
-    def get_programs(self, upload: Upload) -> list[dict[str, str]]:
+    def get_programs(self, upload: Upload) -> list[dict[str, Any]]:
         if upload.source_id is None:
             return []
         request = self.context["request"]
         programs = programs_by_source([upload.source_id], request.user).get(upload.source_id, [])
         return [
-            {"name": program.name, "url": request.build_absolute_uri(reverse("program", args=program.address))}
+            {
+                "name": program.name,
+                "url": request.build_absolute_uri(reverse("program", args=program.address)),
+                "labels": {
+                    f"{program.name}/{section}": label
+                    for section, label in region_labels(upload.owner_id, program.name).items()
+                },
+            }
             for program in programs
         ]
 

@@ -1,19 +1,22 @@
 """A program or one workload over all platforms, as JSON or CSV, and what would narrow its interval on one of them."""
 
+import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.http import StreamingHttpResponse
+from django.http import Http404, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.permissions import MayUpload
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
+from mpet_site.web.problems import Conflict
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
@@ -36,7 +39,7 @@ from predictor.predictions.rankings import PROGRAM_COLUMNS, RANKING_COLUMNS, Ran
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.models import Platform, PriceOfPlatform
 from profiles.pages.etags import database_etag
-from profiles.programs import ProfiledProgram, program_or_404
+from profiles.programs import LONGEST_LABEL, ProfiledProgram, RegionLabelError, program_or_404, rename_regions
 
 RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "platform": Text(),
@@ -108,11 +111,20 @@ RANKING_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "n": Integer(allow_null=True, help_text="as asked; null: the fastest of each platform"),
 }
 RankingSerializer = inline_serializer("Ranking", {**RANKING_FIELDS})  # the class takes the fields out of its dictionary
-ProgramSerializer = inline_serializer(
-    "Program",
-    {
+PROGRAM_FACTS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
         "name": Text(),
         "platform": Text(help_text="where it was measured"),
+        "parts": inline_serializer(
+            "ProgramPart",
+            {
+                "workload": Text(),
+                "section": Text(allow_null=True, help_text="as it was measured"),
+                "label": Text(help_text="as its owner calls it, else the section"),
+                "description": Text(allow_null=True, help_text="the file and line, where the profiler knew them"),
+                "is_serial_rest": serializers.BooleanField(),
+            },
+            many=True,
+        ),
         "measured_times": inline_serializer(
             "ProgramMeasuredTimes",
             {
@@ -125,9 +137,19 @@ ProgramSerializer = inline_serializer(
             allow_null=True,
             help_text="null: no thread count was measured for all parts",
         ),
-        **RANKING_FIELDS,
-    },
-)
+}
+ProgramFactsSerializer = inline_serializer("ProgramFacts", copy.deepcopy(PROGRAM_FACTS))
+ProgramSerializer = inline_serializer("Program", PROGRAM_FACTS | RANKING_FIELDS)
+
+
+class RegionLabelsSerializer(serializers.Serializer):
+    """What is to be called otherwise."""
+
+    labels = serializers.DictField(
+        child=Text(allow_blank=True, max_length=LONGEST_LABEL),
+        allow_empty=False,
+        help_text="by workload of a region; empty: as it was measured",
+    )
 
 
 class ProgramMeasureNextSerializer(MeasureNextSerializer):
@@ -196,6 +218,7 @@ class ProgramView(ApiView):
     """
 
     renderer_classes = (JSONRenderer, CSVRenderer)
+    permission_classes = (MayUpload,)
     query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in PROGRAM_PARAMETERS)
 
     @extend_schema(
@@ -212,6 +235,26 @@ class ProgramView(ApiView):
         except RequestError as error:
             raise problem_of(error) from error
         return ranking_or_progress(request, question, choice, program)
+
+    @extend_schema(
+        operation_id="programs_rename_regions",
+        summary="Rename regions of a program of yours",
+        request=RegionLabelsSerializer,
+        responses={200: ProgramFactsSerializer, 404: None, 409: None},
+    )
+    def patch(self, request: Request, id: UUID, slug: str) -> Response:
+        """The shown names only, in all uploads of the program: workloads, slugs and times stay. Two parts of a program
+        cannot have one name. Renames all, or none."""
+        program = program_or_404(id, slug, request.user)
+        if not program.is_owned_by(request.user):
+            raise Http404
+        sent = RegionLabelsSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        try:
+            renamed = rename_regions(program, sent.validated_data["labels"])
+        except RegionLabelError as error:
+            raise Conflict(str(error)) from error
+        return Response(program_facts(renamed))
 
 
 class ProgramMeasureNext(ApiView):
@@ -268,7 +311,8 @@ def ranking_or_progress(
         return Response((program_facts(program) if program else {}) | ranking)
 
     def respond(document: Mapping[str, Any]) -> HttpResponseBase:
-        return respond_unless_unchanged(request, database_etag(request), lambda: ranking_response(document))
+        labels = sorted(program.labels.items()) if program else ()
+        return respond_unless_unchanged(request, database_etag(request, *labels), lambda: ranking_response(document))
 
     kept = kept_answer(program, question, request.user) if program and not TODAY.read(request) else None
     return respond(kept.document) if kept else answer_or_progress(request, question, respond, request.user)

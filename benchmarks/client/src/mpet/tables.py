@@ -151,7 +151,7 @@ def print_changes(console: Console, changes: Changes) -> None:
     console.print(f"{name_of(changes.head)} compared with {name_of(changes.base)}", markup=False, highlight=False)
     for region in changes.regions:
         rows = list(time_rows(region))
-        print_table(console, region.head_name, ("n", "before, s", "now, s", "change", "noise", ""), rows)
+        print_table(console, region.shown_name, ("n", "before, s", "now, s", "change", "noise", ""), rows)
         parts = changed_parts(region)
         if parts:
             names = ["part of t(n) before", *(f"n = {change.n}" for change in next(iter(parts.values())))]
