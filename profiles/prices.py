@@ -168,7 +168,9 @@ def _read_prices(
     """A `model` for each line that has a price of one of these platforms (a queryset; None: the public ones)."""
     rows = csv.DictReader(lines, strict=True)
     public = platforms is None
-    named = PlatformNames(Platform.objects.public(), "public platform") if public else PlatformNames(platforms, "machine")
+    named = (
+        PlatformNames(Platform.objects.public(), "public platform") if public else PlatformNames(platforms, "machine")
+    )
     try:
         if missing := [name for name in PRICE_COLUMNS if name not in (rows.fieldnames or ())]:
             complaints.append(f"line 1: column {missing[0]!r} is missing")
@@ -212,5 +214,3 @@ def _read_price(
             return price
         complaints.append(f"line {line}: {price.kind} is not paid per {price.per}: a purchase is once, the others hour")
     return None
-
-

@@ -174,7 +174,9 @@ def rename_regions(program: ProfiledProgram, labels: Mapping[str, str]) -> Profi
             chosen[section] = label
     renamed = replace(program, labels=chosen)
     shown = Counter(renamed.label(part).casefold() for part in renamed.parts)
-    if twice := next((renamed.label(part) for part in renamed.parts if shown[renamed.label(part).casefold()] > 1), None):
+    if twice := next(
+        (renamed.label(part) for part in renamed.parts if shown[renamed.label(part).casefold()] > 1), None
+    ):
         raise RegionLabelError(f"Two parts of the program would be called {twice!r}. Choose another name.")
     sections = {part.workload.section or "": chosen.get(part.workload.section or "") for part in program.regions}
     elsewhere = {label for section, label in program.labels.items() if section not in sections}

@@ -131,28 +131,10 @@ class FilesPart(serializers.FileField):
         return [super(FilesPart, self).to_internal_value(file) for file in data]
 
 
-class UploadRequestSerializer(KnownFieldsSerializer):
+class FilesRequestSerializer(KnownFieldsSerializer):
     """A results tarball (mpet-results/1), or files of another tool and one machine, as multipart form data."""
 
     file = FilesPart(help_text="a results tarball; of another tool also several, of one machine")
-    visibility = VisibilityField(
-        Upload.Visibility.choices,
-        default=Upload.Visibility.PRIVATE,
-        help_text="Who may see it; where it is not given, you alone.",
-    )
-    licence = LicenceField(
-        Upload.Licence.choices,
-        default=Upload.Licence.AS_SOURCE,
-        help_text="Under which others may use it; shown wherever its numbers are.",
-    )
-
-    commit = FormText(
-        required=False,
-        max_length=64,
-        help_text="of the program that was measured, in its own repository; you alone see it",
-    )
-    branch = FormText(required=False, max_length=255, help_text="that the commit was measured for; you alone see it")
-
     form = FormChoice(
         [RECOGNISED, *sorted(FORMATS)],
         required=False,
@@ -167,7 +149,6 @@ class UploadRequestSerializer(KnownFieldsSerializer):
     columns = serializers.JSONField(
         required=False, help_text='of a plain CSV, as {"n": "Threads", "time_ms": "Milliseconds"}'
     )
-    preview = FormBoolean(default=False, help_text="store nothing, and answer with what would be understood")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)
@@ -208,6 +189,29 @@ class UploadRequestSerializer(KnownFieldsSerializer):
         except ArchiveError as error:
             raise InvalidRequest([{"name": "platform_json", "reason": str(error)}]) from error
         return ForeignReading(sent["form"], platform, sent.get("columns", {}))
+
+
+class UploadRequestSerializer(FilesRequestSerializer):
+    """A results tarball (mpet-results/1), or files of another tool and one machine, as multipart form data."""
+
+    visibility = VisibilityField(
+        Upload.Visibility.choices,
+        default=Upload.Visibility.PRIVATE,
+        help_text="Who may see it; where it is not given, you alone.",
+    )
+    licence = LicenceField(
+        Upload.Licence.choices,
+        default=Upload.Licence.AS_SOURCE,
+        help_text="Under which others may use it; shown wherever its numbers are.",
+    )
+
+    commit = FormText(
+        required=False,
+        max_length=64,
+        help_text="of the program that was measured, in its own repository; you alone see it",
+    )
+    branch = FormText(required=False, max_length=255, help_text="that the commit was measured for; you alone see it")
+    preview = FormBoolean(default=False, help_text="store nothing, and answer with what would be understood")
 
 
 UnderstoodSerializer = inline_serializer(

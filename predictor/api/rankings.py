@@ -16,8 +16,8 @@ from accounts.permissions import MayUpload
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
-from mpet_site.web.problems import Conflict
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
+from mpet_site.web.problems import Conflict
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.next_measurements import MeasureNextSerializer
@@ -37,7 +37,7 @@ from predictor.predictions.ranking_choice import (
 )
 from predictor.predictions.rankings import PROGRAM_COLUMNS, RANKING_COLUMNS, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
-from profiles.models import Platform, PriceOfPlatform
+from profiles.models import Platform
 from profiles.pages.etags import database_etag
 from profiles.programs import LONGEST_LABEL, ProfiledProgram, RegionLabelError, program_or_404, rename_regions
 
@@ -76,9 +76,7 @@ RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "price_region": Text(allow_null=True),
     "price_kind": Text(allow_null=True),
     "price_date": Text(allow_null=True, help_text="of which the price is"),
-    "price_basis": serializers.ChoiceField(
-        PriceOfPlatform.Basis.choices, allow_null=True, help_text="own or factor: by the prices that you keep here"
-    ),
+    "price_basis": Text(allow_null=True, help_text="published; own or factor: by the prices that you keep here"),
     "cost": number(help_text="of one run: price times time_s; relative where times are"),
     "pareto": serializers.BooleanField(
         allow_null=True,
@@ -112,31 +110,31 @@ RANKING_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
 }
 RankingSerializer = inline_serializer("Ranking", {**RANKING_FIELDS})  # the class takes the fields out of its dictionary
 PROGRAM_FACTS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
-        "name": Text(),
-        "platform": Text(help_text="where it was measured"),
-        "parts": inline_serializer(
-            "ProgramPart",
-            {
-                "workload": Text(),
-                "section": Text(allow_null=True, help_text="as it was measured"),
-                "label": Text(help_text="as its owner calls it, else the section"),
-                "description": Text(allow_null=True, help_text="the file and line, where the profiler knew them"),
-                "is_serial_rest": serializers.BooleanField(),
-            },
-            many=True,
-        ),
-        "measured_times": inline_serializer(
-            "ProgramMeasuredTimes",
-            {
-                "n": serializers.ListField(child=Integer()),
-                "time_s": serializers.ListField(child=number(), help_text="of the whole: the sum of its parts"),
-                "parts": inline_serializer(
-                    "ProgramPartTimes", {"workload": Text(), "time_s": serializers.ListField(child=number())}, many=True
-                ),
-            },
-            allow_null=True,
-            help_text="null: no thread count was measured for all parts",
-        ),
+    "name": Text(),
+    "platform": Text(help_text="where it was measured"),
+    "parts": inline_serializer(
+        "ProgramPart",
+        {
+            "workload": Text(),
+            "section": Text(allow_null=True, help_text="as it was measured"),
+            "label": Text(help_text="as its owner calls it, else the section"),
+            "description": Text(allow_null=True, help_text="the file and line, where the profiler knew them"),
+            "is_serial_rest": serializers.BooleanField(),
+        },
+        many=True,
+    ),
+    "measured_times": inline_serializer(
+        "ProgramMeasuredTimes",
+        {
+            "n": serializers.ListField(child=Integer()),
+            "time_s": serializers.ListField(child=number(), help_text="of the whole: the sum of its parts"),
+            "parts": inline_serializer(
+                "ProgramPartTimes", {"workload": Text(), "time_s": serializers.ListField(child=number())}, many=True
+            ),
+        },
+        allow_null=True,
+        help_text="null: no thread count was measured for all parts",
+    ),
 }
 ProgramFactsSerializer = inline_serializer("ProgramFacts", copy.deepcopy(PROGRAM_FACTS))
 ProgramSerializer = inline_serializer("Program", PROGRAM_FACTS | RANKING_FIELDS)

@@ -170,7 +170,9 @@ class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
     )
     roofline = serializers.SerializerMethodField()
     load = serializers.SerializerMethodField()
-    prices = serializers.SerializerMethodField(help_text="the newest of each kind, region and currency, as they hold for you")
+    prices = serializers.SerializerMethodField(
+        help_text="the newest of each kind, region and currency, as they hold for you"
+    )
 
     class Meta(PlatformSerializer.Meta):
         fields = (*PlatformSerializer.Meta.fields, "placement", "roofline", "load", "prices", "differences")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from django.db import DataError, IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Q
 
 from mpet_site.web.plain_json import nan_to_null
 from profiles.identity.descriptions import describe_rows
@@ -129,6 +130,7 @@ def _publish(
     platform_drafts, workload_drafts = drafts
     platforms = match_rows(PLATFORM_RULES, platform_drafts, notes)
     workloads = match_rows(WORKLOAD_RULES, workload_drafts, notes)
+    _refuse_simulated_machines(source, platforms)
     _refuse_other_sizes(measurements, workloads)
     describe_rows(PLATFORM_FACTS, source, platform_drafts, platforms, notes)
     describe_rows(WORKLOAD_FACTS, source, workload_drafts, workloads, notes)
@@ -139,6 +141,18 @@ def _publish(
         raise IngestError("storing it took too long, and was given up")
     warnings = [*measurements.warnings, *notes.warnings(), *_judge_beside_others(source)]
     return IngestResult(source, profiles, warnings, notes=notes.kinds)
+
+
+def _refuse_simulated_machines(source: Source, platforms: Sequence[Platform]) -> None:
+    """Measured and simulated profiles are never mixed, so a measurement cannot be of a machine of which the deliverer
+    sees simulated profiles alone. Raises IngestError."""
+    if source.origin != "measured":
+        return
+    seen = Profile.objects.filter(Q(private_to=None) | Q(private_to=source.owner_id), platform=OuterRef("pk"))
+    rows = Platform.objects.filter(pk__in={platform.pk for platform in platforms})
+    simulated = rows.filter(Exists(seen.filter(origin="simulated")), ~Exists(seen.exclude(origin="simulated")))
+    for name in simulated.values_list("name", flat=True)[:1]:
+        raise IngestError(f"{name!r} is a simulated machine, which nobody can have measured: name the real machine")
 
 
 def _judge_beside_others(source: Source) -> list[str]:

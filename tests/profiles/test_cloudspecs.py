@@ -66,7 +66,7 @@ def test_prices_have_machine_currency_region_day_and_source(stored, capsys):
 
 def test_without_a_date_it_is_the_day_on_which_the_file_was_written(stored):
     path = stored(aws=[("c7a.large", 1.0)])
-    noon = datetime.datetime(2026, 5, 4, 12).timestamp()  # noqa: DTZ001
+    noon = datetime.datetime(2026, 5, 4, 12).timestamp()
     os.utime(path, (noon, noon))
     call_command("import_prices", str(path), "--as", "cloudspecs")
     assert Price.objects.get().date == datetime.date(2026, 5, 4)

@@ -38,7 +38,7 @@ class Command(BaseCommand):
             raise CommandError("--date is for --as cloudspecs: a CSV table has a date in each line")
         try:
             if form == CLOUDSPECS:
-                day = date or datetime.date.fromtimestamp(file.stat().st_mtime)  # noqa: DTZ012  of this host's clock
+                day = date or datetime.date.fromtimestamp(file.stat().st_mtime)
                 prices, unknown = read_cloudspecs(file, day)
                 new, changed = store_prices(tqdm(prices, desc="prices", unit="price", leave=False))
                 self.stdout.write(f"prices of {day}, in USD; {unknown} instances are no machine that is stored")

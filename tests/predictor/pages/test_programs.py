@@ -405,7 +405,9 @@ def test_the_page_of_a_workload_is_that_of_a_program_of_one_part(client, kit):
     assert 1 <= len(home.limits) <= 3 and home.limits[0] in words
     assert "limits" in figures_of(page)
     assert "Fastest" in words and "What to measure next for" in words
-    assert words.index("What limits it") < words.index("All machines: fastest") < words.index("Uploads of this workload")
+    assert (
+        words.index("What limits it") < words.index("All machines: fastest") < words.index("Uploads of this workload")
+    )
     assert "http://testserver/workloads/app0-section0/" in words
     assert client.get(home.badge)["Content-Type"] == "image/svg+xml"
     assert seconds(home.best_s) in client.get(home.badge).content.decode()

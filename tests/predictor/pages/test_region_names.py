@@ -109,7 +109,9 @@ def test_only_its_owner_renames(client, program):
     visitor, bob = Client(), Client()
     bob.force_login(user("bob"))
     assert rename(bob, program, "mine").status_code == 404
-    assert visitor.post(f"{program}rename/", {"region": MERGE, "label": "mine"})["Location"].startswith("/accounts/login")
+    assert visitor.post(f"{program}rename/", {"region": MERGE, "label": "mine"})["Location"].startswith(
+        "/accounts/login"
+    )
     assert visitor.patch(address, body, content_type="application/json").status_code in (401, 403)
     assert bob.patch(address, body, content_type="application/json").status_code == 404
     careful = Client(enforce_csrf_checks=True)
