@@ -58,8 +58,9 @@ def respond_with(
     *,
     is_answer_all: bool = True,
 ) -> HttpResponse:
-    """The page; `is_answer_all`: without the answer it is none (503). Its element that waits gets itself again, as long as it has to, and then `part` in its place; without
-    such a template htmx reloads the page. Others that ask by htmx get `part`."""
+    """The page; `is_answer_all`: without the answer it is none (503). Its element that waits gets itself again, as long
+    as it has to, and then `part` in its place; without such a template htmx reloads the page. Others that ask by htmx
+    get `part`."""
     waits = request.headers.get("HX-Target") == COMPUTING_PART
     if waits and not shown.is_computed:
         response = render(request, "predictor/computing.html", {"shown": shown})

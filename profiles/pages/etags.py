@@ -11,7 +11,8 @@ from profiles.scaling.names import METHOD_VERSION
 
 
 def database_etag(request: Request, *parts: Any) -> str:
-    """The viewer counts only where there is something private to see, prices too, so that all others share one answer."""
+    """The viewer counts only where there is something private to see or own prices, so that all others share one
+    answer."""
     public, private = Revision.current(request.user)
     own_list = OwnPriceList.of(request.user)
     viewer = (request.user.pk, own_list and own_list.version) if private or own_list else ""

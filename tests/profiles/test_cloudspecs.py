@@ -103,5 +103,5 @@ def test_without_duckdb_it_says_what_to_install(tmp_path, monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", without_duckdb)
-    with pytest.raises(CommandError, match="this format needs duckdb: pip install -r requirements-cloudspecs.txt"):
+    with pytest.raises(CommandError, match=r"this format needs duckdb: pip install -r requirements-cloudspecs\.txt"):
         call_command("import_prices", str(path), "--as", "cloudspecs")

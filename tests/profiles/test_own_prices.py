@@ -103,8 +103,8 @@ def test_they_are_counted_exported_and_deleted_with_the_account(client, ada):
     client.post(ADDRESS, {"factor": "0.7", "table": table(LINE)})
     assert user_data_counts(ada)["own prices"] == 1
     assert "Own prices" in text_of(client.get("/accounts/me/"))
-    archive = tarfile.open(fileobj=io.BytesIO(client.get("/accounts/export/").getvalue()))
-    assert LINE in archive.extractfile("prices/prices.csv").read().decode().replace("0.05000000", "0.05")
-    assert b'"0.7000"' in archive.extractfile("prices/factor.json").read()
+    with tarfile.open(fileobj=io.BytesIO(client.get("/accounts/export/").getvalue())) as archive:
+        assert LINE in archive.extractfile("prices/prices.csv").read().decode().replace("0.05000000", "0.05")
+        assert b'"0.7000"' in archive.extractfile("prices/factor.json").read()
     close_account(ada, keep_public=True)
     assert not OwnPriceList.objects.exists() and not OwnPrice.objects.exists()

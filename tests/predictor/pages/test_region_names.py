@@ -54,7 +54,7 @@ def test_the_new_name_is_shown_wherever_the_region_is(client, program):
     assert [row["label"] for row in page.context["home"].parts] == ["the merge step", "split:40", "serial rest"]
     assert "the merge step merge:12, parallel region at merge:12" in text_of(page)  # where it is in the program
     assert page.context["columns"][0] == "the merge step"
-    assert [band["name"] for band in figures_of(page)["program"]["data"]][0] == "the merge step"
+    assert next(band["name"] for band in figures_of(page)["program"]["data"]) == "the merge step"
     assert any(sentence.startswith("the merge step: ") for sentence in page.context["home"].limits)
     visitor = Client().get(program)
     assert "the merge step" in text_of(visitor) and "Rename" not in text_of(visitor)
@@ -70,10 +70,10 @@ def test_later_uploads_have_the_name_and_an_empty_one_gives_back_the_measured(cl
     rename(client, program, "merging")
     receive(tarball(program_measurements(counts=(1, 2))), ada, "private", "again.tar.gz")
     newest = Upload.objects.order_by("-pk").first()
-    assert [row["label"] for row in client.get(address_of(newest)).context["home"].parts][0] == "merging"
+    assert next(row["label"] for row in client.get(address_of(newest)).context["home"].parts) == "merging"
     newest.refresh_from_db()
     client.post(reverse("publish-upload", args=[newest.uid]))
-    assert [row["label"] for row in client.get(address_of(newest)).context["home"].parts][0] == "merging"
+    assert next(row["label"] for row in client.get(address_of(newest)).context["home"].parts) == "merging"
     assert "merging" in text_of(client.get(program))
     rename(client, program, "")
     assert not RegionLabel.objects.exists()
