@@ -43,8 +43,8 @@ def is_open() -> bool:
 
 
 def take_in(file: IO[bytes], filename: str, reading: ForeignReading | None = None) -> tuple[Quarantine, str]:
-    """Keep and process a tarball in quarantine, or a file of another tool with its `reading`. Returns the secret too, of
-    which only the digest is stored.
+    """Keep and process a tarball in quarantine, or a file of another tool with its `reading`. Returns the secret too,
+    of which only the digest is stored.
 
     Raises QuarantineFull.
     """

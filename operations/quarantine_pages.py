@@ -44,8 +44,9 @@ MOST_WORKLOADS_OFFERED = 100
 class QuarantineForm(UploadForm):
     """As with an account, smaller, and always private."""
 
-    visibility = None
-    licence = None
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        del self.fields["visibility"], self.fields["licence"]
 
     def limit_bytes(self) -> int:
         return int(settings.QUARANTINE_MAX_PACKED_BYTES)

@@ -41,7 +41,7 @@ class OwnPricesForm(forms.Form):
     table = forms.FileField(
         label="Price list (CSV)",
         required=False,
-        help_text=f"With the columns <code>{','.join(PRICE_COLUMNS)}</code>. It replaces the list that is stored.",
+        help_text=f"With the columns {', '.join(PRICE_COLUMNS)}. It replaces the list that is stored.",
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
     )
 
@@ -111,7 +111,7 @@ def own_price_table(request: HttpRequest) -> HttpResponse:
 def delete_own_prices(request: HttpRequest) -> HttpResponse:
     """Asks first; POST deletes."""
     if request.method == "POST":
-        OwnPriceList.objects.filter(user=request.user).delete()
+        OwnPriceList.objects.filter(user=request.user.pk).delete()
         messages.success(request, "Your prices are deleted.")
         return redirect("own-prices")
     context = {

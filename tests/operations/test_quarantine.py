@@ -294,7 +294,7 @@ def test_a_claim_whose_process_was_killed_is_finished(killed_at, monkeypatch):
 
 
 def test_a_quarantine_whose_upload_never_came_is_deleted(monkeypatch):
-    def kill(*_):
+    def kill(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):

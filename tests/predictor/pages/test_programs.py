@@ -399,7 +399,7 @@ def test_the_page_of_a_workload_is_that_of_a_program_of_one_part(client, kit):
     assert "predictor/ranking.html" in {template.name for template in page.templates}
     home, words = page.context["home"], text_of(page)
     best = home.measured.best()
-    assert f"Measured here {seconds(home.best_s)}" in words
+    assert f"Measured {seconds(home.best_s)} on" in words
     assert f"Best number of threads {home.best_n}, {page.context['fastest']['n_best']}" in words
     assert (home.best_n, home.best_s) == (home.measured.n[best], home.measured.time_s[best])
     assert 1 <= len(home.limits) <= 3 and home.limits[0] in words

@@ -131,6 +131,8 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
         list(columns.values()),
         [[row.get(name) for name in columns] for row in rows],
     )
+    if any(row.get("price_basis") in {"own", "factor"} for row in ranking.rows):
+        console.print("  by your own prices, where your account has a list or a factor")
     left_out = max(len(ranking) - limit, 0)
     if left_out:
         console.print(f"  and {left_out} more: --limit, or --json")
