@@ -19,7 +19,7 @@ from profiles.prices import PlatformNames
 
 SOURCE = "https://github.com/TUM-DIS/cloudspecs"
 CURRENCY = "USD"
-PRICE_COLUMNS = ("instance", "price_hour")
+COLUMNS_READ = ("instance", "price_hour")
 PRICE_DIGITS = 8
 # cloud -> how machines are named that fetch_data names as Spare Cores does, and the region of the prices
 CLOUDS = {
@@ -73,7 +73,7 @@ def _priced_instances(connection: Any) -> Iterator[tuple[str, str, Decimal]]:
         raise CloudspecsError(f"it has none of the tables {', '.join(f'{cloud}_all' for cloud in CLOUDS)}")
     for cloud in clouds:
         columns = {row[0] for row in connection.execute(f"DESCRIBE {cloud}_all").fetchall()}
-        if missing := [name for name in PRICE_COLUMNS if name not in columns]:
+        if missing := [name for name in COLUMNS_READ if name not in columns]:
             raise CloudspecsError(f"table {cloud}_all lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
         named, region = CLOUDS[cloud]
         priced = f"SELECT instance, price_hour FROM {cloud}_all WHERE price_hour > 0 ORDER BY instance"  # noqa: S608

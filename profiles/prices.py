@@ -94,7 +94,7 @@ def replace_own_prices(user: Any, lines: Iterable[str], factor: Decimal) -> int:
 
 
 def set_price_factor(user: Any, factor: Decimal) -> OwnPriceList:
-    """Store the factor on published prices. Returns the user's list, whose prices stay."""
+    """Store the factor on published prices. Returns the user's list; its prices stay."""
     values = {"factor": factor, "version": uuid.uuid4()}
     own_list, _ = OwnPriceList.objects.update_or_create(user=user, defaults=values)
     return own_list
@@ -125,6 +125,16 @@ def restore_prices(lines: Iterable[str]) -> tuple[int, int]:
         if restored:
             Revision.raise_for(None, only_adds=True)
     return len(restored), len(complaints)
+
+
+def restore_own_prices(prices: Iterable[OwnPrice]) -> None:
+    """Store users' own prices of machines that are gone again, on the public machines that have their names now."""
+    machines = PlatformNames(Platform.objects.public(), "public platform")
+    for price in prices:
+        platform = machines.find(price.platform.name)
+        if platform is not None:
+            price.pk, price.platform = None, platform
+            price.save()
 
 
 def _key_of(price: PriceOfPlatform) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from profiles.measurements import WorkloadRecord
 TIME_COLUMNS = {f"time_{unit}": factor for unit, factor in SECONDS_PER_UNIT.items() if unit.isascii()}
 NAMED_BY_TEXT = ("workload", "application", "section", "version", "input", "runtime")
 ROWS_SHOWN, COLUMNS_SHOWN, LONGEST_CELL_SHOWN = 5, 40, 60  # of a table before it is stored
-MOST_LOOKED_AT = 1 << 16  # bytes
+HEAD_BYTES = 1 << 16
 KNOWN_COLUMNS = ("n", *TIME_COLUMNS, *NAMED_BY_TEXT)
 
 
@@ -63,7 +63,7 @@ def _places(
 
 def table_head(file: ForeignFile) -> dict[str, Any] | None:
     """The titles of a table and its first rows, for a reader to say what each column is; None where there is none."""
-    text = file.content[:MOST_LOOKED_AT].decode("utf-8-sig", "replace")
+    text = file.content[:HEAD_BYTES].decode("utf-8-sig", "replace")
     lines = [line for line in text.splitlines()[: 4 * ROWS_SHOWN] if line.strip()][: ROWS_SHOWN + 1]
     try:
         header, *rows = csv.reader(lines, strict=True)

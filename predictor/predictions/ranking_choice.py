@@ -127,7 +127,7 @@ class RankingChoice:
     ) -> list[dict[str, Any]]:
         """The results of a ranking on platforms that are chosen, each with its place among all in this order, and how
         many times as long as the first it takes. `platforms`: the rows that the viewer sees, by slug; a result on any
-        other is left out. `user`: whose own prices count; None: the published ones."""
+        other is left out. Prices are those that hold for the `user`; None: as published."""
         prices = hourly_prices(platforms.values(), self.filters, user)
         ordered = [
             completed_row(result, platforms[result["platform"]], prices.get(result["platform"]))

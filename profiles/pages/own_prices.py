@@ -21,7 +21,7 @@ from profiles.models.prices import LARGEST_FACTOR
 from profiles.prices import PRICE_COLUMNS, PriceTableError, price_table, replace_own_prices, set_price_factor
 
 LARGEST_TABLE_BYTES = 4 << 20
-LOSSES = (
+DELETED_PRICES = (
     "Your price list and your factor are deleted.",
     "Rankings and machines show you the published prices again, as they do to everybody else.",
 )
@@ -116,7 +116,7 @@ def delete_own_prices(request: HttpRequest) -> HttpResponse:
         return redirect("own-prices")
     context = {
         "title": "Delete your prices?",
-        "consequences": LOSSES,
+        "consequences": DELETED_PRICES,
         "button": "Delete them",
         "back": reverse("own-prices"),
         "section": "prices",

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from decimal import Decimal
 from urllib.parse import urlencode
 
 import pytest
@@ -12,6 +13,7 @@ from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.computations.running import compute_waiting
 from predictor.models import Computation, StoredProgramAnswer
 from profiles.models import Platform, Profile, Source
+from profiles.prices import set_price_factor
 from profiles.programs import programs_by_source
 from profiles.templatetags.quantities import seconds, significant
 from tests.benchmarks.uploads import receive, tarball
@@ -145,6 +147,24 @@ def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client)
     name = Platform.objects.get(slug="machine-0").name
     advice = f"Run `make stress-ng` of the benchmark kit on {name}, with stress-ng 0.20.01"
     assert f"{advice}: it then shares workloads with 2 more platforms" in text_of(page)
+
+
+def test_the_owners_prices_are_on_the_page_for_that_user_alone(client, program):
+    price(1, "3.6")
+    public = client.get(program)
+    assert "3.6" in text_of(public)
+    ada = user("ada")
+    set_price_factor(ada, Decimal("0.5"))
+    client.force_login(ada)
+    page = client.get(program)
+    assert "times your factor" in text_of(page)
+    rows = {row["platform"]: row for row, _ in page.context["rows"]}
+    assert rows["machine-1"]["price"] == pytest.approx(1.8)
+    assert page.context["cheapest"]["cost"] == pytest.approx(1.8 / 3600 * page.context["cheapest"]["time_s"])
+    api = {row["platform"]: row["price_basis"] for row in client.get(f"/api/v1{program}").json()["results"]}
+    assert api["machine-1"] == "factor"
+    client.logout()
+    assert "times your factor" not in text_of(client.get(program))
 
 
 def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, program):
