@@ -136,6 +136,8 @@ class UploadForm(forms.Form):
             return known_platform(slug, self.user) if slug else None
         except Platform.DoesNotExist as error:
             raise forms.ValidationError("There is no such platform.") from error
+        except UnreadableError as error:
+            raise forms.ValidationError(str(error)) from error
 
     def clean_platform_json(self) -> PlatformRecord | None:
         file = self.cleaned_data["platform_json"]

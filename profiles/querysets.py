@@ -99,6 +99,13 @@ class PlatformQuerySet(MeasuredQuerySet):
         old = self.model._default_manager.filter(slug=slug, merged_into__isnull=False)
         return self.filter(pk__in=old.values("merged_into"))
 
+    def only_simulated(self, user: Any) -> Self:
+        """Those of which the user sees simulated profiles alone."""
+        profiles = self._profiles(user)
+        return self.filter(Exists(profiles.filter(origin="simulated"))).exclude(
+            Exists(profiles.exclude(origin="simulated"))
+        )
+
     searched = ("name", "slug", "cpu_model", "vendor", "architecture", "microarchitecture")
 
 

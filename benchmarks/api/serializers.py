@@ -188,6 +188,8 @@ class FilesRequestSerializer(KnownFieldsSerializer):
             raise InvalidRequest([{"name": "platform", "reason": "There is no such platform."}]) from error
         except ArchiveError as error:
             raise InvalidRequest([{"name": "platform_json", "reason": str(error)}]) from error
+        except UnreadableError as error:
+            raise InvalidRequest([{"name": "platform", "reason": str(error)}]) from error
         return ForeignReading(sent["form"], platform, sent.get("columns", {}))
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from django.db import DataError, IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Q
 
 from mpet_site.web.plain_json import nan_to_null
 from profiles.identity.descriptions import describe_rows
@@ -144,14 +143,11 @@ def _publish(
 
 
 def _refuse_simulated_machines(source: Source, platforms: Sequence[Platform]) -> None:
-    """Measured and simulated profiles are never mixed, so a measurement cannot be of a machine of which the deliverer
-    sees simulated profiles alone. Raises IngestError."""
+    """A measurement cannot be of a machine that the simulator made, which says so in its name. Raises IngestError."""
     if source.origin != "measured":
         return
-    seen = Profile.objects.filter(Q(private_to=None) | Q(private_to=source.owner_id), platform=OuterRef("pk"))
-    rows = Platform.objects.filter(pk__in={platform.pk for platform in platforms})
-    simulated = rows.filter(Exists(seen.filter(origin="simulated")), ~Exists(seen.exclude(origin="simulated")))
-    for name in simulated.values_list("name", flat=True)[:1]:
+    simulated = Platform.objects.only_simulated(source.owner).filter(name__iendswith="(simulated)")
+    for name in simulated.filter(pk__in={platform.pk for platform in platforms}).values_list("name", flat=True)[:1]:
         raise IngestError(f"{name!r} is a simulated machine, which nobody can have measured: name the real machine")
 
 

@@ -394,8 +394,9 @@ def test_a_measurement_never_lands_on_a_simulated_machine(client, ada):
     simulated.platforms[0] = replace(simulated.platforms[0], name="model (simulated)")
     row = ingest(simulated, kind="simulator", label="model", sha256="5" * 64, owner=None, private=False).profiles[0]
     file = SimpleUploadedFile("scan.csv", b"workload,n,time_s\nfft,1,2\nfft,2,1\n")
-    report = fill(client, file, platform=row.platform.slug)
-    assert "is a simulated machine, which nobody can have measured" in text_of(report)
+    assert "is a simulated machine, which nobody can have measured" in text_of(
+        fill(client, file, platform=row.platform.slug)
+    )
     report = send(client, tarball(simulated.platforms[0], seed=2))
     assert "is a simulated machine" in text_of(report)
     assert set(row.platform.profiles.values_list("origin", flat=True)) == {"simulated"}
