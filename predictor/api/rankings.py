@@ -216,8 +216,11 @@ class ProgramView(ApiView):
     """
 
     renderer_classes = (JSONRenderer, CSVRenderer)
-    permission_classes = (MayUpload,)
     query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in PROGRAM_PARAMETERS)
+
+    def get_permissions(self) -> list[Any]:
+        """Reading is public, also in the schema; renaming needs the scope."""
+        return [MayUpload()] if self.request.method == "PATCH" else super().get_permissions()
 
     @extend_schema(
         operation_id="programs_read",

@@ -233,7 +233,8 @@ def name_login(body: dict[str, Any], _case: Any) -> None:
 
 
 def name_region(body: dict[str, Any], _case: Any) -> None:
-    body["labels"] = {row("regions", body["labels"]): f"region {number(body['labels'])}"}
+    drawn = body.get("labels")
+    body["labels"] = {row("regions", drawn): f"region {number(drawn)}"}
 
 
 RELATIONS = {
