@@ -44,7 +44,7 @@ def as_one_file(
 
 def known_platform(slug: str, user: Any) -> PlatformRecord:
     """What is known of a platform that the user sees; a delivery that says it is of that platform. Raises
-    Platform.DoesNotExist, and UnreadableError for a simulated machine, which nobody can have measured."""
+    Platform.DoesNotExist, and UnreadableError for a simulated machine, which has no measurements."""
     viewer = user or AnonymousUser()
     row = Platform.objects.visible_to(viewer).get(slug=slug)
     if Platform.objects.only_simulated(viewer).filter(pk=row.pk).exists():

@@ -220,7 +220,7 @@ class ProgramView(ApiView):
 
     def get_permissions(self) -> list[Any]:
         """Reading is public, also in the schema; renaming needs the scope."""
-        return [MayUpload()] if self.request.method == "PATCH" else super().get_permissions()
+        return [MayUpload()] if self.request.method == "PATCH" else list(super().get_permissions())
 
     @extend_schema(
         operation_id="programs_read",
