@@ -57,7 +57,7 @@ $(VENV)/.installed-run: requirements.txt constraints.txt | $(BIN)/python
 	$(PIP) --requirement requirements.txt
 	@touch $@
 
-$(VENV)/.installed-dev: requirements.txt requirements-dev.txt requirements-postgresql.txt requirements-dask.txt constraints.txt | $(BIN)/python
+$(VENV)/.installed-dev: requirements.txt requirements-dev.txt requirements-postgresql.txt requirements-dask.txt requirements-cloudspecs.txt constraints.txt | $(BIN)/python
 	$(PIP) --requirement requirements-dev.txt
 	@touch $@ $(VENV)/.installed-run
 

@@ -31,6 +31,7 @@ from benchmarks.archive.platforms import read_platform_file
 from benchmarks.formats import read_foreign
 from benchmarks.formats.collecting import ForeignFile, ForeignLimits
 from benchmarks.formats.deliveries import ForeignReading, unpack_files
+from benchmarks.formats.plain_csv import table_head
 from benchmarks.formats.recognising import UnrecognisedError, recognise
 from benchmarks.understanding import describe_measurements
 from profiles.measurements import Measurements
@@ -140,6 +141,12 @@ def describe_file(
     return describe_measurements(_read(content, name, reading, limits, foreign_limits))
 
 
+def describe_table(content: IO[bytes], *, name: str, packed: bool) -> dict[str, Any] | None:
+    """The titles and the first rows of a CSV table, of several files the first; None where it has none."""
+    held = content.read()
+    return table_head(unpack_files(name, held)[0] if packed else ForeignFile(name, held))
+
+
 def _read(
     content: IO[bytes], name: str, reading: ForeignReading | None, limits: Limits, foreign_limits: ForeignLimits
 ) -> Measurements:
@@ -151,7 +158,8 @@ def _read(
 
 
 READER_TASKS: Mapping[str, Callable[..., Any]] = {
-    task.__name__: task for task in (recognise_form, read_platform_alone, read_upload_file, describe_file)
+    task.__name__: task
+    for task in (recognise_form, read_platform_alone, read_upload_file, describe_file, describe_table)
 }
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from benchmarks.public_data.files import FoundFolder, find_folders
 from benchmarks.public_data.interface import MeasuredFolder, PublicSource, RefusedFolder, as_delivery
 from profiles.ingest.service import IngestResult, ingest
 from profiles.ingest.withdrawal import sweep_withdrawn, withdraw, withdraw_in_transaction
-from profiles.models import Platform, Price, Source, StagedDelivery
-from profiles.prices import price_table, restore_prices
+from profiles.models import OwnPrice, Platform, Price, Source, StagedDelivery
+from profiles.prices import price_table, restore_own_prices, restore_prices
 
 FOLDERS_AT_ONCE = 50  # in one delivery: what a killed process has to read again
 
@@ -146,6 +146,7 @@ def _replace(outdated: QuerySet[Source], source: Source, report: FetchReport) ->
     prices of the platform of its name that is gone."""
     before = Platform.objects.filter(descriptions__source__in=outdated).in_bulk()
     prices = price_table(Price.objects.filter(platform__in=before).select_related("platform"))
+    own_prices = list(OwnPrice.objects.filter(platform__in=before).select_related("platform"))
     staged = withdraw_in_transaction(outdated, replaced_by=source)
     left = Platform.objects.in_bulk(before)
     slugs = {platform.name: platform.slug for key, platform in before.items() if key not in left}
@@ -155,4 +156,5 @@ def _replace(outdated: QuerySet[Source], source: Source, report: FetchReport) ->
                 platform.slug = slugs.pop(platform.name, platform.slug)
                 platform.save(update_fields=["slug"])
         report.prices_dropped += restore_prices(prices.splitlines())[1]
+        restore_own_prices(price for price in own_prices if price.platform_id not in left)
     return staged

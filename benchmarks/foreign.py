@@ -18,6 +18,7 @@ from benchmarks.reading import foreign_limits, recognise_upload
 from profiles.ingest.service import IngestResult, ingest
 from profiles.measurements import Measurements, PlatformRecord
 from profiles.models import Platform, Source
+from profiles.readers import UnreadableError
 
 RECOGNISED = "auto"  # the form that is asked for where the files are to say it
 
@@ -43,8 +44,11 @@ def as_one_file(
 
 def known_platform(slug: str, user: Any) -> PlatformRecord:
     """What is known of a platform that the user sees; a delivery that says it is of that platform. Raises
-    Platform.DoesNotExist."""
-    row = Platform.objects.visible_to(user or AnonymousUser()).get(slug=slug)
+    Platform.DoesNotExist, and UnreadableError for a simulated machine, which has no measurements."""
+    viewer = user or AnonymousUser()
+    row = Platform.objects.visible_to(viewer).get(slug=slug)
+    if Platform.objects.only_simulated(viewer).filter(pk=row.pk).exists():
+        raise UnreadableError(f"{row.name!r} is a simulated machine, which nobody can have measured.")
     record = {column.name: getattr(row, column.name) for column in fields(PlatformRecord)}
     return PlatformRecord(**record | {"placement": None if row.placement is None else tuple(row.placement)})
 

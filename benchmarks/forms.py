@@ -5,6 +5,7 @@ from typing import IO, Any
 
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 
 from benchmarks.archive import ArchiveError
@@ -45,18 +46,6 @@ class FilesField(forms.FileField):
         return [super(FilesField, self).clean(file, initial) for file in files or [None]]
 
 
-class TarballFormField(forms.FileField):
-    """A results tarball."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            label="Results of the benchmark kit",
-            help_text="A tarball in the format mpet-results/1, as the kit writes it (.tar.gz).",
-            widget=forms.ClearableFileInput(attrs={"accept": ".tar.gz,.tgz,application/gzip"}),
-            **options,
-        )
-
-
 class UploadForm(forms.Form):
     file = FilesField(
         label="Files",
@@ -94,10 +83,10 @@ class UploadForm(forms.Form):
     visibility = forms.ChoiceField(
         label="Who may see it",
         choices=[
+            (Upload.Visibility.PRIVATE, "Private: only you see it, and only your predictions use it; publish it later"),
             (Upload.Visibility.PUBLIC, "Public: everybody sees it and predicts from it"),
-            (Upload.Visibility.PRIVATE, "Private: only you see it, and only your predictions use it"),
         ],
-        initial=Upload.Visibility.PUBLIC,
+        initial=Upload.Visibility.PRIVATE,
         widget=forms.RadioSelect,
     )
 
@@ -113,6 +102,10 @@ class UploadForm(forms.Form):
         super().__init__(*args, **options)
         self.user = user
 
+    def limit_bytes(self) -> int:
+        """How many bytes all files may have together."""
+        return int(settings.UPLOAD_MAX_PACKED_BYTES)
+
     def clean_licence(self) -> str:
         return self.cleaned_data["licence"] or Upload.Licence.AS_SOURCE.value
 
@@ -126,9 +119,10 @@ class UploadForm(forms.Form):
 
     def clean_file(self) -> list[Any]:
         files: list[Any] = self.cleaned_data["file"]
+        limit = self.limit_bytes()
         if len(files) > MOST_FILES:
             raise forms.ValidationError(f"There are {len(files)} files; at most {MOST_FILES} are taken.")
-        size_bytes, limit = sum(file.size for file in files), settings.UPLOAD_MAX_PACKED_BYTES
+        size_bytes = sum(file.size for file in files)
         if size_bytes > limit:
             has = "The file has" if len(files) == 1 else "The files have"
             raise forms.ValidationError(
@@ -142,6 +136,8 @@ class UploadForm(forms.Form):
             return known_platform(slug, self.user) if slug else None
         except Platform.DoesNotExist as error:
             raise forms.ValidationError("There is no such platform.") from error
+        except UnreadableError as error:
+            raise forms.ValidationError(str(error)) from error
 
     def clean_platform_json(self) -> PlatformRecord | None:
         file = self.cleaned_data["platform_json"]
@@ -151,7 +147,11 @@ class UploadForm(forms.Form):
             raise forms.ValidationError(str(error)) from error
 
     def clean_columns(self) -> dict[str, str]:
-        pairs = [pair for pair in self.cleaned_data["columns"].split(",") if pair.strip()]
+        """By the drop-downs of a preview where one was chosen, else by the text."""
+        data = self.data if isinstance(self.data, QueryDict) else QueryDict()
+        chosen = zip(data.getlist("column_role"), data.getlist("column_title"), strict=False)
+        pairs = [f"{role}={title}" for role, title in chosen if role]
+        pairs = pairs or [pair for pair in self.cleaned_data["columns"].split(",") if pair.strip()]
         columns = dict(_mapped(pair) for pair in pairs)
         if len(columns) < len(pairs):
             raise forms.ValidationError("A name is mapped twice.")

@@ -69,7 +69,8 @@ def kit_steps(site: str) -> list[Step]:
             "upload",
             "Send the newest tarball",
             "With a token of scope “upload”, to this server: the kit knows where it came from; URL=… names another. "
-            "VISIBILITY=private keeps it to you; LICENCE says how others may use it: CC0, ODbL or “CC BY 4.0”. It "
+            "Only you see it until you publish it; VISIBILITY=public publishes it at once. LICENCE says how others "
+            "may use it: CC0, ODbL or “CC BY 4.0”. It "
             "waits for what becomes of it, and ends with the link.",
             "make upload TOKEN=mpet_…",
         ),

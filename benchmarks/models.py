@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from benchmarks.archive import ArchiveError
+from benchmarks.formats.deliveries import ForeignReading
 from profiles.models import LeasedQuerySet, LeasedWork, Profile, Source
 
 KNOWN_SUFFIXES = (".json", ".jsonl", ".csv", ".xml", ".txt")
@@ -145,6 +146,11 @@ class Upload(LeasedWork):
             return ".tar.gz"
         suffix = PurePath(self.filename).suffix.lower()
         return ".tar" if (self.reading or {}).get("packed") else suffix if suffix in KNOWN_SUFFIXES else ".txt"
+
+    @property
+    def foreign_reading(self) -> ForeignReading | None:
+        """How a file of another tool is to be read; None for a results tarball."""
+        return None if self.reading is None else ForeignReading.of_document(self.form, self.reading)
 
     @property
     def waits(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.formats.plain_csv import KNOWN_COLUMNS, TIME_COLUMNS
 from benchmarks.forms import FORM_TITLES
 from mpet_site.web.tables import NUMBER, PageTable, TableColumn
 from profiles.templatetags.quantities import seconds, significant, size
@@ -28,14 +29,18 @@ SIZES_SHOWN = {
 }
 
 
-def preview_of(found: Mapping[str, Any]) -> dict[str, Any]:
-    """`found`: what `reading.preview_upload` says."""
+def preview_of(
+    found: Mapping[str, Any], head: Mapping[str, Any] | None = None, columns: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """`found`: what `reading.preview_upload` says; `head`: of a table what `reading.preview_table` does, with the
+    titles that were said to be its `columns`."""
     workloads = found["workloads"]
     more = len(workloads) - WORKLOADS_SHOWN
     caption = f"{len(workloads)} workload{'' if len(workloads) == 1 else 's'}"
     return {
         "form": FORM_TITLES.get(found["form"], "Results of the benchmark kit"),
         "report": found,
+        "columns": None if head is None else _columns(head, columns or {}),
         "facts": _facts(found["platform"] or {}),
         "workloads": PageTable(
             "Workloads",
@@ -44,6 +49,19 @@ def preview_of(found: Mapping[str, Any]) -> dict[str, Any]:
             caption + (f", of which {WORKLOADS_SHOWN} are shown" if more > 0 else ""),
         ),
     }
+
+
+def _columns(head: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """Each column with its role: the one that was chosen, else that of its own name."""
+    chosen = {title: role for role, title in columns.items()}
+    has_time = any(role in TIME_COLUMNS for role in columns)
+
+    def role_of(title: str) -> str:
+        by_name = title in KNOWN_COLUMNS and title not in columns and not (has_time and title in TIME_COLUMNS)
+        return chosen.get(title, title if by_name else "")
+
+    shown = [{"title": title, "role": role_of(title)} for title in head["columns"]]
+    return {"name": head["name"], "columns": shown, "rows": head["rows"], "roles": KNOWN_COLUMNS}
 
 
 def _facts(platform: Mapping[str, Any]) -> list[tuple[str, str]]:

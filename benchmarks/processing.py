@@ -11,7 +11,6 @@ from django.db import OperationalError
 from django.db.models import F
 
 from benchmarks.archive import ArchiveError
-from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import LeaseLostError, Quarantine, Upload, error_entries, report_entry
 from benchmarks.reading import read_upload
 from mpet_site.web.database_unavailable import is_storage_failure
@@ -63,7 +62,7 @@ def _process_claimed(upload: Upload) -> Upload:
 
 
 def _ingest_upload(upload: Upload) -> Upload:
-    reading = None if upload.reading is None else ForeignReading.of_document(upload.form, upload.reading)
+    reading = upload.foreign_reading
     # Fewer rows are read of an upload without an account, as its sender cannot be asked about them.
     is_anonymous = Quarantine.objects.filter(holder=upload.owner_id).exists()
     with upload.file.open("rb") as file:

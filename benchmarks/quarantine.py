@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from accounts.models import digest_of
 from accounts.user_data import close_account
+from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Quarantine, Upload
 from benchmarks.services import begin_processing, keep_tarball, receive_tarball
 from profiles.models import held
@@ -41,8 +42,9 @@ def is_open() -> bool:
     return settings.QUARANTINE_DAYS > 0
 
 
-def take_in(file: IO[bytes], filename: str) -> tuple[Quarantine, str]:
-    """Keep and process a tarball in quarantine; the secret, of which only the digest is stored, is returned here once.
+def take_in(file: IO[bytes], filename: str, reading: ForeignReading | None = None) -> tuple[Quarantine, str]:
+    """Keep and process a tarball in quarantine, or a file of another tool with its `reading`. Returns the secret too,
+    of which only the digest is stored.
 
     Raises QuarantineFull.
     """
@@ -54,7 +56,7 @@ def take_in(file: IO[bytes], filename: str) -> tuple[Quarantine, str]:
             username=f"quarantine-{secrets.token_hex(8)}", password=make_password(None), is_active=False
         )
         quarantine = Quarantine.objects.create(holder=holder, digest=digest_of(secret))
-    receive_tarball(file, holder, Upload.Visibility.PRIVATE, filename)
+    receive_tarball(file, holder, Upload.Visibility.PRIVATE, filename, reading=reading)
     return quarantine, secret
 
 
@@ -112,6 +114,12 @@ def _end(quarantine: Quarantine) -> Upload | None:
         upload, kept = quarantine.upload, None
         if quarantine.claimed_by is not None and upload is not None and upload.file_is_there:
             with upload.file.open("rb") as file:
-                kept = keep_tarball(file, quarantine.claimed_by, Upload.Visibility.PRIVATE, upload.filename)
+                kept = keep_tarball(
+                    file,
+                    quarantine.claimed_by,
+                    Upload.Visibility.PRIVATE,
+                    upload.filename,
+                    reading=upload.foreign_reading,
+                )
         close_account(quarantine.holder, keep_public=False)
     return None if kept is None else begin_processing(kept)

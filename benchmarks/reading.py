@@ -109,6 +109,16 @@ def preview_upload(file: IO[bytes], name: str, reading: ForeignReading | None) -
     return {"form": form, "errors": [], **found}
 
 
+@one_request_at_a_time()
+def preview_table(file: IO[bytes], name: str, *, packed: bool) -> dict[str, Any] | None:
+    """The titles and first rows of a CSV table; None where it cannot be read."""
+    try:
+        head: dict[str, Any] | None = run_reader("describe_table", file, {"name": name, "packed": packed})
+    except ArchiveError:
+        return None
+    return head
+
+
 def recognise_upload(file: IO[bytes], name: str, *, packed: bool) -> str:
     """The form of a file, or of several in one archive. Raises UnreadableError."""
     start = file.read(2)

@@ -21,7 +21,7 @@ from benchmarks.notes import notes_of
 from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.preview import preview_of
 from benchmarks.quarantine import is_open
-from benchmarks.reading import preview_upload
+from benchmarks.reading import preview_table, preview_upload
 from benchmarks.services import receive_tarball
 from benchmarks.stress_ng import stress_ng_versions
 from mpet_site.web.pages import json_address, page_of
@@ -70,7 +70,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     """The button "preview" stores nothing, and shows what would be."""
     if "preview" in request.POST and (wait_s := wait_of_preview(request)):
         return too_many_requests(request, wait_s)
-    form, found = UploadForm(request.POST or None, request.FILES or None, user=request.user), None
+    form, found, head = UploadForm(request.POST or None, request.FILES or None, user=request.user), None, None
     if form.is_valid():
         name, file, reading = form.cleaned_data["sent"]
         visibility, licence = form.cleaned_data["visibility"], form.cleaned_data["licence"]
@@ -78,11 +78,13 @@ def upload(request: HttpRequest) -> HttpResponse:
             received = receive_tarball(file, request.user, visibility, name, licence, reading=reading)
             return redirect("upload-report", uid=received.uid)
         found = preview_upload(file, name, reading)
+        if reading is not None and reading.form == "csv":
+            head = preview_table(file, name, packed=reading.packed)
     refused = bool(form.errors or (found and found["errors"]))
     context = {
         "form": form,
         "tool_fields_open": refused or any(form.data.get(name) for name in OF_OTHER_TOOLS),
-        "preview": None if found is None else preview_of(found),
+        "preview": None if found is None else preview_of(found, head, form.cleaned_data["columns"]),
         "section": "upload",
         "limit_bytes": settings.UPLOAD_MAX_PACKED_BYTES,
         "address": request.build_absolute_uri(reverse("api-uploads")),

@@ -35,6 +35,7 @@ ENDPOINTS = {
     "predictions/score": "api-score",
     "rankings": "api-rankings",
     "prices": "api-prices",
+    "prices/mine": "api-own-prices",
     "search": "api-search",
     "methods": "api-methods",
     "scaling-models": "api-scaling-models",

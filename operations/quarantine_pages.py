@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import digest_of
-from benchmarks.forms import TarballFormField
+from benchmarks.forms import OF_OTHER_TOOLS, UploadForm
 from benchmarks.models import Quarantine, Upload
 from benchmarks.quarantine import (
     ClaimError,
@@ -43,17 +41,15 @@ CLAIM = "claim"  # the session's name for the digest of the secret of what is to
 MOST_WORKLOADS_OFFERED = 100
 
 
-class QuarantineForm(forms.Form):
-    file = TarballFormField()
+class QuarantineForm(UploadForm):
+    """As with an account, smaller, and always private."""
 
-    def clean_file(self) -> Any:
-        file = self.cleaned_data["file"]
-        if file.size > settings.QUARANTINE_MAX_PACKED_BYTES:
-            limit = filesizeformat(settings.QUARANTINE_MAX_PACKED_BYTES)
-            raise forms.ValidationError(
-                f"The file has {filesizeformat(file.size)}; without an account at most {limit} are taken."
-            )
-        return file
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        del self.fields["visibility"], self.fields["licence"]
+
+    def limit_bytes(self) -> int:
+        return int(settings.QUARANTINE_MAX_PACKED_BYTES)
 
 
 @limit_posts("quarantine")
@@ -64,16 +60,17 @@ def quarantine(request: HttpRequest) -> HttpResponse:
         raise Http404
     if request.user.is_authenticated:
         return redirect("upload")
-    form = QuarantineForm(request.POST or None, request.FILES or None)
+    form = QuarantineForm(request.POST or None, request.FILES or None, user=request.user)
     if form.is_valid():
-        file = form.cleaned_data["file"]
+        name, file, reading = form.cleaned_data["sent"]
         try:
-            _, secret = take_in(file, file.name)
+            _, secret = take_in(file, name, reading)
         except QuarantineFull as error:
             return too_many_requests(request, error.retry_after_s)
         return redirect("quarantined", secret=secret)
     context = {
         "form": form,
+        "tool_fields_open": bool(form.errors) or any(form.data.get(name) for name in OF_OTHER_TOOLS),
         "days": settings.QUARANTINE_DAYS,
         "limit_bytes": settings.QUARANTINE_MAX_PACKED_BYTES,
         "address": request.build_absolute_uri(reverse("api-quarantine")),

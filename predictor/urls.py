@@ -28,7 +28,10 @@ urlpatterns = [
     path("predict/possible/", predictions.possible, name="predict-possible"),
     path("what-if/", what_if.what_if, name="what-if"),
     path("what-if/answer/", what_if.what_if_answer, name="what-if-answer"),
+    path("workloads/<str:slug>/", ranking.workload, name="workload"),
+    path("workloads/<str:slug>/badge.svg", sharing.workload_badge, name="workload-badge"),
     path("programs/<uuid:uid>/<slug:slug>/", ranking.program, name="program"),
+    path("programs/<uuid:uid>/<slug:slug>/rename/", programs.rename_region, name="rename-region"),
     path("programs/<uuid:uid>/<slug:slug>/badge.svg", sharing.program_badge, name="program-badge"),
     path(
         "programs/<uuid:uid>/<slug:slug>/measure-next/",

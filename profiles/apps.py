@@ -14,10 +14,13 @@ class ProfilesConfig(AppConfig):
     name = "profiles"
 
     def ready(self) -> None:
+        from accounts.user_data import register_user_data  # noqa: PLC0415
         from profiles.dump.published import publish_if_due  # noqa: PLC0415
         from profiles.ingest.announcing import announce_forgotten  # noqa: PLC0415
         from profiles.ingest.staging import sweep_abandoned  # noqa: PLC0415  models are not there before
+        from profiles.user_data import PRICES_AND_NAMES  # noqa: PLC0415
 
+        register_user_data(PRICES_AND_NAMES)
         register_periodic_task("staged deliveries", sweep_abandoned)
         register_periodic_task("announcements", announce_forgotten)
         register_periodic_task("public dump", publish_if_due, seconds=600, soon=False)

@@ -1,9 +1,11 @@
-"""Prices from a CSV table, `platform,amount,currency,per,region,kind,source,date`: all of it, or nothing."""
+"""Prices from a CSV table, `platform,amount,currency,per,region,kind,source,date`: all of it, or nothing. And which
+prices hold for a user."""
 
 from __future__ import annotations
 
 import csv
 import io
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -13,10 +15,11 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from profiles.lookup import slugs_of_name
-from profiles.models import Platform, Price, Revision
+from profiles.models import OwnPrice, OwnPriceList, Platform, Price, PriceOfPlatform, Revision
 
 PRICE_COLUMNS = ("platform", "amount", "currency", "per", "region", "kind", "source", "date")
 MOST_COMPLAINTS = 20
+MOST_OWN_PRICES = 20_000
 
 
 class PriceTableError(Exception):
@@ -34,6 +37,11 @@ def import_prices(lines: Iterable[str]) -> tuple[int, int]:
     prices = list(_read_prices(lines, complaints))
     if complaints:
         raise PriceTableError(complaints)
+    return store_prices(prices)
+
+
+def store_prices(prices: Iterable[Price]) -> tuple[int, int]:
+    """Store published prices; how many are new, and how many were there and say something else now."""
     with transaction.atomic():
         Revision.hold()
         results = [_store(price) for price in prices]
@@ -42,7 +50,57 @@ def import_prices(lines: Iterable[str]) -> tuple[int, int]:
     return results.count("new"), results.count("changed")
 
 
-def price_table(prices: Iterable[Price]) -> str:
+def prices_for(user: Any, *, region: str | None = None, **filters: Any) -> list[PriceOfPlatform]:
+    """The newest prices as they hold for the user: the user's own ones, and of machines without one the published ones
+    times the user's factor. `basis` of each says which. An own price without a region holds in every region."""
+    own_list = OwnPriceList.of(user)
+    published = Price.objects.newest().filter(**filters)
+    if region:
+        published = published.filter(region=region)
+    prices: list[PriceOfPlatform] = []
+    if own_list is not None:
+        own = own_list.prices.newest().filter(platform__in=Platform.objects.visible_to(user), **filters)
+        prices += own.filter(region__in=[region, ""]) if region else own
+    with_own = {(price.platform_id, price.kind) for price in prices}
+    for price in published:
+        if (price.platform_id, price.kind) in with_own:
+            continue
+        if own_list is not None and own_list.factor != 1:
+            price.amount *= own_list.factor
+            price.basis = Price.Basis.FACTOR
+        prices.append(price)
+    return prices
+
+
+def replace_own_prices(user: Any, lines: Iterable[str], factor: Decimal) -> int:
+    """Store the table as the user's whole list, in place of the former one. Returns how many prices it has. Machines
+    that the user sees can be named, private ones too. Raises PriceTableError, nothing stored."""
+    complaints: list[str] = []
+    prices: dict[tuple[Any, ...], OwnPrice] = {}
+    for price in _read_prices(lines, complaints, model=OwnPrice, platforms=Platform.objects.visible_to(user)):
+        prices[tuple(_key_of(price).values())] = price
+        if len(prices) > MOST_OWN_PRICES:
+            complaints.append(f"a list has at most {MOST_OWN_PRICES:,} prices")
+            break
+    if complaints:
+        raise PriceTableError(complaints)
+    with transaction.atomic():
+        own_list = set_price_factor(user, factor)
+        own_list.prices.all().delete()
+        for price in prices.values():
+            price.price_list = own_list
+        OwnPrice.objects.bulk_create(prices.values())
+    return len(prices)
+
+
+def set_price_factor(user: Any, factor: Decimal) -> OwnPriceList:
+    """Store the factor on published prices. Returns the user's list; its prices stay."""
+    values = {"factor": factor, "version": uuid.uuid4()}
+    own_list, _ = OwnPriceList.objects.update_or_create(user=user, defaults=values)
+    return own_list
+
+
+def price_table(prices: Iterable[PriceOfPlatform]) -> str:
     """The table of these prices, as `import_prices` reads it; platforms by their names."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
@@ -69,7 +127,17 @@ def restore_prices(lines: Iterable[str]) -> tuple[int, int]:
     return len(restored), len(complaints)
 
 
-def _key_of(price: Price) -> dict[str, Any]:
+def restore_own_prices(prices: Iterable[OwnPrice]) -> None:
+    """Store users' own prices of machines that are gone again, on the public machines that have their names now."""
+    machines = PlatformNames(Platform.objects.public(), "public platform")
+    for price in prices:
+        platform = machines.find(price.platform.name)
+        if platform is not None:
+            price.pk, price.platform = None, platform
+            price.save()
+
+
+def _key_of(price: PriceOfPlatform) -> dict[str, Any]:
     return {name: getattr(price, name) for name in ("platform", "currency", "per", "region", "kind", "date")}
 
 
@@ -85,11 +153,34 @@ def _store(price: Price) -> str:
     return "changed"
 
 
+class PlatformNames:
+    """The platforms of a queryset by slug, or by a name that only one of them has."""
+
+    def __init__(self, platforms: Any, noun: str) -> None:
+        self.platforms, self.noun = platforms, noun
+        self.found: dict[str, Platform | None] = {}
+
+    def find(self, name: str) -> Platform | None:
+        if name not in self.found:
+            slugs = slugs_of_name(self.platforms, name)
+            by_name = self.platforms.get(slug=slugs[0]) if len(slugs) == 1 else None
+            self.found[name] = self.platforms.filter(slug=name).first() or by_name
+        return self.found[name]
+
+
 def _read_prices(
-    lines: Iterable[str], complaints: list[str], most_complaints: int | None = MOST_COMPLAINTS
-) -> Iterator[Price]:
+    lines: Iterable[str],
+    complaints: list[str],
+    most_complaints: int | None = MOST_COMPLAINTS,
+    model: Any = Price,
+    platforms: Any = None,
+) -> Iterator[Any]:
+    """A `model` for each line that has a price of one of these platforms (a queryset; None: the public ones)."""
     rows = csv.DictReader(lines, strict=True)
-    platforms: dict[str, Platform | None] = {}
+    public = platforms is None
+    named = (
+        PlatformNames(Platform.objects.public(), "public platform") if public else PlatformNames(platforms, "machine")
+    )
     try:
         if missing := [name for name in PRICE_COLUMNS if name not in (rows.fieldnames or ())]:
             complaints.append(f"line 1: column {missing[0]!r} is missing")
@@ -97,7 +188,7 @@ def _read_prices(
         for row in rows:
             if most_complaints is not None and len(complaints) >= most_complaints:
                 return
-            price = _read_price(row, platforms, complaints, rows.line_num)
+            price = _read_price(row, model, named, complaints, rows.line_num)
             if price is not None:
                 yield price
     except csv.Error as error:
@@ -105,25 +196,23 @@ def _read_prices(
 
 
 def _read_price(
-    row: Mapping[str | None, str | None], platforms: dict[str, Platform | None], complaints: list[str], line: int
-) -> Price | None:
+    row: Mapping[str | None, str | None], model: Any, named: PlatformNames, complaints: list[str], line: int
+) -> Any:
     if None in row or None in row.values():
         complaints.append(f"line {line}: has another number of cells than the header")
         return None
     texts = {name: (row[name] or "").strip() for name in PRICE_COLUMNS}
     name = texts.pop("platform")
-    if name not in platforms:
-        platforms[name] = _platform_named(name)
-    platform = platforms[name]
+    platform = named.find(name)
     if platform is None:
-        complaints.append(f"line {line}: no one public platform is called {name!r}")
+        complaints.append(f"line {line}: no one {named.noun} is called {name[:200]!r}")
         return None
     try:
         texts_only = {key: texts[key] for key in ("currency", "per", "region", "kind", "source")}
-        price = Price(
+        price = model(
             platform=platform, amount=Decimal(texts["amount"]), date=date.fromisoformat(texts["date"]), **texts_only
         )
-        price.clean_fields()
+        price.clean_fields(exclude=["price_list"])
     except InvalidOperation:
         complaints.append(f"line {line}: amount {texts['amount'][:40]!r} is not a number")
     except ValidationError as error:
@@ -135,10 +224,3 @@ def _read_price(
             return price
         complaints.append(f"line {line}: {price.kind} is not paid per {price.per}: a purchase is once, the others hour")
     return None
-
-
-def _platform_named(name: str) -> Platform | None:
-    public = Platform.objects.public()
-    by_slug = public.filter(slug=name).first()
-    slugs = slugs_of_name(public, name)
-    return by_slug or (public.get(slug=slugs[0]) if len(slugs) == 1 else None)

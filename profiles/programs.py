@@ -6,24 +6,27 @@ A program of an upload is an application of it whose sections ran on an OpenMP r
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db import transaction
+from django.db.models import Case, When
 from django.http import Http404
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.identity.matching import slug_base
 from profiles.judgement.stored import stored_curves
-from profiles.models import Platform, Profile, Source, Workload
+from profiles.models import Platform, Profile, RegionLabel, Source, Workload
 from profiles.scaling.runs import CurveTable
 
 PROFILED_RUNTIMES = ("libgomp", "libomp")  # those that mpet-profile knows
 SERIAL_REST = "serial rest"
+LONGEST_LABEL = RegionLabel._meta.get_field("label").max_length or 80
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class ProfiledProgram:
     source: Source
     regions: tuple[Profile, ...]
     serial_rest: Profile | None
+    labels: Mapping[str, str] = field(default_factory=dict)  # by section, what the owner calls regions
 
     @property
     def platform(self) -> Platform:
@@ -56,6 +60,14 @@ class ProfiledProgram:
     @property
     def parts(self) -> tuple[Profile, ...]:
         return self.regions if self.serial_rest is None else (*self.regions, self.serial_rest)
+
+    def label(self, part: Profile) -> str:
+        """What a part is called beside the program's name: as its owner calls it, else as it was measured."""
+        measured = part.workload.section or part.workload.name
+        return self.labels.get(measured, measured)
+
+    def is_owned_by(self, user: Any) -> bool:
+        return user.is_authenticated and self.source.owner_id == user.pk
 
 
 @dataclass(frozen=True)
@@ -128,7 +140,71 @@ def _program_of(name: ProgramName, source: Source, user: Any) -> ProfiledProgram
         source=source,
         regions=tuple(sorted((row for row in profiles if row.pk in set(regions)), key=lambda row: -(row.t1_s or 0))),
         serial_rest=next((row for row in profiles if row.workload.name == f"{name.name}/{SERIAL_REST}"), None),
+        labels=region_labels(source.owner_id, name.name),
     )
+
+
+def region_labels(owner: int | None, application: str) -> dict[str, str]:
+    """By section, what the owner (a primary key) calls regions of a program."""
+    if owner is None:
+        return {}
+    rows = RegionLabel.objects.filter(owner=owner, application=application)
+    return dict(rows.values_list("section", "label"))
+
+
+class RegionLabelError(Exception):
+    """Why a region cannot be called so."""
+
+
+def rename_regions(program: ProfiledProgram, labels: Mapping[str, str]) -> ProfiledProgram:
+    """Store what the owner calls regions, by slug of their workloads; an empty label gives back the measured name. All
+    of them, or none. Returns the program with its new labels. Nothing else of a region changes: slug, identity and
+    times stay. Raises RegionLabelError."""
+    regions = {part.workload.slug: part for part in program.regions}
+    chosen = dict(program.labels)
+    for slug, text in labels.items():
+        if slug not in regions:
+            raise RegionLabelError(f"The program has no region {slug!r}.")
+        section = regions[slug].workload.section or ""
+        label = " ".join(text.split())
+        if len(label) > LONGEST_LABEL or not label.isprintable():
+            raise RegionLabelError(f"A name has at most {LONGEST_LABEL} printable characters.")
+        chosen.pop(section, None)
+        if label and label != section:
+            chosen[section] = label
+    renamed = replace(program, labels=chosen)
+    shown = Counter(renamed.label(part).casefold() for part in renamed.parts)
+    if twice := next(
+        (renamed.label(part) for part in renamed.parts if shown[renamed.label(part).casefold()] > 1), None
+    ):
+        raise RegionLabelError(f"Two parts of the program would be called {twice!r}. Choose another name.")
+    sections = {part.workload.section or "": chosen.get(part.workload.section or "") for part in program.regions}
+    elsewhere = {label for section, label in program.labels.items() if section not in sections}
+    if taken := next((label for label in sections.values() if label in elsewhere), None):
+        raise RegionLabelError(f"A region of another upload of the program is called {taken!r}. Choose another name.")
+    owned = {"owner_id": program.source.owner_id, "application": program.name.name}
+    with transaction.atomic():
+        RegionLabel.objects.filter(**owned, section__in=sections).delete()
+        RegionLabel.objects.bulk_create(
+            [RegionLabel(**owned, section=section, label=label) for section, label in sections.items() if label]
+        )
+    return renamed
+
+
+def profile_of_workload(workload: Workload, user: Any) -> Profile | None:
+    """The profile that stands for a workload on its page: the user's own newest one, else a measured one with most
+    thread counts. None where the user sees none."""
+    rows = Profile.objects.visible_to(user).filter(workload=workload)
+    rows = rows.select_related("platform", "workload", "curves", "source__upload")
+    own = rows.filter(source__owner=user).order_by("-pk").first() if user and user.is_authenticated else None
+    is_measured = Case(When(origin="measured", then=1), default=0)
+    return own or rows.order_by(is_measured.desc(), "-n_measured", "-pk").first()
+
+
+def program_of_profile(profile: Profile) -> ProfiledProgram:
+    """A workload as a program of one part, as one delivery measured it."""
+    name = ProgramName(profile.workload.name, profile.source.uid, profile.workload.slug)
+    return ProfiledProgram(name, profile.source, (profile,), None)
 
 
 def program_or_404(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram:

@@ -99,6 +99,13 @@ class PlatformQuerySet(MeasuredQuerySet):
         old = self.model._default_manager.filter(slug=slug, merged_into__isnull=False)
         return self.filter(pk__in=old.values("merged_into"))
 
+    def only_simulated(self, user: Any) -> Self:
+        """Those of which the user sees simulated profiles alone."""
+        profiles = self._profiles(user)
+        return self.filter(Exists(profiles.filter(origin="simulated"))).exclude(
+            Exists(profiles.exclude(origin="simulated"))
+        )
+
     searched = ("name", "slug", "cpu_model", "vendor", "architecture", "microarchitecture")
 
 
@@ -176,11 +183,11 @@ class SourceQuerySet(ModeratedQuerySet):
 
 
 class PriceQuerySet(models.QuerySet):
+    listed_by: tuple[str, ...] = ("platform", "currency", "per", "region", "kind")
+
     def newest(self) -> Self:
         """Of each platform, currency, kind and region the newest price."""
-        same = self.model._default_manager.filter(
-            **{name: OuterRef(name) for name in ("platform", "currency", "per", "region", "kind")}
-        )
+        same = self.model._default_manager.filter(**{name: OuterRef(name) for name in self.listed_by})
         return self.filter(pk=Subquery(same.order_by("-date").values("pk")[:1]))
 
     def visible_to(self, user: Any) -> Self:
@@ -190,6 +197,10 @@ class PriceQuerySet(models.QuerySet):
 
     def regions(self) -> list[str]:
         return list(self.exclude(region="").order_by("region").values_list("region", flat=True).distinct())
+
+
+class OwnPriceQuerySet(PriceQuerySet):
+    listed_by = ("price_list", *PriceQuerySet.listed_by)
 
 
 LONG_TEXTS_OF_SOURCE = tuple(f"source__{name}" for name in ("licence", "citation", "note", "environment", "log"))

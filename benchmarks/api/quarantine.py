@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound, Throttled
 from rest_framework.permissions import AllowAny, IsAuthenticated
@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import MayUpload
-from benchmarks.api.serializers import ReportSerializer, UploadSerializer
+from benchmarks.api.serializers import FilesRequestSerializer, ReportSerializer, UploadSerializer
 from benchmarks.models import Quarantine, Upload
 from benchmarks.quarantine import (
     ClaimError,
@@ -26,15 +26,9 @@ from benchmarks.quarantine import (
     take_in,
 )
 from mpet_site.web.api import ApiView
-from mpet_site.web.fields import KnownFieldsSerializer
 from mpet_site.web.parsers import MultiPartParser
 from mpet_site.web.problems import Conflict, PayloadTooLarge
 from mpet_site.web.throttling import RequestThrottle, client_address, seconds_to_wait
-
-
-@extend_schema_field({"type": "string", "format": "binary", "minLength": 1})
-class TarballField(serializers.FileField):
-    """Not empty."""
 
 
 class QuarantineThrottle(RequestThrottle):
@@ -44,12 +38,6 @@ class QuarantineThrottle(RequestThrottle):
         if request.method == "POST":
             self.wait_s = seconds_to_wait("quarantine", client_address(request))
         return self.wait_s == 0
-
-
-class QuarantineRequestSerializer(KnownFieldsSerializer):
-    """A results tarball (mpet-results/1), as multipart form data."""
-
-    file = TarballField()
 
 
 class QuarantineSerializer(serializers.Serializer):
@@ -94,21 +82,21 @@ class QuarantineSending(ApiView):
 
     @extend_schema(
         operation_id="quarantine_create",
-        summary="Send a results tarball without an account",
-        request=QuarantineRequestSerializer,
+        summary="Send results without an account",
+        request=FilesRequestSerializer,
         responses={201: QuarantineSerializer, 202: QuarantineSerializer, 404: None},
     )
     def post(self, request: Request) -> Response:
         if not is_open():
             raise NotFound
-        sent = QuarantineRequestSerializer(data=request.data)
+        sent = FilesRequestSerializer(data=request.data, context={"request": request})
         sent.is_valid(raise_exception=True)
-        file = sent.validated_data["file"]
-        if file.size > settings.QUARANTINE_MAX_PACKED_BYTES:
-            limit = settings.QUARANTINE_MAX_PACKED_BYTES
-            raise PayloadTooLarge(f"The file has {file.size} bytes; at most {limit} are taken.", limit_bytes=limit)
+        size_bytes, limit = sum(file.size for file in sent.validated_data["file"]), settings.QUARANTINE_MAX_PACKED_BYTES
+        if size_bytes > limit:
+            raise PayloadTooLarge(f"The file has {size_bytes} bytes; at most {limit} are taken.", limit_bytes=limit)
+        name, content, reading = sent.sent()
         try:
-            quarantine, secret = take_in(file, file.name)
+            quarantine, secret = take_in(content, name, reading)
         except QuarantineFull as error:
             raise Throttled(wait=error.retry_after_s) from error
         document = quarantine_document(request, quarantine, secret)

@@ -19,7 +19,7 @@ from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsS
 from mpet_site.web.problems import InvalidRequest
 from profiles.identity.descriptions import differences_in
 from profiles.models import Platform, Profile
-from profiles.programs import programs_by_source
+from profiles.programs import programs_by_source, region_labels
 from profiles.readers import UnreadableError
 
 ReportSerializer = inline_serializer(
@@ -53,7 +53,13 @@ UploadDifferenceSerializer = inline_serializer(
 
 UploadProgramSerializer = inline_serializer(
     "UploadProgram",
-    {"name": serializers.CharField(), "url": serializers.URLField(help_text="The page that predicts it.")},
+    {
+        "name": serializers.CharField(),
+        "url": serializers.URLField(help_text="The page that predicts it."),
+        "labels": serializers.DictField(
+            child=serializers.CharField(), help_text="By workload name, what you call regions that you renamed."
+        ),
+    },
     many=True,
 )
 
@@ -125,28 +131,10 @@ class FilesPart(serializers.FileField):
         return [super(FilesPart, self).to_internal_value(file) for file in data]
 
 
-class UploadRequestSerializer(KnownFieldsSerializer):
+class FilesRequestSerializer(KnownFieldsSerializer):
     """A results tarball (mpet-results/1), or files of another tool and one machine, as multipart form data."""
 
     file = FilesPart(help_text="a results tarball; of another tool also several, of one machine")
-    visibility = VisibilityField(
-        Upload.Visibility.choices,
-        default=Upload.Visibility.PRIVATE,
-        help_text="Who may see it; where it is not given, you alone.",
-    )
-    licence = LicenceField(
-        Upload.Licence.choices,
-        default=Upload.Licence.AS_SOURCE,
-        help_text="Under which others may use it; shown wherever its numbers are.",
-    )
-
-    commit = FormText(
-        required=False,
-        max_length=64,
-        help_text="of the program that was measured, in its own repository; you alone see it",
-    )
-    branch = FormText(required=False, max_length=255, help_text="that the commit was measured for; you alone see it")
-
     form = FormChoice(
         [RECOGNISED, *sorted(FORMATS)],
         required=False,
@@ -161,7 +149,6 @@ class UploadRequestSerializer(KnownFieldsSerializer):
     columns = serializers.JSONField(
         required=False, help_text='of a plain CSV, as {"n": "Threads", "time_ms": "Milliseconds"}'
     )
-    preview = FormBoolean(default=False, help_text="store nothing, and answer with what would be understood")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)
@@ -201,7 +188,32 @@ class UploadRequestSerializer(KnownFieldsSerializer):
             raise InvalidRequest([{"name": "platform", "reason": "There is no such platform."}]) from error
         except ArchiveError as error:
             raise InvalidRequest([{"name": "platform_json", "reason": str(error)}]) from error
+        except UnreadableError as error:
+            raise InvalidRequest([{"name": "platform", "reason": str(error)}]) from error
         return ForeignReading(sent["form"], platform, sent.get("columns", {}))
+
+
+class UploadRequestSerializer(FilesRequestSerializer):
+    """A results tarball (mpet-results/1), or files of another tool and one machine, as multipart form data."""
+
+    visibility = VisibilityField(
+        Upload.Visibility.choices,
+        default=Upload.Visibility.PRIVATE,
+        help_text="Who may see it; where it is not given, you alone.",
+    )
+    licence = LicenceField(
+        Upload.Licence.choices,
+        default=Upload.Licence.AS_SOURCE,
+        help_text="Under which others may use it; shown wherever its numbers are.",
+    )
+
+    commit = FormText(
+        required=False,
+        max_length=64,
+        help_text="of the program that was measured, in its own repository; you alone see it",
+    )
+    branch = FormText(required=False, max_length=255, help_text="that the commit was measured for; you alone see it")
+    preview = FormBoolean(default=False, help_text="store nothing, and answer with what would be understood")
 
 
 UnderstoodSerializer = inline_serializer(
@@ -343,13 +355,20 @@ class UploadSerializer(serializers.ModelSerializer):
         return [str(uid) for uid in profiles.order_by("pk").values_list("uid", flat=True)]
 
     @extend_schema_field(UploadProgramSerializer)
-    def get_programs(self, upload: Upload) -> list[dict[str, str]]:
+    def get_programs(self, upload: Upload) -> list[dict[str, Any]]:
         if upload.source_id is None:
             return []
         request = self.context["request"]
         programs = programs_by_source([upload.source_id], request.user).get(upload.source_id, [])
         return [
-            {"name": program.name, "url": request.build_absolute_uri(reverse("program", args=program.address))}
+            {
+                "name": program.name,
+                "url": request.build_absolute_uri(reverse("program", args=program.address)),
+                "labels": {
+                    f"{program.name}/{section}": label
+                    for section, label in region_labels(upload.owner_id, program.name).items()
+                },
+            }
             for program in programs
         ]
 

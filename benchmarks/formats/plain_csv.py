@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from profiles.measurements import WorkloadRecord
 
 TIME_COLUMNS = {f"time_{unit}": factor for unit, factor in SECONDS_PER_UNIT.items() if unit.isascii()}
 NAMED_BY_TEXT = ("workload", "application", "section", "version", "input", "runtime")
+ROWS_SHOWN, COLUMNS_SHOWN, LONGEST_CELL_SHOWN = 5, 40, 60  # of a table before it is stored
+HEAD_BYTES = 1 << 16
 KNOWN_COLUMNS = ("n", *TIME_COLUMNS, *NAMED_BY_TEXT)
 
 
@@ -39,7 +42,10 @@ def _places(
 ) -> dict[str, int]:
     """Where each known column stands: by the mapping, or under its own name."""
     places = {}
+    says_time = any(name in columns for name in TIME_COLUMNS)
     for name in KNOWN_COLUMNS:
+        if says_time and name in TIME_COLUMNS and name not in columns:
+            continue  # another column was chosen as the time
         title = columns.get(name, name)
         if header.count(title) > 1:
             collected.refuse(file, line, f"column {quoted(title)} is there twice")
@@ -53,3 +59,16 @@ def _places(
     if len(times) != 1:
         collected.refuse(file, line, f"{len(times)} columns are mapped to a time, not one (time_s, time_ms, ...)")
     return places
+
+
+def table_head(file: ForeignFile) -> dict[str, Any] | None:
+    """The titles of a table and its first rows, for a reader to say what each column is; None where there is none."""
+    text = file.content[:HEAD_BYTES].decode("utf-8-sig", "replace")
+    lines = [line for line in text.splitlines()[: 4 * ROWS_SHOWN] if line.strip()][: ROWS_SHOWN + 1]
+    try:
+        header, *rows = csv.reader(lines, strict=True)
+    except (csv.Error, ValueError):
+        return None
+    titles = [cell.strip() for cell in header[:COLUMNS_SHOWN]]
+    cells = [[cell.strip()[:LONGEST_CELL_SHOWN] for cell in row[: len(titles)]] for row in rows]
+    return {"name": file.name, "columns": titles, "rows": cells}

@@ -1,20 +1,23 @@
 """A program or one workload over all platforms, as JSON or CSV, and what would narrow its interval on one of them."""
 
+import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.http import StreamingHttpResponse
+from django.http import Http404, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.permissions import MayUpload
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
+from mpet_site.web.problems import Conflict
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.next_measurements import MeasureNextSerializer
@@ -36,7 +39,7 @@ from predictor.predictions.rankings import PROGRAM_COLUMNS, RANKING_COLUMNS, Ran
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.models import Platform
 from profiles.pages.etags import database_etag
-from profiles.programs import ProfiledProgram, program_or_404
+from profiles.programs import LONGEST_LABEL, ProfiledProgram, RegionLabelError, program_or_404, rename_regions
 
 RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "platform": Text(),
@@ -73,6 +76,7 @@ RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "price_region": Text(allow_null=True),
     "price_kind": Text(allow_null=True),
     "price_date": Text(allow_null=True, help_text="of which the price is"),
+    "price_basis": Text(allow_null=True, help_text="published; own or factor: by the prices that you keep here"),
     "cost": number(help_text="of one run: price times time_s; relative where times are"),
     "pareto": serializers.BooleanField(
         allow_null=True,
@@ -105,26 +109,45 @@ RANKING_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "n": Integer(allow_null=True, help_text="as asked; null: the fastest of each platform"),
 }
 RankingSerializer = inline_serializer("Ranking", {**RANKING_FIELDS})  # the class takes the fields out of its dictionary
-ProgramSerializer = inline_serializer(
-    "Program",
-    {
-        "name": Text(),
-        "platform": Text(help_text="where it was measured"),
-        "measured_times": inline_serializer(
-            "ProgramMeasuredTimes",
-            {
-                "n": serializers.ListField(child=Integer()),
-                "time_s": serializers.ListField(child=number(), help_text="of the whole: the sum of its parts"),
-                "parts": inline_serializer(
-                    "ProgramPartTimes", {"workload": Text(), "time_s": serializers.ListField(child=number())}, many=True
-                ),
-            },
-            allow_null=True,
-            help_text="null: no thread count was measured for all parts",
-        ),
-        **RANKING_FIELDS,
-    },
-)
+PROGRAM_FACTS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
+    "name": Text(),
+    "platform": Text(help_text="where it was measured"),
+    "parts": inline_serializer(
+        "ProgramPart",
+        {
+            "workload": Text(),
+            "section": Text(allow_null=True, help_text="as it was measured"),
+            "label": Text(help_text="as its owner calls it, else the section"),
+            "description": Text(allow_null=True, help_text="the file and line, where the profiler knew them"),
+            "is_serial_rest": serializers.BooleanField(),
+        },
+        many=True,
+    ),
+    "measured_times": inline_serializer(
+        "ProgramMeasuredTimes",
+        {
+            "n": serializers.ListField(child=Integer()),
+            "time_s": serializers.ListField(child=number(), help_text="of the whole: the sum of its parts"),
+            "parts": inline_serializer(
+                "ProgramPartTimes", {"workload": Text(), "time_s": serializers.ListField(child=number())}, many=True
+            ),
+        },
+        allow_null=True,
+        help_text="null: no thread count was measured for all parts",
+    ),
+}
+ProgramFactsSerializer = inline_serializer("ProgramFacts", copy.deepcopy(PROGRAM_FACTS))
+ProgramSerializer = inline_serializer("Program", PROGRAM_FACTS | RANKING_FIELDS)
+
+
+class RegionLabelsSerializer(serializers.Serializer):
+    """What is to be called otherwise."""
+
+    labels = serializers.DictField(
+        child=Text(allow_blank=True, max_length=LONGEST_LABEL),
+        allow_empty=False,
+        help_text="by workload of a region; empty: as it was measured",
+    )
 
 
 class ProgramMeasureNextSerializer(MeasureNextSerializer):
@@ -195,6 +218,10 @@ class ProgramView(ApiView):
     renderer_classes = (JSONRenderer, CSVRenderer)
     query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in PROGRAM_PARAMETERS)
 
+    def get_permissions(self) -> list[Any]:
+        """Reading is public, also in the schema; renaming needs the scope."""
+        return [MayUpload()] if self.request.method == "PATCH" else list(super().get_permissions())
+
     @extend_schema(
         operation_id="programs_read",
         summary="Where would a program be the fastest?",
@@ -209,6 +236,26 @@ class ProgramView(ApiView):
         except RequestError as error:
             raise problem_of(error) from error
         return ranking_or_progress(request, question, choice, program)
+
+    @extend_schema(
+        operation_id="programs_rename_regions",
+        summary="Rename regions of a program of yours",
+        request=RegionLabelsSerializer,
+        responses={200: ProgramFactsSerializer, 404: None, 409: None},
+    )
+    def patch(self, request: Request, id: UUID, slug: str) -> Response:
+        """The shown names only, in all uploads of the program: workloads, slugs and times stay. Two parts of a program
+        cannot have one name. Renames all, or none."""
+        program = program_or_404(id, slug, request.user)
+        if not program.is_owned_by(request.user):
+            raise Http404
+        sent = RegionLabelsSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        try:
+            renamed = rename_regions(program, sent.validated_data["labels"])
+        except RegionLabelError as error:
+            raise Conflict(str(error)) from error
+        return Response(program_facts(renamed))
 
 
 class ProgramMeasureNext(ApiView):
@@ -256,7 +303,8 @@ def ranking_or_progress(
         named = {row["platform"] for row in (*document["results"], *document["refused"])}
         visible = Platform.objects.visible_to(request.user).filter(slug__in=named).defer("placement")
         platforms = {row.slug: row for row in visible}
-        rows = choice.rows(document["results"], platforms)
+        viewer = None if PUBLIC_ONLY.read(request) else request.user
+        rows = choice.rows(document["results"], platforms, viewer)
         refused = choice.refused(document["refused"], platforms)
         ranking = described_ranking(question, {**document, "results": rows, "refused": refused}, request.user)
         if request.accepted_renderer.format == "csv":
@@ -264,7 +312,8 @@ def ranking_or_progress(
         return Response((program_facts(program) if program else {}) | ranking)
 
     def respond(document: Mapping[str, Any]) -> HttpResponseBase:
-        return respond_unless_unchanged(request, database_etag(request), lambda: ranking_response(document))
+        labels = sorted(program.labels.items()) if program else ()
+        return respond_unless_unchanged(request, database_etag(request, *labels), lambda: ranking_response(document))
 
     kept = kept_answer(program, question, request.user) if program and not TODAY.read(request) else None
     return respond(kept.document) if kept else answer_or_progress(request, question, respond, request.user)

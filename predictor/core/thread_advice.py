@@ -36,8 +36,8 @@ def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: F
     probability is the share of 1,000 draws, always the same ones, in which t(n) <= 1.05 min t.
 
     Parameters: `n` (J,) ascending; `time_s`, `low_s`, `high_s` (J,) in seconds, the 90 % interval; an n without a
-    time (NaN) takes no part, and a NaN of the interval counts as an interval of no width. Of more than 96 n, those at equal
-    steps of log n, with the first, the last and the fastest one. Raises ValueError where no time is known.
+    time (NaN) takes no part, and a NaN of the interval counts as an interval of no width. Of more than 96 n, those at
+    equal steps of log n, with the first, the last and the fastest one. Raises ValueError where no time is known.
 
     >>> n, time_s = np.array([1, 2, 4, 8]), np.array([8.0, 4.4, 3.0, 3.6])
     >>> advice = advise_threads(n, time_s, time_s / 1.02, time_s * 1.02)

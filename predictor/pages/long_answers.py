@@ -50,10 +50,17 @@ def shown_answer(request: HttpRequest, question: LongQuestion, viewer: Any) -> S
 
 
 def respond_with(
-    request: HttpRequest, shown: ShownAnswer, template: str, context: Callable[[], dict[str, Any]], part: str = ""
+    request: HttpRequest,
+    shown: ShownAnswer,
+    template: str,
+    context: Callable[[], dict[str, Any]],
+    part: str = "",
+    *,
+    is_answer_all: bool = True,
 ) -> HttpResponse:
-    """The page. Its element that waits gets itself again, as long as it has to, and then `part` in its place; without
-    such a template htmx reloads the page. Others that ask by htmx get `part`."""
+    """The page; `is_answer_all`: without the answer it is none (503). Its element that waits gets itself again, as long
+    as it has to, and then `part` in its place; without such a template htmx reloads the page. Others that ask by htmx
+    get `part`."""
     waits = request.headers.get("HX-Target") == COMPUTING_PART
     if waits and not shown.is_computed:
         response = render(request, "predictor/computing.html", {"shown": shown})
@@ -61,7 +68,7 @@ def respond_with(
         response = HttpResponse(headers={"HX-Refresh": "true"})
     else:
         is_part = bool(part) and request.headers.get("HX-Request") == "true"
-        status = 503 if shown.is_full and not is_part else 200  # htmx shows no error
+        status = 503 if shown.is_full and is_answer_all and not is_part else 200  # htmx shows no error
         response = render(request, part if is_part else template, context() | {"shown": shown}, status=status)
     if not shown.is_computed:
         add_never_cache_headers(response)

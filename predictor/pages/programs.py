@@ -1,18 +1,21 @@
-"""What only a profiled program has on the page of its ranking: its times where it was measured, what limits it, the
-history of its uploads; and what to measure next for it."""
+"""What the page of a program, or of a workload, has besides the ranking: its times where it was measured, what limits
+it, the history of its uploads; how its owner calls its regions; and what to measure next for it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from mpet_site.web.pages import json_address
 from mpet_site.web.parameters import Flag
@@ -25,38 +28,55 @@ from predictor.pages.refusals import shown_refusal
 from predictor.predictions.programs import narrowing_question, question_of_program
 from predictor.predictions.ranking_choice import AT_THREAD_COUNT, value_in
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
-from profiles.figures import Chart, mark_origin
+from profiles.figures import Chart, mark_origin, profile_charts
 from profiles.judgement.stored import stored_curves
-from profiles.models import Platform, Profile, Workload
+from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.ceilings import limits_of
+from profiles.pages.views import profile_drawing, time_unit
 from profiles.programs import (
     MeasuredProgram,
     ProfiledProgram,
-    ProgramUpload,
+    RegionLabelError,
     measured_program,
+    profile_of_workload,
+    program_of_profile,
     program_or_404,
     program_uploads,
+    rename_regions,
 )
 from profiles.templatetags.quantities import unmarked
 
 MOST_LIMITS = 3  # sentences
+MOST_UPLOADS = 10  # in the history of a workload
+LIMITING_CHARTS = ("shares", "efficiency")  # of a profile: the one that shows what limits it
+
+
+@dataclass(frozen=True)
+class UploadShown:
+    """An upload in the history of a program or workload; the one that the page shows has no address."""
+
+    address: str
+    created_at: datetime
+    time_s: float | None
 
 
 @dataclass(frozen=True)
 class ProgramHome:
-    """What the page shows of a program besides its ranking. `measured` is None where no thread count was measured for
-    all parts."""
+    """What the page shows of a program, or of a workload as a program of one part, besides its ranking. `measured` is
+    None where no thread count was measured for all parts; `share` and `badge` are empty where it is private."""
 
     program: ProfiledProgram
     address: str
     share: str
     badge: str
     known: str
+    time_unit: str
     measured: MeasuredProgram | None
     limits: Sequence[str]
     parts: Sequence[dict[str, Any]]
     charts: Sequence[Chart]
-    uploads: Sequence[ProgramUpload]
+    uploads: Sequence[UploadShown]
+    may_rename: bool = False
 
     @property
     def labels(self) -> dict[str, str]:
@@ -93,44 +113,88 @@ def program_home(request: HttpRequest, found: ProfiledProgram) -> ProgramHome:
     charts = []
     if measured is not None and len(measured.n) > 1:
         pairs = zip(found.parts, measured.parts_s, strict=True)
-        parts = [ProgramPart(part_label(part), times) for part, times in pairs]
+        parts = [ProgramPart(found.label(part), times) for part, times in pairs]
         caption = f"{known.capitalize()} on {unmarked(found.platform.name, known)}: the times of the parts, stacked."
         charts = mark_origin([program_chart(measured.n, parts, caption)], found.source.origin)
     is_public = found.source.private_to_id is None
+    uploads = [
+        UploadShown(
+            "" if upload.name == found.name else reverse("program", args=upload.name.address),
+            upload.created_at,
+            upload.time_s,
+        )
+        for upload in program_uploads(found, request.user)
+    ]
     return ProgramHome(
         program=found,
         address=address,
         share=request.build_absolute_uri(address) if is_public else "",
-        badge=request.build_absolute_uri(reverse("program-badge", args=found.name.address)) if is_public else "",
+        badge=reverse("program-badge", args=found.name.address) if is_public else "",
         known=known,
+        time_unit="s",
         measured=measured,
         limits=program_limits(found, request.user),
         parts=part_rows(found, measured),
         charts=charts,
-        uploads=program_uploads(found, request.user),
+        uploads=uploads,
+        may_rename=found.is_owned_by(request.user),
     )
 
 
-def part_label(part: Profile) -> str:
-    """What a part is called beside the program's name."""
-    return part.workload.section or part.workload.name
+def workload_home(request: HttpRequest, workload: Workload) -> ProgramHome | None:
+    """The same of a workload, with the profile that stands for it; None where the reader sees none."""
+    profile = profile_of_workload(workload, request.user)
+    if profile is None:
+        return None
+    found = program_of_profile(profile)
+    measured = measured_program(found)
+    drawing = profile_drawing(profile)
+    charts = profile_charts(drawing) if drawing else []
+    limiting = [replace(chart, name="limits") for chart in charts if chart.name in LIMITING_CHARTS]
+    again = Profile.objects.visible_to(request.user).filter(
+        workload=workload, platform=profile.platform, source__kind=Source.Kind.TARBALL
+    )
+    again = again.select_related("source", "curves").order_by("-source__created_at", "-pk")[:MOST_UPLOADS]
+    uploads = [
+        UploadShown(
+            "" if one.pk == profile.pk else reverse("profile", args=[one.uid]),
+            one.source.created_at,
+            None if (curves := stored_curves(one)) is None else float(curves.time_s.min()),
+        )
+        for one in again
+    ]
+    address = reverse("workload", args=[workload.slug])
+    is_public = workload.private_to_id is None
+    return ProgramHome(
+        program=found,
+        address=address,
+        share=request.build_absolute_uri(address) if is_public else "",
+        badge=reverse("workload-badge", args=[workload.slug]) if is_public else "",
+        known=measured_label(profile.origin),
+        time_unit=time_unit(workload),
+        measured=measured,
+        limits=program_limits(found, request.user),
+        parts=part_rows(found, measured),
+        charts=mark_origin(limiting[:1], profile.origin),
+        uploads=uploads if profile.source.kind == Source.Kind.TARBALL else (),
+    )
 
 
 def part_rows(found: ProfiledProgram, measured: MeasuredProgram | None) -> list[dict[str, Any]]:
     """Of each part the times at the first n and at the best one, and its share of the program's there."""
+    rows = [{"profile": part, "label": found.label(part), "is_region": part in found.regions} for part in found.parts]
     if measured is None:
-        return [{"profile": part, "label": part_label(part)} for part in found.parts]
+        return rows
     best = measured.best()
     return [
-        {
-            "profile": part,
-            "label": part_label(part),
+        row
+        | {
             "first_s": float(times[0]),
             "first_share": float(times[0] / measured.time_s[0]),
             "best_s": float(times[best]),
             "best_share": float(times[best] / measured.time_s[best]),
         }
-        for part, times in zip(found.parts, measured.parts_s, strict=True)
+        for row, times in zip(rows, measured.parts_s, strict=True)
     ]
 
 
@@ -145,10 +209,29 @@ def program_limits(found: ProfiledProgram, user: Any) -> list[str]:
     longest = found.regions[0]
     curves = stored_curves(longest)
     if curves is not None:
-        label = part_label(longest)
+        label = found.label(longest)
         limits = limits_of(longest, curves, user)["sentences"]
         sentences += [f"{label}: {sentence}" if len(found.parts) > 1 else sentence for sentence in limits]
     return sentences[:MOST_LIMITS]
+
+
+@require_POST
+@login_required
+def rename_region(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
+    """POST `region` (the slug of its workload) and `label`: what pages and answers call a region of the user's own
+    program. Other people's programs are not found."""
+    found = program_or_404(uid, slug, request.user)
+    if not found.is_owned_by(request.user):
+        raise Http404
+    region, label = request.POST.get("region", ""), request.POST.get("label", "")
+    try:
+        renamed = rename_regions(found, {region: label})
+    except RegionLabelError as error:
+        messages.error(request, str(error))
+    else:
+        shown = next(renamed.label(part) for part in renamed.regions if part.workload.slug == region)
+        messages.success(request, f"The region is called {shown} now.")
+    return redirect(reverse("program", args=found.name.address) + "#parts")
 
 
 @require_safe

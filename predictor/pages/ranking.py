@@ -1,22 +1,24 @@
-"""The ranking of a program, or of one workload, over all machines: one page for both. A workload is a program of one
-part; what only a profiled program has on its page is in `programs.py`."""
+"""The page of a program, or of one workload, which is a program of one part; and the ranking of a workload that a form
+chooses. What the first two have besides the ranking is in `programs.py`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
+from mpet_site.web.background import NotReadyYet, note_outdated
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.parameters import Flag, NoSuchValue, Number, OneOf
 from predictor.computations.asking import LongAnswer
@@ -29,7 +31,7 @@ from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import rows_by_slug_disambiguated
-from predictor.pages.programs import ProgramHome, program_home
+from predictor.pages.programs import ProgramHome, program_home, workload_home
 from predictor.pages.refusals import shown_ranking_refusal, shown_refusal
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
 from predictor.predictions.programs import keep_answer, kept_answer, question_of_program
@@ -45,10 +47,11 @@ from predictor.predictions.ranking_choice import (
     value_in,
 )
 from predictor.predictions.rankings import Ranking, RankingQuestion
-from predictor.predictions.request import DEFAULT_METHOD, RequestError
+from predictor.predictions.request import DEFAULT_METHOD, RequestError, UnknownWorkloadName
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors
+from profiles.pages.views import workload_profiles
 from profiles.programs import program_or_404
 from profiles.templatetags.quantities import unmarked
 
@@ -87,7 +90,8 @@ class RankingField:
 
 @dataclass(frozen=True)
 class RankedSubject:
-    """What is ranked. `address` of the page; `api`: view and arguments of the same as JSON; `home`: of a program."""
+    """What is ranked. `address` of the page; `api`: view and arguments of the ranking as JSON; `home`: what is known of
+    it besides, on the page of a program or workload; `about`: what a workload's page shows of its profiles."""
 
     name: str
     address: str
@@ -95,12 +99,17 @@ class RankedSubject:
     parameters: dict[str, str] = field(default_factory=dict)
     workload: Workload | None = None
     home: ProgramHome | None = None
+    about: dict[str, Any] | None = None
+
+    @property
+    def is_program(self) -> bool:
+        return self.workload is None and self.home is not None
 
     def twin(self, request: HttpRequest, **more: str) -> str:
         """The same question, filters and order to the API."""
         names = (*QUESTION_FIELDS, *CHOICE_FIELDS, "page", "today")
         given = {name: request.GET[name] for name in names if request.GET.get(name)}
-        paged = {"exact": "false"} if self.home else {}
+        paged = {"exact": "false"} if self.is_program else {}
         return json_address(self.api[0], *self.api[1:], query=urlencode(self.parameters | paged | given | more))
 
 
@@ -118,12 +127,24 @@ def ranking(request: HttpRequest) -> HttpResponse:
     workload = Workload.objects.visible_to(request.user).filter(slug=slug).first()
     name = workload.name if workload else slug
     subject = RankedSubject(name, reverse("ranking"), ("api-rankings",), {"workload": slug}, workload)
+    return ranking_page(request, subject, partial(question_of_workload, slug, request.user))
 
-    def ask(**choices: Any) -> RankingQuestion:
-        is_public = choices.pop("public_only")
-        return RankingQuestion.of(slug, None if is_public else request.user, **choices)
 
-    return ranking_page(request, subject, ask)
+def question_of_workload(slug: str, user: Any, *, public_only: bool, **choices: Any) -> RankingQuestion:
+    """Raises what `RankingQuestion.of` does."""
+    return RankingQuestion.of(slug, None if public_only else user, **choices)
+
+
+@require_safe
+@kept_for_visitors
+def workload(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page of a workload: that of a program of one part, and all profiles of it. It is there where nothing can be
+    predicted, too."""
+    found = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
+    address = reverse("workload", args=[slug])
+    home, about = workload_home(request, found), workload_profiles(request, found)
+    subject = RankedSubject(found.name, address, ("api-rankings",), {"workload": slug}, found, home, about)
+    return ranking_page(request, subject, partial(question_of_workload, slug, request.user))
 
 
 @require_safe
@@ -143,9 +164,17 @@ def ranking_page(request: HttpRequest, subject: RankedSubject, ask: Any) -> Http
         choice = RankingChoice.of(request.GET)
         question = ask(choice=choice, **question_of_form(request))
     except RequestError as error:
+        # Of a workload that no prediction may use, such as an emulated one, the profiles are a page nevertheless.
+        is_page = subject.about is not None and isinstance(error, UnknownWorkloadName)
         refusal = shown_refusal(error, request)
-        return render(request, "predictor/ranking.html", context | {"refusal": refusal}, status=422)
-    program = subject.home and subject.home.program
+        status = 200 if is_page else 422
+        return render(request, "predictor/ranking.html", context | {"refusal": refusal}, status=status)
+    except NotReadyYet:
+        if subject.about is None:
+            raise
+        note_outdated()
+        return render(request, "predictor/ranking.html", context | {"is_not_ready": True})
+    program = subject.home.program if subject.home and subject.is_program else None
     is_today = request.GET.get("today") == "true"
     kept = kept_answer(program, question, request.user) if program and not is_today else None
     if kept:
@@ -160,6 +189,7 @@ def ranking_page(request: HttpRequest, subject: RankedSubject, ask: Any) -> Http
         shown,
         "predictor/ranking.html",
         lambda: context | ranking_context(request, subject, question, choice, shown),
+        is_answer_all=subject.about is None,
     )
 
 
@@ -191,11 +221,13 @@ def page_number(text: str) -> int:
 
 
 def form_context(request: HttpRequest, subject: RankedSubject) -> dict[str, Any]:
-    is_private = subject.home is not None and subject.home.program.source.private_to_id is not None
+    is_private = bool(subject.is_program and subject.home and subject.home.program.source.private_to_id)
+    is_chosen = subject.home is None and subject.about is None  # on the page that is a form
     return {
         "subject": subject,
         "home": subject.home,
-        "workloads": () if subject.home else offered_names(Workload, request.user, subject.parameters["workload"]),
+        "about": subject.about,
+        "workloads": () if not is_chosen else offered_names(Workload, request.user, subject.parameters["workload"]),
         "methods": list(METHODS),
         "method": request.GET.get("method") or DEFAULT_METHOD,
         "mixing": mixing_choices(request.GET.get("method") or DEFAULT_METHOD, request.GET.get("mix_runtimes", "")),
@@ -209,8 +241,9 @@ def form_context(request: HttpRequest, subject: RankedSubject) -> dict[str, Any]
         "is_filtered": any(request.GET.get(parameter.name) for parameter in RANKING_FILTERS),
         "has_filters": any(request.GET.get(name) for name in CHOICE_FIELDS if name not in SHOWN_FIELDS),
         "known": subject.home.known if subject.home else "measured",
-        "section": "ranking",
-        "twin": subject.twin(request),
+        "section": "workloads" if subject.about else "ranking",
+        "twin": subject.about["twin"] if subject.about else subject.twin(request),
+        "ranking_twin": subject.twin(request),
     }
 
 
@@ -220,7 +253,8 @@ def ranking_context(
     """The rows that pass the filters, each with its place among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
     platforms = rows_by_slug_disambiguated(Platform, request.user, ranking.platforms)
-    chosen = choice.rows(ranking.results, platforms)
+    is_public_only = asks_for_public(request.GET.get("public_only"))
+    chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)
     currency = next((row["currency"] for row in chosen if row["currency"]), "")
     by_cost = choice.by == BY_COST and bool(currency)
     rows = [row for row in chosen if row["cost"] is not None] if by_cost else chosen
@@ -231,7 +265,7 @@ def ranking_context(
     is_simulated = any(row["origin"] == "simulated" for row in chosen)
     origin = answer_origin({"simulated": is_simulated, "include_simulated": question.include_simulated})
     known = measured_label(origin)
-    labels = subject.home.labels if subject.home else {}
+    labels = subject.home.labels if subject.home and subject.is_program else {}
     grouped = alike_rows(list(page), platforms) if is_fleet else [(row, []) for row in page]
     shown_rows = [
         (
@@ -273,11 +307,14 @@ def ranking_context(
         "cheapest_platform": platforms[cheapest["platform"]] if cheapest else None,
         "most_s": most_s,
         "own_s": subject.home.own_time(question.n) if subject.home else None,
-        "columns": [labels.get(slug, slug) for slug in ranking.regions[:MOST_REGION_COLUMNS]] if subject.home else [],
+        "columns": [labels.get(slug, slug) for slug in ranking.regions[:MOST_REGION_COLUMNS]]
+        if subject.is_program
+        else [],
         "more_regions": len(ranking.regions) > MOST_REGION_COLUMNS,
         "narrowing": narrowing_address(request, subject, fastest) if fastest else "",
         "charts": mark_origin(charts, origin),
-        "twin": subject.twin(request, method=ranking.method),
+        **({} if subject.about else {"twin": subject.twin(request, method=ranking.method)}),
+        "ranking_twin": subject.twin(request, method=ranking.method),
     }
 
 
@@ -297,7 +334,7 @@ def shown_row(
         }
         for region in result["regions"][:MOST_REGION_COLUMNS]
     ]
-    whole = "" if subject.home else f"{answer}?{urlencode(subject.parameters | chosen)}"
+    whole = "" if subject.is_program else f"{answer}?{urlencode(subject.parameters | chosen)}"
     return {**result, "columns": parts, "address": whole}
 
 
@@ -306,7 +343,7 @@ def narrowing_address(request: HttpRequest, subject: RankedSubject, row: Mapping
     names = ("method", "n", "include_simulated", "public_only")
     given = {name: request.GET[name] for name in names if request.GET.get(name)}
     query = urlencode(subject.parameters | {"target": row["platform"]} | given)
-    if subject.home:
+    if subject.home and subject.is_program:
         return f"{reverse('program-measure-next', args=subject.home.program.name.address)}?{query}"
     return f"{reverse('unstored-measure-next')}?{query}"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.cache import caches
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.clickjacking import xframe_options_exempt
@@ -18,7 +18,14 @@ from predictor.figures.answer import answer_drawing
 from predictor.figures.share_picture import share_picture
 from predictor.models import Prediction
 from profiles.figures import Breakpoints
-from profiles.programs import measured_program, program_or_404
+from profiles.models import Workload
+from profiles.programs import (
+    ProfiledProgram,
+    measured_program,
+    profile_of_workload,
+    program_of_profile,
+    program_or_404,
+)
 from profiles.templatetags.quantities import seconds, significant
 
 SHARED_FOR_S = 3600  # an answer never changes; that its sources were withdrawn is to be seen soon
@@ -73,13 +80,28 @@ def badge(request: HttpRequest, uid: Any) -> HttpResponse:
 @cache_control(public=True, max_age=SHARED_FOR_S)
 def program_badge(request: HttpRequest, uid: Any, slug: str) -> HttpResponse:
     """The least time of a public program where it was measured, as a small SVG image."""
-    program = program_or_404(uid, slug, None)
+    return badge_of_program(request, program_or_404(uid, slug, None))
+
+
+@require_safe
+@cache_control(public=True, max_age=SHARED_FOR_S)
+def workload_badge(request: HttpRequest, slug: str) -> HttpResponse:
+    """The same of a public workload."""
+    profile = profile_of_workload(get_object_or_404(Workload.objects.visible_to(None), slug=slug), None)
+    if profile is None:
+        raise Http404
+    return badge_of_program(request, program_of_profile(profile))
+
+
+def badge_of_program(request: HttpRequest, program: ProfiledProgram) -> HttpResponse:
     measured = measured_program(program)
     text = f"on {program.platform.name}"
     if measured is not None:
         best = measured.best()
         threads = f"{measured.n[best]} thread{'' if measured.n[best] == 1 else 's'}"
-        text = f"{seconds(float(measured.time_s[best]))} with {threads} {text}"
+        is_relative = program.regions[0].workload.time_kind == Workload.TimeKind.RELATIVE
+        time = "best" if is_relative else seconds(float(measured.time_s[best]))
+        text = f"{time} with {threads} {text}"
     return badge_image(request, program.name.name, text)
 
 

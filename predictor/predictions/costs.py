@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mpet_site.web.parameters import Name, OneOf
-from profiles.models import Price
+from profiles.models import Price, PriceOfPlatform
+from profiles.prices import prices_for
 
 HOUR_S = 3600
 HOURLY_KINDS = (Price.Kind.ON_DEMAND.value, Price.Kind.SPOT.value)
@@ -15,18 +16,19 @@ PRICE_CURRENCY = Name("currency", "of the prices, as USD; without it the one tha
 PRICE_REGION = Name("region", "of the prices; without it the cheapest of each platform")
 PRICE_KIND = OneOf("price_kind", "of the prices", default=HOURLY_KINDS[0], choices=HOURLY_KINDS)
 PRICE_PARAMETERS = (PRICE_CURRENCY, PRICE_REGION, PRICE_KIND)
-NO_PRICE = dict.fromkeys(("price", "currency", "price_region", "price_kind", "price_date", "cost"))
+NO_PRICE = dict.fromkeys(("price", "currency", "price_region", "price_kind", "price_date", "price_basis", "cost"))
 
 
-def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any]) -> dict[str, Price]:
-    """The newest price per hour of each of these platforms, by slug, in one currency."""
-    found = Price.objects.newest().filter(per=Price.Per.HOUR, kind=choice.get(PRICE_KIND.name) or HOURLY_KINDS[0])
-    if region := choice.get(PRICE_REGION.name):
-        found = found.filter(region=region)
+def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any = None) -> dict[str, PriceOfPlatform]:
+    """The newest price per hour of each of these platforms as it holds for the user (None: as published), by slug, in
+    one currency: the one asked for, else that of most of the user's own prices, else that of most prices."""
+    kind = choice.get(PRICE_KIND.name) or HOURLY_KINDS[0]
+    found = prices_for(user, region=choice.get(PRICE_REGION.name), per=Price.Per.HOUR, kind=kind)
     slugs = {platform.pk: platform.slug for platform in platforms}
     prices = [price for price in found if price.platform_id in slugs]
-    currency = (choice.get(PRICE_CURRENCY.name) or "").upper() or most_common_currency(prices)
-    cheapest: dict[str, Price] = {}
+    own = [price for price in prices if price.basis == Price.Basis.OWN]
+    currency = (choice.get(PRICE_CURRENCY.name) or "").upper() or most_common_currency(own or prices)
+    cheapest: dict[str, PriceOfPlatform] = {}
     for price in sorted(prices, key=lambda price: price.amount):
         if price.currency == currency:
             cheapest.setdefault(slugs[price.platform_id], price)
@@ -51,7 +53,9 @@ def with_cost(result: Mapping[str, Any], price: Any) -> dict[str, Any]:
     >>> from datetime import date
     >>> from decimal import Decimal
     >>> from types import SimpleNamespace
-    >>> price = SimpleNamespace(amount=Decimal("0.36"), currency="EUR", region="x", kind="spot", date=date(2026, 1, 2))
+    >>> price = SimpleNamespace(
+    ...     amount=Decimal("0.36"), currency="EUR", region="x", kind="spot", date=date(2026, 1, 2), basis="published"
+    ... )
     >>> row = with_cost({"time_s": 100.0}, price)
     >>> row["price"], row["cost"], row["currency"], row["price_date"]
     (0.36, 0.01, 'EUR', '2026-01-02')
@@ -66,6 +70,7 @@ def with_cost(result: Mapping[str, Any], price: Any) -> dict[str, Any]:
         "price_region": price.region,
         "price_kind": price.kind,
         "price_date": price.date.isoformat(),
+        "price_basis": str(price.basis),
         "cost": None if time_s is None else amount * time_s / HOUR_S,
     }
 

@@ -29,7 +29,7 @@ from predictor.predictions.ranking_rows import (
 )
 from predictor.snapshot.building import Snapshot
 from profiles.arrays import IntArray
-from profiles.models import Platform
+from profiles.models import OwnPriceList, Platform
 
 FEWEST_ESTIMATED_PLATFORMS = 200  # of fewer, all rows are computed
 RANKED_PER_PAGE = 25  # rows that are computed together
@@ -55,6 +55,8 @@ class EstimatedQuestion(Protocol):
     def choice(self) -> RankingChoice: ...
     @property
     def page(self) -> int | None: ...
+    @property
+    def own_prices(self) -> OwnPriceList | None: ...
 
     def row(self, target: int) -> dict[str, Any]:
         """The computed row. Raises a PredictionError."""
@@ -101,7 +103,8 @@ class RowOrder:
         if not self.is_plain:
             slugs = question.snapshot.database.platforms
             self.platforms = Platform.objects.defer("placement").in_bulk(slugs, field_name="slug")
-        self.prices = hourly_prices(self.platforms.values(), self.choice.filters) if self.platforms else {}
+        user = question.own_prices and question.own_prices.user
+        self.prices = hourly_prices(self.platforms.values(), self.choice.filters, user) if self.platforms else {}
         self.keys = np.full(len(rows), np.inf)
         self.is_estimate = np.zeros(len(rows), dtype=bool)
         for position in range(len(rows)):

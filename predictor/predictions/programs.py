@@ -77,13 +77,28 @@ def program_facts(program: ProfiledProgram) -> dict[str, Any]:
     slugs = [part.workload.slug for part in program.parts]
     times = None
     if measured is not None:
-        parts = zip(slugs, measured.parts_s.tolist(), strict=True)
+        parts_s = zip(slugs, measured.parts_s.tolist(), strict=True)
         times = {
             "n": measured.n.tolist(),
             "time_s": measured.time_s.tolist(),
-            "parts": [{"workload": slug, "time_s": time_s} for slug, time_s in parts],
+            "parts": [{"workload": slug, "time_s": time_s} for slug, time_s in parts_s],
         }
-    return {"name": program.name.name, "platform": program.platform.slug, "measured_times": times}
+    parts = [
+        {
+            "workload": part.workload.slug,
+            "section": part.workload.section,
+            "label": program.label(part),
+            "description": part.workload.description,
+            "is_serial_rest": part not in program.regions,
+        }
+        for part in program.parts
+    ]
+    return {
+        "name": program.name.name,
+        "platform": program.platform.slug,
+        "measured_times": times,
+        "parts": parts,
+    }
 
 
 def narrowing_question(question: RankingQuestion, target: str, viewer: Any) -> NextMeasurementsQuestion:

@@ -117,11 +117,18 @@ class RankingChoice:
         word = {BY_TIME: "fastest", BY_CORE_TIME: "least core time", BY_COST: "cheapest"}[by]
         return f"{word} within {most:g} {unit}"
 
-    def rows(self, results: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]) -> list[dict[str, Any]]:
+    @property
+    def depends_on_prices(self) -> bool:
+        """Whether prices decide which rows come first."""
+        return self.by == BY_COST or any(name in self.filters for name in ("max_price", "max_cost"))
+
+    def rows(
+        self, results: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any], user: Any = None
+    ) -> list[dict[str, Any]]:
         """The results of a ranking on platforms that are chosen, each with its place among all in this order, and how
         many times as long as the first it takes. `platforms`: the rows that the viewer sees, by slug; a result on any
-        other is left out."""
-        prices = hourly_prices(platforms.values(), self.filters)
+        other is left out. Prices are those that hold for the `user`; None: as published."""
+        prices = hourly_prices(platforms.values(), self.filters, user)
         ordered = [
             completed_row(result, platforms[result["platform"]], prices.get(result["platform"]))
             for result in known_on(platforms, results)

@@ -28,7 +28,7 @@ from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.ranking_rows import OTHER_REASON, REFUSAL_REASONS, ranking_row, row_or_refusal
 from predictor.predictions.request import DEFAULT_METHOD, InvalidField, InvalidSettings, UnknownWorkloadName
 from predictor.snapshot.building import Snapshot
-from profiles.models import Workload
+from profiles.models import OwnPriceList, Workload
 
 RANKING_COLUMNS = (
     "platform",
@@ -52,6 +52,7 @@ RANKING_COLUMNS = (
     "price_region",
     "price_kind",
     "price_date",
+    "price_basis",
     "cost",
     "pareto",
 )
@@ -100,6 +101,7 @@ class RankingQuestion:
     n: int | None = None
     choice: RankingChoice = field(default_factory=RankingChoice)
     page: int | None = None
+    own_prices: OwnPriceList | None = None  # where these decide which rows are computed
 
     @classmethod
     def of(
@@ -136,7 +138,7 @@ class RankingQuestion:
         question = cls._against_snapshot(
             regions, serial_rest, viewer, chosen, values, include_simulated=include_simulated, n=n
         )
-        return replace(question, choice=choice or RankingChoice(), page=page)
+        return replace(question, choice=choice or RankingChoice(), page=page)._with_prices_of(viewer)
 
     @classmethod
     def from_canonical(cls, question: Mapping[str, Any], viewer: Any) -> RankingQuestion:
@@ -148,7 +150,8 @@ class RankingQuestion:
         asked = cls._against_snapshot(regions, question.get("serial_rest"), viewer, chosen, settings, **included)
         if "page" not in question:
             return asked
-        return replace(asked, choice=RankingChoice(question["filters"], question["by"]), page=question["page"])
+        choice = RankingChoice(question["filters"], question["by"])
+        return replace(asked, choice=choice, page=question["page"])._with_prices_of(viewer)
 
     @classmethod
     def _against_snapshot(
@@ -171,6 +174,13 @@ class RankingQuestion:
         rest = None if serial_rest is None else position(serial_rest)
         parts = ProgramParts(tuple(map(position, regions)), rest)
         return cls(snapshot, parts, method, settings, include_simulated, origins, n)
+
+    def _with_prices_of(self, viewer: Any) -> RankingQuestion:
+        """The same question; where the viewer's own prices decide which rows are computed, it is the viewer's alone."""
+        own_prices = OwnPriceList.of(viewer) if self.is_estimated and self.choice.depends_on_prices else None
+        if own_prices is None:
+            return self
+        return replace(self, own_prices=own_prices, snapshot=replace(self.snapshot, holds_private=True))
 
     @property
     def workload(self) -> int:
@@ -195,7 +205,8 @@ class RankingQuestion:
     def _canonical_page(self) -> dict[str, Any]:
         if not self.is_estimated:
             return {}
-        return {"page": self.page, "filters": dict(self.choice.filters), "by": self.choice.by}
+        own = {"own_prices": str(self.own_prices.version)} if self.own_prices else {}
+        return {"page": self.page, "filters": dict(self.choice.filters), "by": self.choice.by, **own}
 
     @property
     def is_estimated(self) -> bool:

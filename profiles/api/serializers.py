@@ -16,6 +16,7 @@ from profiles.judgement.stored import stored_curves, stored_features
 from profiles.models import Platform, Price, Profile, Source, Workload
 from profiles.pages.ceilings import LimitsReader, roofline_of
 from profiles.pages.columns import DELIVERIES_NAMED
+from profiles.prices import prices_for
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from profiles.scaling.repeats import RepeatSpread
 
@@ -145,11 +146,19 @@ class PriceSerializer(serializers.ModelSerializer):
     """What a platform cost; `amount` is a decimal number as text."""
 
     platform: Any = serializers.SlugRelatedField("slug", read_only=True)
+    basis = serializers.ChoiceField(
+        Price.Basis.choices, read_only=True, help_text="own or factor: by the prices that you keep here"
+    )
 
     class Meta:
         model = Price
-        fields = ("platform", "amount", "currency", "per", "region", "kind", "source", "date")
+        fields = ("platform", "amount", "currency", "per", "region", "kind", "source", "date", "basis")
         read_only_fields = fields
+
+
+class OwnPricesSerializer(serializers.Serializer):
+    factor = serializers.DecimalField(max_digits=7, decimal_places=4, help_text="of published prices: 0.7 is 30 % less")
+    prices = PriceSerializer(many=True)
 
 
 class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
@@ -161,7 +170,9 @@ class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
     )
     roofline = serializers.SerializerMethodField()
     load = serializers.SerializerMethodField()
-    prices = serializers.SerializerMethodField(help_text="the newest of each kind, region and currency")
+    prices = serializers.SerializerMethodField(
+        help_text="the newest of each kind, region and currency, as they hold for you"
+    )
 
     class Meta(PlatformSerializer.Meta):
         fields = (*PlatformSerializer.Meta.fields, "placement", "roofline", "load", "prices", "differences")
@@ -174,7 +185,7 @@ class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
 
     @extend_schema_field(PriceSerializer(many=True))
     def get_prices(self, platform: Platform) -> Any:
-        return PriceSerializer(platform.prices.newest().select_related("platform"), many=True).data
+        return PriceSerializer(prices_for(self.context["request"].user, platform=platform), many=True).data
 
     @extend_schema_field(LoadSerializer)
     def get_load(self, platform: Platform) -> dict[str, int] | None:

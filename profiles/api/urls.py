@@ -8,6 +8,7 @@ urlpatterns = [
     path("platforms/", views.PlatformList.as_view(), name="api-platforms"),
     path("platforms/<slug:slug>/", views.PlatformDetail.as_view(), name="api-platform"),
     path("prices/", views.PriceList.as_view(), name="api-prices"),
+    path("prices/mine/", views.OwnPrices.as_view(), name="api-own-prices"),
     path("workloads/", views.WorkloadList.as_view(), name="api-workloads"),
     path("workloads/<slug:slug>/", views.WorkloadDetail.as_view(), name="api-workload"),
     path("profiles/", views.ProfileList.as_view(), name="api-profiles"),

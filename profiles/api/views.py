@@ -1,17 +1,23 @@
 """The API lists platforms, workloads and profiles, and shows each of them."""
 
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponsePermanentRedirect
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.generics import GenericAPIView
+from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
+from rest_framework.response import Response
 
-from mpet_site.web.api import DetailView, ListView, StrictOrderingFilter, StrictSearchFilter
+from mpet_site.web.api import ApiView, DetailView, ListView, StrictOrderingFilter, StrictSearchFilter
+from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import StrictFilterBackend
 from mpet_site.web.lists import KeyPagination
 from profiles.api.serializers import (
+    OwnPricesSerializer,
     PlatformDetailSerializer,
     PlatformSerializer,
     PriceSerializer,
@@ -21,7 +27,7 @@ from profiles.api.serializers import (
     WorkloadDetailSerializer,
     WorkloadSerializer,
 )
-from profiles.models import Platform, Price, Profile, Workload
+from profiles.models import OwnPriceList, Platform, Price, Profile, Workload
 from profiles.pages.etags import RevisionEtag
 from profiles.pages.filters import (
     PLATFORM_ORDERINGS,
@@ -86,6 +92,21 @@ class PriceList(RevisionEtag, ListView):
 
     def get_queryset(self) -> Any:
         return Price.objects.visible_to(self.request.user).select_related("platform")
+
+
+class OwnPrices(ApiView):
+    """What you pay: a factor on published prices, and your own prices, which replace the published ones of their
+    machines. Only you see them. The page of your prices changes and deletes them."""
+
+    permission_classes = (IsAuthenticated,)
+
+    @extend_schema(operation_id="prices_mine", summary="Your own prices", responses={200: OwnPricesSerializer})
+    def get(self, request: Request) -> HttpResponseBase:
+        own_list = OwnPriceList.of(request.user)
+        prices = own_list.prices.select_related("platform") if own_list else ()
+        document = {"factor": own_list.factor if own_list else Decimal(1), "prices": prices}
+        etag = etag_of(request.user.pk, own_list and own_list.version)
+        return respond_unless_unchanged(request, etag, lambda: Response(OwnPricesSerializer(document).data))
 
 
 class WorkloadRead(GenericAPIView):

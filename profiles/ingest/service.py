@@ -129,6 +129,7 @@ def _publish(
     platform_drafts, workload_drafts = drafts
     platforms = match_rows(PLATFORM_RULES, platform_drafts, notes)
     workloads = match_rows(WORKLOAD_RULES, workload_drafts, notes)
+    _refuse_simulated_machines(source, platforms)
     _refuse_other_sizes(measurements, workloads)
     describe_rows(PLATFORM_FACTS, source, platform_drafts, platforms, notes)
     describe_rows(WORKLOAD_FACTS, source, workload_drafts, workloads, notes)
@@ -139,6 +140,15 @@ def _publish(
         raise IngestError("storing it took too long, and was given up")
     warnings = [*measurements.warnings, *notes.warnings(), *_judge_beside_others(source)]
     return IngestResult(source, profiles, warnings, notes=notes.kinds)
+
+
+def _refuse_simulated_machines(source: Source, platforms: Sequence[Platform]) -> None:
+    """A measurement cannot be of a machine that the simulator made, which says so in its name. Raises IngestError."""
+    if source.origin != "measured":
+        return
+    simulated = Platform.objects.only_simulated(source.owner).filter(name__iendswith="(simulated)")
+    for name in simulated.filter(pk__in={platform.pk for platform in platforms}).values_list("name", flat=True)[:1]:
+        raise IngestError(f"{name!r} is a simulated machine, which nobody can have measured: name the real machine")
 
 
 def _judge_beside_others(source: Source) -> list[str]:

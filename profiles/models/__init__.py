@@ -4,11 +4,11 @@ from profiles.models.descriptions import PlatformDescription, WorkloadDescriptio
 from profiles.models.leases import LeasedQuerySet, LeasedWork, held
 from profiles.models.moderation import ModerationEntry, VisitorReport
 from profiles.models.platforms import Platform
-from profiles.models.prices import Price
+from profiles.models.prices import OwnPrice, OwnPriceList, Price, PriceOfPlatform
 from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
 from profiles.models.sources import FormerSlug, Revision, Source, VerdictChange, WithdrawnSource
 from profiles.models.staging import StagedDelivery
-from profiles.models.workloads import Workload
+from profiles.models.workloads import RegionLabel, Workload
 
 __all__ = [
     "CounterReading",
@@ -17,10 +17,14 @@ __all__ = [
     "LeasedQuerySet",
     "LeasedWork",
     "ModerationEntry",
+    "OwnPrice",
+    "OwnPriceList",
     "Platform",
     "PlatformDescription",
     "Price",
+    "PriceOfPlatform",
     "Profile",
+    "RegionLabel",
     "Revision",
     "Run",
     "ScalingCurves",

@@ -1,17 +1,22 @@
-"""Prices: what a machine costs, as somebody published it."""
+"""Prices: what a machine costs, as somebody published it, or as one user pays it."""
 
+import uuid
 from decimal import Decimal
+from typing import Any
 
-from django.core.validators import MinValueValidator, RegexValidator
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 
 from profiles.models.platforms import Platform
-from profiles.querysets import PriceQuerySet
+from profiles.querysets import OwnPriceQuerySet, PriceQuerySet
+
+LARGEST_FACTOR = 100
 
 
-class Price(models.Model):
-    """What a platform cost in a region on a day. Never guessed: an amount that nobody published is not there."""
+class PriceOfPlatform(models.Model):
+    """What a platform costs in a region on a day."""
 
     class Per(models.TextChoices):
         HOUR = "hour"
@@ -22,7 +27,14 @@ class Price(models.Model):
         SPOT = "spot"
         PURCHASE = "purchase"
 
-    platform = models.ForeignKey(Platform, on_delete=models.CASCADE, related_name="prices")
+    class Basis(models.TextChoices):
+        PUBLISHED = "published"
+        OWN = "own", "your price"
+        FACTOR = "factor", "published, times your factor"
+
+    basis = Basis.PUBLISHED
+
+    platform = models.ForeignKey(Platform, on_delete=models.CASCADE, related_name="+")
     amount = models.DecimalField(max_digits=18, decimal_places=8, validators=[MinValueValidator(Decimal(0))])
     currency = models.CharField(max_length=3, validators=[RegexValidator("^[A-Z]{3}$")], help_text="ISO 4217")
     per = models.CharField(max_length=10, choices=Per)
@@ -31,10 +43,22 @@ class Price(models.Model):
     source = models.CharField(max_length=500, help_text="who says so")
     date = models.DateField(help_text="of which the price is")
 
+    class Meta:
+        abstract = True
+        ordering = ["-date", "kind", "region", "currency"]
+
+    def __str__(self) -> str:
+        return f"{self.amount.normalize():f} {self.currency} per {self.per}"
+
+
+class Price(PriceOfPlatform):
+    """A published price. Never guessed: an amount that nobody published is not there."""
+
+    platform = models.ForeignKey(Platform, on_delete=models.CASCADE, related_name="prices")
+
     objects = PriceQuerySet.as_manager()
 
-    class Meta:
-        ordering = ["-date", "kind", "region", "currency"]
+    class Meta(PriceOfPlatform.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["platform", "currency", "per", "region", "kind", "date"], name="price_once_a_day"
@@ -42,5 +66,39 @@ class Price(models.Model):
             models.CheckConstraint(condition=Q(amount__gte=0), name="price_not_negative"),
         ]
 
+
+class OwnPriceList(models.Model):
+    """What one user pays, which only that user sees: prices of machines, and a factor on the published prices of all
+    others: 0.7 is 30 % less. `version` changes with each change: ETags and stored rankings depend on it."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="price_list")
+    factor = models.DecimalField(
+        max_digits=7,
+        decimal_places=4,
+        default=Decimal(1),
+        validators=[MinValueValidator(Decimal("0.0001")), MaxValueValidator(LARGEST_FACTOR)],
+    )
+    version = models.UUIDField(default=uuid.uuid4)
+
     def __str__(self) -> str:
-        return f"{self.amount.normalize():f} {self.currency} per {self.per}"
+        return f"prices of {self.user}"
+
+    @classmethod
+    def of(cls, user: Any) -> "OwnPriceList | None":
+        """The user's list; None for visitors and users without one."""
+        if user is None or not user.is_authenticated:
+            return None
+        return cls.objects.filter(user=user).first()
+
+
+class OwnPrice(PriceOfPlatform):
+    """A price in a user's own list. A table of its own, so that no query of published prices can return it."""
+
+    basis = PriceOfPlatform.Basis.OWN
+
+    price_list = models.ForeignKey(OwnPriceList, on_delete=models.CASCADE, related_name="prices")
+
+    objects = OwnPriceQuerySet.as_manager()
+
+    class Meta(PriceOfPlatform.Meta):
+        constraints = [models.CheckConstraint(condition=Q(amount__gte=0), name="own_price_not_negative")]

@@ -1,5 +1,6 @@
 """Workloads: the parallel sections that were measured."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -51,3 +52,22 @@ class Workload(Described):
 
     def __str__(self) -> str:
         return self.name
+
+
+class RegionLabel(models.Model):
+    """What the owner of a program calls one of its regions on pages and in answers. It names the region as uploads do,
+    by application and section, so that it holds for later uploads and after publication; no identity depends on it."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="region_labels")
+    application = models.CharField(max_length=200)
+    section = models.CharField(max_length=200)
+    label = models.CharField(max_length=80)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "application", "section"], name="region_one_label"),
+            models.UniqueConstraint(fields=["owner", "application", "label"], name="region_label_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.application}/{self.section}: {self.label}"

@@ -6,14 +6,16 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from mpet_site.web.etags import etag_of
-from profiles.models import Revision
+from profiles.models import OwnPriceList, Revision
 from profiles.scaling.names import METHOD_VERSION
 
 
 def database_etag(request: Request, *parts: Any) -> str:
-    """The viewer counts only where there is something private to see, so that all others share one answer."""
+    """The viewer counts only where there is something private to see or own prices, so that all others share one
+    answer."""
     public, private = Revision.current(request.user)
-    viewer = request.user.pk if private else ""
+    own_list = OwnPriceList.of(request.user)
+    viewer = (request.user.pk, own_list and own_list.version) if private or own_list else ""
     renderer = request.accepted_renderer.format
     return etag_of(METHOD_VERSION, public, private, viewer, renderer, request.build_absolute_uri(), *parts)
 

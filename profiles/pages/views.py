@@ -1,9 +1,9 @@
-"""The pages of one platform, one workload and one profile."""
+"""The pages of one platform and one profile, and what that of a workload shows of its profiles."""
 
 from typing import Any
 
 import numpy as np
-from django.core.paginator import Page
+from django.core.paginator import Page, Paginator
 from django.db.models import Avg
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -43,6 +43,7 @@ from profiles.pages.columns import (
 )
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.pages.topology import TopologyCounts, describe_counts, describe_machine, draw_sockets, memory_levels
+from profiles.prices import prices_for
 from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.repeats import RepeatSpread
@@ -73,7 +74,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
             year_of(shown_platform.microarchitecture, shown_platform.device_class),
         ),
         "load": Profile.objects.load_on(shown_platform, request.user),
-        "prices": shown_platform.prices.newest(),
+        "prices": prices_for(request.user, platform=shown_platform),
         "roofline": roofline,
         "charts": [chart] if chart else [],
         "origin": origin,
@@ -107,37 +108,34 @@ def memory_of(platform: Platform) -> dict[str, int | None]:
     return {name: getattr(platform, field) for name, field in levels.items()}
 
 
-@require_safe
-@kept_for_visitors
-def workload(request: HttpRequest, slug: str) -> HttpResponse:
-    shown_workload = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
-    page = page_of(request, Profile.objects.on_workload_page(shown_workload, request.user), CURVES_DRAWN)
+def workload_profiles(request: HttpRequest, workload: Workload) -> dict[str, Any]:
+    """What the page of a workload shows of its profiles: as many curves as one figure bears, and a row for each; the
+    list of profiles has all of them."""
+    profiles = Profile.objects.on_workload_page(workload, request.user)
+    page = Paginator(profiles, CURVES_DRAWN).get_page(1)
     origin = origin_of(profile.origin for profile in page)
     curves = [profile_curve(profile, profile.platform.name + label_of(profile, origin)) for profile in page]
     show = request.GET.get("show", "")
     measures = (show,) if show in DRAWN_MEASURES else ("time", "speedup")
-    charts = comparison_charts(curves, time_unit(shown_workload), measures)
-    context = {
-        "workload": shown_workload,
-        "program": program_of_workload(shown_workload, request.user),
+    charts = comparison_charts(curves, time_unit(workload), measures)
+    return {
+        "program": program_of_workload(workload, request.user),
         "show": show if show in DRAWN_MEASURES else "",
         "measures": {name: measure.title for name, measure in DRAWN_MEASURES.items()},
-        "csv": json_address("api-profiles", query=urlencode({"workload": shown_workload.slug, "format": "csv"})),
+        "csv": json_address("api-profiles", query=urlencode({"workload": workload.slug, "format": "csv"})),
         "page": page,
         "table": PageTable(
-            f"Profiles of {shown_workload.name}",
-            profile_columns_of_workload(shown_workload, series_drawn(page) if charts else {}),
+            f"Profiles of {workload.name}",
+            profile_columns_of_workload(workload, series_drawn(page) if charts else {}),
             page,
             profile_count_caption(page),
         ),
         "origin": origin,
         "charts": mark_origin(charts, origin),
-        "section": "workloads",
         "sources": Source.objects.credited_beside(page).credits(),
-        "differences": difference_table(differences_of(shown_workload, request.user), DIFFERENCE_COLUMNS),
-        "twin": json_address("api-workload", shown_workload.slug),
+        "differences": difference_table(differences_of(workload, request.user), DIFFERENCE_COLUMNS),
+        "twin": json_address("api-workload", workload.slug),
     }
-    return render(request, "profiles/workload.html", context)
 
 
 @require_safe

@@ -71,7 +71,8 @@ def archive_of(response) -> dict[str, bytes]:
 def test_the_page_and_the_api_say_what_is_kept(ada, signed_in):
     page = signed_in.get(reverse("account"))
     document = signed_in.get(twin_of(page)).json()
-    assert document["counts"] == page.context["counts"] == {"uploads": 2, "profiles": 4, "predictions": 2}
+    counts = {"uploads": 2, "profiles": 4, "predictions": 2, "own prices": 0, "region names": 0}
+    assert document["counts"] == page.context["counts"] == counts
     assert document["username"] == "ada"
     assert client_of().get(f"{API}account/").status_code == 401
     assert Client().get(reverse("account")).status_code == 302

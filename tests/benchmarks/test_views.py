@@ -1,4 +1,6 @@
 import io
+import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,10 +11,12 @@ from benchmarks.archive import write_archive
 from benchmarks.formats import FORMATS
 from benchmarks.forms import FORM_TITLES
 from benchmarks.models import Upload
+from profiles.ingest.service import ingest
 from profiles.models import Platform, Profile
 from profiles.moderation.actions import set_hidden
 from tests.benchmarks.formats.test_formats import CSV_COLUMNS, FILES, SPECIMENS
 from tests.pages import text_of, twin_of, user
+from tests.paths import ROOT
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
@@ -324,3 +328,75 @@ def test_what_a_hidden_upload_says_otherwise_is_shown_nowhere(client, ada):
         assert twin.json()["differences"] == []
         assert "What it says otherwise" not in text_of(page) and "Measured with" not in text_of(page)
     assert "VANDAL" not in client.get(pages[1]).content.decode()
+
+
+TABLE = b"Threads,Milliseconds,time_s,Benchmark,Host\n1,2000,1,fft,a\n2,1100,1,fft,a\n"
+CHOSEN = {
+    "column_title": ["Threads", "Milliseconds", "time_s", "Benchmark", "Host"],
+    "column_role": ["n", "time_ms", "", "workload", ""],
+}
+
+
+def test_a_table_shows_its_columns_and_first_lines_with_drop_downs(client, ada):
+    def table():
+        return SimpleUploadedFile("scan.csv", TABLE)
+
+    page = fill(client, table(), preview="true", **LAPTOP)
+    content = page.content.decode()
+    assert "These would be refused" in content  # nothing says which column is n
+    shown = page.context["preview"]["columns"]
+    assert [column["title"] for column in shown["columns"]] == CHOSEN["column_title"]
+    assert [column["role"] for column in shown["columns"]] == ["", "", "time_s", "", ""]
+    assert shown["rows"] == [["1", "2000", "1", "fft", "a"], ["2", "1100", "1", "fft", "a"]]
+    assert content.count('form="upload" name="column_role"') == 5
+    assert content.index('id="understood"') < content.index('id="upload"')  # the report is above the form
+    assert "autofocus" in content[content.index('id="understood"') :][:200]
+    page = fill(client, table(), preview="true", **LAPTOP, **CHOSEN)
+    assert "What was understood" in text_of(page) and "fft" in text_of(page)
+    assert [column["role"] for column in page.context["preview"]["columns"]["columns"]] == CHOSEN["column_role"]
+    assert "accepted" in text_of(fill(client, table(), **LAPTOP, **CHOSEN))
+    assert Profile.objects.get().t1_s == pytest.approx(2.0)  # by Milliseconds, not by time_s
+    twice = fill(client, table(), preview="true", **LAPTOP, **CHOSEN | {"column_role": ["n", "n", "", "", ""]})
+    assert "A name is mapped twice." in text_of(twice)
+
+
+def test_warnings_that_differ_in_names_and_numbers_alone_are_one(client, ada):
+    page = send(client, tarball(seed=1))
+    lines = [f"work/{index}: t(n) grows by {index}.5 % to n = {index}" for index in range(40)]
+    Upload.objects.update(report={"errors": [], "warnings": [*lines, "a virtual machine"]})
+    report = client.get(page.redirect_chain[-1][0])
+    words = text_of(report)
+    assert "41 warnings:" in words and "and 39 like it" in words
+    assert report.content.decode().count("<summary>and ") == 1
+    assert "work/39: t(n)" in words  # all of them are there, folded
+
+
+def test_required_fields_are_marked_and_private_is_the_default(client, ada):
+    content = client.get(reverse("upload")).content.decode()
+    label = content[content.index('<label for="id_file">') :]
+    assert "required</span>" in label[: label.index("</label>")]
+    label = content[content.index('<label for="id_machine">') :]
+    assert "required" not in label[: label.index("</label>")]
+    radios = re.findall(r'<input[^>]*name="visibility"[^>]*>', content)
+    assert [("checked" in radio) for radio in radios if 'value="private"' in radio] == [True]
+    assert "visibility=public" not in content[content.index('id="command"') :]
+    makefile = (ROOT / "benchmarks" / "kit" / "Makefile").read_text()
+    assert "VISIBILITY ?= private" in makefile
+
+
+def test_a_private_upload_is_published_by_one_click_on_its_report(client, ada):
+    report = send(client, tarball(), visibility="private")
+    assert f'href="{reverse("publish-upload", args=[Upload.objects.get().uid])}"' in report.content.decode()
+
+
+def test_a_measurement_never_lands_on_a_simulated_machine(client, ada):
+    simulated = replace(sample_measurements(1, 1), origin="simulated")
+    simulated.platforms[0] = replace(simulated.platforms[0], name="model (simulated)")
+    row = ingest(simulated, kind="simulator", label="model", sha256="5" * 64, owner=None, private=False).profiles[0]
+    file = SimpleUploadedFile("scan.csv", b"workload,n,time_s\nfft,1,2\nfft,2,1\n")
+    assert "is a simulated machine, which nobody can have measured" in text_of(
+        fill(client, file, platform=row.platform.slug)
+    )
+    report = send(client, tarball(simulated.platforms[0], seed=2))
+    assert "is a simulated machine" in text_of(report)
+    assert set(row.platform.profiles.values_list("origin", flat=True)) == {"simulated"}

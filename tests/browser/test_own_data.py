@@ -36,7 +36,7 @@ def sign_up(page) -> None:
     page.get_by_role("link", name="Sign in").click()
     page.get_by_role("main").get_by_role("link", name="Create account").click()
     page.get_by_label("Email").fill("ada@example.org")
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.locator("#id_password1").fill(PASSWORD)
     page.get_by_label("Password (again)").fill(PASSWORD)
     page.get_by_role("button", name="Create account").click()
 

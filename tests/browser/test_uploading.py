@@ -96,7 +96,7 @@ def test_a_session_that_ended_says_so(visit, ada, content):
 
 def test_files_of_another_tool_are_looked_at_and_then_stored(visit, ada):
     page = visit(reverse("upload"), user=ada)
-    page.get_by_label("Files", exact=True).set_input_files([SPECIMENS / name for name in FILES["talp"]])
+    page.locator("#id_file").set_input_files([SPECIMENS / name for name in FILES["talp"]])
     assert "talp-1.json and 2 more" in page.locator("#chosen").inner_text()
     page.get_by_role("button", name="Preview").click()
     page.get_by_text("the files do not say which machine this is").wait_for()

@@ -60,8 +60,8 @@ OWN = (
 CHARTS = {
     "home": 1,
     "home, chosen": 1,
-    "workload": 2,
-    "workload, cost": 1,
+    "workload": 4,
+    "workload, cost": 3,
     "profile": 7,
     "profile, thread time": 7,
     "workload-map": 1,

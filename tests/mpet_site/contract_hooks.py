@@ -232,8 +232,15 @@ def name_login(body: dict[str, Any], _case: Any) -> None:
     body["device_code"] = row("device codes", body["device_code"])
 
 
+def name_region(body: dict[str, Any], _case: Any) -> None:
+    drawn = body.get("labels")
+    body["labels"] = {row("regions", drawn): f"region {number(drawn)}"}
+
+
 RELATIONS = {
     "/api/v1/login/token/": name_login,
+    "/api/v1/programs/{id}/{slug}/": name_region,
+    "/api/v1/quarantine/": relate_upload,
     "/api/v1/uploads/": relate_upload,
     "/api/v1/uploads/{id}/": say_public,
     "/api/v1/predictions/": relate_prediction,

@@ -35,6 +35,7 @@ CONFIG = Path(__file__).with_name("schemathesis.toml")
 NEED_A_TOKEN = {
     f"GET {API}account/",
     f"GET {API}account/export/",
+    f"GET {API}prices/mine/",
     f"GET {API}tokens/",
     f"GET {API}uploads/",
     f"POST {API}predictions/batch/",
@@ -43,6 +44,7 @@ NEED_A_TOKEN = {
     f"POST {API}quarantine/{{secret}}/claim/",
     f"DELETE {API}predictions/",
     f"DELETE {API}uploads/{{id}}/",
+    f"PATCH {API}programs/{{id}}/{{slug}}/",
     f"PATCH {API}uploads/{{id}}/",
 }
 MAY_BE_GONE = {f"DELETE {API}predictions/{{id}}/"}  # by then another request has deleted all
@@ -58,7 +60,7 @@ def names(transactional_db, settings, tmp_path):
     slugs = [rows.order_by("pk").first().slug for rows in (Workload.objects.all(), Platform.objects.all())]
     predict(PredictionRequest(*slugs))
     store(replace(whole, profiles=whole.profiles[:1]), label="later")
-    source = store(program_measurements(), label="program").source
+    source = store(program_measurements(), owner=user, label="program").source
     programs = programs_by_source([source.pk], None)[source.pk]
     doomed = [
         client_of(user).post(API + "uploads/", {"file": tarball(sample_measurements(1, 1, seed=seed))}).json()["id"]
@@ -81,6 +83,7 @@ def names(transactional_db, settings, tmp_path):
         "evaluations": [str(evaluation.uid)],
         "uploads": [upload["id"]],
         "programs": [{"id": str(program.source_uid), "slug": program.slug} for program in programs],
+        "regions": ["sort-merge12", "sort-split40"],
         "uploads to delete": doomed,
         "quarantine": quarantined[:1],
         "quarantine to delete": quarantined[1:4],

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
@@ -26,7 +27,7 @@ from tests.benchmarks.tarballs import packed
 from tests.logs import written_log
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, tarball
 from tests.operations.test_metrics import TOKEN, samples
-from tests.pages import PASSWORD, store_public, text_of
+from tests.pages import PASSWORD, store_public, text_of, user
 from tests.predictor.test_privacy import scaled
 from tests.samples import sample_measurements
 
@@ -293,7 +294,7 @@ def test_a_claim_whose_process_was_killed_is_finished(killed_at, monkeypatch):
 
 
 def test_a_quarantine_whose_upload_never_came_is_deleted(monkeypatch):
-    def kill(*_):
+    def kill(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
@@ -472,3 +473,27 @@ def test_nothing_can_be_claimed_without_the_secret(client):
     assert client.get(reverse("claim")).status_code == 404
     assert client.post(reverse("claim")).status_code == 404
     assert client.get(reverse("begin-claim", args=["A" * 43])).status_code == 404
+
+
+def test_several_files_of_another_tool_are_taken_without_an_account(client):
+    """By page and API as one upload; claimed, it is read as it was."""
+    machine = {"machine": "laptop", "processor": "ACME 1000", "threads": "8"}
+
+    def files():
+        return [
+            SimpleUploadedFile(f"{name}.csv", f"workload,n,time_s\n{name},1,2\n{name},2,1.2\n".encode())
+            for name in ("fft", "sort")
+        ]
+
+    answer = client.post(reverse("quarantine"), {"file": files(), **machine})
+    assert answer.status_code == 302, answer.context["form"].errors
+    text = text_of(client.get(answer["Location"]))
+    assert "accepted" in text and "fft" in text and "sort" in text
+    assert Upload.objects.get().filename == "fft.csv and 1 more"
+    ada = user("ada")
+    kept = claim_upload(find_quarantine(secret_of(answer)), ada)
+    assert (kept.status, kept.owner, kept.form) == (Upload.Status.ACCEPTED, ada, "csv")
+    assert set(Profile.objects.values_list("workload__name", flat=True)) == {"fft", "sort"}
+    told = {"form": "auto", "platform_json": '{"name": "laptop", "cpu_model": "ACME 1000", "threads": 8, "n_max": 8}'}
+    sent = client.post(reverse("api-quarantine"), {"file": files(), **told})
+    assert sent.status_code in (201, 202), sent.content

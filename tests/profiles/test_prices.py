@@ -64,6 +64,7 @@ def test_prices_change_what_pages_show(tmp_path, client):
         {
             **{"platform": large().slug, "amount": "0.07250000", "currency": "USD", "per": "hour"},
             **{"region": "us-east-1", "kind": "on-demand", "source": "https://example.org/p", "date": "2026-01-31"},
+            "basis": "published",
         }
     ]
     page = client.get(address).content.decode()

@@ -16,6 +16,7 @@ from profiles.ingest.service import IngestError
 from profiles.management.owners import add_owner_arguments, owner_of
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform
+from profiles.readers import UnreadableError
 from profiles.validity.quality import quality_warnings
 
 
@@ -66,3 +67,5 @@ class Command(BaseCommand):
             return None if slug is None else known_platform(slug, user)
         except Platform.DoesNotExist as error:
             raise CommandError(f"there is no platform {slug!r}") from error
+        except UnreadableError as error:
+            raise CommandError(str(error)) from error

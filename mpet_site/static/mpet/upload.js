@@ -30,6 +30,7 @@
       const more = file.files.length > 1 ? ` and ${file.files.length - 1} more` : "";
       chosen.textContent = `${one.name}${more}, ${megabytes(total())}`;
     }
+    document.getElementById("understood").replaceChildren(); // its drop-downs are of the file before
     forget();
   }
 
@@ -37,9 +38,10 @@
     failure.replaceChildren(
       ...reasons.map((reason) => Object.assign(document.createElement("p"), { textContent: reason })),
     );
-    failure.hidden = false;
+    failure.hidden = !reasons.length;
     sending.hidden = true;
     enable(true);
+    if (reasons.length) failure.focus();
   }
 
   function sent(event) {
@@ -63,7 +65,6 @@
     if (!understood)
       return fail([`The server answered with an error (${request.status}). Nothing was stored; try again.`]);
     fail([...page.querySelectorAll("#upload .errorlist li")].map((item) => item.textContent));
-    failure.hidden = request.status === 200;
     document.getElementById("of-other-tools").open ||= page.getElementById("of-other-tools").open;
     document.getElementById("understood").replaceWith(understood);
     if (!understood.hidden) understood.focus();

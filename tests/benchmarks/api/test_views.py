@@ -179,8 +179,8 @@ def test_the_list_is_the_same_until_an_upload_changes(ada):
 def test_the_list_takes_a_fixed_number_of_queries(ada, django_assert_num_queries):
     for seed in range(3):
         send(ada, tarball(sample_measurements(1, 2, seed=seed), f"{seed}.tar.gz"))
-    # token with user, states of the uploads (ETag), revisions, count, page
-    with django_assert_num_queries(5):
+    # token with user, states of the uploads (ETag), revisions, own prices, count, page
+    with django_assert_num_queries(6):
         assert ada.get(API + "uploads/").json()["count"] == 3
 
 

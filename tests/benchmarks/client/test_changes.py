@@ -12,7 +12,9 @@ from mpet.summary import changes_markdown
 from scipy import stats
 
 from accounts.models import ApiToken
+from profiles.models import RegionLabel
 from tests.benchmarks.uploads import tarball
+from tests.programs import program_measurements
 from tests.samples import sample_measurements, sample_platform
 
 NO_PARTS = {part: {} for part in ("use", "lock", "imbalance", "creation", "distribution", "switching", "join")}
@@ -139,3 +141,20 @@ def test_nobody_else_sees_commit_and_branch(client, tmp_path, live_server, bob):
     assert other.transport.json("GET", "uploads/", params={"branch": "secret2"})["results"] == []
     with pytest.raises(Refused, match="commit"):
         client.upload(path, commit="c" * 65)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_renamed_regions_have_their_names_in_reports(client, tmp_path, alice):
+    """Regions are matched as they were measured; what the owner calls them is shown."""
+    uploads = []
+    for name, speed in (("before", 1.0), ("after", 0.5)):
+        path = tmp_path / f"{name}.tar.gz"
+        path.write_bytes(tarball(program_measurements(sample_platform(0), speed=speed)))
+        uploads.append(client.upload(path))
+    RegionLabel.objects.create(owner=alice, application="sort", section="merge:12", label="the merge step")
+    changes = client.changes(uploads[1].id, uploads[0].id)
+    shown = {region.head_name: region.shown_name for region in changes.regions}
+    assert shown["sort/merge:12"] == "the merge step"
+    assert shown["sort/split:40"] == "sort/split:40"
+    assert "### the merge step" in changes_markdown(changes)
+    assert {"region": "sort/merge:12", "label": "the merge step"}.items() <= changes.document["regions"][0].items()

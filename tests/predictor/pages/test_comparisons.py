@@ -250,7 +250,7 @@ def test_a_name_as_it_is_displayed_is_taken(client):
     page = client.get(reverse("compare-platforms"), {"platform": ["i7-4771", "TWIN"]})
     assert page.status_code == 200
     assert [slug for slug, _, _ in page.context["chosen"]] == ["machine-0", "machine-1"]
-    store(sample_measurements(1, 3, seed=3), label="other")
+    store(replace(sample_measurements(1, 3, seed=3), platforms=[sample_platform(5)]), label="other")
     Platform.objects.exclude(slug="machine-0").update(name="twin")
     (row,) = disambiguate(Platform.objects.filter(slug="machine-1"), None)
     page = client.get(reverse("compare-platforms"), {"platform": ["i7-4771", disambiguated_name(row)]})

@@ -1,6 +1,8 @@
 """The page of a program, its twin, and who is led there."""
 
 import re
+from dataclasses import replace
+from decimal import Decimal
 from urllib.parse import urlencode
 
 import pytest
@@ -10,9 +12,10 @@ from benchmarks.models import Upload
 from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.computations.running import compute_waiting
 from predictor.models import Computation, StoredProgramAnswer
-from profiles.models import Platform, Source
+from profiles.models import Platform, Profile, Source
+from profiles.prices import set_price_factor
 from profiles.programs import programs_by_source
-from profiles.templatetags.quantities import significant
+from profiles.templatetags.quantities import seconds, significant
 from tests.benchmarks.uploads import receive, tarball
 from tests.pages import figures_of, text_of, twin_of, user
 from tests.predictor.conftest import (
@@ -144,6 +147,23 @@ def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client)
     name = Platform.objects.get(slug="machine-0").name
     advice = f"Run `make stress-ng` of the benchmark kit on {name}, with stress-ng 0.20.01"
     assert f"{advice}: it then shares workloads with 2 more platforms" in text_of(page)
+
+
+def test_the_owners_prices_are_on_the_page_for_that_user_alone(client, program):
+    price(1, "3.6")
+    public = client.get(program)
+    assert "3.6" in text_of(public)
+    ada = user("ada")
+    set_price_factor(ada, Decimal("0.5"))
+    client.force_login(ada)
+    page = client.get(program)
+    assert "times your factor" in text_of(page)
+    rows = {row["platform"]: row for row, _ in page.context["rows"]}
+    assert rows["machine-1"]["price"] == pytest.approx(1.8)
+    api = {row["platform"]: row["price_basis"] for row in client.get(f"/api/v1{program}").json()["results"]}
+    assert api["machine-1"] == "factor"
+    client.logout()
+    assert "times your factor" not in text_of(client.get(program))
 
 
 def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, program):
@@ -383,10 +403,67 @@ def test_upload_workload_and_list_lead_here(client, kit):
     assert link in client.get(reverse("workload", args=[workload.slug])).content.decode()
     document = client.get(reverse("api-upload", args=[upload.uid])).json()
     assert document["programs"] == [
-        {"name": "sort", "url": f"http://testserver{reverse('program', args=name.address)}"}
+        {"name": "sort", "url": f"http://testserver{reverse('program', args=name.address)}", "labels": {}}
     ]
 
 
 def test_an_upload_of_the_kit_names_no_program(client):
     upload = receive(tarball())
     assert client.get(reverse("api-upload", args=[upload.uid])).json()["programs"] == []
+
+
+def test_the_page_of_a_workload_is_that_of_a_program_of_one_part(client, kit):
+    """One view and one template; what was on the former page is there too."""
+    page = client.get("/workloads/app0-section0/")
+    assert "predictor/ranking.html" in {template.name for template in page.templates}
+    home, words = page.context["home"], text_of(page)
+    best = home.measured.best()
+    assert f"Measured {seconds(home.best_s)} on" in words
+    assert f"Best number of threads {home.best_n}, {page.context['fastest']['n_best']}" in words
+    assert (home.best_n, home.best_s) == (home.measured.n[best], home.measured.time_s[best])
+    assert 1 <= len(home.limits) <= 3 and home.limits[0] in words
+    assert "limits" in figures_of(page)
+    assert "Fastest" in words and "What to measure next for" in words
+    assert (
+        words.index("What limits it") < words.index("All machines: fastest") < words.index("Uploads of this workload")
+    )
+    assert "http://testserver/workloads/app0-section0/" in words
+    assert client.get(home.badge)["Content-Type"] == "image/svg+xml"
+    assert seconds(home.best_s) in client.get(home.badge).content.decode()
+    assert twin_of(page) == "/api/v1/workloads/app0-section0/"
+    ranking = client.get("/api/v1/rankings/", {"workload": "app0-section0"}).json()["results"]
+    assert [platform.slug for _, platform in page.context["rows"]] == [row["platform"] for row in ranking]
+    for part in ("Parallel strategy", "Measured profiles", "All of them as CSV", "Most similar workloads"):
+        assert part in words, part
+    assert set(figures_of(client.get("/workloads/app0-section0/?show=cost"))) == {"ranking", "limits", "cost"}
+    price(0, "3.6")
+    assert "Cheapest within" in text_of(client.get("/workloads/app0-section0/"))
+
+
+def test_a_workload_shows_its_readers_own_measurement_first(client, kit):
+    ada = user("ada")
+    own = program_measurements(sample_platform(1))
+    receive(tarball(own), ada, "private", "mine.tar.gz")
+    store(program_measurements(sample_platform(2), speed=2.0), label="others")
+    client.force_login(ada)
+    page = client.get(f"/workloads/{MERGE}/")
+    slug = Profile.objects.get(source__owner=ada, workload__section="merge:12").workload.slug
+    own_page = client.get(f"/workloads/{slug}/")
+    assert own_page.context["home"].program.source.owner_id == ada.pk
+    assert page.status_code == own_page.status_code == 200
+    client.logout()
+    assert client.get(f"/workloads/{MERGE}/").context["home"].program.source.label == "others"
+
+
+def test_a_workload_that_no_prediction_may_use_is_still_a_page(client):
+    ada = user("ada")
+    emulated = store(
+        replace(sample_measurements(1, 1), origin="emulated"), label="emulated", owner=ada, private=True
+    ).profiles[0]
+    client.force_login(ada)
+    page = client.get(f"/workloads/{emulated.workload.slug}/")
+    assert page.status_code == 200
+    assert "1 profile" in text_of(page)
+    assert not page.context["home"].share  # it is private
+    client.logout()
+    assert client.get(f"/workloads/{emulated.workload.slug}/badge.svg").status_code == 404

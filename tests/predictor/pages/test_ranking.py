@@ -132,4 +132,6 @@ def test_workload_and_prediction_pages_lead_here(client, public):
     prediction = client.post(reverse("predict"), form, follow=True)
     assert f"{reverse('ranking')}?workload={WORKLOAD}" in prediction.content.decode()
     workload = client.get(reverse("workload", args=[WORKLOAD]))
-    assert f"{reverse('ranking')}?workload={WORKLOAD}" in workload.content.decode()
+    assert [row["platform"] for row, _ in workload.context["rows"]] == [
+        row["platform"] for row, _ in client.get(reverse("ranking"), {"workload": WORKLOAD}).context["rows"]
+    ]

@@ -2,13 +2,20 @@
 
 import datetime
 import re
+from decimal import Decimal
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 
+from accounts.models import ApiToken
+from predictor.core.steps import last_step
 from predictor.figures.costs import RUNS_PRICED
+from predictor.predictions.ranking_choice import RankingChoice
+from predictor.predictions.rankings import RankingQuestion
 from profiles.models import Platform, Price
-from tests.pages import figures_of, store_public, text_of
+from profiles.prices import replace_own_prices, set_price_factor
+from tests.pages import figures_of, store_public, text_of, user
 from tests.predictor.predictions.test_ranking_choice import by_api, by_command, by_page
 
 pytestmark = pytest.mark.django_db
@@ -115,7 +122,7 @@ def test_without_prices_nothing_is_said_of_costs(client):
 
 def test_csv_has_the_costs(client):
     content = client.get("/api/v1/rankings/?workload=app0-section0&by=cost&format=csv").getvalue().decode()
-    assert content.splitlines()[0].endswith("price,currency,price_region,price_kind,price_date,cost,pareto")
+    assert content.splitlines()[0].endswith("price,currency,price_region,price_kind,price_date,price_basis,cost,pareto")
 
 
 def test_the_command_says_by_what_it_ordered(capsys):
@@ -124,3 +131,95 @@ def test_the_command_says_by_what_it_ordered(capsys):
     Price.objects.all().delete()
     call_command("predict", "--workload", "app0-section0", "--ranking", "--by", "cost")
     assert capsys.readouterr().out.splitlines()[1] == "fastest first: no price of these platforms is known"
+
+
+def own_prices_of(name, *lines, factor="1"):
+    owner = user(name)
+    header = "platform,amount,currency,per,region,kind,source,date"
+    replace_own_prices(owner, [f"{line}\n" for line in (header, *lines)], Decimal(factor))
+    return owner
+
+
+OWN = "machine-2,0.01,USD,hour,,on-demand,contract,2026-02-01"
+
+
+def test_own_prices_and_the_factor_count_for_their_user_alone(client):
+    before = by_api(client, by="cost")["results"]
+    client.force_login(own_prices_of("ada", OWN, factor="0.5"))
+    rows = {row["platform"]: row for row in by_api(client, by="cost")["results"]}
+    assert next(iter(rows)) == "machine-2"
+    shown = {slug: (row["price"], row["price_basis"]) for slug, row in rows.items()}
+    assert shown == {"machine-0": (1.8, "factor"), "machine-1": (0.18, "factor"), "machine-2": (0.01, "own")}
+    assert rows["machine-2"]["cost"] == pytest.approx(0.01 / 3600 * rows["machine-2"]["time_s"])
+    page = by_page(client, by="cost")
+    assert "your price" in text_of(page) and "times your factor" in text_of(page)
+    assert by_api(client, by="cost", public_only="true")["results"] == before
+    assert "your price" not in text_of(by_page(client, by="cost", public_only="true"))
+    client.force_login(user("bob"))
+    assert by_api(client, by="cost")["results"] == before
+
+
+def test_a_token_ranks_by_its_users_prices(client):
+    _, secret = ApiToken.issue(own_prices_of("ada", OWN), "upload")
+    headers = {"Authorization": f"Bearer {secret}"}
+    asked = {"workload": "app0-section0", "by": "cost"}
+    rows = client.get("/api/v1/rankings/", asked, headers=headers).json()["results"]
+    assert (rows[0]["platform"], rows[0]["price_basis"]) == ("machine-2", "own")
+
+
+def test_own_prices_are_in_no_kept_page_and_behind_no_etag_of_others(client, settings):
+    settings.PAGE_CACHE_SECONDS = 60
+    ada = own_prices_of("ada", "machine-0,0.00123,USD,hour,,on-demand,contract,2026-02-01")
+    asked = {"workload": "app0-section0", "by": "cost"}
+    address = "/api/v1/rankings/"
+    public = client.get(address, asked)
+    owner = Client()
+    owner.force_login(ada)
+    pages = ("/ranking/?workload=app0-section0&by=cost", "/platforms/machine-0/", "/workloads/app0-section0/?by=cost")
+    for page in pages:
+        assert "0.00123" in owner.get(page).content.decode()
+        assert "0.00123" not in client.get(page).content.decode()
+    own = owner.get(address, asked, headers={"If-None-Match": public["ETag"]})
+    assert own.status_code == 200 and own["ETag"] != public["ETag"]
+    assert client.get(address, asked, headers={"If-None-Match": own["ETag"]}).status_code == 200
+    assert owner.get(address, asked, headers={"If-None-Match": own["ETag"]}).status_code == 304
+    set_price_factor(ada, Decimal(2))
+    assert owner.get(address, asked, headers={"If-None-Match": own["ETag"]}).status_code == 200
+    machine = "/api/v1/platforms/machine-0/"
+    assert owner.get(machine).json()["prices"][0]["basis"] == "own"
+    assert [row["basis"] for row in client.get(machine).json()["prices"]] == ["published"]
+    assert "0.00123" not in client.get("/api/v1/prices/").content.decode()
+
+
+def test_an_own_price_without_a_region_holds_in_each_and_its_currency_is_the_default(client):
+    price(1, "2", region="eu")
+    client.force_login(own_prices_of("ada", "machine-2,5,EUR,hour,,on-demand,contract,2026-02-01"))
+    rows = {row["platform"]: row["price"] for row in by_api(client)["results"]}
+    assert rows == {"machine-0": None, "machine-1": None, "machine-2": 5.0}
+    rows = {row["platform"]: row["price"] for row in by_api(client, region="us", currency="EUR")["results"]}
+    assert rows["machine-2"] == 5.0
+
+
+def test_of_many_machines_own_prices_say_which_rows_are_computed(client, monkeypatch):
+    """The stored ranking is its user's, and another one after each change of the prices."""
+    monkeypatch.setattr("predictor.predictions.rankings.FEWEST_ESTIMATED_PLATFORMS", 1)
+    monkeypatch.setattr("predictor.predictions.estimated_rankings.RANKED_PER_PAGE", 1)
+    ada = own_prices_of("ada", OWN)
+    choice = RankingChoice(by="cost")
+
+    def question(viewer, choice=choice):
+        return RankingQuestion.of("app0-section0", viewer, choice=choice, page=1)
+
+    def first_computed(asked):
+        results = last_step(asked.steps()).document()["results"]
+        return {row["platform"] for row in results if not row["estimated"]}
+
+    public, own = question(None), question(ada)
+    assert first_computed(public) == {"machine-1"}
+    assert first_computed(own) == {"machine-2"}
+    assert own.snapshot.holds_private and not public.snapshot.holds_private
+    assert not question(ada, RankingChoice()).snapshot.holds_private  # prices decide nothing: shared with all
+    again = RankingQuestion.from_canonical(own.canonical(), ada)
+    assert again.canonical() == own.canonical() and first_computed(again) == {"machine-2"}
+    set_price_factor(ada, Decimal(2))
+    assert question(ada).canonical() != own.canonical()

@@ -38,7 +38,7 @@ def test_a_platform_shows_its_topology_and_its_profiles(client, public):
 
 def test_a_workload_shows_time_and_speedup_on_its_platforms(client, public):
     page = client.get(reverse("workload", args=[public[0].workload.slug]))
-    assert set(figures_of(page)) == {"time", "speedup"}
+    assert set(figures_of(page)) == {"ranking", "limits", "time", "speedup"}
     assert len(figures_of(page)["time"]["data"]) == 3
 
 
@@ -187,9 +187,10 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     # neighbours
     with django_assert_num_queries(14):
         client.get(reverse("platform", args=[profile.platform.slug]))
-    # the workload, count, page with platforms and curves, sources, what deliveries say otherwise; revision and newest
-    # profile, the neighbours
-    with django_assert_num_queries(8):
+    # the workload, the profile that stands for it, its ceilings, its uploads, count, page with platforms and curves,
+    # sources, what deliveries say otherwise; revision and newest profile, twice; stored ranking, waiting computations,
+    # machines, what has their names, prices; the neighbours
+    with django_assert_num_queries(19):
         client.get(reverse("workload", args=[profile.workload.slug]))
     # the profile with all that belongs to it, its runs, the platform's ceilings, its counters, its compiler
     with django_assert_num_queries(5):
@@ -199,8 +200,8 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
 def test_workload_pages_hold_as_many_curves_as_a_figure_bears(client):
     store_public(platforms=18, workloads=1)
     page = client.get(reverse("workload", args=[Workload.objects.get().slug]))
-    assert len(figures_of(page)["time"]["data"]) == len(page.context["page"]) == 16
-    assert "18 profiles" in text_of(page)
+    assert len(figures_of(page)["time"]["data"]) == len(page.context["about"]["page"]) == 16
+    assert "16 of 18 profiles. All profiles of this workload" in text_of(page)
 
 
 def test_compiler_and_kernel_are_shown_with_the_delivery(client, public):

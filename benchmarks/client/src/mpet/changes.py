@@ -88,6 +88,11 @@ class RegionChange:
     head_name: str
     times: list[Change]
     parts: dict[str, list[Change]]
+    label: str = ""  # what the owner calls it; "": as it was measured
+
+    @property
+    def shown_name(self) -> str:
+        return self.label or self.head_name
 
     @property
     def is_slower(self) -> bool:
@@ -100,6 +105,7 @@ class RegionChange:
     def document(self) -> dict[str, Any]:
         return {
             "region": self.head_name,
+            "label": self.shown_name,
             "base_region": self.base_name,
             "times": [change.document() for change in self.times],
             "parts": {part: [change.document() for change in changes] for part, changes in self.parts.items()},
@@ -124,7 +130,7 @@ class Changes:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """t(n) of each region at each n, before and after."""
-        return [{"region": region.head_name, **one.document()} for region in self.regions for one in region.times]
+        return [{"region": region.shown_name, **one.document()} for region in self.regions for one in region.times]
 
     @property
     def frame(self) -> Any:

@@ -8,6 +8,7 @@ import shutil
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Optional
 from urllib.parse import urlsplit
@@ -231,7 +232,9 @@ class Client:
         changed, gone, new = compare_regions(former, regions, least)
         if not changed:
             raise NothingToCompare("the two uploads have no region in common")
-        return Changes(before.document, after.document, changed, gone, new, least)
+        labels = {name: label for program in after.programs for name, label in (program.get("labels") or {}).items()}
+        named = [replace(region, label=labels.get(region.head_name, "")) for region in changed]
+        return Changes(before.document, after.document, named, gone, new, least)
 
     def _machine_of(self, upload: UploadReport) -> Optional[str]:
         if not upload.profiles:

@@ -44,8 +44,8 @@ def changed_parts(region: RegionChange) -> dict[str, list[Change]]:
 
 
 def headline(changes: Changes) -> str:
-    slower = [region.head_name for region in changes.regions if region.is_slower]
-    faster = [region.head_name for region in changes.regions if region.is_faster]
+    slower = [region.shown_name for region in changes.regions if region.is_slower]
+    faster = [region.shown_name for region in changes.regions if region.is_faster]
     if not slower and not faster:
         return "Nothing changed beyond noise."
     told = [f"{word} beyond noise: {', '.join(names)}." for word, names in (("Slower", slower), ("Faster", faster))]
@@ -85,7 +85,7 @@ def changes_markdown(changes: Changes) -> str:
     base, head = _cell(name_of(changes.base)), _cell(name_of(changes.head))
     lines = [f"## MPET: {head} compared with {base}", "", f"**{_cell(headline(changes))}**", ""]
     for region in changes.regions:
-        lines += [f"### {_cell(region.head_name)}", ""]
+        lines += [f"### {_cell(region.shown_name)}", ""]
         if region.base_name != region.head_name:
             lines += [f"Before: {_cell(region.base_name)}.", ""]
         rows = [[*row[:-1], f"**{row[-1]}**" if row[-1] else ""] for row in time_rows(region)]

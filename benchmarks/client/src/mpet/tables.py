@@ -143,6 +143,8 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
         list(columns.values()),
         [[row.get(name) for name in columns] for row in rows],
     )
+    if any(row.get("price_basis") in {"own", "factor"} for row in ranking.rows):
+        console.print("  by your own prices, where your account has a list or a factor")
     left_out = max(len(ranking) - limit, 0)
     if left_out:
         console.print(f"  and {left_out} more: --limit, or --json")
@@ -163,7 +165,7 @@ def print_changes(console: Console, changes: Changes) -> None:
     console.print(f"{name_of(changes.head)} compared with {name_of(changes.base)}", markup=False, highlight=False)
     for region in changes.regions:
         rows = list(time_rows(region))
-        print_table(console, region.head_name, ("n", "before, s", "now, s", "change", "noise", ""), rows)
+        print_table(console, region.shown_name, ("n", "before, s", "now, s", "change", "noise", ""), rows)
         parts = changed_parts(region)
         if parts:
             names = ["part of t(n) before", *(f"n = {change.n}" for change in next(iter(parts.values())))]

@@ -1,12 +1,15 @@
 import json
+from decimal import Decimal
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from benchmarks import fetching
 from benchmarks.models import FetchedFolder
 from benchmarks.public_data.sparecores import SpareCores
-from profiles.models import Platform, Price, Profile, Run, Source, WithdrawnSource, Workload
+from profiles.models import OwnPrice, Platform, Price, Profile, Run, Source, WithdrawnSource, Workload
+from profiles.prices import replace_own_prices
 from tests.benchmarks.public_data.servers import lscpu, pack_servers, server, write_servers
 from tests.benchmarks.public_data.test_download import handler, url  # noqa: F401  fixtures
 
@@ -222,11 +225,14 @@ def test_a_machine_that_is_described_otherwise_keeps_its_address_and_prices(orig
         origin, {NAMES[0]: server(9.0, lscpu__stdout=lscpu(**{"Model name": "Intel(R) Xeon(R) CPU @ 2.90GHz"}))}
     )
     before = Platform.objects.get(name=NAMES[0])
+    own = f"platform,amount,currency,per,region,kind,source,date\n{NAMES[0]},7,EUR,hour,,spot,contract,2026-11-02\n"
+    replace_own_prices(get_user_model().objects.create_user("ada"), own.splitlines(keepends=True), Decimal(1))
     fetched(origin, "--update")
     after = Platform.objects.get(name=NAMES[0])
     assert [row.cpu_model[-7:] for row in (before, after)] == ["2.80GHz", "2.90GHz"]
     assert dict(Platform.objects.values_list("name", "slug")) == slugs
     assert priced() == PRICED
+    assert [(price.platform, price.amount) for price in OwnPrice.objects.all()] == [(after, 7)]
 
 
 def test_what_moderators_hid_is_not_updated(origin, capsys):

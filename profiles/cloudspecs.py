@@ -1,0 +1,81 @@
+"""Prices from the DuckDB file of Cloudspecs (https://github.com/TUM-DIS/cloudspecs, MIT licence).
+
+The file has one table for each cloud, named CLOUD_all, with the same columns. Its prices are on-demand prices of Linux
+machines in USD per hour, each cloud's in one region (datagen/README.md there). The file does not say of which day its
+prices are.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from profiles.models import Platform, Price
+from profiles.prices import PlatformNames
+
+SOURCE = "https://github.com/TUM-DIS/cloudspecs"
+CURRENCY = "USD"
+COLUMNS_READ = ("instance", "price_hour")
+PRICE_DIGITS = 8
+# cloud -> how machines are named that fetch_data names as Spare Cores does, and the region of the prices
+CLOUDS = {
+    "aws": ("aws/{}", "us-east-1"),
+    "gcp": ("gcp/{}", "us-central1"),
+    "azure": ("azure/Standard_{}", "eastus"),
+    "stackit": ("stackit/{}", "eu01"),
+    "ovh": ("ovh/{}", ""),
+    "oracle": ("oracle/{}", ""),
+    "hetzner": ("hcloud/{}", "fsn1"),
+}
+INSTALL = "pip install -r requirements-cloudspecs.txt"
+
+
+class CloudspecsError(Exception):
+    """Why a file cannot be read."""
+
+
+def read_cloudspecs(path: Path, date: datetime.date) -> tuple[list[Price], int]:
+    """The prices, not stored, of public machines that the file has; and of how many instances no machine is stored.
+    `date`: of which the prices are. Raises CloudspecsError."""
+    try:
+        duckdb: Any = importlib.import_module("duckdb")
+    except ImportError as error:
+        raise CloudspecsError(f"this format needs duckdb: {INSTALL}") from error
+    if not path.is_file():
+        raise CloudspecsError("there is no such file")
+    try:
+        # Views of the file may name other files: nothing but the file itself is read.
+        with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as connection:
+            rows = list(_priced_instances(connection))
+    except duckdb.Error as error:
+        raise CloudspecsError(f"it cannot be read as a DuckDB file: {error}") from error
+    machines = PlatformNames(Platform.objects.public(), "public platform")
+    prices, unknown = [], 0
+    for name, region, amount in rows:
+        platform = machines.find(name)
+        if platform is None:
+            unknown += 1
+            continue
+        told = {"region": region, "currency": CURRENCY, "per": Price.Per.HOUR, "kind": Price.Kind.ON_DEMAND}
+        prices.append(Price(platform=platform, amount=amount, source=SOURCE, date=date, **told))
+    return prices, unknown
+
+
+def _priced_instances(connection: Any) -> Iterator[tuple[str, str, Decimal]]:
+    """Name, region and price per hour of each instance that has a price. Raises CloudspecsError."""
+    tables = {row[0] for row in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()}
+    clouds = [cloud for cloud in CLOUDS if f"{cloud}_all" in tables]
+    if not clouds:
+        raise CloudspecsError(f"it has none of the tables {', '.join(f'{cloud}_all' for cloud in CLOUDS)}")
+    for cloud in clouds:
+        columns = {row[0] for row in connection.execute(f"DESCRIBE {cloud}_all").fetchall()}
+        if missing := [name for name in COLUMNS_READ if name not in columns]:
+            raise CloudspecsError(f"table {cloud}_all lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
+        named, region = CLOUDS[cloud]
+        priced = f"SELECT instance, price_hour FROM {cloud}_all WHERE price_hour > 0 ORDER BY instance"  # noqa: S608
+        for instance, amount in connection.execute(priced).fetchall():
+            yield named.format(instance), region, round(Decimal(str(amount)), PRICE_DIGITS)
