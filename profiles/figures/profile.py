@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
+from profiles.figures.axes import SPEEDUP, logarithmic_ticks, room_for, speedup_axis
 from profiles.figures.base import (
     COLOUR_OF_PART,
-    SPEEDUP,
     USEFUL_WORK,
     Breakpoints,
     Chart,
@@ -20,12 +20,10 @@ from profiles.figures.base import (
     figure,
     ideal_line,
     line,
-    logarithmic_ticks,
     plot_numbers,
     points,
-    room_for,
-    room_for_speedup,
     scatter,
+    stacked,
     stacked_shares,
     table,
 )
@@ -101,7 +99,7 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
         "Speedup",
         f"Points are {profile.origin}. The line is put together from the fitted curves (Eq. 3 to 7). Dashes are the "
         "ideal speedup n." + (" Bars are the quartiles of the repeats." if profile.spread is not None else ""),
-        figure(traces, SPEEDUP, breakpoints=profile.breakpoints, range=room_for_speedup(n, speedup)),
+        figure(traces, SPEEDUP, breakpoints=profile.breakpoints, **speedup_axis(n, speedup)),
         table(columns),
     )
 
@@ -164,18 +162,7 @@ def time_budget_chart(profile: ProfileDrawing) -> Chart:
     n, whole = profile.curves.n, profile.curves.n * profile.curves.time_s
     parts = {part: whole * profile.curves.curve(part) for part in FRACTIONS}
     budget = {USEFUL_WORK: whole * profile.curves.utilisation} | parts
-    traces = [
-        scatter(
-            part.replace("_", " "),
-            COLOUR_OF_PART.get(part, "use"),
-            n,
-            spent,
-            mode="lines",
-            line={"width": 0.5},
-            stackgroup="budget",
-        )
-        for part, spent in budget.items()
-    ]
+    traces = stacked(n, {part.replace("_", " "): (COLOUR_OF_PART.get(part, "use"), y) for part, y in budget.items()})
     ideal = line("t(1), the ideal", "ideal", n, np.full(len(n), profile.curves.t1_s), line={"dash": "dash"})
     unit = profile.time_unit
     return Chart(
@@ -195,7 +182,7 @@ def pop_chart(profile: ProfileDrawing) -> Chart:
         "global efficiency S(n)/n": (pop.whole, "measured"),
     }
     traces = [
-        scatter(name, colour, n, 100 * values, unit=" %", mode="lines+markers", line={"width": 2}, marker={"size": 5})
+        scatter(name, colour, n, 100 * values, mode="lines+markers", line={"width": 2}, marker={"size": 5})
         for name, (values, colour) in efficiencies.items()
     ]
     percentages = np.concatenate([100 * values for values, _ in efficiencies.values()])
@@ -230,8 +217,8 @@ def residuals_chart(profile: ProfileDrawing) -> Chart:
     largest = float(np.nanmax(np.abs([redundancy, rebuilt]), initial=LEAST_PERCENT_SHOWN))
     style: dict[str, Any] = {"mode": "lines+markers", "line": {"width": 1.2, "dash": "dot"}, "marker": {"size": 6}}
     traces = [
-        scatter("t(n), rebuilt", "fitted", n, rebuilt, unit=" %", **style),
-        scatter("R(n), fitted", "redundancy", n, redundancy, unit=" %", **style),
+        scatter("t(n), rebuilt", "fitted", n, rebuilt, **style),
+        scatter("R(n), fitted", "redundancy", n, redundancy, **style),
     ]
     return Chart(
         "residuals",
@@ -328,7 +315,7 @@ def losses_chart(profile: ProfileDrawing) -> Chart:
     columns: dict[str, Any] = {"n": n}
     for row, part in enumerate(FRACTIONS, start=1):
         name, colour, measured = part.replace("_", " "), COLOUR_OF_PART[part], 100 * profile.curves.curve(part)
-        traces.append(points(name, colour, n, measured, unit=" %", legendgroup=part))
+        traces.append(points(name, colour, n, measured, legendgroup=part))
         traces.append(line(f"{name}, fitted", colour, line_n, fitted_line[row], legendgroup=part, showlegend=False))
         columns |= {f"{name} (%)": measured, f"{name}, fitted (%)": fitted[row]}
     return Chart(
@@ -350,8 +337,8 @@ def efficiency_chart(profile: ProfileDrawing) -> Chart:
     n, line_n = profile.curves.n, profile.line_n
     efficiency, fitted = 100 * profile.speedup / n, 100 * profile.fitted_speedup(line_n) / line_n
     traces = [
-        line("fitted, Eq. 5-7", "fitted", line_n, fitted, unit=" %"),
-        points(profile.origin, "measured", n, efficiency, unit=" %"),
+        line("fitted, Eq. 5-7", "fitted", line_n, fitted),
+        points(profile.origin, "measured", n, efficiency),
     ]
     return Chart(
         "efficiency",
