@@ -69,7 +69,7 @@ class UploadForm(forms.Form):
         required=False,
     )
     platform = forms.CharField(
-        label="A platform that is known here",
+        label="A machine that is known here",
         required=False,
         max_length=200,
         help_text="The last part of the address of its page.",
@@ -141,7 +141,7 @@ class UploadForm(forms.Form):
         try:
             return known_platform(slug, self.user) if slug else None
         except Platform.DoesNotExist as error:
-            raise forms.ValidationError("There is no such platform.") from error
+            raise forms.ValidationError("There is no such machine.") from error
 
     def clean_platform_json(self) -> PlatformRecord | None:
         file = self.cleaned_data["platform_json"]

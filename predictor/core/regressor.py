@@ -95,7 +95,7 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
     def _ask(self, platform: str, workload: str, n: IntArray) -> Answer | None:
         places = slug_index(self.database_.workloads, workload), slug_index(self.database_.platforms, platform)
         if None in places:
-            self.refusals_[platform, workload] = "no time of this platform, or of this workload, was learned"
+            self.refusals_[platform, workload] = "no time of this machine, or of this workload, was learned"
             return None
         query = Query(workload=int(places[0] or 0), target=int(places[1] or 0), n=tuple(n.tolist()))
         try:
@@ -162,7 +162,7 @@ def _measurements(
 def _platform_record(name: str, facts: Mapping[str, Any]) -> PlatformRecord:
     if unknown := sorted(set(facts) - KNOWN_OF_PLATFORM):
         raise ValueError(
-            f"nothing is known as {', '.join(unknown)} of a platform; known: {', '.join(sorted(KNOWN_OF_PLATFORM))}"
+            f"nothing is known as {', '.join(unknown)} of a machine; known: {', '.join(sorted(KNOWN_OF_PLATFORM))}"
         )
     return PlatformRecord(**{"cpu_model": ""} | dict(facts) | {"name": name})
 

@@ -152,8 +152,8 @@ def cut_beyond(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
 
 def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[Trace]:
     """The lines of the reference machines: some, beside which the prediction can still be followed, the others on
-    demand."""
-    return [
+    demand. All are grey and have one entry of the legend; the pointer names each."""
+    traces = [
         line(
             curve.label,
             "reference",
@@ -161,10 +161,16 @@ def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[Tr
             value(curve),
             line={"width": 1.3},
             marker={"size": 6},
+            legendgroup="references",
+            showlegend=False,
             **({} if place < REFERENCES_DRAWN else {"visible": False}),
         )
         for place, curve in enumerate(references)
     ]
+    if traces:
+        name = "reference machines" if len(traces) > 1 else f"reference: {references[0].label}"
+        traces.append(line(name, "reference", [1], [np.nan], mode="lines", legendgroup="references", hoverinfo="skip"))
+    return traces
 
 
 def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[Trace]:

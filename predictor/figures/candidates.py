@@ -81,7 +81,7 @@ def candidate_chart(name: str, answer: AnswerDrawing, candidate: CandidateCurves
     return Chart(
         name,
         f"{names.benchmark} on {names.platform}",
-        f"Weight {candidate.weight:.3g}. Orange: the benchmark {names.benchmark} on the reference platform "
+        f"Weight {candidate.weight:.3g}. Orange: the benchmark {names.benchmark} on the reference machine "
         f"{names.platform} (dashed) and on the target (solid). Blue: {names.workload} on {names.platform} (dashed), "
         "and predicted for the target (solid).",
         speedup_figure(answer, traces, [answer.speedup, *speedups.values()]),

@@ -118,7 +118,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
     return Chart(
         "speed",
         f"Speed relative to {base}",
-        f"A dot is one workload: the shortest time on {base} divided by the shortest time on the other platform. Right "
+        f"A dot is one workload: the shortest time on {base} divided by the shortest time on the other machine. Right "
         "of 1 the other is faster. An open dot: one of the two was not measured on every core, so their times at the "
         "largest common n are compared.",
         figure(

@@ -108,10 +108,16 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         name: disambiguate(MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user)
         for name in ("platforms", "workloads")
     }
+    rows = disambiguate(MODEL_OF_KIND[kind].objects.visible_to(request.user).filter(slug__in=chosen), request.user)
+    labels = {row.slug: disambiguated_name(row) for row in rows}
     context = {
         "kind": kind,
+        "things": "machines" if kind == "platforms" else kind,
+        "thing": "machine" if kind == "platforms" else parameter,
         "parameter": parameter,
-        "chosen": [(slug, names[slug], " ".join(series_style(index))) for index, slug in enumerate(chosen)],
+        "chosen": [
+            (labels.get(slug, slug), names[slug], " ".join(series_style(index))) for index, slug in enumerate(chosen)
+        ],
         "free": range(min(MOST_COMPARED - len(chosen), max(1, FEWEST_COMPARED - len(chosen)))),
         "section": "compare",
         "origin": selection.origin if len(chosen) >= FEWEST_COMPARED else "measured",

@@ -219,6 +219,8 @@ def why_response(
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     context = {
         "answer": answer,
+        "workload": workloads.get(answer["workload"]),
+        "target": platforms.get(answer["target"]),
         "why": why,
         "sentences": [in_names(sentence, names) for sentence in why.get("sentences", [])],
         "carried": [(row, carried_name(row, names)) for row in why.get("carried", [])],

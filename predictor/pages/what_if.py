@@ -66,6 +66,8 @@ def what_if(request: HttpRequest) -> HttpResponse:
         **state,
         **answer_context(request, state, answers),
     }
+    names = {"workload": dict(context["workloads"]), "target": dict(context["platforms"])}
+    context["title"] = " on ".join(names[part].get(context[part], context[part]) for part in ("workload", "target"))
     return render(request, "predictor/what_if.html", context)
 
 

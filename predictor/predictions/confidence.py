@@ -51,7 +51,7 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
             (
                 evidence.same_architecture is False,
                 2,
-                f"no reference platform has the target's instruction set ({evidence.architecture})",
+                f"no reference machine has the target's instruction set ({evidence.architecture})",
             ),
             (
                 evidence.largest_n > evidence.largest_measured_n,

@@ -49,7 +49,12 @@ class InvalidParameter(Exception):
     def __init__(self, name: str, value: str) -> None:
         self.name = name
         self.value = value
-        super().__init__(f"{name}: {value!r} is no number")
+        super().__init__(f"{title_of(name)}: “{value}” is not a number")
+
+
+def title_of(name: str) -> str:
+    """What pages call a slider, or the change of the same name in a request."""
+    return TITLES.get(name, name.replace("_", " ").capitalize())
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Slider:
 
     @property
     def title(self) -> str:
-        return TITLES.get(self.name, self.name.replace("_", " ").capitalize())
+        return title_of(self.name)
 
     @property
     def help(self) -> str:
@@ -177,7 +182,7 @@ def platform_sliders(platform: Platform, values: Mapping[str, float]) -> list[Sl
     clock = known_clock(platform) or UNKNOWN_MHZ
     steps = clock // STEP_MHZ  # counted from the clock as it is, so that the slider can stand there
     limits["base_mhz"] = (clock - STEP_MHZ * (steps // 2), clock + STEP_MHZ * steps, STEP_MHZ)
-    why = {} if known_clock(platform) else {"base_mhz": "the clock of this platform is not known"}
+    why = {} if known_clock(platform) else {"base_mhz": "the clock of this machine is not known"}
     return [
         Slider(
             name, *limits[name], neutral.get(name, clock), values.get(name, neutral.get(name, clock)), why.get(name, "")

@@ -17,7 +17,7 @@ MOST_DOUBLINGS = 9  # with a tick each
 LABEL_CHARACTERS = 20
 LABEL_PIXELS = 6.4  # of one character
 LABEL_GAP = 0.06  # between two names, as a fraction of the height
-NEIGHBOURS = 0.4  # ends of lines that are nearer, as a fraction of the width, have names that could cover each other
+AT_THE_EDGE = 0.9  # of the width: the name of a line that ends before would stand on the other lines
 WITHOUT_UNIT = {"ratio", "count", "unknown unit", "distance"}
 
 
@@ -133,7 +133,8 @@ def shortened_labels(labels: Sequence[str]) -> list[str]:
 
 
 def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) -> set[int]:
-    """Write the name of each line at its end, in its colour. Returns which traces are named; `layout` has the axes.
+    """Write the names of the lines that reach the right edge there, in their colours. Returns which traces are named;
+    `layout` has the axes.
 
     A legend makes the reader look for each colour twice. charts.js falls back to it on a narrow screen.
     """
@@ -151,8 +152,9 @@ def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) 
         )
         for index, (x, y) in ends.items()
     }
-    heights = spread_apart(places)
-    names = dict(zip(places, shortened_labels([traces[index]["name"] for index in places]), strict=True))
+    places = {index: place for index, place in places.items() if place[0] >= AT_THE_EDGE}
+    heights = spread_apart({index: height for index, (_, height) in places.items()})
+    names = dict(zip(places, shortened_labels([label_of(traces[index]) for index in places]), strict=True))
     layout.setdefault("annotations", []).extend(
         {
             "x": float(min(np.log10(ends[index][0]), right)),
@@ -167,9 +169,14 @@ def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) 
         }
         for index, name in names.items()
     )
-    reach = max(places[index][0] * 400 + len(name) * LABEL_PIXELS for index, name in names.items()) - 400
-    layout["margin"]["r"] = 16 + max(0, int(reach))
-    return {*ends}
+    layout["margin"]["r"] = 16 + int(LABEL_PIXELS * max(map(len, names.values()), default=0))
+    return {*places}
+
+
+def label_of(trace: Mapping[str, Any]) -> str:
+    """What stands at the end of the line: the name of what it fits, or its own."""
+    label: str = trace["meta"].get("label", trace["name"])
+    return label
 
 
 def end_of_line(trace: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -202,18 +209,20 @@ def y_range(traces: Sequence[Mapping[str, Any]], y_axis: Mapping[str, Any]) -> l
     return [low if low == 0.0 and y_axis.get("rangemode") == "tozero" else low - room, high + room]
 
 
-def spread_apart(places: Mapping[int, tuple[float, float]]) -> dict[int, float]:
-    """The heights of names so that those of neighbours do not cover each other: upwards first, then below the top.
+def spread_apart(heights: Mapping[int, float]) -> dict[int, float]:
+    """The heights of names so that they do not cover each other: upwards first, then down from the top.
 
-    >>> spread_apart({0: (1.0, 0.5), 1: (1.0, 0.5), 2: (0.2, 0.5)})
-    {0: 0.5, 1: 0.56, 2: 0.5}
+    >>> spread_apart({0: 0.5, 1: 0.5}), spread_apart({0: 1.0, 1: 1.0})
+    ({0: 0.5, 1: 0.56}, {0: 0.94, 1: 1.0})
     """
-    heights: dict[int, float] = {}
-    for index in sorted(places, key=lambda index: places[index][1]):
-        below = [heights[other] for other in heights if abs(places[other][0] - places[index][0]) < NEIGHBOURS]
-        heights[index] = max([places[index][1], *(height + LABEL_GAP for height in below)])
-    settled: dict[int, float] = {}
-    for index in sorted(heights, key=lambda index: -heights[index]):
-        above = [settled[other] for other in settled if abs(places[other][0] - places[index][0]) < NEIGHBOURS]
-        settled[index] = round(min([heights[index], 1.0, *(height - LABEL_GAP for height in above)]), 4)
-    return {index: settled[index] for index in places}
+    order = sorted(heights, key=lambda index: heights[index])
+    raised: dict[int, float] = {}
+    least = 0.0
+    for index in order:
+        raised[index] = max(heights[index], least)
+        least = raised[index] + LABEL_GAP
+    most = 1.0
+    for index in reversed(order):
+        raised[index] = round(min(raised[index], most), 4)
+        most = raised[index] - LABEL_GAP
+    return {index: raised[index] for index in heights}

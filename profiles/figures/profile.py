@@ -177,9 +177,9 @@ def time_budget_chart(profile: ProfileDrawing) -> Chart:
 def pop_chart(profile: ProfileDrawing) -> Chart:
     n, pop = profile.curves.n, pop_efficiencies(profile.curves)
     efficiencies = {
-        "parallel efficiency U(n)": (pop.parallel, "use"),
-        "computation scaling 1/R(n)": (pop.computation, "redundancy"),
-        "global efficiency S(n)/n": (pop.whole, "measured"),
+        "parallel U(n)": (pop.parallel, "use"),
+        "computation 1/R(n)": (pop.computation, "redundancy"),
+        "global S(n)/n": (pop.whole, "measured"),
     }
     traces = [
         scatter(name, colour, n, 100 * values, mode="lines+markers", line={"width": 2}, marker={"size": 5})
@@ -245,18 +245,9 @@ def counters_chart(profile: ProfileDrawing) -> Chart | None:
     traces: list[Trace] = []
     for index, name in enumerate(counted):
         colour, values = f"series-{index}", profile.curves.curve(name)
-        traces.append(points(name, colour, n, values, legendgroup=name))
-        traces.append(
-            line(
-                f"{name}, fitted",
-                colour,
-                line_n,
-                positive_or_gap(fitted[name]),
-                legendgroup=name,
-                showlegend=False,
-                line={"width": 1.3},
-            )
-        )
+        traces.append(points(name, colour, n, values, showlegend=False))
+        traces.append(line(f"{name}, fitted", colour, line_n, positive_or_gap(fitted[name]), line={"width": 1.3}))
+        traces[-1]["meta"]["label"] = name
     ratios = np.concatenate([profile.curves.curve(name) for name in counted])
     return Chart(
         "counters",
@@ -315,8 +306,9 @@ def losses_chart(profile: ProfileDrawing) -> Chart:
     columns: dict[str, Any] = {"n": n}
     for row, part in enumerate(FRACTIONS, start=1):
         name, colour, measured = part.replace("_", " "), COLOUR_OF_PART[part], 100 * profile.curves.curve(part)
-        traces.append(points(name, colour, n, measured, legendgroup=part))
-        traces.append(line(f"{name}, fitted", colour, line_n, fitted_line[row], legendgroup=part, showlegend=False))
+        traces.append(points(name, colour, n, measured, showlegend=False))
+        traces.append(line(f"{name}, fitted", colour, line_n, fitted_line[row]))
+        traces[-1]["meta"]["label"] = name
         columns |= {f"{name} (%)": measured, f"{name}, fitted (%)": fitted[row]}
     return Chart(
         "losses",

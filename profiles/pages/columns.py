@@ -135,7 +135,7 @@ PROFILE_COLUMNS = (
         sort="workload",
         kind=NAME,
     ),
-    TableColumn("Platform", lambda row: platform_link(row.platform, row.origin), sort="platform", kind=NAME),
+    TableColumn("Machine", lambda row: platform_link(row.platform, row.origin), sort="platform", kind=NAME),
     ONE_THREAD_TIME,
     TableColumn("Thread counts", show_attribute("n_measured"), sort="n_measured", kind=NUMBER, term="n"),
     TableColumn("Largest n", show_attribute("n_largest"), sort="n_largest", kind=NUMBER),

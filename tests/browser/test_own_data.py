@@ -95,7 +95,7 @@ def test_from_a_new_account_to_an_empty_one(visit, media):
 
     from_user_menu(page, "Settings")
     with page.expect_download() as downloading:
-        page.get_by_role("link", name="Take everything along").click()
+        page.get_by_role("link", name="Export my data").click()
     content = io.BytesIO(downloading.value.path().read_bytes())
     with tarfile.open(fileobj=content, mode="r:") as archive:
         names = archive.getnames()

@@ -286,7 +286,7 @@ def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer, 
         warnings.append(f"{target} is known by {evidence.measured_on_target.sum()} workloads only")
     if len(evidence.platforms) < FEW_NAMED_REFERENCES:
         count = len(evidence.platforms)
-        warnings.append(f"{count} reference platform{'s' if count > 1 else ''} only")
+        warnings.append(f"{count} reference machine{'s' if count > 1 else ''} only")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
         warnings.append(f"{target} behaves unlike every reference: the nearest is far away")
     if evidence.outliers:

@@ -46,6 +46,7 @@ def names(chart) -> list[str]:
 def test_the_answer_is_drawn_beside_references_interval_and_measurement():
     assert names(charts(answer())["time"]) == [
         "Other machine",
+        "reference: Other machine",
         "low",
         "interval",
         "predicted",

@@ -199,7 +199,7 @@ def test_measured_and_simulated_profiles_meet_only_where_that_is_asked_for(clien
     alone = client.get(address)
     assert alone.context["origin"] == "measured"
     assert not alone.context["shared"]
-    assert "Take simulated profiles too" in text_of(alone)
+    assert "Include simulated profiles" in text_of(alone)
     both = client.get(address + "&include_simulated=true")
     assert both.context["origin"] == "mixed"
     assert len(both.context["shared"]) == 2

@@ -288,8 +288,8 @@ def upload(
 def predict(
     context: typer.Context,
     workload: str = typer.Argument(..., help="Slug or name."),
-    target: str = typer.Argument(..., help="Platform: slug or name."),
-    reference: Optional[list[str]] = typer.Option(None, help="Use this platform's measurements only; repeatable."),
+    target: str = typer.Argument(..., help="Machine: slug or name."),
+    reference: Optional[list[str]] = typer.Option(None, help="Use this machine's measurements only; repeatable."),
     method: Optional[str] = typer.Option(None, help="Method of prediction; default: mpet."),
     n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4."),
     data: Optional[Path] = typer.Option(None, file_okay=False, help="Answer from this public dump, without a server."),
@@ -322,7 +322,7 @@ def what_if(
 def rank(
     context: typer.Context,
     workload: str,
-    where: Optional[list[str]] = typer.Option(None, help="Choose platforms, as min_cores=16; repeatable."),
+    where: Optional[list[str]] = typer.Option(None, help="Choose machines, as min_cores=16; repeatable."),
     n: Optional[int] = typer.Option(None, help="Compare at this number of threads."),
     by: Optional[str] = typer.Option(None, help="time, core_time, or cost: that of one run."),
     max_price: Optional[float] = typer.Option(None, min=0.0, help="Per hour; without a known price none is chosen."),
@@ -345,9 +345,9 @@ def rank(
 @app.command()
 def compare(
     context: typer.Context,
-    kind: str = typer.Argument(..., help="platforms or workloads"),
+    kind: str = typer.Argument(..., help="platforms (machines) or workloads"),
     names: list[str] = typer.Argument(..., help="Two to six of them."),
-    on: Optional[str] = typer.Option(None, help="Of workloads: the platform."),
+    on: Optional[str] = typer.Option(None, help="Of workloads: the machine."),
     as_json: bool = JSON,
 ) -> None:
     """Compare measured platforms or workloads."""
@@ -389,7 +389,7 @@ def changes(
 def watch(
     context: typer.Context,
     upload_or_workload: str = typer.Argument(..., help="The id of an upload, or a workload."),
-    target: Optional[str] = typer.Argument(None, help="Platform, where a workload is given."),
+    target: Optional[str] = typer.Argument(None, help="Machine, where a workload is given."),
     every: float = typer.Option(60.0, min=0.1, help="Seconds between two questions."),
     times: Optional[int] = typer.Option(None, min=1, help="Ask so often, then end."),
     as_json: bool = JSON,
