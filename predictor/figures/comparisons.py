@@ -125,7 +125,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
             traces,
             "workload",
             hovermode="closest",
-            x_axis={"title": {"text": f"speed relative to {base} (ratio)"}}
+            x_axis={"title": {"text": "relative speed (ratio)"}}
             | logarithmic_ticks([*(speed for of in speeds for speed in of if np.isfinite(speed)), 1.0], few=True),
             autorange="reversed",
             type="category",

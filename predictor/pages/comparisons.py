@@ -116,7 +116,8 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         "thing": "machine" if kind == "platforms" else parameter,
         "parameter": parameter,
         "chosen": [
-            (labels.get(slug, slug), names[slug], " ".join(series_style(index))) for index, slug in enumerate(chosen)
+            (slug, names[slug], " ".join(series_style(index)), labels.get(slug, slug))
+            for index, slug in enumerate(chosen)
         ],
         "free": range(min(MOST_COMPARED - len(chosen), max(1, FEWEST_COMPARED - len(chosen)))),
         "section": "compare",

@@ -1,16 +1,18 @@
-"""The questions of a new visitor, from the front page: how many clicks it takes to an answer, on a page that the visitor
-has not seen before. A click is a click, a choice in a list, or Enter; text is typed between them.
+"""The questions of a new visitor, from the front page: how many clicks it takes to an answer. A click is a click, a
+choice in a list, or Enter; text is typed between them.
 
 Each limit is the number of clicks that a visitor needs who makes no mistake: a page more on the way fails the test.
 """
 
 import csv
+import os
 import re
+import subprocess
+import sys
 import time
 
 import pytest
 from django.core.management import call_command
-from mpet import cli
 from playwright.sync_api import Locator, Page, expect
 
 from accounts.models import ApiToken
@@ -22,10 +24,12 @@ from tests.browser.test_programs import REFERENCE, own_machine
 from tests.browser.test_walk import tab_to
 from tests.browser.walk import drawn
 from tests.pages import user
+from tests.paths import ROOT
 from tests.programs import program_measurements
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
+CLIENT = ROOT / "benchmarks" / "client" / "src"
 SHOWCASE_SECONDS = 5
 MOST_CLICKS = {
     "showcase": 0,
@@ -88,7 +92,9 @@ def ask_for_the_showcase(visit) -> None:
 def ask_how_good_these_predictions_are(visit) -> None:
     visitor = Visitor(visit, "how good these predictions are")
     said = visitor.page.get_by_text("hidden measurements: half within")
-    expect(said).to_have_text(re.compile(r"[\d,]+ hidden measurements: half within [\d.]+ %, 90 % intervals held \d+ %"))
+    expect(said).to_have_text(
+        re.compile(r"[\d,]+ hidden measurements: half within [\d.]+ %, 90 % intervals held \d+ %")
+    )
     visitor.has_the_answer()
     visitor = Visitor(visit, "every figure of the accuracy")
     visitor.click(visitor.page.get_by_role("link", name="All figures and baselines"))
@@ -155,20 +161,22 @@ def ask_for_the_cheapest_within(visit, seconds: str, workload: str, *, has_price
     visitor.has_the_answer()
 
 
-def ask_for_my_program_elsewhere(visit, live_server, tmp_path, monkeypatch, capsys) -> None:
+def ask_for_my_program_elsewhere(visit, live_server, tmp_path) -> None:
     """One command of the client, and the page whose address it prints."""
-    monkeypatch.setenv("MPET_CONFIG_DIR", str(tmp_path / "config"))
-    monkeypatch.setenv("MPET_CACHE_DIR", str(tmp_path / "cache"))
     profile = tmp_path / "sort.tar.gz"
     profile.write_bytes(tarball(program_measurements(own_machine())))
     owner = user("grace")
-    token = ApiToken.issue(owner, ApiToken.Scope.UPLOAD)[1]
-    command = ["--server", live_server.url, "--token", token, "upload", str(profile)]
-    with pytest.raises(SystemExit) as ended:
-        cli.app(command)
-    assert ended.value.code == 0
-    printed = capsys.readouterr().out
-    (address,) = re.findall(rf"{re.escape(live_server.url)}(/programs/\S+)", printed)
+    environment = os.environ | {
+        "PYTHONPATH": str(CLIENT),
+        "MPET_CONFIG_DIR": str(tmp_path / "config"),
+        "MPET_CACHE_DIR": str(tmp_path / "cache"),
+        "MPET_SERVER": live_server.url,
+        "MPET_TOKEN": ApiToken.issue(owner, ApiToken.Scope.UPLOAD)[1],
+    }
+    command = [sys.executable, "-c", "from mpet.cli import app; app()", "upload", str(profile)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (address,) = re.findall(rf"{re.escape(live_server.url)}(/programs/\S+)", done.stdout)
     visitor = Visitor(visit, "my program elsewhere")
     visitor.page = visit(address, user=owner)
     expect(visitor.page.get_by_role("heading", level=1)).to_contain_text("sort")
@@ -177,7 +185,7 @@ def ask_for_my_program_elsewhere(visit, live_server, tmp_path, monkeypatch, caps
     visitor.has_the_answer()
 
 
-def test_five_questions_on_the_demo(visit, demo, live_server, tmp_path, monkeypatch, capsys):
+def test_five_questions_on_the_demo(visit, demo, live_server, tmp_path):
     machines = "Xeon E5-2680 (simulated)", "i7-4771 (simulated)"
     ask_for_the_showcase(visit)
     ask_how_good_these_predictions_are(visit)
@@ -185,7 +193,7 @@ def test_five_questions_on_the_demo(visit, demo, live_server, tmp_path, monkeypa
     compare(visit, *machines)
     compare_by_keyboard_alone(visit, *machines)
     ask_for_the_cheapest_within(visit, "5", "sgm/aggregate (simulated)", has_prices=False)
-    ask_for_my_program_elsewhere(visit, live_server, tmp_path, monkeypatch, capsys)
+    ask_for_my_program_elsewhere(visit, live_server, tmp_path)
 
 
 @pytest.mark.shared_data

@@ -321,7 +321,8 @@ def range_warnings(database: Database, evidence: Evidence, credible_n: int | Non
             "target that agree with it up to there tell how it goes on"
         )
     if credible_n is not None and credible_n < n.max():
-        warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {CREDIBILITY:.0%} probable")
+        odds = f"{100 * CREDIBILITY:.0f} % probable"
+        warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")
     if n.max() > evidence.largest_on_target and largest > evidence.largest_on_target:
         warnings.append(
             f"{database.platforms[evidence.target]} was measured up to n = {evidence.largest_on_target} only: "

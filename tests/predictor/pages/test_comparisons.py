@@ -249,7 +249,7 @@ def test_a_name_as_it_is_displayed_is_taken(client):
     Platform.objects.filter(slug="machine-1").update(name="twin")
     page = client.get(reverse("compare-platforms"), {"platform": ["i7-4771", "TWIN"]})
     assert page.status_code == 200
-    assert [slug for slug, _, _ in page.context["chosen"]] == ["machine-0", "machine-1"]
+    assert [slug for slug, *_ in page.context["chosen"]] == ["machine-0", "machine-1"]
     store(sample_measurements(1, 3, seed=3), label="other")
     Platform.objects.exclude(slug="machine-0").update(name="twin")
     (row,) = disambiguate(Platform.objects.filter(slug="machine-1"), None)

@@ -311,7 +311,7 @@ def test_what_limits_it_stands_in_three_sentences_at_most(client, program):
     page = client.get(program)
     limits = page.context["home"].limits
     assert 1 <= len(limits) <= 3
-    assert limits[0] == "The serial rest takes 29% of the time with 4 threads."
+    assert limits[0] == "The serial rest takes 29 % of the time with 4 threads."
     for sentence in limits:
         assert text_of(page).count(sentence) == 1
 
