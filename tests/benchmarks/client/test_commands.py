@@ -88,7 +88,7 @@ def test_rank_compare_and_what_if(mpet):
     status, text, _ = mpet("rank", WORKLOAD, "--where", "min_cores=2", "--n", "4", "--json")
     assert status == 0 and len(json.loads(text)["results"]) == 4
     status, text, _ = mpet("rank", WORKLOAD, "--limit", "2")
-    assert "4 platforms, the fastest first" in text and "and 2 more" in text
+    assert "4 machines, fastest first" in text and "2 more: use --limit" in text
     status, text, _ = mpet("compare", "platforms", "machine-0", "machine-1", "--json")
     assert status == 0 and json.loads(text)
     status, text, _ = mpet("compare", "platforms", "machine-0", "machine-1")
@@ -114,7 +114,7 @@ def test_what_if_shows_the_change_and_the_baseline(mpet):
 def test_rank_by_cost_says_that_no_price_is_known(mpet):
     status, text, _ = mpet("rank", WORKLOAD, "--by", "cost")
     assert status == 0
-    assert "4 platforms, the fastest first: no price of these is known" in " ".join(text.split())
+    assert "4 machines, fastest first: no price of these machines is known" in " ".join(text.split())
     assert "cheapest" not in text
 
 
@@ -132,7 +132,7 @@ def test_rank_by_cost_is_of_so_many_runs_that_it_is_no_tiny_number(mpet):
         )
     text = mpet("rank", WORKLOAD, "--by", "cost")[1]
     words = " ".join(text.split())
-    assert "the cheapest run first" in words and "USD per million runs" in words
+    assert "cheapest first" in words and "USD per million runs" in words
     assert not re.search(r"\de-\d", words)
     assert "●" in text  # the interval, as the pages draw it
 
@@ -296,18 +296,18 @@ def test_rank_by_cost_within_a_budget(mpet):
     assert status == 0 and {row["price"] for row in rows} == {0.1, 0.5}
     assert [float(row["cost"]) for row in rows] == sorted(float(row["cost"]) for row in rows)
     status, text, _ = mpet("rank", WORKLOAD, "--by", "cost", "--max-price", "1", "--currency", "EUR")
-    assert status == 0 and "2 platforms, the cheapest run first" in text and "2026-01-31" in text
+    assert status == 0 and "2 machines, cheapest first" in text and "2026-01-31" in text
     text = mpet("rank", WORKLOAD)[1]
-    assert "4 platforms, the fastest first" in text
+    assert "4 machines, fastest first" in text
     assert mpet("rank", WORKLOAD, "--max-price", "-1")[0] == 2
 
 
 def test_a_ranking_without_a_place_says_why(mpet):
     status, text, message = mpet("rank", WORKLOAD, "--max-price", "0.01")
-    assert (status, text) == (4, "") and "no platform has a place\n  a budget is met by" in message
+    assert (status, text) == (4, "") and "no machine has a place\n  a budget is met by" in message
     summary = [{"lacks": "benchmark", "count": 15, "reason": "no other workload was measured there"}]
     ranking = Ranking({"results": [], "refused_summary": summary, "advice": "run `make quick`"})
-    told = ["15 platforms have no place: no other workload was measured there", "run `make quick`"]
+    told = ["15 machines have no place: no other workload was measured there", "run `make quick`"]
     assert ranking.refusals == told
     console = Console(file=io.StringIO(), record=True, width=120)
     tables.print_ranking(console, ranking, 20, "time")

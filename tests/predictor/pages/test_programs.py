@@ -66,7 +66,7 @@ def test_the_fastest_platform_stands_first_with_its_interval(client, program):
     assert [row["place"] for row, _ in rows] == [1, 2]
     words = text_of(response)
     assert f"on {rows[0][1].name} with 1" in words
-    assert "1 machine has no prediction: the program was measured here and on no other platform" in words
+    assert "1 machine has no prediction: the program was measured here and on no other machine" in words
     dots = figures_of(response)["ranking"]["data"]
     assert sorted(dots[0]["x"]) == [row["time_s"] for row in ranking["results"]]
     assert dots[1]["x"] == [pytest.approx(1.75)]  # where it was measured
@@ -129,7 +129,7 @@ def test_an_unknown_method_is_refused(client, program):
 def test_where_no_platform_can_be_predicted_it_says_what_to_do(client):
     store(program_measurements(), label="alone")
     words = text_of(client.get(address_of("alone")))
-    assert "1 machine has no prediction: the program was measured here and on no other platform." in words
+    assert "1 machine has no prediction: the program was measured here and on no other machine." in words
 
 
 def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client):
@@ -143,7 +143,7 @@ def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client)
     assert refused == {"machine-0": None, "machine-7": "shared", "machine-8": "shared"}
     name = Platform.objects.get(slug="machine-0").name
     advice = f"Run `make stress-ng` of the benchmark kit on {name}, with stress-ng 0.20.01"
-    assert f"{advice}: it then shares workloads with 2 more platforms" in text_of(page)
+    assert f"{advice}: it then shares workloads with 2 more machines" in text_of(page)
 
 
 def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, program):
