@@ -108,8 +108,7 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         name: disambiguate(MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user)
         for name in ("platforms", "workloads")
     }
-    rows = disambiguate(MODEL_OF_KIND[kind].objects.visible_to(request.user).filter(slug__in=chosen), request.user)
-    labels = {row.slug: disambiguated_name(row) for row in rows}
+    labels = {row.slug: disambiguated_name(row) for row in offered[kind]}
     context = {
         "kind": kind,
         "things": "machines" if kind == "platforms" else kind,

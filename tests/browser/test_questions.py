@@ -80,7 +80,7 @@ def ask_for_the_showcase(visit) -> None:
     began = time.monotonic()
     visitor = Visitor(visit, "showcase")
     example = visitor.page.locator("#example")
-    expect(example.get_by_role("heading")).to_have_text(re.compile(r"Off by [\d.]+ %"))
+    expect(example.get_by_role("heading", level=2)).to_have_text(re.compile(r"Off by [\d.]+ %"))
     drawn(visitor.page)
     assert time.monotonic() - began < SHOWCASE_SECONDS
     top = example.bounding_box()["y"]
@@ -145,7 +145,7 @@ def compare_by_keyboard_alone(visit, machine: str, other: str) -> None:
 def ask_for_the_cheapest_within(visit, seconds: str, workload: str, *, has_prices: bool) -> None:
     visitor = Visitor(visit, "cheapest within a time")
     visitor.click(visitor.page.get_by_role("link", name="Which machine"))
-    visitor.choose(visitor.page.get_by_label("Workload"), label=workload)
+    visitor.choose(visitor.page.get_by_label("Workload", exact=True), label=workload)
     visitor.choose(visitor.page.get_by_label("Order"), value="cost")
     visitor.page.get_by_label("Within seconds").fill(seconds)
     visitor.click(visitor.page.get_by_role("button", name="Rank"))
