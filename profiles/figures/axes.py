@@ -95,6 +95,8 @@ def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
 
     >>> logarithmic_ticks([0.4, 13.0])["ticktext"], logarithmic_ticks([0.4, 13.0], few=True)["ticktext"]
     (['0.5', '1', '2', '5', '10'], ['1', '10'])
+    >>> logarithmic_ticks([0.005, 0.07], few=True)["ticktext"]
+    ['0.005', '0.01', '0.02', '0.05']
     >>> logarithmic_ticks([1.0, 1.5])["ticktext"]
     ['1', '1.2', '1.4', '1.6']
     """
@@ -111,6 +113,8 @@ def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
         steps = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 8) if span < 2.5 else (1, 1.5, 2, 3, 4, 5, 6, 8)
     ticks = [step * 10.0**decade for decade in decades for step in steps]
     inside = [tick for tick in ticks if low / 1.2 <= tick <= high * 1.2] or ticks
+    if few and len(inside) < 2:
+        return logarithmic_ticks(values)
     return {"type": "log", "tickvals": inside, "ticktext": [f"{tick:g}" for tick in inside]}
 
 
