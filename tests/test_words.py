@@ -96,6 +96,11 @@ def test_pages_say_machine_and_no_slug():
             # A sentence or a label has a space or begins with a capital; the others are names that the code uses.
             sentences = [text for text in strings_of(path) if " " in text.strip() or text[:1].isupper()]
             shown[path] = "\n".join(text for text in sentences if "__" not in text and not text.startswith("SELECT"))
+    with_candidates = {
+        path.relative_to(ROOT).as_posix() for path, text in shown.items() if re.search("[Cc]andidate", text)
+    }
+    # The paper's word, in its figures and where it is explained; elsewhere the answer rests on pairs.
+    assert with_candidates <= {"predictor/figures/accuracy.py", "predictor/templates/predictor/answer_candidates.html"}
     glossary = next(ROOT.glob("mpet_site/web/glossary.py"))
     shown[glossary] = "\n".join(text for text in strings_of(glossary) if " " in text)
     found = {

@@ -24,7 +24,7 @@ from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, R
 TABLE_COLUMNS = ("platform", "workload", "n")
 KNOWN_OF_PLATFORM = frozenset(field.name for field in fields(PlatformRecord)) - {"name"}
 LARGEST_N_OF_TABLE = 2**16
-LEAST_HALF_WIDTH = 0.01  # of an interval, relative to the time
+LEAST_INTERVAL_HALF = 0.01  # of an interval, relative to the time
 
 
 class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -140,8 +140,8 @@ def _values_at(answer: Answer, n: IntArray) -> FloatArray:
     nothing = np.full(len(answer.n), np.nan)
     low, high = (nothing if values is None else values for values in (answer.low_s, answer.high_s))
     # A table without repeats does not say how noisy its times are, and one that a formula made has no scatter at all.
-    low = np.minimum(low, answer.time_s * (1 - LEAST_HALF_WIDTH))
-    high = np.maximum(high, answer.time_s * (1 + LEAST_HALF_WIDTH))
+    low = np.minimum(low, answer.time_s * (1 - LEAST_INTERVAL_HALF))
+    high = np.maximum(high, answer.time_s * (1 + LEAST_INTERVAL_HALF))
     return np.stack([answer.time_s, low, high], axis=1)[np.searchsorted(answer.n, n)]
 
 

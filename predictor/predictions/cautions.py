@@ -94,7 +94,7 @@ def few_dimensions_caution(basis: Basis) -> str:
     dimensions = float(np.median(np.concatenate(common))) if common else np.inf
     if dimensions >= FEW_DIMENSIONS:
         return ""
-    return f"few valid dimensions: the workload and its candidates share {dimensions:g} elements"
+    return f"few valid dimensions: the workload and those compared with it share {dimensions:g} elements"
 
 
 def extrapolation_caution(basis: Basis) -> str:
@@ -108,7 +108,7 @@ def extrapolation_caution(basis: Basis) -> str:
     if not valid or outside / valid <= MANY_OUTSIDE:
         return ""
     share = f"{100 * outside / valid:.0f} %"
-    return f"extrapolation: {share} of the workload's elements lie outside those of all candidates"
+    return f"extrapolation: {share} of the workload's elements lie outside those of all compared workloads"
 
 
 def features_with_candidates(basis: Basis) -> Iterator[tuple[np.ndarray, np.ndarray]]:

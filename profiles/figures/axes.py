@@ -158,7 +158,7 @@ def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) 
     }
     places = {index: place for index, place in places.items() if place[0] >= AT_THE_EDGE}
     heights = spread_apart({index: height for index, (_, height) in places.items()})
-    names = dict(zip(places, shortened_labels([label_of(traces[index]) for index in places]), strict=True))
+    names = dict(zip(places, shortened_labels([end_label(traces[index]) for index in places]), strict=True))
     layout.setdefault("annotations", []).extend(
         {
             "x": float(min(np.log10(ends[index][0]), right)),
@@ -177,7 +177,7 @@ def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) 
     return {*places}
 
 
-def label_of(trace: Mapping[str, Any]) -> str:
+def end_label(trace: Mapping[str, Any]) -> str:
     """What stands at the end of the line: the name of what it fits, or its own."""
     label: str = trace["meta"].get("label", trace["name"])
     return label

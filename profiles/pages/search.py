@@ -17,7 +17,7 @@ from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """?q=; the results of each kind together, or the page of the only one whose name this is."""
+    """?q=; the results of each kind together, or the page of the only one of that name."""
     text = request.GET.get("q", "").strip()
     refusal = search_refusal(text)
     results = [] if refusal else search_everything(text, request.user)

@@ -107,7 +107,7 @@ def ask_how_good_a_machine_is(visit, machine: str) -> None:
     visitor.page.get_by_role("combobox", name="Search machines").fill(machine)
     visitor.press_enter()
     expect(visitor.page.get_by_role("heading", level=1)).to_contain_text(machine.removesuffix(" (simulated)"))
-    expect(visitor.page.get_by_text("How fast against others").first).to_be_visible()
+    expect(visitor.page.get_by_role("heading", name="How fast against other machines")).to_be_visible()
     visitor.has_the_answer()
 
 
