@@ -85,7 +85,7 @@ def width_in_words(half_width: float) -> str:
 def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str] | None]:
     """The findings that stand in for an interval where a method gives none."""
     return [
-        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} comparable pairs of machine and workload"),
+        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} comparable pairs"),
         _above(evidence.mean_distance, FAR, VERY_FAR, "the comparable pairs are far: mean distance {:.2f}"),
         _above(evidence.fit_error, POOR_FIT, VERY_POOR_FIT, "the fit error of the references is {:.0%}"),
     ]

@@ -261,8 +261,8 @@ def _tell_upload(report: UploadReport, as_json: bool) -> None:
 def upload(
     context: typer.Context,
     file: Path = typer.Argument(..., exists=True, dir_okay=False, help="A results tarball, or a file of another tool."),
-    form: Optional[str] = typer.Option(None, "--as", help="Format of a file of another tool: hyperfine, google-benchmark, csv, ..."),
-    platform: Optional[str] = typer.Option(None, help="With --as: a machine that the server knows, or a platform.json."),
+    form: Optional[str] = typer.Option(None, "--as", help="The format of another tool: hyperfine, csv, ..."),
+    platform: Optional[str] = typer.Option(None, help="With --as: a known machine, or a platform.json."),
     columns: Optional[list[str]] = typer.Option(None, "--map", help="Of a CSV, as n=Threads; repeatable."),
     preview: bool = typer.Option(False, help="Store nothing; show what would be."),
     public: bool = PUBLIC,
