@@ -42,7 +42,8 @@
     for (const name of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
       layout[name] = { ...layout[name], ...axis() };
     for (const shape of layout.shapes ?? []) shape.line = { ...shape.line, color: variable("--chart-mark") };
-    for (const note of layout.annotations ?? []) note.font = { size: 11, color: note.name ? variable(`--chart-${note.name}`) : muted };
+    for (const note of layout.annotations ?? [])
+      note.font = { size: 11, color: note.name ? variable(`--chart-${note.name}`) : muted };
     return {
       data: data.map(paint),
       layout: {
