@@ -139,6 +139,14 @@ def test_the_residuals_are_what_the_error_of_the_fit_is_the_mean_of():
     assert np.abs(rebuilt).mean() / 100 == pytest.approx(feature_fit(profile.curves, 4, 8).fit_error)
 
 
+def test_a_fit_without_residuals_is_drawn_at_zero_on_an_axis_of_percents():
+    """Rounding left 1e-14 percent, and an axis that said "10f"."""
+    exact = chart("residuals", profile_charts(drawing(counts=(1, 2), decomposed=False)))
+    figure = plotly_figure(exact)
+    assert {value for trace in figure.data for value in trace.y} == {0}
+    assert figure.layout.yaxis.range == pytest.approx((-1.1, 1.1))
+
+
 def test_where_no_thread_computed_anything_no_residual_is_drawn():
     """Of the kind of trust 15: all thread time in waiting is accepted, and its redundancy is 0."""
     profile = drawing()
