@@ -150,7 +150,7 @@ def test_upload_is_private_unless_public_is_said(mpet, tmp_path):
     broken.write_bytes(b"no tarball")
     status, text, message = mpet("upload", broken, "--public")
     assert status == 3 and "rejected" in text and "gzip" in text and "None" not in text
-    assert "say --as FORMAT" in message
+    assert "name its format: --as FORMAT" in message
 
 
 def test_the_public_dump_is_fetched_and_predicted_from_without_a_server(mpet, tmp_path, settings):
@@ -320,7 +320,7 @@ def test_a_file_of_another_tool_is_shown_and_sent(mpet, tmp_path):
     machine.write_text('{"name": "laptop", "cpu_model": "ACME 1000", "threads": 8}')
     foreign = ("upload", SPECIMENS / "hyperfine-1.15.0.json", "--as", "hyperfine", "--platform", machine)
     status, text, _ = mpet(*foreign, "--preview")
-    assert status == 0 and "would be stored, of laptop" in text and not Upload.objects.exists()
+    assert status == 0 and "would be stored for laptop" in text and not Upload.objects.exists()
     shown = json.loads(mpet(*foreign, "--preview", "--json")[1])
     assert shown["workloads"][0]["n"] == [1, 2]
     status, text, _ = mpet(*foreign, "--json")

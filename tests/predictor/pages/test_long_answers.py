@@ -62,7 +62,7 @@ def test_rows_so_far_stand_there(client, public, started):
     assert save(computation, firsts[-1])
     response = page(client)
     assert "1 of 3" in text_of(response)
-    assert "What is known so far" in text_of(response)
+    assert "Results so far are shown" in text_of(response)
     assert len(response.context["rows"]) == 1
     assert '<progress value="1" max="3"' in response.content.decode()
 

@@ -27,8 +27,8 @@ def test_nothing_speaks_against_it():
 @pytest.mark.parametrize(
     ("changes", "level", "word"),
     [
-        ({"candidates": 9}, "medium", "9 candidates"),
-        ({"candidates": 2}, "low", "2 candidates"),
+        ({"candidates": 9}, "medium", "9 comparable pairs"),
+        ({"candidates": 2}, "low", "2 comparable pairs"),
         ({"mean_distance": 0.2}, "medium", "0.20"),
         ({"mean_distance": 0.31}, "low", "0.31"),
         ({"fit_error": 0.11}, "medium", "11 %"),
