@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 CLIENT = ROOT / "benchmarks" / "client" / "src"
 SHOWCASE_SECONDS = 5
+SLOW_MS = 120_000  # of what a fleet computes for the first time, on a machine that does other things
 MOST_CLICKS = {
     "showcase": 0,
     "how good these predictions are": 0,
@@ -109,7 +110,9 @@ def ask_how_good_a_machine_is(visit, machine: str) -> None:
     visitor = Visitor(visit, "how good is this machine")
     visitor.page.get_by_role("combobox", name="Search machines").fill(machine)
     visitor.press_enter()
-    expect(visitor.page.get_by_role("heading", level=1)).to_contain_text(machine.removesuffix(" (simulated)"))
+    expect(visitor.page.get_by_role("heading", level=1)).to_contain_text(
+        machine.removesuffix(" (simulated)"), timeout=SLOW_MS
+    )
     expect(visitor.page.get_by_role("heading", name="How fast against other machines")).to_be_visible()
     visitor.has_the_answer()
 
@@ -153,7 +156,7 @@ def ask_for_the_cheapest_within(visit, seconds: str, workload: str, *, has_price
     visitor.page.get_by_label("Within seconds").fill(seconds)
     visitor.click(visitor.page.get_by_role("button", name="Rank"))
     ranking = visitor.page.get_by_role("region", name="Ranking of the machines")
-    expect(ranking.locator("tbody tr").first).to_be_visible(timeout=120_000)
+    expect(ranking.locator("tbody tr").first).to_be_visible(timeout=SLOW_MS)
     heading = visitor.page.get_by_role("heading", level=1)
     if has_prices:
         expect(heading).to_contain_text("cheapest within")
@@ -184,7 +187,7 @@ def ask_for_my_program_elsewhere(visit, live_server, tmp_path) -> None:
     visitor.page = visit(address, user=owner)
     expect(visitor.page.get_by_role("heading", level=1)).to_contain_text("sort")
     rows = visitor.page.get_by_role("region", name="Ranking of the machines").locator("tbody tr")
-    expect(rows.first).to_be_visible(timeout=120_000)
+    expect(rows.first).to_be_visible(timeout=SLOW_MS)
     visitor.has_the_answer()
 
 
@@ -201,7 +204,8 @@ def test_five_questions_on_the_demo(visit, demo, live_server, tmp_path):
 
 @pytest.mark.shared_data
 def test_five_questions_on_real_servers_with_prices(visit, shared_data, settings, tmp_path):
-    """`my program elsewhere` needs programs that were profiled, which those servers have not."""
+    """Those servers were measured with one thread and with all of them: two points make no curve to show, so that the
+    accuracy is what convinces on the front page. No program was profiled on them."""
     settings.MEDIA_ROOT = tmp_path / "media"
     call_command("import_dataset", str(shared_data / "sparecores-servers"), verbosity=0)
     machines = list(Platform.objects.order_by("slug").values_list("name", flat=True))
@@ -214,9 +218,7 @@ def test_five_questions_on_real_servers_with_prices(visit, shared_data, settings
                 [machine, f"{0.05 + place / 1000:.4f}", "USD", "hour", "", "on-demand", "test", "2026-11-01"]
             )
     call_command("import_prices", str(prices), verbosity=0)
-    request_showcase()
-    compute_waiting()
-    ask_for_the_showcase(visit)
+    assert visit("/").locator("#example").count() == 0
     ask_how_good_these_predictions_are(visit)
     ask_how_good_a_machine_is(visit, machines[0])
     compare(visit, machines[0], machines[-1])
