@@ -11,6 +11,7 @@ import numpy as np
 from profiles.arrays import FloatArray
 from profiles.figures.axes import SPEEDUP, logarithmic_ticks, room_for, speedup_axis
 from profiles.figures.base import (
+    FEW_POINTS,
     MOST_LINES,
     Chart,
     MeasuredCurve,
@@ -94,6 +95,8 @@ def comparison_chart(numbered: Sequence[tuple[int, MeasuredCurve]], name: str, t
 
 def comparison_line(index: int, curve: MeasuredCurve, y: FloatArray) -> Trace:
     colour, dash = series_style(index)
+    if len(curve.n) <= FEW_POINTS:
+        return scatter(curve.label, colour, curve.n, y, mode="markers", marker={"size": 9})
     style: dict[str, Any] = {"marker": {"size": 5}, "line": {"width": 1.8, "dash": dash}}
     return scatter(curve.label, colour, curve.n, y, mode="lines+markers", **style)
 

@@ -62,7 +62,9 @@ def test_few_thread_counts_are_dots_or_bars():
         *profile_charts(two, in_time=True),
         *answered(curve=rows, scaling_curves=scaling),
         program_chart(np.array([1, 2]), [ProgramPart("part", np.array([4.0, 2.0]))], ""),
+        *comparison_charts(curves(2, counts=(1, 16))),
     ]
+    assert {trace.mode for trace in plotly_figure(charts[-2]).data} == {"markers"}
     for chart in charts:
         for trace in plotly_figure(chart).data:
             assert trace.type == "bar" or (trace.stackgroup is None and trace.fill is None), chart.name
