@@ -11,7 +11,7 @@ from predictor.figures.answer import AnswerDrawing, align_to_counts, curve_with_
 from profiles.arrays import FloatArray, IntArray
 from profiles.figures import Chart, MeasuredCurve, ideal_line, line, speedup_of, table
 
-PREDICTED_LABEL = "workload, target: predicted"
+PREDICTED_LABEL = "workload, predicted"
 
 CountsAndTimes = tuple[IntArray, FloatArray]
 
