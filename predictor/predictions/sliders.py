@@ -39,7 +39,13 @@ HELP = {
     "n_max": "hardware threads in all",
     "base_mhz": "cycles per second of each core",
 }
-TITLES = {"n_nu": "NUMA breakpoint", "n_ht": "SMT breakpoint", "n_max": "Threads", "base_mhz": "Clock"}
+TITLES = {
+    "n": "Threads n",
+    "n_nu": "NUMA breakpoint",
+    "n_ht": "SMT breakpoint",
+    "n_max": "Threads",
+    "base_mhz": "Clock",
+}
 TIME_ONLY = "only the wall time of this workload was measured, not where its threads’ time goes"
 
 
@@ -53,7 +59,7 @@ class InvalidParameter(Exception):
 
 
 def title_of(name: str) -> str:
-    """What pages call a slider, or the change of the same name in a request."""
+    """What pages call a slider, or another member of a request."""
     return TITLES.get(name, name.replace("_", " ").capitalize())
 
 

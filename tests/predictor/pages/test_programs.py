@@ -10,6 +10,7 @@ from benchmarks.models import Upload
 from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.computations.running import compute_waiting
 from predictor.models import Computation, StoredProgramAnswer
+from predictor.predictions.sliders import title_of
 from profiles.models import Platform, Source
 from profiles.programs import programs_by_source
 from profiles.templatetags.quantities import significant
@@ -199,7 +200,7 @@ def test_what_is_no_filter_is_refused(client, program, wrong):
     (name,) = wrong
     page = client.get(program, wrong)
     assert page.status_code == 422
-    assert f"{name}:" in text_of(page)
+    assert f"{title_of(name)}:" in text_of(page)
     assert client.get(address_of("program", view="api-program"), wrong).json()["errors"][0]["name"] == name
 
 
@@ -350,7 +351,7 @@ def test_what_cannot_be_predicted_cannot_be_narrowed(client, program, target):
 
 def test_a_long_one_is_computed_behind_the_request(client, program, started):  # noqa: F811
     response = client.get(program)
-    assert "is computed as soon as" in text_of(response)
+    assert "Waiting for other computations" in text_of(response)
     assert Computation.objects.get().kind == "ranking"
     twin = client.get(address_of("program", view="api-program"))
     assert twin.status_code == 202
