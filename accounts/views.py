@@ -61,7 +61,7 @@ class ClosingView(LoginRequiredMixin, FormView):
         "Everything that is private to you goes: uploads with their files and profiles, and predictions.",
         "Predictions from public data that others asked for as well, or that a measurement has validated, stay without "
         "your name.",
-        "It cannot be taken back. Take everything along before, if you want to keep it.",
+        "This cannot be undone. Export your data first if you want to keep it.",
     )
 
     def get_form_kwargs(self) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class UploadForm(forms.Form):
         required=False,
     )
     platform = forms.CharField(
-        label="A platform that is known here",
+        label="A machine that is known here",
         required=False,
         max_length=200,
         help_text="The last part of the address of its page.",
@@ -135,7 +135,7 @@ class UploadForm(forms.Form):
         try:
             return known_platform(slug, self.user) if slug else None
         except Platform.DoesNotExist as error:
-            raise forms.ValidationError("There is no such platform.") from error
+            raise forms.ValidationError("There is no such machine.") from error
         except UnreadableError as error:
             raise forms.ValidationError(str(error)) from error
 

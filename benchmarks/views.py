@@ -140,7 +140,7 @@ def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
 
 
 WHAT_GOES = (
-    "The file, its profiles and their runs go, and the platforms and workloads that nothing else is known of.",
+    "The file, its profiles and their runs go, and the machines and workloads that nothing else is known of.",
     "Your own private predictions that rest on it go, too.",
 )
 WHAT_STAYS_OF_PUBLIC = (

@@ -136,12 +136,12 @@ class PlatformAdmin(FactsAdmin):
     action_form = MergeForm
     actions = (*FactsAdmin.actions, "merge")
 
-    @admin.action(description="Merge the selected platforms", permissions=["change"])
+    @admin.action(description="Merge the selected machines", permissions=["change"])
     def merge(self, request: HttpRequest, queryset: QuerySet) -> None:
         slug = request.POST.get("kept", "").strip()
         kept = self.get_queryset(request).filter(slug=slug).first()
         if kept is None:
-            self.message_user(request, f"There is no public platform {slug!r} to merge into.", messages.ERROR)
+            self.message_user(request, f"There is no public machine {slug!r} to merge into.", messages.ERROR)
             return
 
         def into_kept(duplicate: Platform, decision: Decision) -> tuple[str, int]:

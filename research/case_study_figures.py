@@ -79,10 +79,10 @@ def worth_chart(predictions: Sequence[StagePrediction]) -> Chart:
 
 
 def with_room(plot: Figure) -> Figure:
-    """Room for the labels of the axes and the legend below them, also where no page makes it."""
+    """Room for the title, the labels of the axes and the legend below them, also where no page makes it."""
     layout = plot["layout"]
     axes = {name: layout[name] | {"automargin": True} for name in ("xaxis", "yaxis")}
-    return {"data": plot["data"], "layout": layout | axes | {"margin": layout["margin"] | {"l": 12, "b": 110}}}
+    return {"data": plot["data"], "layout": layout | axes | {"margin": layout["margin"] | {"l": 12, "t": 60, "b": 110}}}
 
 
 def mean_cost_and_error(predictions: Sequence[StagePrediction], way: str) -> tuple[float, float, float]:

@@ -74,6 +74,49 @@ def test_nothing_says_it_in_our_own_way(better, pattern):
     assert found == {}, f"say: {better}"
 
 
+TAGS = re.compile(r"{%.*?%}|{{.*?}}|{#.*?#}|<script.*?</script>|<code>.*?</code>|<[^>]*>", re.DOTALL)
+SAID_BY_ATTRIBUTES = re.compile(r"(?:aria-label|placeholder|title|alt)=\"([^\"]*)\"")
+NEVER_ON_PAGES = re.compile(r"(?<![\w.{])[Pp]latforms?\b(?!\.json)|\b[Ss]lugs?\b")
+PAGE_CODE = ("*/pages/*.py", "*/forms.py", "*/views.py", "*/*/forms.py", "*/*/views.py", "predictor/figures/*.py")
+PAGE_CODE += ("profiles/figures/*.py", "predictor/predictions/sliders.py", "predictor/core/errors.py")
+
+
+def words_of_template(text: str) -> str:
+    """What a reader of the page sees of a template: its text, and the attributes that are read out or shown."""
+    text = re.sub(r"{% comment %}.*?{% endcomment %}", " ", text, flags=re.DOTALL)
+    attributes = " ".join(TAGS.sub(" ", said) for said in SAID_BY_ATTRIBUTES.findall(text))
+    return " ".join(f"{TAGS.sub(' ', text)} {attributes}".split())
+
+
+def test_pages_say_machine_and_no_slug():
+    """The API and the code call a machine `platform`, and a page's name in its address a slug."""
+    shown = {path: words_of_template(path.read_text(encoding="utf-8")) for path in ROOT.glob("*/templates/**/*.html")}
+    for pattern in PAGE_CODE:
+        for path in ROOT.glob(pattern):
+            # A sentence or a label has a space or begins with a capital; the others are names that the code uses.
+            sentences = [text for text in strings_of(path) if " " in text.strip() or text[:1].isupper()]
+            shown[path] = "\n".join(text for text in sentences if "__" not in text and not text.startswith("SELECT"))
+    with_candidates = {
+        path.relative_to(ROOT).as_posix() for path, text in shown.items() if re.search("[Cc]andidate", text)
+    }
+    # The paper's word, in its figures and where it is explained; elsewhere the answer rests on pairs.
+    of_the_paper = {"predictor/figures/accuracy.py", "predictor/templates/predictor/answer_candidates.html"}
+    assert with_candidates <= of_the_paper | {"predictor/core/errors.py"}
+    glossary = next(ROOT.glob("mpet_site/web/glossary.py"))
+    shown[glossary] = "\n".join(text for text in strings_of(glossary) if " " in text)
+    found = {
+        path.relative_to(ROOT).as_posix(): match[0]
+        for path, text in shown.items()
+        if (match := NEVER_ON_PAGES.search(text.replace("The API calls it a platform.", "")))
+    }
+    assert found == {}
+
+
+def test_words_of_a_template_are_those_that_are_shown():
+    template = '<a title="a slug" href="/platforms/">Machine {{ platform }}</a>{% comment %}platform{% endcomment %}'
+    assert words_of_template(template) == "Machine a slug"
+
+
 def test_what_is_looked_through_holds_what_people_read():
     read = texts()
     assert "docs/pages.md" in read

@@ -198,7 +198,7 @@ def _refuse_without_one_thread(runs: _RunColumns, index: WorkloadIndex, problems
     has_variation = np.isin(workloads, runs.workload[varied])
 
     def reason(row: int) -> str:
-        more = " of its own size at the platform's own clocks" if has_variation[row] else ""
+        more = " of its own size at the machine's own clocks" if has_variation[row] else ""
         return f"workload {quoted(index.names[workloads[row]])} has no run at n = 1{more}"
 
     problems.add_rows(RUNS_MEMBER, runs.lines[first], ~has_one, "no n = 1", reason)

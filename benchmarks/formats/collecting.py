@@ -119,7 +119,7 @@ class Collected:
         if not self._runs:
             self.note(None, None, "there are no runs" + (f" ({'; '.join(left_out)})" if left_out else ""))
         if self.platform is None:
-            self.note(None, None, "the files do not say which machine this is: give the platform")
+            self.note(None, None, "the files do not say which machine this is: give the machine")
         self._problems.raise_if_any()
         assert self.platform is not None  # noqa: S101
         platform = self._fitting_platform(self.platform)
@@ -146,7 +146,7 @@ class Collected:
         n_max = platform.n_max or platform.threads
         for run in self._runs:
             if n_max is not None and run.n > n_max:
-                self.note(run.file, run.line, f"n is {run.n}, the platform has {n_max} threads", "n_max")
+                self.note(run.file, run.line, f"n is {run.n}, the machine has {n_max} threads", "n_max")
         return replace(platform, n_max=n_max or max(run.n for run in self._runs))
 
     def _tables(self, positions: Mapping[WorkloadRecord, int]) -> dict[int, RunTable]:

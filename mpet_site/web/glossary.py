@@ -55,9 +55,11 @@ THREAD_TIME_SHARE = "share of the thread time n·t(n), from 0 to 1"
 DATABASE_TERMS = (
     Term(
         "platform",
-        "platform",
-        "One machine: its processor, its sockets, cores and threads, its clocks and caches. Two machines with the same "
-        "processor are two platforms where something else differs that decides how fast they are.",
+        "machine",
+        "One computer as it was measured: its processor, its sockets, cores and threads, its clocks and caches. Two "
+        "computers with the same processor are two machines where something else differs that decides how fast they "
+        "are. The API calls it a platform.",
+        spellings=("platform",),
     ),
     Term(
         "workload",
@@ -68,13 +70,13 @@ DATABASE_TERMS = (
     Term(
         "run",
         "run",
-        "One execution of a workload on a platform with n threads. A clean run gives the wall time alone; a profile "
+        "One execution of a workload on a machine with n threads. A clean run gives the wall time alone; a profile "
         "run also says how the threads spent it.",
     ),
     Term(
         "profile",
         "profile",
-        "All runs of one workload on one platform, from one source. It is the unit of this database: it has a scaling "
+        "All runs of one workload on one machine, from one source. It is the unit of this database: it has a scaling "
         "curve and a feature vector.",
         spellings=("profiles",),
     ),
@@ -171,7 +173,7 @@ SCALING_TERMS = (
         "n_nu",
         "NUMA breakpoint",
         "The number of threads up to which one NUMA node is enough. With more, threads of different nodes share data "
-        "over a slower link, and the curves bend. A platform with one node has none.",
+        "over a slower link, and the curves bend. A machine with one node has none.",
         symbol="n_nu",
         unit="threads",
         equation="Eq. 6",
@@ -181,7 +183,7 @@ SCALING_TERMS = (
         "n_ht",
         "SMT breakpoint",
         "The number of threads up to which each has a core of its own. With more, SMT threads share cores, and the "
-        "curves bend. A platform without SMT has none.",
+        "curves bend. A machine without SMT has none.",
         symbol="n_ht",
         unit="threads",
         equation="Eq. 7",
@@ -190,7 +192,7 @@ SCALING_TERMS = (
     Term(
         "n_max",
         "hardware threads",
-        "How many threads the platform runs at the same time.",
+        "How many threads the machine runs at the same time.",
         symbol="n_max",
         unit="threads",
     ),
@@ -418,7 +420,7 @@ LIKENESS_TERMS = (
     Term(
         "d_a",
         "distance of two workloads",
-        "How differently two workloads behave on the same platform. The mean distance is taken over all platforms that "
+        "How differently two workloads behave on the same machine. The mean distance is taken over all machines that "
         "have profiles of both.",
         symbol="D_a",
         unit="from 0 to 1",
@@ -428,19 +430,19 @@ LIKENESS_TERMS = (
     ),
     Term(
         "d_p",
-        "distance of two platforms",
-        "How differently the same workload behaves on two platforms. The mean distance is taken over all workloads "
+        "distance of two machines",
+        "How differently the same workload behaves on two machines. The mean distance is taken over all workloads "
         "that have profiles on both.",
         symbol="D_p",
         unit="from 0 to 1",
         equation="Eq. 17 and 19",
         picture="distances",
-        spellings=("distance of platforms",),
+        spellings=("distance of machines",),
     ),
     Term(
         "d_t",
         "tuple distance",
-        "Both distances in one number: 1 - (1 - D_p)·(1 - D_a). A candidate is near where its platform and its "
+        "Both distances in one number: 1 - (1 - D_p)·(1 - D_a). A candidate is near where its machine and its "
         "workload are.",
         symbol="D_t",
         unit="from 0 to 1",
@@ -454,22 +456,22 @@ PREDICTION_TERMS = (
     Term(
         "target",
         "target",
-        "The platform for which a workload is predicted. It was measured with other workloads.",
+        "The machine for which a workload is predicted. It was measured with other workloads.",
         symbol="T",
         picture="candidates",
     ),
     Term(
         "reference",
-        "reference platform",
-        "A platform on which the workload was measured. What is known there is carried over to the target.",
+        "reference machine",
+        "A machine on which the workload was measured. What is known there is carried over to the target.",
         symbol="P",
         picture="candidates",
-        spellings=("references", "reference platforms", "reference"),
+        spellings=("references", "reference machines", "reference"),
     ),
     Term(
         "candidate",
         "candidate",
-        "A reference platform together with a benchmark: another workload that was measured on the reference and on "
+        "A reference machine together with a benchmark: another workload that was measured on the reference and on "
         "the target. How the benchmark changes from the reference to the target says how the workload would change.",
         equation="Eq. 20 to 23",
         picture="candidates",
@@ -501,7 +503,7 @@ PREDICTION_TERMS = (
         "scenario",
         "scenario",
         "What a prediction is asked for: the time of one thread, the scaling, both, a program that is not parallel "
-        "yet, or a changed workload or platform.",
+        "yet, or a changed workload or machine.",
         equation="Table 3",
     ),
     Term(
@@ -582,13 +584,13 @@ TRUST_TERMS = (
         "baseline",
         "baseline",
         "What something is compared with. Beside methods it is a plain method such as Amdahl's law or the nearest "
-        "neighbour; in a what-if it is the workload and the platform without the changes.",
+        "neighbour; in a what-if it is the workload and the machine without the changes.",
         spellings=("baselines",),
     ),
     Term(
         "holdout",
         "holdout",
-        "What is hidden from a method while it is tested: the pair alone, every platform with the same processor "
+        "What is hidden from a method while it is tested: the pair alone, every machine with the same processor "
         "model, or more. The stricter the holdout, the less like the target the remaining profiles are.",
         spellings=("hidden",),
     ),
@@ -605,14 +607,14 @@ TRUST_TERMS = (
     Term(
         "outlier",
         "outlier",
-        "A profile that contradicts the others of its workload and platform. It is shown with the reasons, and no "
+        "A profile that contradicts the others of its workload and machine. It is shown with the reasons, and no "
         "prediction uses it.",
         spellings=("outliers",),
     ),
     Term(
         "wins",
         "wins",
-        "On how many of the compared workloads a platform is the fastest.",
+        "On how many of the compared workloads a machine is the fastest.",
     ),
 )
 

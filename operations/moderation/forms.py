@@ -31,13 +31,13 @@ class HandledForm(DecisionForm):
 
 class MergeDecisionForm(DecisionForm):
     field_order = ("kept", "reason")
-    kept = forms.CharField(label="Into the platform (slug)", max_length=200)
+    kept = forms.CharField(label="Into the machine (its name in addresses)", max_length=200)
 
     def clean_kept(self) -> Platform:
         slug = self.cleaned_data["kept"].strip()
         kept = Platform.objects.visible_to(None).filter(slug=slug).first()
         if kept is None:
-            raise forms.ValidationError(f"There is no public platform {slug!r}.")
+            raise forms.ValidationError(f"There is no public machine {slug!r}.")
         return kept
 
 

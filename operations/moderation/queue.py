@@ -161,7 +161,7 @@ QUEUE = (
     ),
     QueuePart(
         "platforms",
-        "New platforms",
+        "New machines",
         "Machines that users were the first to deliver: are they new, or do we know them under another name?",
         Platform,
         lambda: Platform.objects.visible_to(None).filter(facts_by__startswith="user:").order_by("-pk"),

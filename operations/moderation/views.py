@@ -155,7 +155,7 @@ def moderate_delivery(request: HttpRequest, uid: Any) -> HttpResponse:
         lambda decision: act(source, decision),
         title=f"{verb} {source.label}{' again' if source.hidden else ''}?",
         consequences=(
-            f"{source.profiles.count()} profiles, the platforms and workloads that nothing else is known of, and what "
+            f"{source.profiles.count()} profiles, the machines and workloads that nothing else is known of, and what "
             "it says of the others.",
             "While it is hidden nobody sees it, its owner included, and nothing is predicted from it.",
         ),

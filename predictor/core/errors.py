@@ -40,7 +40,7 @@ class UnknownTarget(PredictionError):
     def __init__(self, target: int, platforms: int) -> None:
         self.target = target
         self.platforms = platforms
-        super().__init__(f"target {target} is not one of the {platforms} platforms of this database")
+        super().__init__(f"target {target} is not one of the {platforms} machines of this database")
 
 
 class UnknownWorkload(PredictionError):
@@ -60,7 +60,7 @@ class NoReference(PredictionError):
     def __init__(self, workload: str, target: str, reason: str = "") -> None:
         self.workload = workload
         self.target = target
-        super().__init__(f"{workload} has no reference profile on any platform other than {target}" + reason)
+        super().__init__(f"{workload} has no reference profile on any machine other than {target}" + reason)
 
 
 class TooFewCandidates(PredictionError):

@@ -186,7 +186,7 @@ def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:
         return NO_CONTRADICTION
     off = float(np.median(gap))
     word = "more" if off > 0 else "less"
-    reason = f"useful work takes {abs(off):.0%} of the thread time {word} than all other profiles say"
+    reason = f"useful work takes {100 * abs(off):.0f} % of the thread time {word} than all other profiles say"
     return abs(off) / WRONG_UTILISATION, reason
 
 

@@ -126,7 +126,7 @@ def architecture_warnings(database: Database, target: int, platforms: IntArray) 
     if not isa or any(architecture[platform] == isa for platform in platforms):
         return []
     return [
-        f"no reference platform has the instruction set of {database.platforms[target]} ({isa}): "
+        f"no reference machine has the instruction set of {database.platforms[target]} ({isa}): "
         "expect errors of 30 to 70 %"
     ]
 

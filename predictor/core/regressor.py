@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -23,6 +24,7 @@ from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, R
 TABLE_COLUMNS = ("platform", "workload", "n")
 KNOWN_OF_PLATFORM = frozenset(field.name for field in fields(PlatformRecord)) - {"name"}
 LARGEST_N_OF_TABLE = 2**16
+LEAST_INTERVAL_HALF = 0.01  # of an interval, relative to the time
 
 
 class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -82,7 +84,11 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
 
     def _answered(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)
-        platform, workload, n = _checked_columns(validate_data(self, X, dtype=None, reset=False, ensure_min_features=3))
+        with warnings.catch_warnings():
+            # The three columns are known by their places, so a list of tuples may follow a data frame.
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            checked = validate_data(self, X, dtype=None, reset=False, ensure_min_features=3)
+        platform, workload, n = _checked_columns(checked)
         values = np.full((len(n), 3), np.nan)
         pairs, of_pair = np.unique(np.stack([platform, workload], axis=1), axis=0, return_inverse=True)
         for index, (target, program) in enumerate(pairs.tolist()):
@@ -133,6 +139,9 @@ def _values_at(answer: Answer, n: IntArray) -> FloatArray:
     """Time and interval at each n, (K, 3)."""
     nothing = np.full(len(answer.n), np.nan)
     low, high = (nothing if values is None else values for values in (answer.low_s, answer.high_s))
+    # A table without repeats does not say how noisy its times are, and one that a formula made has no scatter at all.
+    low = np.minimum(low, answer.time_s * (1 - LEAST_INTERVAL_HALF))
+    high = np.maximum(high, answer.time_s * (1 + LEAST_INTERVAL_HALF))
     return np.stack([answer.time_s, low, high], axis=1)[np.searchsorted(answer.n, n)]
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from profiles.figures import Chart, Figure, Table, Trace, logarithmic_ticks, trace
-from profiles.figures.base import LEGEND
+from profiles.figures import Chart, Figure, Table, Trace, figure, logarithmic_ticks, trace
 
 ErrorRow = Mapping[str, Any]
 
@@ -23,15 +22,12 @@ PART_SLUGS = {"t(1)": "t1", "scaling vector": "scaling"}
 
 
 def accuracy_figure(traces: Sequence[Trace], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any]) -> Figure:
-    layout = {
-        "xaxis": dict(x_axis),
-        "yaxis": dict(y_axis),
-        "hovermode": "closest",
-        "showlegend": len(traces) > 1,
-        "legend": LEGEND,
-        "margin": {"l": 12, "r": 16, "t": 20, "b": 12 if len(traces) > 1 else 58},
-    }
-    return {"data": list(traces), "layout": layout}
+    """A figure whose x is an error, a revision or a share; `y_axis` has its title."""
+    rest = dict(y_axis)
+    title = rest.pop("title")
+    return figure(
+        traces, title["text"], hovermode="closest", showlegend=len(traces) > 1, x_axis=x_axis, **{"title": title} | rest
+    )
 
 
 def error_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: Any) -> Trace:
@@ -113,13 +109,13 @@ def error_histogram(errors: Sequence[float], counted: str = "predictions") -> Ch
         "ticktext": [*(f"{tick:g}" for tick in ticks[:-1]), last],
         "range": [0, edges[-1] + width * (1 if beyond else 0)],
     }
-    figure = accuracy_figure([bars], x_axis, {"title": {"text": counted}, "rangemode": "tozero"})
-    figure["layout"]["bargap"] = 0.08
+    histogram = accuracy_figure([bars], x_axis, {"title": {"text": counted}, "rangemode": "tozero"})
+    histogram["layout"]["bargap"] = 0.08
     return Chart(
         "error-histogram",
         "Errors of hidden measurements",
         "Each measurement was hidden, predicted from the others, and compared with its prediction.",
-        figure,
+        histogram,
         Table(("error", counted), list(zip(names, heights, strict=True))),
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.figures import (
+    MOST_LINES,
     SPEEDUP,
     Breakpoints,
     Chart,
@@ -20,13 +21,16 @@ from profiles.figures import (
     ideal_line,
     line,
     logarithmic_ticks,
-    room_for_speedup,
     scatter,
+    speedup_axis,
     speedup_of,
     stacked_shares,
     table,
 )
+from profiles.figures.base import FEW_POINTS
 from profiles.scaling.names import FRACTIONS
+
+REFERENCES_DRAWN = MOST_LINES - 2  # beside the prediction and the baseline of a what-if
 
 
 @dataclass(frozen=True)
@@ -147,30 +151,36 @@ def cut_beyond(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
 
 
 def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[Trace]:
-    """One entry of the legend for all: there can be many, with long names, which the pointer shows."""
+    """The lines of the reference machines: some, beside which the prediction can still be followed, the others on
+    demand. All are grey and have one entry of the legend; the pointer names each."""
     traces = [
-        scatter(
+        line(
             curve.label,
             "reference",
             curve.n,
             value(curve),
-            mode="lines" if len(curve.n) > 1 else "markers",
             line={"width": 1.3},
+            marker={"size": 6},
             legendgroup="references",
             showlegend=False,
+            **({} if place < REFERENCES_DRAWN else {"visible": False}),
         )
-        for curve in references
+        for place, curve in enumerate(references)
     ]
     if traces:
-        name = "reference platforms" if len(traces) > 1 else f"reference: {references[0].label}"
-        traces.append(line(name, "reference", [1], [np.nan], legendgroup="references", hoverinfo="skip"))
+        name = "reference machines" if len(traces) > 1 else f"reference: {references[0].label}"
+        traces.append(line(name, "reference", [1], [np.nan], mode="lines", legendgroup="references", hoverinfo="skip"))
     return traces
 
 
 def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[Trace]:
-    """The band from low to high; nothing where the method gives no interval."""
+    """The band from low to high, or a bar at each of few thread counts; nothing where the method gives no interval."""
     if not (np.isfinite(low) & np.isfinite(high)).any():
         return []
+    if len(n) <= FEW_POINTS:
+        # A bar is a line of its own, which a gap separates from the next one.
+        x, y = np.repeat(n, 3), np.stack([low, high, np.full(len(n), np.nan)], axis=1).ravel()
+        return [scatter("interval", "predicted", x, y, mode="lines", line={"width": 6}, opacity=0.35, hoverinfo="skip")]
     edge: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     return [
         scatter("low", "predicted", n, low, showlegend=False, **edge),
@@ -215,7 +225,7 @@ def predicted_time_chart(answer: AnswerDrawing) -> Chart:
     return Chart(
         "time",
         "Time",
-        f"Predicted wall time, and the times {answer.measured_label} on the reference platforms. Logarithmic scale.",
+        f"Predicted wall time, and the times {answer.measured_label} on the reference machines. Logarithmic scale.",
         figure(
             traces,
             f"time t(n) ({answer.time_unit})",
@@ -260,7 +270,7 @@ def speedup_figure(answer: AnswerDrawing, traces: Sequence[Trace], speedups: Seq
         breakpoints=answer.breakpoints,
         hovermode="closest",
         largest=int(answer.n.max()),
-        range=room_for_speedup(answer.n, np.concatenate(speedups)),
+        **speedup_axis(answer.n, np.concatenate(speedups)),
     )
 
 

@@ -11,7 +11,7 @@ from predictor.figures.answer import AnswerDrawing, align_to_counts, curve_with_
 from profiles.arrays import FloatArray, IntArray
 from profiles.figures import Chart, MeasuredCurve, ideal_line, line, speedup_of, table
 
-PREDICTED_LABEL = "workload, target: predicted"
+PREDICTED_LABEL = "workload, predicted"
 
 CountsAndTimes = tuple[IntArray, FloatArray]
 
@@ -81,7 +81,7 @@ def candidate_chart(name: str, answer: AnswerDrawing, candidate: CandidateCurves
     return Chart(
         name,
         f"{names.benchmark} on {names.platform}",
-        f"Weight {candidate.weight:.3g}. Orange: the benchmark {names.benchmark} on the reference platform "
+        f"Weight {candidate.weight:.3g}. Orange: the benchmark {names.benchmark} on the reference machine "
         f"{names.platform} (dashed) and on the target (solid). Blue: {names.workload} on {names.platform} (dashed), "
         "and predicted for the target (solid).",
         speedup_figure(answer, traces, [answer.speedup, *speedups.values()]),

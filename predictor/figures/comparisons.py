@@ -118,14 +118,14 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
     return Chart(
         "speed",
         f"Speed relative to {base}",
-        f"A dot is one workload: the shortest time on {base} divided by the shortest time on the other platform. Right "
+        f"A dot is one workload: the shortest time on {base} divided by the shortest time on the other machine. Right "
         "of 1 the other is faster. An open dot: one of the two was not measured on every core, so their times at the "
         "largest common n are compared.",
         figure(
             traces,
             "workload",
             hovermode="closest",
-            x_axis={"title": {"text": f"speed relative to {base} (ratio)"}}
+            x_axis={"title": {"text": "relative speed (ratio)"}}
             | logarithmic_ticks([*(speed for of in speeds for speed in of if np.isfinite(speed)), 1.0], few=True),
             autorange="reversed",
             type="category",

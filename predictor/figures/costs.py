@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from predictor.figures.platforms import shortened_label
-from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, trace
+from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, shortened_label, trace
 from profiles.figures.base import PlotlyMarkup
 
 POINTS_DRAWN = 3000

@@ -137,7 +137,7 @@ def serial_fraction_chart(quality: Sequence[Mapping[str, Any]], breakpoints: Bre
         "Karp and Flatt's f(n) = (t(n)/t(1) - 1/n) / (1 - 1/n). Constant: the loss is serial work. Rising: overhead "
         "grows with the threads. Falling: t(1) is too long, or caches help many threads.",
         figure(
-            [scatter("serial fraction", "redundancy", n, percent, unit=" %", mode="lines+markers", line={"width": 2})],
+            [scatter("serial fraction", "redundancy", n, percent, mode="lines+markers", line={"width": 2})],
             "serial fraction f(n) (%)",
             breakpoints=breakpoints,
             showlegend=False,

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from predictor.figures.answer import answer_origin, measured_label
-from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, trace
+from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, shortened_labels, trace
 from profiles.figures.base import plot_numbers
 
 MOST_DOTS = 60  # dots that are distinguishable in one figure
 FEW_DOTS = 14
-LABEL_CHARACTERS = 20
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def nan_for_none(value: float | None) -> float:
 
 
 def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_unit: str) -> list[Chart]:
-    """The chart of an answer that is t(1) alone, with the times of one thread on the reference platforms."""
+    """The chart of an answer that is t(1) alone, with the times of one thread on the reference machines."""
     (point,) = answer["curve"]
     if point["time_s"] is None:
         return []
@@ -65,40 +64,12 @@ def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_
         dot_chart(
             "first-time",
             "Time with one thread",
-            f"The predicted t(1) with its interval, and the times {label} on the reference platforms.",
+            f"The predicted t(1) with its interval, and the times {label} on the reference machines.",
             rows,
             axis=f"time t(1) ({time_unit})",
             measured=label,
         )
     ]
-
-
-def shortened_label(label: str) -> str:
-    """
-    >>> shortened_label("Intel(R) Xeon(R) Platinum 8488C, 192 threads")
-    'Intel(R) Xeon(R) Pl…'
-    """
-    return label if len(label) <= LABEL_CHARACTERS else label[: LABEL_CHARACTERS - 1].rstrip() + "…"
-
-
-def shortened_labels(labels: Sequence[str]) -> list[str]:
-    """Where several have the same beginning, their ends distinguish them.
-
-    >>> shortened_labels(["KVM guest, 2 vCPUs of an AMD EPYC", "KVM guest, 2 vCPUs of an Intel Xeon", "laptop"])
-    ['…of an AMD EPYC', '…of an Intel Xeon', 'laptop']
-    """
-    count = Counter(map(shortened_label, labels))
-    return [label_end(label) if count[shortened_label(label)] > 1 else shortened_label(label) for label in labels]
-
-
-def label_end(label: str) -> str:
-    """
-    >>> label_end("KVM guest, 2 vCPUs of an AMD EPYC")
-    '…of an AMD EPYC'
-    """
-    end = label[1 - LABEL_CHARACTERS :]
-    _, _, words = end.partition(" ")
-    return f"…{words.strip() or end}"
 
 
 def dot_trace(name: str, colour: str, labels: Sequence[str], values: Sequence[float], **style: Any) -> Trace:

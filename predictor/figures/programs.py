@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
-from profiles.figures import Chart, Table, figure, scatter
+from profiles.figures import Chart, Table, figure, stacked
 from profiles.figures.base import SERIES_COLOURS, table
 
 MOST_PARTS_DRAWN = SERIES_COLOURS - 1  # with a colour each; the others are one band
@@ -26,10 +26,7 @@ class ProgramPart:
 def program_chart(n: IntArray, parts: Sequence[ProgramPart], caption: str) -> Chart:
     """t(n) of the program on one machine, the parts stacked; `n` (J,) as in the parts."""
     drawn = merge_small_parts(parts)
-    traces = [
-        scatter(part.label, f"series-{index}", n, part.time_s, unit=" s", **stacked_style(len(n)))
-        for index, part in enumerate(drawn)
-    ]
+    traces = stacked(n, {part.label: (f"series-{index}", part.time_s) for index, part in enumerate(drawn)})
     whole = np.sum([part.time_s for part in parts], axis=0)
     columns = {"n": n, **{f"{part.label} (s)": part.time_s for part in parts}, "program (s)": whole}
     return Chart(
@@ -39,17 +36,6 @@ def program_chart(n: IntArray, parts: Sequence[ProgramPart], caption: str) -> Ch
         figure(traces, "time t(n) (s)", rangemode="tozero"),
         Table(tuple(columns), table(columns).rows),
     )
-
-
-def stacked_style(points: int) -> dict[str, object]:
-    """Bands; with two thread counts there is little to see in a line, so its ends are marked."""
-    markers = {"marker": {"size": 6}} if points <= 2 else {}
-    return {
-        "mode": "lines+markers" if markers else "lines",
-        "line": {"width": 0.5},
-        "stackgroup": "program",
-        **markers,
-    }
 
 
 def merge_small_parts(parts: Sequence[ProgramPart]) -> list[ProgramPart]:

@@ -5,13 +5,15 @@ interval. A PNG, as those sites draw neither SVG nor Plotly.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from predictor.figures.answer import AnswerDrawing
 from profiles.arrays import FloatArray
+from profiles.figures.axes import thread_axis
+from profiles.figures.base import FEW_POINTS
 
 WIDTH, HEIGHT = 1200, 630  # what the sites ask for
 OVERSAMPLING = 2  # drawn larger and reduced: Pillow's lines have steps
@@ -86,41 +88,45 @@ def share_picture(title: str, line: str, source: str, answer: AnswerDrawing) -> 
 
 
 def draw_curve(sheet: Sheet, answer: AnswerDrawing) -> None:
-    """t(n) on linear axes, time from 0; the band where both ends of the interval are known."""
+    """t(n), the threads on a logarithmic axis from 1, the time on a linear one from 0; the band where both ends of the
+    interval are known, bars at few thread counts."""
     left, top, right, bottom = PLOT
     known = np.isfinite(answer.time_s)
     n, time = answer.n[known].astype(float), answer.time_s[known]
     low, high = answer.low_s[known], answer.high_s[known]
     highest = float(np.nanmax(np.concatenate([time, high]))) or 1.0
-    span = max(n[-1] - n[0], 1.0)
+    axis = thread_axis(int(n[-1]))
+    first, last = axis["range"]
 
     def place(values: FloatArray, at: FloatArray) -> list[tuple[float, float]]:
-        x = left + 12 + (at - n[0]) / span * (right - left - 24)
+        x = left + (np.log10(at) - first) / (last - first) * (right - left)
         return list(zip(x.tolist(), (bottom - values / highest * (bottom - top)).tolist(), strict=True))
 
     band = np.isfinite(low) & np.isfinite(high)
     lower, upper = place(low[band], n[band]), place(high[band], n[band])
-    if band.sum() > 1:
+    if band.sum() > FEW_POINTS:
         sheet.area([*lower, *reversed(upper)], BAND)
-    elif band.any():
-        sheet.line([*lower, *upper], BAND, 14)
+    else:
+        for ends in zip(lower, upper, strict=True):
+            sheet.line(ends, BAND, 14)
     sheet.line([(left, top), (left, bottom), (right, bottom)], FAINT, 1.5)
     points = place(time, n)
-    if len(points) > 1:
+    if len(points) > FEW_POINTS:
         sheet.line(points, ACCENT, 5)
     for x, y in points if len(points) <= MARKED_POINTS else ():
         sheet.dot(x, y, 6, ACCENT)
-    label_axes(sheet, answer, (points[0][0], points[-1][0]), (int(n[0]), int(n[-1])), highest)
+    ticks = np.array(axis["tickvals"])
+    places = [x for x, _ in place(np.zeros(len(ticks)), ticks)]
+    label_axes(sheet, answer, dict(zip(places, axis["ticktext"], strict=True)), highest)
 
 
-def label_axes(
-    sheet: Sheet, answer: AnswerDrawing, ends: tuple[float, float], counts: tuple[int, int], highest: float
-) -> None:
-    left, top, right, bottom = PLOT
+def label_axes(sheet: Sheet, answer: AnswerDrawing, ticks: Mapping[float, str], highest: float) -> None:
+    """`ticks`: thread counts by where they stand on the axis."""
+    left, top, _, bottom = PLOT
     sheet.label(left - 14, bottom, "0", "rs")
     sheet.label(left - 14, top + 18, f"{highest:.3g}", "rs")
     unit = ", s" if answer.time_unit == "s" else ""
     sheet.label(left - 14, (top + bottom) / 2, f"t(n){unit}", "rs")
-    for x, count in {ends[0]: counts[0], ends[1]: counts[1]}.items():
-        sheet.label(x, bottom + 32, str(count), "ms")
-    sheet.label((left + right) / 2, bottom + 32, "threads n", "ms")
+    for x, count in ticks.items():
+        sheet.label(x, bottom + 32, count, "ms")
+    sheet.label(left - 14, bottom + 32, "threads n", "rs")

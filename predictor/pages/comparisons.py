@@ -29,7 +29,7 @@ from predictor.core.comparisons.mean_distances import Kind
 from predictor.core.database import Database
 from predictor.figures.comparisons import characteristic_charts, curves_of_profiles, speed_chart
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
-from predictor.pages.presenting import names_by_slug
+from predictor.pages.presenting import names_by_slug, short_names
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.lookup import look_up
@@ -108,10 +108,16 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         name: disambiguate(MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user)
         for name in ("platforms", "workloads")
     }
+    labels = {row.slug: disambiguated_name(row) for rows in offered.values() for row in rows}
     context = {
         "kind": kind,
+        "things": "machines" if kind == "platforms" else kind,
+        "thing": "machine" if kind == "platforms" else parameter,
         "parameter": parameter,
-        "chosen": [(slug, names[slug], " ".join(series_style(index))) for index, slug in enumerate(chosen)],
+        "chosen": [
+            (slug, names[slug], " ".join(series_style(index)), labels.get(slug, slug))
+            for index, slug in enumerate(chosen)
+        ],
         "free": range(min(MOST_COMPARED - len(chosen), max(1, FEWEST_COMPARED - len(chosen)))),
         "section": "compare",
         "origin": selection.origin if len(chosen) >= FEWEST_COMPARED else "measured",
@@ -121,6 +127,8 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         **offered,
         **(build(request, selection, chosen, names) if len(chosen) >= FEWEST_COMPARED else {}),
     }
+    if on := context.get("on"):
+        context["on_label"] = labels.get(on.slug, on.slug)
     return render(request, "predictor/compare.html", context)
 
 
@@ -212,12 +220,6 @@ def figure_9_charts(
     profiles = {short[slug]: [workload.on(slug) for workload in workloads] for slug in chosen}
     series = {name: [row.characteristics if row else None for row in rows] for name, rows in profiles.items()}
     return mark_origin(characteristic_charts(labels, series), origin)
-
-
-def short_names(names: Mapping[str, str], origin: str) -> dict[str, str]:
-    """Names without the mark of the origin, which the title of a figure says of all of them."""
-    mark = f" ({origin})"
-    return {slug: name.removesuffix(mark) for slug, name in names.items()}
 
 
 def origin_of_workloads(workloads: Sequence[SharedWorkload]) -> str:

@@ -18,11 +18,11 @@ from predictor.predictions.request import (
     InvalidSettings,
     PredictionRequest,
 )
-from predictor.predictions.sliders import HELP, TITLES
+from predictor.predictions.sliders import HELP, title_of
 from profiles.measurements import STRATEGIES
 
 SCENARIO_CHOICES = (
-    ("migration", "Time and scaling: a parallel workload on another platform"),
+    ("migration", "Time and scaling: a parallel workload on another machine"),
     ("sequential", "t(1) alone: one thread, also from profiles that have no more"),
     ("scaling", "Scaling alone: speedup and efficiency, whatever one thread takes"),
     ("parallelisation", "Parallelisation: a sequential workload, made parallel by a strategy"),
@@ -37,7 +37,7 @@ MOST_DIGITS = 10
 
 def change_field(name: str) -> forms.Field:
     """A factor on a characteristic of the workload, or another value of the platform. Empty: as it is."""
-    label, help_text = TITLES.get(name, name.replace("_", " ").capitalize()), HELP[name]
+    label, help_text = title_of(name), HELP[name]
     if name in ("n_nu", "n_ht"):
         return CountOrNone(
             label=label,
@@ -86,17 +86,17 @@ class PredictionForm(forms.Form):
         max_length=MOST_NAME_CHARACTERS, widget=forms.TextInput(attrs={"list": "workloads", "autocomplete": "off"})
     )
     target = forms.CharField(
-        label="Target platform",
+        label="Target machine",
         max_length=MOST_NAME_CHARACTERS,
         widget=forms.TextInput(attrs={"list": "platforms", "autocomplete": "off"}),
-        help_text="The platform to predict for; nobody needs to have run the workload there.",
+        help_text="The machine to predict for; nobody needs to have run the workload there.",
     )
     method = forms.ChoiceField(choices=[(name, name) for name in METHODS], initial=DEFAULT_METHOD)
     references = forms.CharField(
-        label="Reference platforms",
+        label="Reference machines",
         required=False,
         max_length=MOST_PARAMETER_CHARACTERS,
-        help_text="Slugs with commas between; empty: every platform that has the workload.",
+        help_text="Names with commas between; empty: every machine that has the workload.",
     )
     n = forms.CharField(
         label="Thread counts",

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from mpet_site.web.pages import csv_address, json_address, page_of
 from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, text_link
 from predictor.models import Prediction
+from predictor.pages.predictions import rows_in_answer
 from predictor.pages.settled import Named, rows_with_names, settled_workload_link
 from predictor.predictions.removal import remove_predictions
 from profiles.templatetags.quantities import percent
@@ -68,7 +69,10 @@ def own_predictions(request: HttpRequest) -> HttpResponse:
 def delete_prediction(request: HttpRequest, uid: Any) -> HttpResponse:
     own = Prediction.objects.asked_by(request.user).filter(uid=uid)
     prediction = get_object_or_404(own)
-    return removal_page(request, own, f"Delete {prediction.workload} on {prediction.target}?", "Delete it")
+    platforms, workloads = rows_in_answer(request.user, prediction.answer)
+    names = {slug: row.name for slug, row in (platforms | workloads).items()}
+    pair = " on ".join(names.get(slug, slug) for slug in (prediction.workload, prediction.target))
+    return removal_page(request, own, f"Delete {pair}?", "Delete it")
 
 
 @login_required

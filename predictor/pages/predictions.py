@@ -24,7 +24,7 @@ from predictor.pages.forms import PredictionForm
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
-from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug_disambiguated
+from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug_disambiguated, short_names
 from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.pages.sharing import shared_answer
 from predictor.predictions.age import stale_reasons
@@ -161,10 +161,10 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
     """`public_only`: it is from public data alone, though the reader has private data as well."""
     platforms, workloads = rows_in_answer(request.user, answer)
     target = platforms.get(answer["target"])
-    names = {slug: row.name for slug, row in (platforms | workloads).items()}
+    origin = answer_origin(answer)
+    names = short_names({slug: row.name for slug, row in (platforms | workloads).items()}, origin)
     drawing = answer_drawing(answer, names, breakpoints_of(target, answer))
     behind = candidate_curves(answer, request.user)
-    origin = answer_origin(answer)
     charts = mark_origin(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin)
     facts = answer_facts(answer)
     return {
@@ -221,6 +221,8 @@ def why_response(
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     context = {
         "answer": answer,
+        "workload": workloads.get(answer["workload"]),
+        "target": platforms.get(answer["target"]),
         "why": why,
         "sentences": [in_names(sentence, names) for sentence in why.get("sentences", [])],
         "carried": [(row, carried_name(row, names)) for row in why.get("carried", [])],

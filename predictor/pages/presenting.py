@@ -63,3 +63,9 @@ def breakpoints_of(target: Platform | None, answer: Mapping[str, Any]) -> Breakp
         return Breakpoints()
     changes = answer.get("platform_changes") or {}
     return Breakpoints(changes.get("n_nu", target.n_nu), changes.get("n_ht", target.n_ht))
+
+
+def short_names(names: Mapping[str, str], origin: str) -> dict[str, str]:
+    """Names without the mark of the origin, which the title of a figure says of all of them."""
+    mark = f" ({origin})"
+    return {slug: name.removesuffix(mark) for slug, name in names.items()}

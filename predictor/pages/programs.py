@@ -205,7 +205,7 @@ def program_limits(found: ProfiledProgram, user: Any) -> list[str]:
     if measured is not None and found.serial_rest is not None:
         best = measured.best()
         share = float(measured.parts_s[-1, best] / measured.time_s[best])
-        sentences.append(f"The serial rest takes {share:.0%} of the time with {measured.n[best]} threads.")
+        sentences.append(f"The serial rest takes {100 * share:.0f} % of the time with {measured.n[best]} threads.")
     longest = found.regions[0]
     curves = stored_curves(longest)
     if curves is not None:

@@ -37,7 +37,11 @@ def shown_refusal(error: RequestError, request: HttpRequest) -> ShownRefusal:
     sentence = refusal_in_names(error, request.user, workload, target)
     if isinstance(error, UnknownName):
         field = error.request_field
-        return ShownRefusal(sentence, suggestions=suggested_links(error, request, field))
+        suggestions = suggested_links(error, request, field)
+        if not suggestions and field != "method":
+            lists = ("All workloads", "workloads") if field == "workload" else ("All machines", "platforms")
+            return ShownRefusal(sentence, lists[0], reverse(lists[1]))
+        return ShownRefusal(sentence, suggestions=suggestions)
     remedy = error.remedy if isinstance(error, NoPrediction) else None
     return ShownRefusal(sentence, *action_of(remedy, request))
 

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
-from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
+from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug, short_names
 from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.predictions.feasibility import finished_sentence
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
@@ -66,6 +66,8 @@ def what_if(request: HttpRequest) -> HttpResponse:
         **state,
         **answer_context(request, state, answers),
     }
+    names = {"workload": dict(context["workloads"]), "target": dict(context["platforms"])}
+    context["title"] = " on ".join(names[part].get(context[part], context[part]) for part in ("workload", "target"))
     return render(request, "predictor/what_if.html", context)
 
 
@@ -135,7 +137,7 @@ def answer_context(request: HttpRequest, state: dict[str, Any], answers: Preview
         return refused
     named = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
     rows = rows_by_slug(Platform, request.user, named)
-    names = {slug: row.name for slug, row in rows.items()}
+    names = short_names({slug: row.name for slug, row in rows.items()}, answer_origin(answer))
     drawing = answer_drawing(answer, names, breakpoints_of(rows.get(answer["target"]), answer))
     return {
         **refused,

@@ -107,7 +107,7 @@ def find_request_remedy(question: Question, snapshot: Snapshot, user: Any) -> Re
     others = []
     if question.references is not None:
         others.append(
-            (replace(question, references=None), "references", "leave the references out: other platforms will do")
+            (replace(question, references=None), "references", "leave the references out: other machines will do")
         )
     if mixing != WIDEST_MIXING:
         widest = replace(question.settings, mix_runtimes=WIDEST_MIXING)
@@ -245,7 +245,7 @@ def more_platforms(count: int) -> str:
     >>> more_platforms(1), more_platforms(2)
     ('1 more platform', '2 more platforms')
     """
-    return f"{count} more platform{'' if count == 1 else 's'}"
+    return f"{count} more machine{'' if count == 1 else 's'}"
 
 
 def count_of_workloads(count: int) -> str:

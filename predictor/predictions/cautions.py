@@ -85,7 +85,7 @@ def poor_fit_caution(basis: Basis) -> str:
         return ""
     database = basis.snapshot.database
     names = [database.platforms[platform] for platform in database.platform_index[poor].tolist()]
-    return f"the fit error of the workload is over {POOR_FIT:.0%} on {join_names(names)}"
+    return f"the fit error of the workload is over {100 * POOR_FIT:.0f} % on {join_names(names)}"
 
 
 def few_dimensions_caution(basis: Basis) -> str:
@@ -94,7 +94,7 @@ def few_dimensions_caution(basis: Basis) -> str:
     dimensions = float(np.median(np.concatenate(common))) if common else np.inf
     if dimensions >= FEW_DIMENSIONS:
         return ""
-    return f"few valid dimensions: the workload and its candidates share {dimensions:g} elements"
+    return f"few valid dimensions: the workload and those compared with it share {dimensions:g} elements"
 
 
 def extrapolation_caution(basis: Basis) -> str:
@@ -107,7 +107,8 @@ def extrapolation_caution(basis: Basis) -> str:
         valid += int(comparable.sum())
     if not valid or outside / valid <= MANY_OUTSIDE:
         return ""
-    return f"extrapolation: {outside / valid:.0%} of the workload's elements lie outside those of all candidates"
+    share = f"{100 * outside / valid:.0f} %"
+    return f"extrapolation: {share} of the workload's elements lie outside those of all compared workloads"
 
 
 def features_with_candidates(basis: Basis) -> Iterator[tuple[np.ndarray, np.ndarray]]:

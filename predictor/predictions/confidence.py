@@ -51,7 +51,7 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
             (
                 evidence.same_architecture is False,
                 2,
-                f"no reference platform has the target's instruction set ({evidence.architecture})",
+                f"no reference machine has the target's instruction set ({evidence.architecture})",
             ),
             (
                 evidence.largest_n > evidence.largest_measured_n,
@@ -79,14 +79,14 @@ def width_in_words(half_width: float) -> str:
     >>> width_in_words(0.373), width_in_words(7.91)
     ('±37%', 'a factor of 8.9 to either side')
     """
-    return f"±{half_width:.0%}" if half_width <= 1 else f"a factor of {1 + half_width:.2g} to either side"
+    return f"±{100 * half_width:.0f} %" if half_width <= 1 else f"a factor of {1 + half_width:.2g} to either side"
 
 
 def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str] | None]:
     """The findings that stand in for an interval where a method gives none."""
     return [
-        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} candidates"),
-        _above(evidence.mean_distance, FAR, VERY_FAR, "candidates are far: mean distance {:.2f}"),
+        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} comparable pairs"),
+        _above(evidence.mean_distance, FAR, VERY_FAR, "the comparable pairs are far: mean distance {:.2f}"),
         _above(evidence.fit_error, POOR_FIT, VERY_POOR_FIT, "the fit error of the references is {:.0%}"),
     ]
 
@@ -94,10 +94,10 @@ def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str] | None]:
 def _below(value: int | None, medium: int, low: int, reason: str) -> tuple[int, str] | None:
     if value is None or value >= medium:
         return None
-    return (2 if value < low else 1), reason.format(value)
+    return (2 if value < low else 1), reason.format(value).replace("%", " %")
 
 
 def _above(value: float | None, medium: float, low: float, reason: str) -> tuple[int, str] | None:
     if value is None or not value > medium:
         return None
-    return (2 if value > low else 1), reason.format(value)
+    return (2 if value > low else 1), reason.format(value).replace("%", " %")

@@ -125,7 +125,7 @@ def influence_sentences(carried: list[Influence]) -> list[tuple[float, str]]:
     for kind, noun in (("reference", "reference"), ("workload", "benchmark")):
         alike = [influence for influence in carried if influence.kind == kind]
         if alike and alike[0].share is not None:
-            sentence = f"The {noun} {alike[0].name} has {alike[0].share:.0%} of the weight of the candidates."
+            sentence = f"The {noun} {alike[0].name} has {100 * alike[0].share:.0f} % of the weight of all evidence."
             lines.append((abs(alike[0].share), sentence))
     meant = [influence for influence in carried if is_plausible(influence.change)]
     tried = [influence for influence in meant if influence.kind != "element"]

@@ -39,6 +39,7 @@ from predictor.predictions.rankings import RankingQuestion, summarise_refused
 from predictor.predictions.request import (
     DEFAULT_METHOD,
     InvalidField,
+    InvalidSettings,
     NoPrediction,
     PredictionRequest,
     Remedy,
@@ -46,6 +47,7 @@ from predictor.predictions.request import (
     UnknownName,
     UnknownWorkloadName,
 )
+from predictor.predictions.sliders import title_of
 from predictor.snapshot.building import Snapshot
 from profiles.models import Platform, Profile, Workload
 
@@ -208,8 +210,11 @@ def refusal_in_names(error: RequestError, user: Any, workload: str, target: str)
     """One sentence that says why there is no answer, and what would help, with machines and workloads by name."""
     if isinstance(error, UnknownName):
         return f"There is no {error.noun.replace('platform', 'machine')} “{error.name}”."
+    if isinstance(error, InvalidSettings):
+        # Pages have a label for each member of the request, as `platform_changes.n_nu`.
+        return finished_sentence(f"{title_of(error.name.rpartition('.')[2])}: {error.reason}")
     if not isinstance(error, NoPrediction):
-        return f"{error}".removesuffix(".") + "."  # it begins with the name of a parameter
+        return finished_sentence(str(error))
     remedy = error.remedy
     names = names_of((workload, target, *named_by(remedy)), user)
     if remedy is not None and remedy.kind == MIXED_ORIGINS:

@@ -21,9 +21,9 @@ from predictor.snapshot.building import Snapshot
 from profiles.arrays import IntArray
 
 REFUSAL_REASONS = {
-    "reference": "the workload was measured on no other platform",
+    "reference": "the workload was measured on no other machine",
     "benchmark": "no other workload was measured there",
-    "shared": "no workload was measured both there and on a platform that has this one",
+    "shared": "no workload was measured both there and on a machine that has this one",
     "comparable": "what was measured there is of kinds that the method does not compare",
     "clock": "a clock that the method needs is not known",
 }
@@ -62,7 +62,7 @@ def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
     if len(parts.all) > 1:
         rows = database.rows_of_workload(parts.regions[0])
         if len(rows) and (database.platform_index[rows] == target).all():
-            raise methods.PredictionError("the program was measured here and on no other platform")
+            raise methods.PredictionError("the program was measured here and on no other machine")
     counts = None if question.n is None else (question.n,)
     answer = predict_program(database, parts, target, question.method, question.settings, n=counts)
     best = fastest_position(answer.n, answer.total.time_s, answer.credible_n)

@@ -69,12 +69,12 @@ class UnknownWorkloadName(UnknownName):
 
 
 class UnknownTargetName(UnknownName):
-    noun = "target platform"
+    noun = "target machine"
     request_field = "target"
 
 
 class UnknownReferenceName(UnknownName):
-    noun = "reference platform"
+    noun = "reference machine"
     request_field = "references"
 
 

@@ -39,7 +39,13 @@ HELP = {
     "n_max": "hardware threads in all",
     "base_mhz": "cycles per second of each core",
 }
-TITLES = {"n_nu": "NUMA breakpoint", "n_ht": "SMT breakpoint", "n_max": "Threads", "base_mhz": "Clock"}
+TITLES = {
+    "n": "Threads n",
+    "n_nu": "NUMA breakpoint",
+    "n_ht": "SMT breakpoint",
+    "n_max": "Threads",
+    "base_mhz": "Clock",
+}
 TIME_ONLY = "only the wall time of this workload was measured, not where its threads’ time goes"
 
 
@@ -49,7 +55,12 @@ class InvalidParameter(Exception):
     def __init__(self, name: str, value: str) -> None:
         self.name = name
         self.value = value
-        super().__init__(f"{name}: {value!r} is no number")
+        super().__init__(f"{title_of(name)}: “{value}” is not a number")
+
+
+def title_of(name: str) -> str:
+    """What pages call a slider, or another member of a request."""
+    return TITLES.get(name, name.replace("_", " ").capitalize())
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,7 @@ class Slider:
 
     @property
     def title(self) -> str:
-        return TITLES.get(self.name, self.name.replace("_", " ").capitalize())
+        return title_of(self.name)
 
     @property
     def help(self) -> str:
@@ -177,7 +188,7 @@ def platform_sliders(platform: Platform, values: Mapping[str, float]) -> list[Sl
     clock = known_clock(platform) or UNKNOWN_MHZ
     steps = clock // STEP_MHZ  # counted from the clock as it is, so that the slider can stand there
     limits["base_mhz"] = (clock - STEP_MHZ * (steps // 2), clock + STEP_MHZ * steps, STEP_MHZ)
-    why = {} if known_clock(platform) else {"base_mhz": "the clock of this platform is not known"}
+    why = {} if known_clock(platform) else {"base_mhz": "the clock of this machine is not known"}
     return [
         Slider(
             name, *limits[name], neutral.get(name, clock), values.get(name, neutral.get(name, clock)), why.get(name, "")

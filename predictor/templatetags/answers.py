@@ -44,7 +44,7 @@ def interval_words(row: Mapping[str, Any], unit: str = "s", level: float | None 
     """
     if not has_interval(row):
         return ""
-    odds = ODDS.get(level or 0.9, f"{level or 0.9:.0%} of")
+    odds = ODDS.get(level or 0.9, f"{100 * (level or 0.9):.0f} % of")
     return f"{odds} times between {in_unit(row['low_s'], unit)} and {in_unit(row['high_s'], unit)}"
 
 

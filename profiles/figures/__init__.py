@@ -1,7 +1,8 @@
 """Dataclass -> what plotly.js draws, as a plain dictionary. Pure: no Django, no colours."""
 
+from profiles.figures.axes import SPEEDUP, axis, logarithmic_ticks, shortened_label, shortened_labels, speedup_axis
 from profiles.figures.base import (
-    SPEEDUP,
+    MOST_LINES,
     Breakpoints,
     Chart,
     Figure,
@@ -12,13 +13,12 @@ from profiles.figures.base import (
     figure,
     ideal_line,
     line,
-    logarithmic_ticks,
     mark_origin,
     origin_of,
-    room_for_speedup,
     scatter,
     series_style,
     speedup_of,
+    stacked,
     stacked_shares,
     table,
     trace,
@@ -28,6 +28,7 @@ from profiles.figures.profile import ProfileDrawing, profile_charts
 
 __all__ = [
     "DRAWN_MEASURES",
+    "MOST_LINES",
     "SPEEDUP",
     "Breakpoints",
     "Chart",
@@ -36,6 +37,7 @@ __all__ = [
     "ProfileDrawing",
     "Table",
     "Trace",
+    "axis",
     "comparison_charts",
     "drawn_thread_counts",
     "figure",
@@ -45,10 +47,13 @@ __all__ = [
     "mark_origin",
     "origin_of",
     "profile_charts",
-    "room_for_speedup",
     "scatter",
     "series_style",
+    "shortened_label",
+    "shortened_labels",
+    "speedup_axis",
     "speedup_of",
+    "stacked",
     "stacked_shares",
     "table",
     "trace",

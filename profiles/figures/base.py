@@ -11,15 +11,13 @@ import numpy as np
 
 from mpet_site.web.plain_json import nan_to_null
 from profiles.arrays import FloatArray, IntArray
+from profiles.figures.axes import THREADS, axis, name_line_ends, thread_axis, unit_of
 from profiles.scaling.names import SCALING_PARTS
-from profiles.scaling.validity import LARGEST_VALUE
 
-THREADS = "threads n (count)"
-SPEEDUP = "speedup t(1)/t(n) (ratio)"
 USEFUL_WORK = "useful work"
 SERIES_COLOURS = 8
-ONE_TICK_EACH = 5
-MOST_DECADES = 20  # with a tick each
+FEW_POINTS = 2  # of a curve: dots or bars, as an area or a line between them would be invented
+MOST_LINES = 6  # that a reader can follow in one figure; "Show all lines" below it adds the others
 LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 COLOUR_OF_PART = dict(
     zip(
@@ -79,6 +77,11 @@ class Chart:
     table: Table
     tall: bool = False
     origin: str = ""  # of what it shows, where not all of it was measured: simulated, emulated, mixed
+
+    @property
+    def hidden_lines(self) -> int:
+        """The number of lines that are drawn on demand."""
+        return sum(each.get("visible") is False for each in self.figure["data"])
 
     @property
     def json(self) -> dict[str, Any]:
@@ -156,10 +159,9 @@ def trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: A
     return {"type": "scatter", "name": name, "x": list(x), "y": list(y), "meta": {"colour": colour}} | style
 
 
-def scatter(name: str, colour: str, x: Any, y: Any, *, unit: str = "", **style: Any) -> Trace:
+def scatter(name: str, colour: str, x: Any, y: Any, **style: Any) -> Trace:
     """Values over thread counts."""
-    counts = [int(value) for value in x]
-    return trace(name, colour, counts, plot_numbers(y), hovertemplate=f"%{{y:.4~g}}{unit}", **style)
+    return trace(name, colour, [int(value) for value in x], plot_numbers(y), hovertemplate="%{y:.4~g}", **style)
 
 
 def figure(
@@ -175,22 +177,40 @@ def figure(
 ) -> Figure:
     """All figures here look alike. `largest`: the last thread count shown; 0 = the last one of any trace. `x_axis`:
     where x is no thread count."""
-    if x_axis is None:
-        largest = largest or max((max(each["x"]) for each in traces if each["x"]), default=1)
-        x_axis = {"title": {"text": THREADS}, "range": [0, largest * 1.03], "tickformat": "d"}
-        if largest <= ONE_TICK_EACH:  # or Plotly has ticks at halves, which are written as whole numbers
-            x_axis["dtick"] = 1
     layout: dict[str, Any] = {
-        "xaxis": dict(x_axis),
-        "yaxis": {"title": {"text": y_title}, **y_axis},
+        "yaxis": axis(**{"title": {"text": y_title}} | y_axis),
         "hovermode": hovermode,
-        "showlegend": showlegend,
-        "margin": {"l": 12, "r": 16, "t": 20, "b": 12 if showlegend else 58},
+        "margin": {"l": 12, "r": 16, "t": 20},
         "legend": LEGEND,
     }
+    if x_axis is not None:
+        layout["xaxis"] = axis(**x_axis)
+    else:
+        largest = largest or max((max(each["x"]) for each in traces if each["x"]), default=1)
+        draw_over_threads(traces, layout, largest, breakpoints)
+        if showlegend and layout["xaxis"]["type"] == "log":
+            for index in name_line_ends(traces, layout):
+                traces[index] |= {"showlegend": False, "meta": traces[index]["meta"] | {"named": True}}
+    named = any(each.get("showlegend") is not False for each in traces)
+    layout["showlegend"] = showlegend and named
+    layout["margin"]["b"] = 12 if layout["showlegend"] else 58
+    return {"data": list(traces), "layout": layout}
+
+
+def draw_over_threads(
+    traces: Sequence[Trace], layout: dict[str, Any], largest: int, breakpoints: Breakpoints | None
+) -> None:
+    """The axis of thread counts, and what the pointer says at a point. Bars stand at their thread counts."""
+    unit = unit_of(layout["yaxis"]["title"]["text"])
+    at = "n = %{x}: " * (layout["hovermode"] == "closest")
+    for each in (one for one in traces if "%{y:.4~g}" in one["hovertemplate"]):
+        each["hovertemplate"] = each["hovertemplate"].replace("%{y:.4~g}", f"{at}%{{y:.4~g}}{unit}")
+    if any(each["type"] == "bar" for each in traces):
+        layout |= {"xaxis": axis(title={"text": THREADS}, type="category"), "barmode": "stack"}
+        return
+    layout["xaxis"] = thread_axis(largest)
     if breakpoints is not None:
         mark_breakpoints(layout, breakpoints, largest)
-    return {"data": list(traces), "layout": layout}
 
 
 def mark_breakpoints(layout: dict[str, Any], breakpoints: Breakpoints, largest: int) -> None:
@@ -203,7 +223,7 @@ def mark_breakpoints(layout: dict[str, Any], breakpoints: Breakpoints, largest: 
     layout["shapes"] = [vertical_line(n, dash="dot") for n, _, _ in reached]
     layout["annotations"] = [
         {
-            "x": n,
+            "x": float(np.log10(n)),  # annotations of a logarithmic axis are placed so, shapes are not
             "y": 1,
             "yref": "paper",
             "yshift": height,
@@ -222,27 +242,6 @@ def vertical_line(n: int, **style: Any) -> dict[str, Any]:
     return {"type": "line", **ends, "line": {"width": 1.2, **style}}
 
 
-def room_for(values: Any) -> list[float]:
-    """A range from 0 in which what was measured fits; a fitted line that runs away does not set the scale."""
-    return [0.0, 1.05 * largest_finite(values)]
-
-
-def largest_finite(values: Any) -> float:
-    """The largest number that an axis can reach; 1 where there is none above 0.
-
-    >>> largest_finite([2.0, np.inf, np.nan]), largest_finite([np.nan, -1.0])
-    (2.0, 1.0)
-    """
-    numbers = np.asarray(values, dtype=float)
-    largest = numbers.max(initial=0.0, where=np.abs(numbers) <= LARGEST_VALUE)
-    return float(largest) if largest > 0 else 1.0
-
-
-def room_for_speedup(n: IntArray, speedups: Any) -> list[float]:
-    """As `room_for`; the ideal line may leave at the top, so that a speedup far below it can still be read."""
-    return room_for([min(float(n.max()), 1.7 * largest_finite(speedups)), *speedups])
-
-
 def ideal_line(n: IntArray) -> Trace:
     ends = [1, int(n.max())]
     return scatter("ideal", "ideal", ends, ends, mode="lines", line={"dash": "dash", "width": 1.5}, hoverinfo="skip")
@@ -253,31 +252,19 @@ def points(name: str, colour: str, x: Any, y: Any, **style: Any) -> Trace:
 
 
 def line(name: str, colour: str, x: Any, y: Any, **style: Any) -> Trace:
-    return scatter(name, colour, x, y, mode="lines", line={"width": 2} | style.pop("line", {}), **style)
+    """A line over thread counts; dots where there are too few for one."""
+    mode = "lines" if len(x) > FEW_POINTS else "markers"
+    width = {"width": 2} | style.pop("line", {})
+    return scatter(name, colour, x, y, **{"mode": mode, "line": width, "marker": {"size": 9}} | style)
 
 
-def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
-    """A log axis whose ticks (1, 2, 5, 10 ...) carry their whole number. `few`: as many as fit below a narrow figure.
-
-    >>> logarithmic_ticks([0.4, 13.0])["ticktext"], logarithmic_ticks([0.4, 13.0], few=True)["ticktext"]
-    (['0.5', '1', '2', '5', '10'], ['1', '10'])
-    >>> logarithmic_ticks([1.0, 1.5])["ticktext"]
-    ['1', '1.2', '1.4', '1.6']
-    """
-    finite = np.asarray([v for v in values if v is not None and 1 / LARGEST_VALUE <= v <= LARGEST_VALUE], dtype=float)
-    if not len(finite):
-        return {"type": "log"}
-    low, high = finite.min(), finite.max()
-    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
-    decades = range(first, last + 1, 1 + (last - first) // MOST_DECADES)
-    span = high / low
-    dense, whole = (3.0, 10.0) if few else (10.0, 1e4)
-    steps: tuple[float, ...] = (1, 2, 5) if span < whole else (1,)
-    if span < dense:
-        steps = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 8) if span < 2.5 else (1, 1.5, 2, 3, 4, 5, 6, 8)
-    ticks = [step * 10.0**decade for decade in decades for step in steps]
-    inside = [tick for tick in ticks if low / 1.2 <= tick <= high * 1.2] or ticks
-    return {"type": "log", "tickvals": inside, "ticktext": [f"{tick:g}" for tick in inside]}
+def stacked(n: IntArray, parts: Mapping[str, tuple[str, Any]]) -> list[Trace]:
+    """Areas on each other over n, or bars where there are too few thread counts for an area. `parts`: name -> colour
+    and values."""
+    if len(n) <= FEW_POINTS:
+        return [scatter(name, colour, n, y) | {"type": "bar"} for name, (colour, y) in parts.items()]
+    area = {"mode": "lines", "line": {"width": 0.5}, "stackgroup": "parts"}
+    return [scatter(name, colour, n, y, **area) for name, (colour, y) in parts.items()]
 
 
 def speedup_of(curve: MeasuredCurve) -> FloatArray:
@@ -309,23 +296,11 @@ def stacked_shares(
     used = 100 - np.sum(list(losses.values()), axis=0)
     redundancy = np.maximum(used - 100 * speedup / n, 0.0)
     shares = {USEFUL_WORK: used - redundancy, "redundancy": redundancy} | losses
-    traces = [
-        scatter(
-            part.replace("_", " "),
-            COLOUR_OF_PART.get(part, "use"),
-            n,
-            share,
-            unit=" %",
-            mode="lines",
-            line={"width": 0.5},
-            stackgroup="share",
-        )
-        for part, share in shares.items()
-    ]
+    named = {part.replace("_", " "): (COLOUR_OF_PART.get(part, "use"), share) for part, share in shares.items()}
     return Chart(
         "shares",
         title,
         caption,
-        figure(traces, "share of thread time (%)", breakpoints=breakpoints, range=[0, 100]),
+        figure(stacked(n, named), "share of thread time (%)", breakpoints=breakpoints, range=[0, 100]),
         table({"n": n, **{f"{part.replace('_', ' ')} (%)": share for part, share in shares.items()}}),
     )

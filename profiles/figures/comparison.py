@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from profiles.arrays import FloatArray
+from profiles.figures.axes import SPEEDUP, logarithmic_ticks, room_for, speedup_axis
 from profiles.figures.base import (
-    SPEEDUP,
+    FEW_POINTS,
+    MOST_LINES,
     Chart,
     MeasuredCurve,
     Table,
     Trace,
     figure,
     ideal_line,
-    logarithmic_ticks,
     plot_numbers,
-    room_for,
-    room_for_speedup,
     scatter,
     series_style,
     speedup_of,
@@ -61,8 +60,8 @@ DRAWN_MEASURES = {
 def comparison_charts(
     curves: Sequence[MeasuredCurve], time_unit: str = "s", measures: Sequence[str] = ("time", "speedup")
 ) -> list[Chart]:
-    """Curves side by side, a line each in its `series_style`; no legend, because the names are long and stand in a
-    table beside. The data tables have a row a curve. Curves of one point are left out."""
+    """Curves side by side, a line each in its `series_style` with its name at its end; the lines after MOST_LINES are
+    drawn on demand. The data tables have a row a curve. Curves of one point are left out."""
     numbered = [(index, curve) for index, curve in enumerate(curves) if len(curve.n) > 1]
     charts = [comparison_chart(numbered, name, time_unit) for name in measures]
     return [chart for chart in charts if chart]
@@ -75,24 +74,29 @@ def comparison_chart(numbered: Sequence[tuple[int, MeasuredCurve]], name: str, t
         return None
     values = np.concatenate([measure.value(curve) for _, curve in numbered])
     widest = max((curve.n for _, curve in numbered), key=lambda n: n.max())
-    traces = [comparison_line(index, curve, measure.value(curve)) for index, curve in numbered]
+    traces = [
+        comparison_line(index, curve, measure.value(curve)) | ({} if place < MOST_LINES else {"visible": False})
+        for place, (index, curve) in enumerate(numbered)
+    ]
     if name == "speedup":
         traces.insert(0, ideal_line(widest))
     axis: dict[str, Any] = {
-        "speedup": lambda: {"range": room_for_speedup(widest, values)},
+        "speedup": lambda: speedup_axis(widest, values),
         "efficiency": lambda: {"range": room_for([100, *values])},
     }.get(name, lambda: logarithmic_ticks(values))()
     return Chart(
         name,
         measure.title,
         measure.caption,
-        figure(traces, measure.axis.format(unit=time_unit), hovermode="closest", showlegend=False, **axis),
+        figure(traces, measure.axis.format(unit=time_unit), hovermode="closest", **axis),
         comparison_table([curve for _, curve in numbered], measure.value),
     )
 
 
 def comparison_line(index: int, curve: MeasuredCurve, y: FloatArray) -> Trace:
     colour, dash = series_style(index)
+    if len(curve.n) <= FEW_POINTS:
+        return scatter(curve.label, colour, curve.n, y, mode="markers", marker={"size": 9})
     style: dict[str, Any] = {"marker": {"size": 5}, "line": {"width": 1.8, "dash": dash}}
     return scatter(curve.label, colour, curve.n, y, mode="lines+markers", **style)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiles.figures.base import MeasuredCurve, room_for_speedup, speedup_of
+from profiles.figures.axes import speedup_axis
+from profiles.figures.base import MeasuredCurve, speedup_of
 
 WIDTH, HEIGHT = 140.0, 84.0
 
@@ -33,11 +34,12 @@ class Multiple:
 
 @dataclass(frozen=True)
 class Multiples:
-    """`drawings`: one a curve, None where there is nothing to draw. The axes go from 0 to `n_top` threads and to `top`.
-    `rows`: what is drawn as numbers, (curve, n, speedup)."""
+    """`drawings`: one a curve, None where there is nothing to draw. The logarithmic axes go from 1 to `n_top` threads
+    and from `bottom` to `top`. `rows`: what is drawn as numbers, (curve, n, speedup)."""
 
     drawings: list[Multiple | None]
     n_top: int
+    bottom: float
     top: float
     rows: list[tuple[str, int, float]]
 
@@ -55,15 +57,16 @@ def small_multiples(curves: Sequence[MeasuredCurve]) -> Multiples:
     speedups = [speedup_of(curve) if curve.t1_s and len(curve.n) > 1 else np.array([]) for curve in curves]
     drawable = [(curve.n, speedup) for curve, speedup in zip(curves, speedups, strict=True) if len(speedup)]
     if not drawable:
-        return Multiples([None] * len(curves), 1, 1.0, [])
+        return Multiples([None] * len(curves), 1, 1.0, 1.0, [])
     n_top = max(int(n.max()) for n, _ in drawable)
-    top = room_for_speedup(np.array([n_top]), np.concatenate([speedup for _, speedup in drawable]))[1]
+    low, high = speedup_axis(np.array([n_top]), np.concatenate([speedup for _, speedup in drawable]))["range"]
 
     def place(n: float, speedup: float) -> tuple[float, float]:
-        return round(WIDTH * n / n_top, 1), round(HEIGHT * (1 - speedup / top), 1)
+        x = np.log(n) / np.log(max(n_top, 2))
+        return round(WIDTH * float(x), 1), round(HEIGHT * (1 - (float(np.log10(speedup)) - low) / (high - low)), 1)
 
-    ideal_end = min(float(n_top), top)
-    ideal = [place(0, 0), place(ideal_end, ideal_end)]
+    ideal_end = min(float(n_top), 10**high)
+    ideal = [place(1, 1), place(ideal_end, ideal_end)]
     drawings = [
         Multiple(
             [place(n, value) for n, value in zip(curve.n.tolist(), speedup.tolist(), strict=True)],
@@ -81,4 +84,4 @@ def small_multiples(curves: Sequence[MeasuredCurve]) -> Multiples:
         if len(speedup)
         for n, value in zip(curve.n.tolist(), speedup.tolist(), strict=True)
     ]
-    return Multiples(drawings, n_top, float(top), rows)
+    return Multiples(drawings, n_top, 10**low, 10**high, rows)

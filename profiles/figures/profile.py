@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
+from profiles.figures.axes import SPEEDUP, logarithmic_ticks, room_for, speedup_axis
 from profiles.figures.base import (
     COLOUR_OF_PART,
-    SPEEDUP,
     USEFUL_WORK,
     Breakpoints,
     Chart,
@@ -20,12 +20,10 @@ from profiles.figures.base import (
     figure,
     ideal_line,
     line,
-    logarithmic_ticks,
     plot_numbers,
     points,
-    room_for,
-    room_for_speedup,
     scatter,
+    stacked,
     stacked_shares,
     table,
 )
@@ -101,7 +99,7 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
         "Speedup",
         f"Points are {profile.origin}. The line is put together from the fitted curves (Eq. 3 to 7). Dashes are the "
         "ideal speedup n." + (" Bars are the quartiles of the repeats." if profile.spread is not None else ""),
-        figure(traces, SPEEDUP, breakpoints=profile.breakpoints, range=room_for_speedup(n, speedup)),
+        figure(traces, SPEEDUP, breakpoints=profile.breakpoints, **speedup_axis(n, speedup)),
         table(columns),
     )
 
@@ -164,18 +162,7 @@ def time_budget_chart(profile: ProfileDrawing) -> Chart:
     n, whole = profile.curves.n, profile.curves.n * profile.curves.time_s
     parts = {part: whole * profile.curves.curve(part) for part in FRACTIONS}
     budget = {USEFUL_WORK: whole * profile.curves.utilisation} | parts
-    traces = [
-        scatter(
-            part.replace("_", " "),
-            COLOUR_OF_PART.get(part, "use"),
-            n,
-            spent,
-            mode="lines",
-            line={"width": 0.5},
-            stackgroup="budget",
-        )
-        for part, spent in budget.items()
-    ]
+    traces = stacked(n, {part.replace("_", " "): (COLOUR_OF_PART.get(part, "use"), y) for part, y in budget.items()})
     ideal = line("t(1), the ideal", "ideal", n, np.full(len(n), profile.curves.t1_s), line={"dash": "dash"})
     unit = profile.time_unit
     return Chart(
@@ -190,12 +177,12 @@ def time_budget_chart(profile: ProfileDrawing) -> Chart:
 def pop_chart(profile: ProfileDrawing) -> Chart:
     n, pop = profile.curves.n, pop_efficiencies(profile.curves)
     efficiencies = {
-        "parallel efficiency U(n)": (pop.parallel, "use"),
-        "computation scaling 1/R(n)": (pop.computation, "redundancy"),
-        "global efficiency S(n)/n": (pop.whole, "measured"),
+        "parallel U(n)": (pop.parallel, "use"),
+        "computation 1/R(n)": (pop.computation, "redundancy"),
+        "global S(n)/n": (pop.whole, "measured"),
     }
     traces = [
-        scatter(name, colour, n, 100 * values, unit=" %", mode="lines+markers", line={"width": 2}, marker={"size": 5})
+        scatter(name, colour, n, 100 * values, mode="lines+markers", line={"width": 2}, marker={"size": 5})
         for name, (values, colour) in efficiencies.items()
     ]
     percentages = np.concatenate([100 * values for values, _ in efficiencies.values()])
@@ -230,8 +217,8 @@ def residuals_chart(profile: ProfileDrawing) -> Chart:
     largest = float(np.nanmax(np.abs([redundancy, rebuilt]), initial=LEAST_PERCENT_SHOWN))
     style: dict[str, Any] = {"mode": "lines+markers", "line": {"width": 1.2, "dash": "dot"}, "marker": {"size": 6}}
     traces = [
-        scatter("t(n), rebuilt", "fitted", n, rebuilt, unit=" %", **style),
-        scatter("R(n), fitted", "redundancy", n, redundancy, unit=" %", **style),
+        scatter("t(n), rebuilt", "fitted", n, rebuilt, **style),
+        scatter("R(n), fitted", "redundancy", n, redundancy, **style),
     ]
     return Chart(
         "residuals",
@@ -258,18 +245,9 @@ def counters_chart(profile: ProfileDrawing) -> Chart | None:
     traces: list[Trace] = []
     for index, name in enumerate(counted):
         colour, values = f"series-{index}", profile.curves.curve(name)
-        traces.append(points(name, colour, n, values, legendgroup=name))
-        traces.append(
-            line(
-                f"{name}, fitted",
-                colour,
-                line_n,
-                positive_or_gap(fitted[name]),
-                legendgroup=name,
-                showlegend=False,
-                line={"width": 1.3},
-            )
-        )
+        traces.append(points(name, colour, n, values, showlegend=False))
+        traces.append(line(f"{name}, fitted", colour, line_n, positive_or_gap(fitted[name]), line={"width": 1.3}))
+        traces[-1]["meta"]["label"] = name
     ratios = np.concatenate([profile.curves.curve(name) for name in counted])
     return Chart(
         "counters",
@@ -328,8 +306,9 @@ def losses_chart(profile: ProfileDrawing) -> Chart:
     columns: dict[str, Any] = {"n": n}
     for row, part in enumerate(FRACTIONS, start=1):
         name, colour, measured = part.replace("_", " "), COLOUR_OF_PART[part], 100 * profile.curves.curve(part)
-        traces.append(points(name, colour, n, measured, unit=" %", legendgroup=part))
-        traces.append(line(f"{name}, fitted", colour, line_n, fitted_line[row], legendgroup=part, showlegend=False))
+        traces.append(points(name, colour, n, measured, showlegend=False))
+        traces.append(line(f"{name}, fitted", colour, line_n, fitted_line[row]))
+        traces[-1]["meta"]["label"] = name
         columns |= {f"{name} (%)": measured, f"{name}, fitted (%)": fitted[row]}
     return Chart(
         "losses",
@@ -350,8 +329,8 @@ def efficiency_chart(profile: ProfileDrawing) -> Chart:
     n, line_n = profile.curves.n, profile.line_n
     efficiency, fitted = 100 * profile.speedup / n, 100 * profile.fitted_speedup(line_n) / line_n
     traces = [
-        line("fitted, Eq. 5-7", "fitted", line_n, fitted, unit=" %"),
-        points(profile.origin, "measured", n, efficiency, unit=" %"),
+        line("fitted, Eq. 5-7", "fitted", line_n, fitted),
+        points(profile.origin, "measured", n, efficiency),
     ]
     return Chart(
         "efficiency",

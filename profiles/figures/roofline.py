@@ -23,7 +23,7 @@ def roofline_chart(roofline: Roofline, points: Sequence[RooflinePoint] = ()) -> 
     traces = [roof_trace(roof, index, low, high) for index, roof in enumerate(roofs)]
     if points:
         traces.append(points_trace(points))
-    axis: dict[str, Any] = {"type": "log", "exponentformat": "SI", "dtick": 1}
+    axis: dict[str, Any] = {"type": "log", "dtick": 1}
     caption = "What the machine can reach at most: memory bandwidth on the left of a bend, arithmetic on its right."
     if points:
         caption += (

@@ -231,10 +231,10 @@ def _check_ranges(measurements: Measurements) -> None:
     """What every reader has to have checked and the database could not hold or a computation could not stand."""
     pairs = [(record.platform, record.workload) for record in measurements.profiles]
     if len(set(pairs)) < len(pairs):
-        raise IngestError("a workload is there twice on one platform")
+        raise IngestError("a workload is there twice on one machine")
     if not pairs:
         raise IngestError("there are no runs")
     if min(len(record.runs.own) for record in measurements.profiles) == 0:
-        raise IngestError("a workload has no runs of its own size at the platform's own clocks")
+        raise IngestError("a workload has no runs of its own size at the machine's own clocks")
     if (reason := number_outside(measurements)) is not None:
         raise IngestError(reason)

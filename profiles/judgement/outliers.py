@@ -38,8 +38,9 @@ def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
         chunk = profiles[start : start + PROFILES_PER_QUERY]
         for profile in chunk:
             is_quiet = profile.standard_error is not None and profile.standard_error <= QUIET_REPEATS
-            if is_quiet and (profile.fit_error or 0.0) > WORST_FIT:
-                reasons[profile.pk] = f"no scaling curve fits it: {profile.fit_error:.0%} error"
+            fit_error = profile.fit_error or 0.0
+            if is_quiet and fit_error > WORST_FIT:
+                reasons[profile.pk] = f"no scaling curve fits it: {100 * fit_error:.0f} % error"
         reasons |= pair_contradictions(chunk)
     return reasons
 

@@ -103,7 +103,7 @@ def separate_platforms(duplicate: Platform, record: dict[str, Any]) -> Platform:
     Revision.hold()
     kept = Platform.objects.filter(pk=record["kept"]).first()
     if kept is None or duplicate.merged_into_id != kept.pk:
-        raise ModerationError(f"{duplicate.slug} is not merged into that platform any more.")
+        raise ModerationError(f"{duplicate.slug} is not merged into that machine any more.")
     contested = contested_pairs(kept.profiles.all())
     _move(Profile, record["profiles"], {"platform": kept}, {"platform": duplicate})
     judge_pairs((platform.pk, workload) for platform in (kept, duplicate) for _, workload in contested)
@@ -128,7 +128,7 @@ def _move(model: Any, keys: Iterable[Any], of: dict[str, Any], to: dict[str, Any
 
 def _check_one_machine(duplicate: Platform, kept: Platform) -> None:
     if duplicate.pk == kept.pk:
-        raise ModerationError("A platform cannot be merged into itself.")
+        raise ModerationError("A machine cannot be merged into itself.")
     for row in (duplicate, kept):
         if row.private_to_id is not None or row.merged_into_id is not None:
             raise ModerationError(f"{row.slug} is {'private' if row.private_to_id else 'merged already'}.")

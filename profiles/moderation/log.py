@@ -160,7 +160,7 @@ def _undo_merge(entry: ModerationEntry, row: Platform, decision: Decision) -> Mo
 def _undo_separation(entry: ModerationEntry, row: Platform, decision: Decision) -> ModerationEntry:
     kept = Platform.objects.filter(pk=entry.after["kept"]).first()
     if kept is None:
-        raise ModerationError("The platform that it was merged into is gone.")
+        raise ModerationError("The machine that it was merged into is gone.")
     return merge(row, kept, decision)[0]
 
 

@@ -93,12 +93,12 @@ def curves_column(label: str) -> TableColumn:
 
 PLATFORM_COLUMNS = (
     TableColumn("Name", lambda row: add_badges(row, platform_link(row, row.first_origin)), sort="name", kind=NAME),
-    TableColumn("Class", show_attribute("device_class", known_or_dash), sort="device_class"),
-    TableColumn("Vendor", show_attribute("vendor", known_or_dash), sort="vendor"),
-    TableColumn("Microarchitecture", show_attribute("microarchitecture", known_or_dash), sort="microarchitecture"),
     TableColumn("Cores", show_attribute("physical_cores", known_or_dash), sort="physical_cores", kind=NUMBER),
     TableColumn("Threads", show_attribute("threads", known_or_dash), sort="threads", kind=NUMBER),
     TableColumn("Memory", show_attribute("memory_bytes", size), sort="memory_bytes", kind=NUMBER),
+    TableColumn("Class", show_attribute("device_class", known_or_dash), sort="device_class"),
+    TableColumn("Vendor", show_attribute("vendor", known_or_dash), sort="vendor"),
+    TableColumn("Microarchitecture", show_attribute("microarchitecture", known_or_dash), sort="microarchitecture"),
     TableColumn("NUMA nodes", show_attribute("numa_nodes", known_or_dash), sort="numa_nodes", kind=NUMBER),
     TableColumn(
         "Base clock (MHz)", show_attribute("base_mhz", partial(significant, digits=5)), sort="base_mhz", kind=NUMBER
@@ -135,7 +135,7 @@ PROFILE_COLUMNS = (
         sort="workload",
         kind=NAME,
     ),
-    TableColumn("Platform", lambda row: platform_link(row.platform, row.origin), sort="platform", kind=NAME),
+    TableColumn("Machine", lambda row: platform_link(row.platform, row.origin), sort="platform", kind=NAME),
     ONE_THREAD_TIME,
     TableColumn("Thread counts", show_attribute("n_measured"), sort="n_measured", kind=NUMBER, term="n"),
     TableColumn("Largest n", show_attribute("n_largest"), sort="n_largest", kind=NUMBER),

@@ -45,7 +45,7 @@ PROFILE_ORDERINGS = {
 
 class PlatformFilter(FilterSet):
     provider = TextFilter(lookup_expr="iexact", help_text="the name before the first slash: aws of aws/c7a.large")
-    region = TextFilter(method="by_region", help_text="in which a price of the platform is known")
+    region = TextFilter(method="by_region", help_text="in which a price of the machine is known")
     min_threads = WholeNumberFilter(field_name="threads", lookup_expr="gte", help_text="hardware threads (vCPUs)")
     max_threads = WholeNumberFilter(field_name="threads", lookup_expr="lte", help_text="hardware threads (vCPUs)")
     min_memory_gib = GibibyteFilter(field_name="memory_bytes", lookup_expr="gte", help_text="memory in GiB")

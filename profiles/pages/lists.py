@@ -178,7 +178,7 @@ def profiles(request: HttpRequest) -> HttpResponse:
         "outlier": yes_or_no,
     }
     filters = [
-        ListFilter(name, request.GET.get(name, ""), values[name], placeholder="slug, from its address")
+        ListFilter(name, request.GET.get(name, ""), values[name], placeholder="name, as in its address")
         for name in PROFILES.offered
     ]
     return list_response(request, PROFILES, Profile.objects.listed_for(request.user), filters, KeyPaginator)

@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
@@ -17,10 +17,13 @@ from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """?q=; the results of each kind together."""
+    """?q=; the results of each kind together, or the page of the only one of that name."""
     text = request.GET.get("q", "").strip()
     refusal = search_refusal(text)
     results = [] if refusal else search_everything(text, request.user)
+    named = [result for result in results if result.name.casefold() == text.casefold()]
+    if len(named) == 1:
+        return redirect(named[0].url)
     groups = [(SEARCH_KINDS[kind], list(rows)) for kind, rows in groupby(results, attrgetter("kind"))]
     context = {
         "site_search": text,

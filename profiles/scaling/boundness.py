@@ -160,7 +160,8 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
     """
     share = traffic_share(point, roof)
     sentence = (
-        f"At {point.n} threads it moves {share * roof.bytes_per_s / 1e9:.3g} GB/s, {share:.0%} of what the memory "
+        f"At {point.n} threads it moves {share * roof.bytes_per_s / 1e9:.3g} GB/s, {100 * share:.0f} % of what the "
+        "memory "
         f"gives ({roof.bytes_per_s / 1e9:.3g} GB/s): memory-bound, by the roofline."
     )
     return Boundness("memory", "roofline", sentence)
@@ -193,10 +194,10 @@ def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None)
     communication, imbalance = waiting_shares(curves, column).tolist()
     where = f"At {spell_threads(curves, column)}"
     if imbalance > communication:
-        sentence = f"{where} {imbalance:.0%} of the thread time is work imbalance: limited by how the work is split"
-        return Boundness("imbalance", "scaling", f"{sentence}, not by the hardware.")
+        sentence = f"{where} {100 * imbalance:.0f} % of the thread time is work imbalance: "
+        return Boundness("imbalance", "scaling", f"{sentence}limited by how the work is split, not by the hardware.")
     n = int(curves.n[column])
-    sentence = f"{where} {communication:.0%} of the thread time go into locks and the handling of tasks: "
+    sentence = f"{where} {100 * communication:.0f} % of thread time is spent in locks and the handling of tasks: "
     transfers = [(threads, seconds) for threads, seconds in (roofline.lock if roofline else ()) if threads <= n]
     latency = ""
     if transfers:
@@ -246,17 +247,17 @@ def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) 
 def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
     """Where a predicted share of waiting is too near the limit to be told from it."""
     sentence = (
-        f"At {spell_threads(curves, column)} {waiting_shares(curves, column).max():.0%} of the thread time are "
-        f"predicted to be lost in waiting: too near {WAITING_SHARE:.0%} to tell whether that or the hardware limits it."
+        f"At {spell_threads(curves, column)} {100 * waiting_shares(curves, column).max():.0f} % of the thread time are "
+        f"predicted to be lost in waiting: too near {100 * WAITING_SHARE:.0f} % to tell whether that or the hardware "
+        "limits it."
     )
     return Boundness(None, "scaling", sentence)
 
 
 def unexplained_loss(curves: CurveTable, column: int) -> Boundness:
     """Where nobody split the thread time."""
-    lost = (
-        f"{max(excess_share(curves, column), 0.0):.0%} of the thread time at {spell_threads(curves, column)} are lost."
-    )
+    share = f"{100 * max(excess_share(curves, column), 0.0):.0f} %"
+    lost = f"{share} of the thread time at {spell_threads(curves, column)} is lost."
     return Boundness(
         None,
         "scaling",

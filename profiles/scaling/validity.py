@@ -101,7 +101,7 @@ def platform_faults(n_nu: FloatArray, n_ht: FloatArray, n_max: FloatArray) -> di
     """
     return first_faults(
         {
-            f"{name} of the platform is not from 1 to {LARGEST_N}": ~valid
+            f"{name} of the machine is not from 1 to {LARGEST_N}": ~valid
             for name, valid in (
                 ("n_max", valid_counts(n_max)),
                 ("n_nu", valid_counts(n_nu) | np.isnan(n_nu)),

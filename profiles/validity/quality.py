@@ -23,7 +23,7 @@ MAX_PROFILE_OVERHEAD = 1.2  # median time of the profile pass over that of the c
 MIN_REPEATS = 3
 CONFIDENCE = 1.645  # standard errors on either side that hold 90 %
 MEASURED_ONCE = (
-    "everything was measured once: how noisy its times are is taken from what was repeated, here or on other platforms"
+    "everything was measured once: how noisy its times are is taken from what was repeated, here or on other machines"
 )
 KINDS = ("variation", "growth", "overhead", "repeats")
 
@@ -194,7 +194,7 @@ def _describe_further(counts: int, profiles: int) -> str:
     if not counts:
         return ""
     places = f"{counts} more thread count{'s' * (counts > 1)}"
-    return f", and at {places}" + (f" of {profiles + 1} platforms" if profiles else "")
+    return f", and at {places}" + (f" of {profiles + 1} machines" if profiles else "")
 
 
 def _disturbance_warnings(measurements: Measurements) -> list[str]:
@@ -243,6 +243,6 @@ def _virtual_warnings(measurements: Measurements) -> list[str]:
     if not names:
         return []
     if len(names) == 1:
-        return [f"platform {names[0]} is virtualised: its times may depend on its neighbours"]
-    of = f"{len(names)} of {len(measurements.platforms)} platforms are"
+        return [f"machine {names[0]} is virtualised: its times may depend on its neighbours"]
+    of = f"{len(names)} of {len(measurements.platforms)} machines are"
     return [f"{of} virtualised ({names[0]} and others): their times may depend on their neighbours"]

@@ -11,6 +11,11 @@ from tests.mpet_site.web.test_problems import problem_in
 pytestmark = pytest.mark.django_db
 
 
+def test_no_two_applications_of_the_admin_have_one_name(admin_client):
+    names = [app["name"] for app in admin_client.get("/admin/").context["app_list"]]
+    assert len(names) == len(set(names))
+
+
 def test_admin_lists_and_revokes_without_showing_secrets(ada):
     staff = make_user("root", is_staff=True, is_superuser=True)
     token, secret = ApiToken.issue(ada, name="laptop")

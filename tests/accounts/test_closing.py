@@ -182,7 +182,7 @@ def test_nothing_is_deleted_without_the_password_and_a_choice(ada, signed_in, fi
 
 
 def test_the_page_asks_first_and_only_its_owner(ada, signed_in):
-    assert "cannot be taken back" in text_of(signed_in.get(reverse("delete-account")))
+    assert "cannot be undone" in text_of(signed_in.get(reverse("delete-account")))
     assert Client().post(reverse("delete-account"), closing()).status_code == 302
     assert client_of(ada).delete(f"{API}account/").status_code == 405
     assert get_user_model().objects.exists()

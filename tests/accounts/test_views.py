@@ -14,6 +14,11 @@ def issue(client, **fields):
     return client.post(reverse("tokens"), {"name": "laptop", "scope": "predict", "lifetime": "30"} | fields)
 
 
+def test_the_sign_in_page_has_one_link_for_a_forgotten_password(client):
+    page = client.get(reverse("login")).content.decode()
+    assert page.count(f'href="{reverse("password_reset")}"') == 1
+
+
 def test_signing_in_leads_to_the_page_that_was_asked_for(client, ada):
     fields = {"login": "ada", "password": PASSWORD, "next": reverse("uploads")}
     assert client.post(reverse("login"), fields).url == reverse("uploads")

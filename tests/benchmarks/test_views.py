@@ -204,7 +204,7 @@ def test_a_private_platform_of_somebody_else_cannot_be_named(client, ada):
     send(client, tarball(), "private")
     client.force_login(user("eve"))
     page = fill(client, specimens("hyperfine-1.15.0.json"), platform=Platform.objects.get().slug)
-    assert page.context["form"].errors["platform"] == ["There is no such platform."]
+    assert page.context["form"].errors["platform"] == ["There is no such machine."]
 
 
 @pytest.mark.parametrize("given", [["public", "private"], ["public", "public"], [""], ["Public"], []])

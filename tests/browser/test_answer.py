@@ -31,9 +31,9 @@ def test_answer_interval_and_curve_are_in_the_first_screen(visit, address, width
 
 def test_a_link_opens_a_tab_and_arrow_keys_go_on(visit, address):
     page = visit(address + "#candidates")
-    expect(page.get_by_role("tab", name="Candidates")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Evidence")).to_have_attribute("aria-selected", "true")
     expect(page.locator("[role=tabpanel]:visible")).to_have_count(1)
-    page.get_by_role("tab", name="Candidates").focus()
+    page.get_by_role("tab", name="Evidence").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_role("tabpanel", name="Speedup and time breakdown")).to_be_visible()
     assert page.url.endswith("#curves")

@@ -56,7 +56,7 @@ def upload(page) -> None:
 def predict(page, public_only: bool) -> None:
     page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + reverse("predict"))
     page.get_by_label("Workload", exact=True).fill("app0-section0")
-    page.get_by_label("Target platform").fill("machine-1")
+    page.get_by_label("Target machine").fill("machine-1")
     page.get_by_label("Public data only").set_checked(public_only)
     page.get_by_role("button", name="Predict").click()
     page.wait_for_url("**/predictions/*-*/")
@@ -95,7 +95,7 @@ def test_from_a_new_account_to_an_empty_one(visit, media):
 
     from_user_menu(page, "Settings")
     with page.expect_download() as downloading:
-        page.get_by_role("link", name="Take everything along").click()
+        page.get_by_role("link", name="Export my data").click()
     content = io.BytesIO(downloading.value.path().read_bytes())
     with tarfile.open(fileobj=content, mode="r:") as archive:
         names = archive.getnames()

@@ -105,7 +105,7 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
     public = {name: plain_address(name) for name in page_names() - {*OWN} if plain_address(name)}
     public |= {
         "document": reverse("document", args=["api.md"]),
-        "search, found": f"{reverse('search')}?q={target}",
+        "search, found": f"{reverse('search')}?q={target[:4]}",
         "platform": reverse("platform", args=[profile.platform.slug]),
         "quarantined": reverse(
             "quarantined", args=[take_in(io.BytesIO(packed(sample_measurements(1, 2))), "a.tar.gz")[1]]

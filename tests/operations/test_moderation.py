@@ -240,7 +240,7 @@ def test_platforms_are_merged_and_separated(client, moderator):
     kept, duplicate = Platform.objects.order_by("name")
     address = reverse("moderate-merge", args=[duplicate.slug])
     unknown = client.post(address, {"kept": "nowhere", "reason": "one machine"})
-    assert (unknown.status_code, "no public platform" in text_of(unknown)) == (422, True)
+    assert (unknown.status_code, "no public machine" in text_of(unknown)) == (422, True)
     itself = client.post(address, {"kept": duplicate.slug, "reason": "one machine"})
     assert (itself.status_code, "into itself" in text_of(itself)) == (422, True)
     client.post(address, {"kept": kept.slug, "reason": "one machine"})

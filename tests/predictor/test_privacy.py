@@ -82,6 +82,17 @@ def test_a_private_upload_moves_nobody_elses_answers(measured, owner, viewer):
     assert after == before
 
 
+def test_private_measurements_move_no_simulated_prediction_of_their_owner(db, owner):
+    """Not even by a normalisation that both would share."""
+    simulated = sample_measurements(4, 6, origin="simulated")
+    store(simulated, kind="simulator")
+    before = [answer["curve"] for answer in json.loads(seen_by(owner)[0])[:3]]
+    measured = absurd(sample_measurements(4, 6, seed=9))
+    named = [replace(workload, name=f"mine {workload.name}") for workload in measured.workloads]
+    store(replace(measured, workloads=named), label="mine", owner=owner, private=True)
+    assert [answer["curve"] for answer in json.loads(seen_by(owner)[0])[:3]] == before
+
+
 def test_the_upload_would_have_moved_them(measured, owner):
     """The absurd values do show where they are seen: the test above can fail."""
     before = seen_by(None)

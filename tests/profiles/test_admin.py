@@ -36,7 +36,7 @@ def test_a_merge_that_cannot_be_says_why(client, moderator):
     deliver("both", 0, 1)
     first, second = Platform.objects.order_by("name")
     assert "not one machine" in text_of(merge(client, first.slug, second))
-    assert "no public platform &#x27;nowhere&#x27;" in text_of(merge(client, "nowhere", second))
+    assert "no public machine &#x27;nowhere&#x27;" in text_of(merge(client, "nowhere", second))
     assert second.profiles.count() == 2
 
 

@@ -24,14 +24,26 @@
     return trace;
   }
 
-  function themed(figure) {
-    const { data, layout } = structuredClone(figure);
+  const NARROW = 480; // px: names at the ends of lines would take half of the drawing
+
+  function legendInstead(data, layout) {
+    layout.annotations = layout.annotations?.filter((note) => !note.name);
+    for (const trace of data) if (trace.meta?.named) trace.showlegend = true;
+    layout.showlegend ||= data.some((trace) => trace.meta?.named);
+    layout.margin = { ...layout.margin, r: 16, b: layout.showlegend ? 12 : layout.margin.b };
+  }
+
+  function themed(place) {
+    const { data, layout } = figureOf(place);
+    if (place.clientWidth < NARROW) legendInstead(data, layout);
+    if (place.dataset.allLines) for (const trace of data) if (trace.visible === false) trace.visible = true;
     const ink = variable("--ink");
     const muted = variable("--muted");
     for (const name of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
       layout[name] = { ...layout[name], ...axis() };
     for (const shape of layout.shapes ?? []) shape.line = { ...shape.line, color: variable("--chart-mark") };
-    for (const note of layout.annotations ?? []) note.font = { size: 11, color: muted };
+    for (const note of layout.annotations ?? [])
+      note.font = { size: 11, color: note.name ? variable(`--chart-${note.name}`) : muted };
     return {
       data: data.map(paint),
       layout: {
@@ -53,7 +65,7 @@
   const figureOf = (place) => JSON.parse(document.getElementById(place.dataset.figure).textContent);
 
   function draw(place) {
-    const { data, layout } = themed(figureOf(place));
+    const { data, layout } = themed(place);
     delete layout.title; // it is the heading above
     window.Plotly.react(place, data, layout, config);
     place.removeAllListeners?.("plotly_click");
@@ -82,7 +94,7 @@
 
   async function picture(place, format) {
     const { width, height } = place.getBoundingClientRect();
-    const figure = themed(figureOf(place));
+    const figure = themed(place);
     Object.assign(figure.layout, { paper_bgcolor: variable("--surface"), width, height });
     figure.layout.title = { ...figure.layout.title, x: 0.02, font: { size: 15 } };
     figure.layout.margin = { ...figure.layout.margin, t: 56 };
@@ -97,6 +109,14 @@
     if (format === "json") return mpet.json(title, origin, ...points(figureOf(place), origin));
     return picture(place, format);
   }
+
+  document.addEventListener("click", ({ target }) => {
+    if (!target.matches?.("[data-show-lines]")) return;
+    const place = target.closest("figure").querySelector("[data-figure]");
+    place.dataset.allLines = "1";
+    target.hidden = true;
+    draw(place);
+  });
 
   document.addEventListener("click", async ({ target }) => {
     const format = target.dataset?.save;

@@ -72,7 +72,7 @@ def _law_method(name: str, terms: Terms, whose: str) -> Method[NoSettings]:
         name,
         NoSettings,
         _law_estimator(terms),
-        f"{whose} law, fitted on the most similar platform, with one speed ratio.",
+        f"{whose} law, fitted on the most similar machine, with one speed ratio.",
     )
 
 

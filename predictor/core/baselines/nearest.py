@@ -81,7 +81,7 @@ def check_clocks(database: Database, platforms: IntArray, target: int) -> None:
     """Raise UnknownClock unless the clocks of the target and of one of these platforms are known."""
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     if np.isnan(mhz[target]) or np.isnan(mhz[platforms]).all():
-        whose = database.platforms[target] if np.isnan(mhz[target]) else "any reference platform"
+        whose = database.platforms[target] if np.isnan(mhz[target]) else "any reference machine"
         raise UnknownClock(f"the clock of {whose} is not known")
 
 
@@ -114,21 +114,21 @@ def estimate_ideal(database: Database, logs: LogTimes, settings: NoSettings) -> 
 
 IDEAL = baseline_method("ideal", NoSettings, estimate_ideal, "t(1) of one speed ratio, divided by n: no loss at all.")
 COPY = baseline_method(
-    "copy-nearest", NoSettings, estimate_copy, "The times of the platform whose times are most alike."
+    "copy-nearest", NoSettings, estimate_copy, "The times of the machine whose times are most alike."
 )
 FREQUENCY = baseline_method(
     "frequency-scaling",
     NoSettings,
     estimate_by_frequency,
-    "The times of the most alike platform, by the ratio of clocks.",
+    "The times of the most alike machine, by the ratio of clocks.",
     check_references=check_clocks,
 )
 SPEED_RATIO = baseline_method(
-    "speed-ratio", NoSettings, estimate_by_speed_ratio, "One geometric mean speed ratio from the most similar platform."
+    "speed-ratio", NoSettings, estimate_by_speed_ratio, "One geometric mean speed ratio from the most similar machine."
 )
 SPEED_RATIO_PER_N = baseline_method(
     "speed-ratio-per-n",
     NoSettings,
     estimate_by_speed_ratio_per_n,
-    "A speed ratio for each n from the most similar platform.",
+    "A speed ratio for each n from the most similar machine.",
 )

@@ -148,7 +148,7 @@ def _metadata(database: Database, platforms: IntArray) -> FloatArray:
 
 
 ADDITIVE = baseline_method(
-    "additive-log", NoSettings, estimate_additive, "Log time = speed of the platform + size of the workload."
+    "additive-log", NoSettings, estimate_additive, "Log time = speed of the machine + size of the workload."
 )
 RIDGE = baseline_method(
     "ridge",

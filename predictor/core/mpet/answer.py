@@ -286,7 +286,7 @@ def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer, 
         warnings.append(f"{target} is known by {evidence.measured_on_target.sum()} workloads only")
     if len(evidence.platforms) < FEW_NAMED_REFERENCES:
         count = len(evidence.platforms)
-        warnings.append(f"{count} reference platform{'s' if count > 1 else ''} only")
+        warnings.append(f"{count} reference machine{'s' if count > 1 else ''} only")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
         warnings.append(f"{target} behaves unlike every reference: the nearest is far away")
     if evidence.outliers:
@@ -321,7 +321,8 @@ def range_warnings(database: Database, evidence: Evidence, credible_n: int | Non
             "target that agree with it up to there tell how it goes on"
         )
     if credible_n is not None and credible_n < n.max():
-        warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {CREDIBILITY:.0%} probable")
+        odds = f"{100 * CREDIBILITY:.0f} % probable"
+        warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")
     if n.max() > evidence.largest_on_target and largest > evidence.largest_on_target:
         warnings.append(
             f"{database.platforms[evidence.target]} was measured up to n = {evidence.largest_on_target} only: "

@@ -271,7 +271,7 @@ def _no_candidate(database: Database, near: Neighbourhood) -> TooFewCandidates:
         )
     references = ", ".join(database.platforms[p] for p in near.platforms[:NAMED_REFERENCES])
     more = ", ..." if len(near.platforms) > NAMED_REFERENCES else ""
-    return NothingShared(f"the reference platforms ({references}{more}) share no workload with the target")
+    return NothingShared(f"the reference machines ({references}{more}) share no workload with the target")
 
 
 MPET2020 = Method(

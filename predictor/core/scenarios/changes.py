@@ -146,7 +146,7 @@ class PlatformChanges:
             )
         if "base_mhz" in new and math.isnan(old.base_mhz):
             raise SettingsError(
-                "platform_changes.base_mhz", "the platform's own clock is not known, so that there is no ratio"
+                "platform_changes.base_mhz", "the machine's own clock is not known, so that there is no ratio"
             )
         return changed
 

@@ -48,7 +48,7 @@ def move_platform(
     """
     scaling = answer.features[0:2] if inquiry.predicts_elements else answer.time_s
     if np.isnan(scaling).any() and old.n_max > 1:
-        raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this platform")
+        raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this machine")
     lacking = _lacking_segments(old, new, int(n.max()))
     if inquiry.predicts_elements:
         borrowed = borrowed_elements(inquiry, decomposed=is_decomposed(answer))
@@ -134,7 +134,7 @@ def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
     if not pieces:
         raise UnknownEffect(
             f"nothing is known of how the workload behaves with {SEGMENTS[segment]}: it was measured with them neither "
-            "on this platform nor on a reference"
+            "on this machine nor on a reference"
         )
     return mean_piece(pieces)
 
@@ -258,13 +258,13 @@ def _sentences(
             sentences.append(f"{name} -> {after:g}: no thread count lies beyond it")
         elif np.isnan(before) or before >= old.n_max:
             sentences.append(f"{name} -> {after:g}: the effect of {what} is the mean of that on the references")
-            lowered.append((LOW, f"the platform has no {what}: their effect is that of other platforms"))
+            lowered.append((LOW, f"the machine has no {what}: their effect is that of other machines"))
         else:
             sentences.append(f"{name} {before:g} -> {after:g}: the effect of {what} begins there, with the same slopes")
     if new.n_max != old.n_max:
         sentences.append(f"n_max {old.n_max} -> {new.n_max}")
     if sentences:
-        lowered.append((MEDIUM, "a platform that nobody has: known by its topology alone"))
+        lowered.append((MEDIUM, "a machine that nobody has: known by its topology alone"))
     segment = _segment_of_counts(n, new)
     behind = n - np.array(new.starts)[segment], source - np.minimum(np.array(old.starts)[segment], old.n_max)
     longer = n[behind[0] > behind[1]]

@@ -130,7 +130,8 @@ def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
         waiting = MISS_COST * np.where(np.isfinite(reads) & (reads >= 0), reads, at_one)
         mu = waiting / (1.0 + waiting)
         return mu, (
-            f"last-level misses per instruction say that {mu[0]:.0%} to {mu[-1]:.0%} of computing waits for memory "
+            f"last-level misses per instruction say that {100 * mu[0]:.0f} % to {100 * mu[-1]:.0f} % of computing "
+            "waits for memory "
             f"(a miss counts as {MISS_COST:g} instructions)"
         )
     if bound == "memory":

@@ -156,7 +156,7 @@ def test_variations_do_not_stand_in_for_the_row_at_one_thread():
         rows[:] = [row for row in rows if row["size"] or row["n"] != "1" or row["workload"] != "app0/section0"]
 
     (problem,) = varied_refusal(only_varied)
-    more = " of its own size at the platform's own clocks"
+    more = " of its own size at the machine's own clocks"
     assert problem.reason == f"workload 'app0/section0' has no run at n = 1{more}"
 
 

@@ -42,7 +42,7 @@ def test_rank_compare_and_what_if(mpet):
     status, text, _ = mpet("rank", WORKLOAD, "--where", "min_cores=2", "--n", "4", "--json")
     assert status == 0 and len(json.loads(text)["results"]) == 4
     status, text, _ = mpet("rank", WORKLOAD, "--limit", "2")
-    assert "4 platforms, the fastest first" in text and "and 2 more" in text
+    assert "4 machines, fastest first" in text and "2 more: use --limit" in text
     status, text, _ = mpet("compare", "platforms", "machine-0", "machine-1", "--json")
     assert status == 0 and json.loads(text)
     status, text, _ = mpet("compare", "platforms", "machine-0", "machine-1")
@@ -68,7 +68,7 @@ def test_what_if_shows_the_change_and_the_baseline(mpet):
 def test_rank_by_cost_says_that_no_price_is_known(mpet):
     status, text, _ = mpet("rank", WORKLOAD, "--by", "cost")
     assert status == 0
-    assert "4 platforms, the fastest first: no price of these is known" in " ".join(text.split())
+    assert "4 machines, fastest first: no price of these machines is known" in " ".join(text.split())
     assert "cheapest" not in text
 
 
@@ -86,7 +86,7 @@ def test_rank_by_cost_is_of_so_many_runs_that_it_is_no_tiny_number(mpet):
         )
     text = mpet("rank", WORKLOAD, "--by", "cost")[1]
     words = " ".join(text.split())
-    assert "the cheapest run first" in words and "USD per million runs" in words
+    assert "cheapest first" in words and "USD per million runs" in words
     assert not re.search(r"\de-\d", words)
     assert "●" in text  # the interval, as the pages draw it
 
@@ -104,7 +104,7 @@ def test_upload_is_private_unless_public_is_said(mpet, tmp_path):
     broken.write_bytes(b"no tarball")
     status, text, message = mpet("upload", broken, "--public")
     assert status == 3 and "rejected" in text and "gzip" in text and "None" not in text
-    assert "say --as FORMAT" in message
+    assert "name its format: --as FORMAT" in message
 
 
 def test_the_public_dump_is_fetched_and_predicted_from_without_a_server(mpet, tmp_path, settings):
@@ -250,18 +250,18 @@ def test_rank_by_cost_within_a_budget(mpet):
     assert status == 0 and {row["price"] for row in rows} == {0.1, 0.5}
     assert [float(row["cost"]) for row in rows] == sorted(float(row["cost"]) for row in rows)
     status, text, _ = mpet("rank", WORKLOAD, "--by", "cost", "--max-price", "1", "--currency", "EUR")
-    assert status == 0 and "2 platforms, the cheapest run first" in text and "2026-01-31" in text
+    assert status == 0 and "2 machines, cheapest first" in text and "2026-01-31" in text
     text = mpet("rank", WORKLOAD)[1]
-    assert "4 platforms, the fastest first" in text
+    assert "4 machines, fastest first" in text
     assert mpet("rank", WORKLOAD, "--max-price", "-1")[0] == 2
 
 
 def test_a_ranking_without_a_place_says_why(mpet):
     status, text, message = mpet("rank", WORKLOAD, "--max-price", "0.01")
-    assert (status, text) == (4, "") and "no platform has a place\n  a budget is met by" in message
+    assert (status, text) == (4, "") and "no machine has a place\n  a budget is met by" in message
     summary = [{"lacks": "benchmark", "count": 15, "reason": "no other workload was measured there"}]
     ranking = Ranking({"results": [], "refused_summary": summary, "advice": "run `make quick`"})
-    told = ["15 platforms have no place: no other workload was measured there", "run `make quick`"]
+    told = ["15 machines have no place: no other workload was measured there", "run `make quick`"]
     assert ranking.refusals == told
     console = Console(file=io.StringIO(), record=True, width=120)
     tables.print_ranking(console, ranking, 20, "time")
@@ -274,7 +274,7 @@ def test_a_file_of_another_tool_is_shown_and_sent(mpet, tmp_path):
     machine.write_text('{"name": "laptop", "cpu_model": "ACME 1000", "threads": 8}')
     foreign = ("upload", SPECIMENS / "hyperfine-1.15.0.json", "--as", "hyperfine", "--platform", machine)
     status, text, _ = mpet(*foreign, "--preview")
-    assert status == 0 and "would be stored, of laptop" in text and not Upload.objects.exists()
+    assert status == 0 and "would be stored for laptop" in text and not Upload.objects.exists()
     shown = json.loads(mpet(*foreign, "--preview", "--json")[1])
     assert shown["workloads"][0]["n"] == [1, 2]
     status, text, _ = mpet(*foreign, "--json")

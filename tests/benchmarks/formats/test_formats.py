@@ -265,7 +265,7 @@ def test_what_is_no_such_file_is_refused_with_its_name(form, content):
         ("csv", "n,time_s,time_ms\n1,2,3", "file:1: 2 columns are mapped to a time, not one"),
         ("csv", "n,n,time_s\n1,2,3", "file:1: column 'n' is there twice"),
         ("csv", "time_s\n1", "file:1: no column is mapped to n"),
-        ("csv", "n,time_s\n9,1", "file:2: n is 9, the platform has 8 threads"),
+        ("csv", "n,time_s\n9,1", "file:2: n is 9, the machine has 8 threads"),
         ("csv", "n,time_s\n1,nan", "file:2: the time is 'nan', not a number of seconds"),
         (
             "likwid",
@@ -291,7 +291,7 @@ def test_a_mapping_of_what_is_not_known_is_refused():
 
 def test_without_a_machine_it_is_refused():
     assert refused("csv", "n,time_s\n1,1", platform=None) == (
-        "the files do not say which machine this is: give the platform"
+        "the files do not say which machine this is: give the machine"
     )
 
 

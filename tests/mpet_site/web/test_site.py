@@ -61,7 +61,8 @@ def results_of(client, text: str) -> list[dict]:
 
 def test_the_search_works_without_scripts_as_a_page(client):
     store_public()
-    page = client.get(reverse("search"), {"q": "machine-1"})
+    assert client.get(reverse("search"), {"q": "Machine-1"}).url == reverse("platform", args=["machine-1"])
+    page = client.get(reverse("search"), {"q": "machine"})
     assert 'href="/platforms/machine-1/"' in page.content.decode()
     assert "Nothing has all of these words" in text_of(client.get(reverse("search"), {"q": "zebra unicorn"}))
     assert "at most 10 words" in text_of(client.get(reverse("search"), {"q": "a " * 11}))

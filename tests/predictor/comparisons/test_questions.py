@@ -51,7 +51,7 @@ def test_stored_questions_are_understood_again(public, origins):
 def test_the_page_is_there_before_its_numbers(client, public, started, name):
     response = client.get(reverse(name))
     assert response.status_code == 200
-    assert "as soon as those that were asked before it" in text_of(response)
+    assert "Waiting for other computations to finish" in text_of(response)
     assert "Nothing" not in text_of(response)
     assert "htmx-2.min" in response.content.decode()
     assert client.get(twin_of(response)).status_code == 202

@@ -48,7 +48,7 @@ def predicted(name, database, target=0, workload=0, n=tuple(N), **settings):
 
 
 def additive_database(platforms=12, workloads=6, seed=0):
-    """Log times that are speed of the platform + size of the workload at each n."""
+    """Log times that are speed of the machine + size of the workload at each n."""
     rng = np.random.default_rng(seed)
     speed, size = rng.normal(size=(platforms, 1)) + 0.1 * np.log(N), rng.normal(size=(workloads, 1)) + 0.3 * np.log(N)
     return database_of_curves(

@@ -1,6 +1,7 @@
 """The estimator: scikit-learn's conventions, and the very answers of the methods."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,14 @@ def test_it_is_the_method_and_nothing_else(fitted):
     method = get_method("mpet")
     answer = method.predict(database, query, method.settings())
     np.testing.assert_allclose(fitted.predict(ASKED), answer.time_s[[2, 0, 1]], rtol=1e-12)
+
+
+def test_times_without_noise_have_an_interval_with_a_width_and_no_warning(fitted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        time_s, (low, high) = fitted.predict(ASKED), fitted.predict_interval(ASKED).T
+    assert (low <= 0.99 * time_s).all()
+    assert (high >= 1.01 * time_s).all()
 
 
 def test_what_is_not_known_is_nan_with_a_reason(fitted):

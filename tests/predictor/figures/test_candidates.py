@@ -28,7 +28,7 @@ def test_three_measured_speedups_stand_beside_the_predicted_one():
         "benchmark, reference",
         "benchmark, target",
         "workload, reference",
-        "workload, target: predicted",
+        "workload, predicted",
         "measured",
     ]
     assert traces["benchmark, target"].y == pytest.approx((1.0, 1.5, 3.0))

@@ -13,14 +13,16 @@ def part(index, seconds):
 def test_parts_are_stacked_in_order_and_add_up_in_the_table():
     chart = program_chart(N, [part(0, 4.0), part(1, 2.0)], "caption")
     assert [trace.name for trace in plotly_figure(chart).data] == ["part 0", "part 1"]
-    assert {trace.stackgroup for trace in plotly_figure(chart).data} == {"program"}
+    assert {trace.stackgroup for trace in plotly_figure(chart).data} == {"parts"}
     assert chart.table.columns == ("n", "part 0 (s)", "part 1 (s)", "program (s)")
     assert chart.table.rows == [(1, 4.0, 2.0, 6.0), (2, 2.0, 1.0, 3.0), (4, 1.0, 0.5, 1.5)]
 
 
-def test_two_thread_counts_are_marked():
+def test_two_thread_counts_are_bars_as_nothing_is_known_between_them():
     chart = program_chart(N[:2], [ProgramPart("one", np.array([2.0, 1.0]))], "")
-    assert plotly_figure(chart).data[0].mode == "lines+markers"
+    (bars,) = plotly_figure(chart).data
+    assert (bars.type, bars.x, bars.y) == ("bar", (1, 2), (2.0, 1.0))
+    assert plotly_figure(chart).layout.barmode == "stack"
 
 
 def test_many_parts_share_a_band():

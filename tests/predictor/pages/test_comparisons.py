@@ -199,7 +199,7 @@ def test_measured_and_simulated_profiles_meet_only_where_that_is_asked_for(clien
     alone = client.get(address)
     assert alone.context["origin"] == "measured"
     assert not alone.context["shared"]
-    assert "Take simulated profiles too" in text_of(alone)
+    assert "Include simulated profiles" in text_of(alone)
     both = client.get(address + "&include_simulated=true")
     assert both.context["origin"] == "mixed"
     assert len(both.context["shared"]) == 2
@@ -249,7 +249,7 @@ def test_a_name_as_it_is_displayed_is_taken(client):
     Platform.objects.filter(slug="machine-1").update(name="twin")
     page = client.get(reverse("compare-platforms"), {"platform": ["i7-4771", "TWIN"]})
     assert page.status_code == 200
-    assert [slug for slug, _, _ in page.context["chosen"]] == ["machine-0", "machine-1"]
+    assert [slug for slug, *_ in page.context["chosen"]] == ["machine-0", "machine-1"]
     store(replace(sample_measurements(1, 3, seed=3), platforms=[sample_platform(5)]), label="other")
     Platform.objects.exclude(slug="machine-0").update(name="twin")
     (row,) = disambiguate(Platform.objects.filter(slug="machine-1"), None)

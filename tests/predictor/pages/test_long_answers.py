@@ -36,7 +36,7 @@ def polled(client):
 def test_the_page_is_there_at_once_and_asks_by_itself(client, public, started):
     response = page(client)
     assert response.status_code == 200
-    assert "as soon as those that were asked before it" in text_of(response)
+    assert "Waiting for other computations to finish" in text_of(response)
     assert f'hx-get="{reverse("ranking")}?workload={WORKLOAD}"' in response.content.decode()
     assert f'<a href="{reverse("ranking")}?workload={WORKLOAD}">Look again</a>' in response.content.decode()
     assert "htmx-2.min" in response.content.decode()
@@ -62,7 +62,7 @@ def test_rows_so_far_stand_there(client, public, started):
     assert save(computation, firsts[-1])
     response = page(client)
     assert "1 of 3" in text_of(response)
-    assert "What is known so far" in text_of(response)
+    assert "Results so far are shown" in text_of(response)
     assert len(response.context["rows"]) == 1
     assert '<progress value="1" max="3"' in response.content.decode()
 
@@ -74,7 +74,7 @@ def test_the_answer_of_the_earlier_revision_stands_there_meanwhile(client, publi
     store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
     response = page(client)
     assert response.context["ranking"] == earlier
-    assert f"Until then the answer of revision {earlier.revision} stands here" in text_of(response)
+    assert f"Until then the answer of revision {earlier.revision} is shown" in text_of(response)
 
 
 def test_a_platform_that_was_hidden_since_is_not_in_an_outdated_answer(client, public, started):
@@ -107,7 +107,7 @@ def test_when_too_many_wait_the_page_says_so(client, public, started, settings):
     settings.COMPUTATIONS_WAITING = 0
     response = page(client)
     assert (response.status_code, response["Retry-After"]) == (503, "30")
-    assert "no further one is taken" in text_of(response)
+    assert "this one was not added" in text_of(response)
     assert polled(client).status_code == 200
 
 
@@ -134,7 +134,7 @@ def test_what_to_measure_next_is_computed_behind_the_request_too(client, public,
     address = reverse("measure-next", args=[predict(PredictionRequest(WORKLOAD, "machine-1")).uid])
     whole, part = client.get(address), client.get(address, headers={"HX-Request": "true", "HX-Target": "measure-next"})
     for response in (whole, part):
-        assert "as soon as those that were asked before it" in text_of(response)
+        assert "Waiting for other computations to finish" in text_of(response)
         assert f'hx-get="{address}"' in response.content.decode()
         assert "No further measurement" not in text_of(response)
     assert "htmx-2.min" in whole.content.decode()

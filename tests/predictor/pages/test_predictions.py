@@ -62,7 +62,7 @@ def test_the_answer_names_its_error_candidates_warnings_confidence_revision_and_
     words = html.unescape(text_of(page))
     assert as_percent(answer["measured"]["error_percent"]) in words
     assert f"revision {answer['revision']} " in words
-    assert f"For the scaling: {len(answer['candidates']['scaling'])} candidates" in words
+    assert f"For the scaling: {len(answer['candidates']['scaling'])} pairs" in words
     assert "public.tar.gz" in words
     for reason in (*answer["warnings"], *answer["confidence"]["reasons"]):
         assert reason in words

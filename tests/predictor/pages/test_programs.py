@@ -12,6 +12,7 @@ from benchmarks.models import Upload
 from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.computations.running import compute_waiting
 from predictor.models import Computation, StoredProgramAnswer
+from predictor.predictions.sliders import title_of
 from profiles.models import Platform, Profile, Source
 from profiles.prices import set_price_factor
 from profiles.programs import programs_by_source
@@ -69,7 +70,7 @@ def test_the_fastest_platform_stands_first_with_its_interval(client, program):
     assert [row["place"] for row, _ in rows] == [1, 2]
     words = text_of(response)
     assert f"on {rows[0][1].name} with 1" in words
-    assert "1 machine has no prediction: the program was measured here and on no other platform" in words
+    assert "1 machine has no prediction: the program was measured here and on no other machine" in words
     dots = figures_of(response)["ranking"]["data"]
     assert sorted(dots[0]["x"]) == [row["time_s"] for row in ranking["results"]]
     assert dots[1]["x"] == [pytest.approx(1.75)]  # where it was measured
@@ -132,7 +133,7 @@ def test_an_unknown_method_is_refused(client, program):
 def test_where_no_platform_can_be_predicted_it_says_what_to_do(client):
     store(program_measurements(), label="alone")
     words = text_of(client.get(address_of("alone")))
-    assert "1 machine has no prediction: the program was measured here and on no other platform." in words
+    assert "1 machine has no prediction: the program was measured here and on no other machine." in words
 
 
 def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client):
@@ -146,7 +147,7 @@ def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client)
     assert refused == {"machine-0": None, "machine-7": "shared", "machine-8": "shared"}
     name = Platform.objects.get(slug="machine-0").name
     advice = f"Run `make stress-ng` of the benchmark kit on {name}, with stress-ng 0.20.01"
-    assert f"{advice}: it then shares workloads with 2 more platforms" in text_of(page)
+    assert f"{advice}: it then shares workloads with 2 more machines" in text_of(page)
 
 
 def test_the_owners_prices_are_on_the_page_for_that_user_alone(client, program):
@@ -219,7 +220,7 @@ def test_what_is_no_filter_is_refused(client, program, wrong):
     (name,) = wrong
     page = client.get(program, wrong)
     assert page.status_code == 422
-    assert f"{name}:" in text_of(page)
+    assert f"{title_of(name)}:" in text_of(page)
     assert client.get(address_of("program", view="api-program"), wrong).json()["errors"][0]["name"] == name
 
 
@@ -331,7 +332,7 @@ def test_what_limits_it_stands_in_three_sentences_at_most(client, program):
     page = client.get(program)
     limits = page.context["home"].limits
     assert 1 <= len(limits) <= 3
-    assert limits[0] == "The serial rest takes 29% of the time with 4 threads."
+    assert limits[0] == "The serial rest takes 29 % of the time with 4 threads."
     for sentence in limits:
         assert text_of(page).count(sentence) == 1
 
@@ -370,7 +371,7 @@ def test_what_cannot_be_predicted_cannot_be_narrowed(client, program, target):
 
 def test_a_long_one_is_computed_behind_the_request(client, program, started):  # noqa: F811
     response = client.get(program)
-    assert "is computed as soon as" in text_of(response)
+    assert "Waiting for other computations" in text_of(response)
     assert Computation.objects.get().kind == "ranking"
     twin = client.get(address_of("program", view="api-program"))
     assert twin.status_code == 202

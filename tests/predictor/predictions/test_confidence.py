@@ -27,12 +27,12 @@ def test_nothing_speaks_against_it():
 @pytest.mark.parametrize(
     ("changes", "level", "word"),
     [
-        ({"candidates": 9}, "medium", "9 candidates"),
-        ({"candidates": 2}, "low", "2 candidates"),
+        ({"candidates": 9}, "medium", "9 comparable pairs"),
+        ({"candidates": 2}, "low", "2 comparable pairs"),
         ({"mean_distance": 0.2}, "medium", "0.20"),
         ({"mean_distance": 0.31}, "low", "0.31"),
-        ({"fit_error": 0.11}, "medium", "11%"),
-        ({"fit_error": 0.3}, "low", "30%"),
+        ({"fit_error": 0.11}, "medium", "11 %"),
+        ({"fit_error": 0.3}, "low", "30 %"),
         ({"same_architecture": False}, "low", "x86_64"),
         ({"largest_n": 17}, "medium", "beyond 16"),
         ({"stand_in_t1": True}, "medium", "n = 1"),
@@ -83,4 +83,4 @@ def test_an_interval_wider_than_the_time_is_a_factor():
     (reason,) = judge_confidence(replace(SOUND, half_width=4.0))["reasons"]
     assert reason == "the 90 % interval is wide: typically a factor of 5 to either side"
     (reason,) = judge_confidence(replace(SOUND, half_width=0.4))["reasons"]
-    assert reason.endswith("typically ±40%")
+    assert reason.endswith("typically ±40 %")

@@ -37,7 +37,7 @@ def test_names_what_limits_it_with_numbers(why):
 def test_names_what_carried_it(why):
     carried = why["carried"]
     heaviest = next(influence for influence in carried if influence["kind"] == "reference")
-    assert f"The reference {heaviest['name']} has {heaviest['share']:.0%}" in " ".join(why["sentences"])
+    assert f"The reference {heaviest['name']} has {100 * heaviest['share']:.0f} %" in " ".join(why["sentences"])
     tried = [influence for influence in carried if influence["kind"] != "element"]
     assert all(influence["change_percent"] is not None for influence in tried)
     most = max(tried, key=lambda influence: abs(influence["change_percent"]))
@@ -108,9 +108,9 @@ def test_the_first_three_sentences_are_by_weight(why):
     first = why["sentences"][:3]
     weights = []
     for sentence in first:
-        if share := re.search(r"has (\d+)% of the weight", sentence):
+        if share := re.search(r"has (\d+) % of the weight", sentence):
             weights.append(int(share[1]) / 100)
-        elif ideal := re.search(r"(\d+)% of the ideal speedup", sentence):
+        elif ideal := re.search(r"(\d+) % of the ideal speedup", sentence):
             weights.append(1 - int(ideal[1]) / 100)
         else:
             change = re.search(r"would be (?:([\d.]+) %|([\d.]+) times)", sentence)

@@ -208,7 +208,7 @@ def test_all_targets_at_once(program):
     everywhere = feasible_targets(program, None).document()
     assert everywhere["targets"] == {"platforms": 3, "feasible": 0, "measured": 1, "lacks": {"shared": 3}}
     assert (
-        everywhere["advice"] == f"run `make quick` on machine-0 {ONCE} it then shares 4 workloads with 2 more platforms"
+        everywhere["advice"] == f"run `make quick` on machine-0 {ONCE} it then shares 4 workloads with 2 more machines"
     )
     deliver(0, [0, 1, 2, 3])
     connected = feasible_targets(program, None).document()
@@ -241,7 +241,7 @@ def test_another_request_is_the_first_thing_to_try():
     deliver(1, [0, 1])
     deliver(2, [0, 5])
     few = PredictionRequest("app0-section0", "machine-1", references=["machine-2"])
-    assert feasibility(few, None).refusal.advice == "leave the references out: other platforms will do"
+    assert feasibility(few, None).refusal.advice == "leave the references out: other machines will do"
     Profile.objects.all().delete()
     store(
         replace(
@@ -386,11 +386,11 @@ def test_a_fleet_that_ran_stress_ng_is_reached_by_running_it(client, program):
     ran_stress_ng("0.20.01", 7, 8, 9)
     expected = "of the benchmark kit on machine-0, with stress-ng 0.20.01: it then shares workloads with"
     document = feasible_targets(program, None).document()
-    assert document["advice"] == f"run `make stress-ng` {expected} 3 more platforms"
+    assert document["advice"] == f"run `make stress-ng` {expected} 3 more machines"
     page = text_of(client.get(reverse("ranking"), {"workload": program}))
     assert f"{document['advice'].removeprefix('run ')}." in page
     alone = feasibility(PredictionRequest(program, "machine-8"), None).refusal
-    assert alone.advice == f"run `make stress-ng` {expected} 1 more platform"
+    assert alone.advice == f"run `make stress-ng` {expected} 1 more machine"
     ran_stress_ng("0.20.01", 0)
     assert feasibility(PredictionRequest(program, "machine-8"), None).refusal is None
 

@@ -38,7 +38,7 @@ def test_all_platforms_but_its_own_by_rising_time(program):
     times = [row["time_s"] for row in document["results"]]
     assert times == sorted(times)
     (own,) = document["refused"]
-    reason = "the program was measured here and on no other platform"
+    reason = "the program was measured here and on no other machine"
     assert own == {"platform": "machine-0", "reason": reason, "lacks": None}
 
 

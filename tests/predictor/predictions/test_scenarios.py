@@ -250,7 +250,7 @@ class TestCautions:
         ]
         store(replace(measurements, profiles=profiles))
         (warning,) = [text for text in answer_to(method="mpet2020")["warnings"] if "extrapolation" in text]
-        assert "outside those of all candidates" in warning
+        assert "outside those of all compared workloads" in warning
         assert not any("extrapolation" in text for text in answer_to(workload="app0-section1")["warnings"])
 
     def test_a_poor_fit(self, db):

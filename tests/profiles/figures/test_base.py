@@ -6,7 +6,6 @@ import pytest
 from profiles.figures import (
     drawn_thread_counts,
     logarithmic_ticks,
-    room_for_speedup,
 )
 
 
@@ -22,8 +21,3 @@ def test_many_thread_counts_are_thinned_and_keep_their_ends():
 )
 def test_ticks_of_a_logarithmic_axis(values, ticks):
     assert logarithmic_ticks(values)["ticktext"] == ticks
-
-
-def test_a_poor_speedup_is_not_pressed_flat_by_the_ideal_line():
-    assert room_for_speedup(np.array([1, 192]), [1.0, 6.0])[1] == pytest.approx(1.05 * 1.7 * 6)
-    assert room_for_speedup(np.array([1, 8]), [1.0, 7.0])[1] == pytest.approx(1.05 * 8)

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -12,10 +14,13 @@ UNKNOWN = MeasuredCurve("c", np.array([2, 4]), np.array([3.0, 2.0]), None)
 def test_all_multiples_have_the_same_axes():
     found = small_multiples([HALVES, FLAT])
     assert found.n_top == 8
-    assert found.drawings[0].points[-1][0] == WIDTH / 2
+    assert found.drawings[0].points[0][0] == 0, "thread counts start at 1"
+    assert [x for x, _ in found.drawings[0].points] == pytest.approx([0, WIDTH / 3, 2 * WIDTH / 3], abs=0.1)
     assert found.drawings[1].points[-1][0] == WIDTH
     assert found.drawings[0].points[0][1] == found.drawings[1].points[0][1] == found.drawings[1].points[-1][1]
-    assert found.drawings[0].points[-1][1] == pytest.approx(HEIGHT * (1 - 4 / found.top), abs=0.05)
+    (_, lowest), _, (_, highest) = found.drawings[0].points
+    height = HEIGHT * math.log(4) / math.log(found.top / found.bottom)
+    assert lowest - highest == pytest.approx(height, abs=0.1)
 
 
 def test_the_best_speedup_is_named_with_its_threads():

@@ -109,7 +109,7 @@ def test_a_merge_that_was_merged_on_is_taken_back_from_its_end(decision):
     first, second, third = Platform.objects.order_by("name")
     inner, _ = merge(first, second, decision)
     outer, _ = merge(Platform.objects.get(pk=second.pk), third, decision)
-    with pytest.raises(ModerationError, match="not merged into that platform any more"):
+    with pytest.raises(ModerationError, match="not merged into that machine any more"):
         undo(inner, decision)
     undo(outer, decision)
     undo(inner, decision)

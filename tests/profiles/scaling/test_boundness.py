@@ -40,7 +40,7 @@ class TestWaiting:
     def test_imbalance(self):
         found = boundness(counted(curves([1, 8], [8.0, 2.0], imbalance=[0, 0.45]), 20))
         assert (found.kind, found.by) == ("imbalance", "scaling")
-        assert "45%" in found.sentence
+        assert "45 %" in found.sentence
 
     def test_locks_count_before_the_roofline(self):
         of = curves([1, 8], [8.0, 4.0], imbalance=[0, 0], lock=[0, 0.5])
@@ -100,7 +100,7 @@ class TestCeilings:
     def test_near_the_roof_it_is_bound_by_memory(self):
         found = boundness(counted(PARALLEL, 0.1), MEASURED, point(18e9))
         assert (found.kind, found.by) == ("memory", "roofline")
-        assert "18 GB/s, 90%" in found.sentence
+        assert "18 GB/s, 90 %" in found.sentence
 
     def test_far_below_it_the_counters_tell(self):
         assert boundness(counted(PARALLEL, 0.1), MEASURED, point(2e9)).kind == "computation"

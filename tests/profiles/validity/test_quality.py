@@ -112,7 +112,7 @@ def test_one_line_per_workload_and_kind_with_the_worst_platform():
     worse = runs({1: [0.5, 1.0, 1.5], 2: [0.8, 1.0, 1.2]})
     assert quality_warnings(delivery(noisy, runs(QUIET), worse, noisy, platforms=2, workloads=2)) == [
         "app0/section0: the coefficient of variation is 50.0 % at n = 1 on machine-1, "
-        "and at 2 more thread counts of 2 platforms",
+        "and at 2 more thread counts of 2 machines",
         "app0/section1: the coefficient of variation is 20.0 % at n = 1 on machine-1",
     ]
 
@@ -128,10 +128,10 @@ def test_virtual_platforms():
     quiet = delivery(runs(QUIET))
     virtual = [sample_platform(p, virtualised=True) for p in range(3)]
     assert quality_warnings(replace(quiet, platforms=virtual[:1])) == [
-        "platform machine-0 is virtualised: its times may depend on its neighbours"
+        "machine machine-0 is virtualised: its times may depend on its neighbours"
     ]
     assert quality_warnings(replace(quiet, platforms=[*virtual, sample_platform(3, virtualised=None)])) == [
-        "3 of 4 platforms are virtualised (machine-0 and others): their times may depend on their neighbours"
+        "3 of 4 machines are virtualised (machine-0 and others): their times may depend on their neighbours"
     ]
 
 

@@ -135,7 +135,7 @@ def numbers_of_threads(text: Optional[str]) -> Optional[list[int]]:
 def login(
     context: typer.Context,
     server: Optional[str] = typer.Option(None, help="Address of the server; later commands ask it."),
-    no_browser: bool = typer.Option(False, help="Name the page, and do not open it."),
+    no_browser: bool = typer.Option(False, help="Print the address of the page; do not open it."),
 ) -> None:
     """Sign in by the browser, and keep the token that this gives; or keep the one that --token gives."""
     connection: Connection = context.obj
@@ -237,7 +237,7 @@ def _foreign_file(form: Optional[str], platform: Optional[str], columns: Optiona
     """`platform` is a file where it ends in .json, else a slug."""
     if form is None:
         if platform or columns:
-            raise UsageError("--platform and --map go with --as FORMAT: a tarball says its machine itself")
+            raise UsageError("--platform and --map need --as FORMAT: a results tarball names its machine itself")
         return None
     titles = assignments(columns or [])
     if platform is None or not platform.endswith(".json"):
@@ -396,8 +396,8 @@ def _show_program(client: Client, report: UploadReport, as_json: bool) -> None:
 def upload(
     context: typer.Context,
     file: Path = typer.Argument(..., exists=True, dir_okay=False, help="A results tarball, or a file of another tool."),
-    form: Optional[str] = typer.Option(None, "--as", help="Of another tool: hyperfine, google-benchmark, csv, ..."),
-    platform: Optional[str] = typer.Option(None, help="Of another tool: the machine's slug, or a platform.json."),
+    form: Optional[str] = typer.Option(None, "--as", help="The format of another tool: hyperfine, csv, ..."),
+    platform: Optional[str] = typer.Option(None, help="With --as: a known machine, or a platform.json."),
     columns: Optional[list[str]] = typer.Option(None, "--map", help="Of a CSV, as n=Threads; repeatable."),
     preview: bool = typer.Option(False, help="Store nothing; show what would be."),
     public: bool = PUBLIC,
@@ -409,7 +409,7 @@ def upload(
     """Send results that were measured before, by the kit or by another tool."""
     foreign = _foreign_file(form, platform, columns)
     if foreign is None and not _is_gzip(file):
-        _say(f"{file} is no tarball; of a file of another tool say --as FORMAT")
+        _say(f"{file} is not a results tarball. For a file of another tool, name its format: --as FORMAT")
     if preview:
         understood = context.obj.client().preview(file, foreign)
         print_json(understood.document) if as_json else tables.print_preview(out, understood)
@@ -422,16 +422,16 @@ def upload(
 @app.command()
 def predict(
     context: typer.Context,
-    workload: str = typer.Argument(..., help="Slug or name."),
-    target: str = typer.Argument(..., help="Platform: slug or name."),
-    reference: Optional[list[str]] = typer.Option(None, help="Use this platform's measurements only; repeatable."),
+    workload: str = typer.Argument(..., help="Its name, or its slug from the address of its page."),
+    target: str = typer.Argument(..., help="Machine: its name, or its slug from the address of its page."),
+    reference: Optional[list[str]] = typer.Option(None, help="Use this machine's measurements only; repeatable."),
     method: Optional[str] = typer.Option(None, help="Method of prediction; default: mpet."),
     n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4."),
     data: Optional[Path] = typer.Option(None, file_okay=False, help="Answer from this public dump, without a server."),
     explain: bool = typer.Option(False, help="Say what limits it, too, which takes longer."),
     as_json: bool = JSON,
 ) -> None:
-    """Predict how a workload runs on a platform."""
+    """Predict how a workload runs on a machine."""
     question: dict[str, Any] = {"references": reference or None, "method": method, "n": numbers_of_threads(n)}
     if data is None:
         answer = context.obj.client().predict(workload, target, **question, explain=explain or None)
@@ -460,7 +460,7 @@ def what_if(
     changes: list[str] = typer.Argument(..., help="What changes, as lock_delay=0.5 n_max=64."),
     as_json: bool = JSON,
 ) -> None:
-    """Predict with something changed: a characteristic of the workload, or a fact of the platform."""
+    """Predict with something changed: a characteristic of the workload, or a fact of the machine."""
     answer = context.obj.client().what_if(workload, target, **assignments(changes))
     print_json(answer.document) if as_json else tables.print_prediction(out, answer)
 
@@ -469,7 +469,7 @@ def what_if(
 def rank(
     context: typer.Context,
     workload: str,
-    where: Optional[list[str]] = typer.Option(None, help="Choose platforms, as min_cores=16; repeatable."),
+    where: Optional[list[str]] = typer.Option(None, help="Choose machines, as min_cores=16; repeatable."),
     n: Optional[int] = typer.Option(None, help="Compare at this number of threads."),
     by: Optional[str] = typer.Option(None, help="time, core_time, or cost: that of one run."),
     max_price: Optional[float] = typer.Option(None, min=0.0, help="Per hour; without a known price none is chosen."),
@@ -478,7 +478,7 @@ def rank(
     limit: int = typer.Option(20, min=1, help="Rows shown."),
     as_json: bool = JSON,
 ) -> None:
-    """Predict a workload on every platform, the fastest first, or the cheapest within a budget."""
+    """Predict a workload on every machine, the fastest first, or the cheapest within a budget."""
     choice: dict[str, Any] = dict(assignments(where or []))
     given = {"n": n, "by": by, "max_price": max_price, "max_cost": max_cost, "currency": currency}
     choice.update({name: value for name, value in given.items() if value is not None})
@@ -492,12 +492,12 @@ def rank(
 @app.command()
 def compare(
     context: typer.Context,
-    kind: str = typer.Argument(..., help="platforms or workloads"),
+    kind: str = typer.Argument(..., help="platforms (machines) or workloads"),
     names: list[str] = typer.Argument(..., help="Two to six of them."),
-    on: Optional[str] = typer.Option(None, help="Of workloads: the platform."),
+    on: Optional[str] = typer.Option(None, help="Of workloads: the machine."),
     as_json: bool = JSON,
 ) -> None:
-    """Compare measured platforms or workloads."""
+    """Compare measured machines or workloads."""
     choice = {"on": on} if on else {}
     with progress_of("comparing") as progress:
         comparison = context.obj.client().compare(kind, names, progress=progress, **choice)
@@ -510,7 +510,7 @@ def changes(
     head: str = typer.Argument(..., help="The id of an upload."),
     base: Optional[str] = typer.Argument(None, help="The id of the upload to compare with."),
     base_branch: Optional[str] = typer.Option(None, help="Compare with this branch's newest upload on this machine."),
-    least: float = typer.Option(LEAST_CHANGE, min=0.0, help="No smaller change counts: 0.02 is 2 %."),
+    least: float = typer.Option(LEAST_CHANGE, min=0.0, help="Least change that counts: 0.02 is 2 %."),
     fail_if_slower: bool = typer.Option(False, help="End with status 8 where t(n) grew beyond noise."),
     markdown: bool = typer.Option(False, help="For the summary of a job in CI."),
     as_json: bool = JSON,
@@ -536,12 +536,12 @@ def changes(
 def watch(
     context: typer.Context,
     upload_or_workload: str = typer.Argument(..., help="The id of an upload, or a workload."),
-    target: Optional[str] = typer.Argument(None, help="Platform, where a workload is given."),
+    target: Optional[str] = typer.Argument(None, help="Machine, where a workload is given."),
     every: float = typer.Option(60.0, min=0.1, help="Seconds between two questions."),
     times: Optional[int] = typer.Option(None, min=1, help="Ask so often, then end."),
     as_json: bool = JSON,
 ) -> None:
-    """Wait until an upload is read; or print a prediction whenever what is known changes it."""
+    """Wait until an upload is read; or print a prediction each time new data changes it."""
     client = context.obj.client()
     if target is None:
         with progress_of("waiting") as progress:
@@ -562,7 +562,7 @@ def watch(
 @app.command()
 def export(
     context: typer.Context,
-    folder: Path = typer.Argument(..., help="Empty, or not there yet."),
+    folder: Path = typer.Argument(..., help="A folder that is empty or does not exist yet."),
     form: str = typer.Option("csv", "--format", help="csv, parquet or sqlite."),
     as_json: bool = JSON,
 ) -> None:

@@ -106,8 +106,8 @@ class Client:
         ranking = Ranking(self.transport.json("GET", "rankings/", progress, params=parameters))
         has_budget = bool({"max_price", "max_cost"} & {*choice})
         if not ranking.rows and (ranking.refusals or has_budget):
-            budget = ["a budget is met by platforms with a known price alone"] * has_budget
-            reasons = ["no platform has a place", *budget, *ranking.refusals]
+            budget = ["a budget is met by machines with a known price alone"] * has_budget
+            reasons = ["no machine has a place", *budget, *ranking.refusals]
             raise NoPrediction("\n  ".join(reasons), ranking.document)
         return ranking
 

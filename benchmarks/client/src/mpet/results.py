@@ -147,7 +147,7 @@ class Ranking:
     def refusals(self) -> list[str]:
         """Why platforms have no place, a line for each reason, and what would give most of them one."""
         summary = self.document.get("refused_summary") or []
-        lines = [f"{one['count']} platforms have no place: {one['reason']}" for one in summary]
+        lines = [f"{one['count']} machines have no place: {one['reason']}" for one in summary]
         return [*lines, str(self.document["advice"])] if self.document.get("advice") else lines
 
     @property

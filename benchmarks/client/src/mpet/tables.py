@@ -20,7 +20,7 @@ LEAST_SHOWN_COST = 0.01
 BAR_WIDTH, BAR_TITLE = 14, "interval"
 RANKING_COLUMNS = {
     "place": "",
-    "platform": "platform",
+    "platform": "machine",
     "n_best": "n",
     "time_s": "time in s",
     "low_s": "low",
@@ -28,7 +28,7 @@ RANKING_COLUMNS = {
     "bar": BAR_TITLE,
     "relative": "relative",
 }
-ORDERS = {"time": "the fastest first", "core_time": "the least time of cores first", "cost": "the cheapest run first"}
+ORDERS = {"time": "fastest first", "core_time": "least core time first", "cost": "cheapest first"}
 
 
 def print_table(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -136,10 +136,10 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
         rows = [dict(row, cost=row["cost"] and row["cost"] * runs) for row in rows]
     order = ORDERS.get(by, ORDERS["time"])
     if by == "cost" and not has_prices:
-        order = f"{ORDERS['time']}: no price of these is known"
+        order = f"{ORDERS['time']}: no price of these machines is known"
     print_table(
         console,
-        f"{len(ranking)} platforms, {order}",
+        f"{len(ranking)} machines, {order}",
         list(columns.values()),
         [[row.get(name) for name in columns] for row in rows],
     )
@@ -147,7 +147,7 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
         console.print("  by your own prices, where your account has a list or a factor")
     left_out = max(len(ranking) - limit, 0)
     if left_out:
-        console.print(f"  and {left_out} more: --limit, or --json")
+        console.print(f"  {left_out} more: use --limit or --json")
     for line in ranking.refusals:
         console.print(f"  {line}", markup=False, highlight=False)
 
@@ -194,7 +194,7 @@ def print_preview(console: Console, preview: UploadPreview) -> None:
     rows = [tuple(row.values()) for row in preview.rows]
     machine = (preview.document.get("platform") or {}).get("name")
     if rows:
-        print_table(console, f"would be stored, of {machine}", ("workload", "n", "median time in s"), rows)
+        print_table(console, f"would be stored for {machine}", ("workload", "n", "median time in s"), rows)
     print_errors(console, preview.errors, preview.warnings)
 
 

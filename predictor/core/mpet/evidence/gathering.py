@@ -197,7 +197,7 @@ def _connected_rows(
     related = table[:-1].take(workloads, axis=1).max(axis=1) >= 0
     if not related.any():
         names = ", ".join(database.platforms[p] for p in platforms[:3]) + (", ..." if len(platforms) > 3 else "")
-        raise NothingShared(f"the reference platforms ({names}) share no workload with the target")
+        raise NothingShared(f"the reference machines ({names}) share no workload with the target")
     table, platforms = _only(table, platforms, related)
     return table, platforms, workloads
 

@@ -357,7 +357,7 @@ def test_an_unknown_instruction_set_is_warned_of():
     arrays = curve_arrays(4, 10, 5, missing=0.0)
     arrays["platform_table"]["architecture"][1] = "riscv64"
     answer = predict(MPET, Database.build(**arrays), Query(2, 1))
-    assert any("no reference platform has the instruction set" in warning for warning in answer.warnings)
+    assert any("no reference machine has the instruction set" in warning for warning in answer.warnings)
     assert not any(
         "instruction set" in warning for warning in predict(MPET, Database.build(**arrays), Query(2, 3)).warnings
     )

@@ -234,7 +234,7 @@ def test_time_only_and_decomposed_profiles_are_compared_where_nothing_else_is_le
 def test_refusals_name_what_is_missing():
     row = 1.0, features(redundancy_m=1.0)
     database = database_of({("p", "a"): row, ("q", "b"): row, ("t", "b"): row, ("u", "a"): row})
-    with pytest.raises(TooFewCandidates, match=r"reference platforms \(p, u\) share no workload"):
+    with pytest.raises(TooFewCandidates, match=r"reference machines \(p, u\) share no workload"):
         predict(database, Query(0, 2))
     with pytest.raises(TooFewCandidates, match="no other workload was measured on u"):
         predict(database, Query(0, 3))
@@ -245,7 +245,7 @@ def test_refusals_name_what_is_missing():
     with pytest.raises(UnknownWorkload):
         predict(database, Query(2, 0))
     alone = database_of({("t", "a"): row, ("t", "b"): row})
-    with pytest.raises(NoReference, match="a has no reference profile on any platform other than t"):
+    with pytest.raises(NoReference, match="a has no reference profile on any machine other than t"):
         predict(alone, Query(0, 0))
 
 
@@ -290,7 +290,7 @@ def test_warns_of_a_foreign_instruction_set():
         {("p", "a"): row, ("p", "b"): row, ("t", "b"): row},
         platform_table={"architecture": ["x86_64", "aarch64"]},
     )
-    assert "no reference platform has the instruction set of t (aarch64)" in predict(database, Query(0, 1)).warnings[0]
+    assert "no reference machine has the instruction set of t (aarch64)" in predict(database, Query(0, 1)).warnings[0]
 
 
 def test_there_is_no_time_where_the_redundancy_falls_to_0():

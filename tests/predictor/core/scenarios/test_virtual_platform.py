@@ -81,7 +81,7 @@ def test_an_effect_that_the_platform_lacks_is_that_of_others():
     others = [database.curve(row) for row in database.rows_of_workload(0).tolist()[1:]]
     added = np.mean([np.log(6 * time_s[5] / (4 * time_s[3])) for _, time_s in others])
     assert np.log(6 * found.answer.time_s[5] / (4 * found.answer.time_s[3])) == pytest.approx(added)
-    assert (2, "the platform has no SMT threads: their effect is that of other platforms") in found.lowered
+    assert (2, "the machine has no SMT threads: their effect is that of other machines") in found.lowered
     assert_consistent(found.answer)
     for name in ("mpet", "mpet2020"):
         method = get_method(name)

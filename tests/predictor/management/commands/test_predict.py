@@ -59,7 +59,7 @@ def test_json_is_the_stored_answer(measured, capsys):
         (["--method-settings", "{"], "not JSON"),
         (["--method-settings", "[]"], "not a JSON object"),
         (["--method-settings", '{"colour": 1}'], "colour"),
-        (["--reference", "nobody"], "no reference platform 'nobody'"),
+        (["--reference", "nobody"], "no reference machine 'nobody'"),
     ],
 )
 def test_refusals_say_why(measured, arguments, reason):
