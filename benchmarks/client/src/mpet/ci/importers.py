@@ -125,16 +125,17 @@ def parse_json(text: str, place: str) -> Any:
 def read_pytest_benchmark(path: Path) -> list[Run]:
     """`pytest --benchmark-json FILE`: the medians of the rounds."""
     document = parse_json(read_text(path), str(path))
+    benchmarks = member(document, "benchmarks", list, str(path))
 
     def pairs() -> Iterable[tuple[str, Value]]:
-        for index, entry in enumerate(member(document, "benchmarks", list, str(path))):
+        for index, entry in enumerate(benchmarks):
             place = f"{path}: benchmarks[{index}]"
             name = checked_name(entry.get("fullname") if isinstance(entry, dict) else None, place)
             stats = member(entry, "stats", dict, f"{place} {name}")
             seconds = number_of(stats.get("median", stats.get("mean")), f"{place} {name}: median")
             yield name, Value(seconds, optional_number(stats.get("stddev")), optional_count(stats.get("rounds")))
 
-    info = document.get("machine_info") if isinstance(document, dict) else None
+    info = document.get("machine_info")
     info = info if isinstance(info, dict) else {}
     cpu = info.get("cpu")
     facts = {"cpu": cpu.get("brand_raw") if isinstance(cpu, dict) else cpu, "python": info.get("python_version")}
