@@ -4,8 +4,8 @@
     git clone --branch benchmark-data https://github.com/nubo-db/dynoxide dynoxide-data
     python -m lab.ci_histories --timezonefinder data.js --dynoxide dynoxide-data/runs
 
-Constants are chosen on one history, by the density of what is measured when one run is left out, and everything is reported on the other one
-with them. False alarms and detection are those of a user: each run whose predecessor had another CPU is compared with
+Constants are chosen on one history, by the density of what is measured when one run is left out, and everything is
+reported on the other one with them. False alarms and detection are those of a user: each run whose predecessor had another CPU is compared with
 the runs before it. What changed in truth is unknown, so that each alarm counts as a false one.
 """
 
