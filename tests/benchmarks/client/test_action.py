@@ -194,8 +194,8 @@ def benchmarks(runner, tmp_path) -> tuple[Runner, Path]:
 
 PUSH = {"GITHUB_REF": "refs/heads/main", "GITHUB_REF_NAME": "main", "GITHUB_REPOSITORY": "ada/engine"}
 PULL = {
-    "GITHUB_REF": "refs/pull/7/merge", "GITHUB_REF_NAME": "7/merge", "GITHUB_HEAD_REF": "fix", "GITHUB_BASE_REF": "main",
-    "GITHUB_REPOSITORY": "ada/engine",
+    "GITHUB_REF": "refs/pull/7/merge", "GITHUB_REF_NAME": "7/merge", "GITHUB_HEAD_REF": "fix",
+    "GITHUB_BASE_REF": "main", "GITHUB_REPOSITORY": "ada/engine",
 }  # fmt: skip
 
 
