@@ -134,7 +134,9 @@ def check(
 def compare(
     base: str = typer.Option(..., help="Command that runs the benchmarks of the base."),
     head: str = typer.Option(..., help="The same of the head."),
-    results: Path = typer.Option(..., help="The file, or criterion's folder, that both commands write."),
+    results: Path = typer.Option(
+        ..., help="The file, or the folder criterion, that both commands write; removed before each."
+    ),
     form: str = FORM,
     rounds: int = typer.Option(5, min=2, max=100, help="Runs of each, in turn."),
     history: Optional[Path] = typer.Option(None, help="Append the head to this history."),

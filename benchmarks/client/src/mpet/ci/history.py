@@ -23,6 +23,7 @@ from mpet.errors import UsageError
 
 SCHEMA = "mpet-ci-history/1"
 MOST_BYTES = 256 << 20
+LEAST_S, MOST_S = 1e-12, 1e9  # outside of that, a time is a mistake
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,10 @@ def run_of_line(line: str) -> Run:
         if not isinstance(value, dict) or not all(_is_number(value.get(key, 0)) for key in ("s", "sd", "n")):
             raise ValueError(f"{name[:100]!r} has no numbers s, sd, n")
         read[name] = Value(float(value.get("s", 0)), float(value.get("sd", 0)), int(value.get("n", 1)))
-        if read[name].seconds <= 0:
-            raise ValueError(f"{name[:100]!r} has no positive time")
-    if not all(_is_number(seconds) and seconds > 0 for seconds in calibration.values()):
-        raise ValueError("calibration has positive numbers only")
+        if not LEAST_S <= read[name].seconds <= MOST_S or read[name].spread_s < 0 or read[name].repeats < 1:
+            raise ValueError(f"{name[:100]!r} has no possible time, spread or number of repeats")
+    if not all(_is_number(seconds) and LEAST_S <= seconds <= MOST_S for seconds in calibration.values()):
+        raise ValueError("calibration has possible times only")
     return Run(read, **texts, machine=machine, calibration=calibration)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Optional
 
-from mpet.ci.history import Run, Value
+from mpet.ci.history import LEAST_S, MOST_S, Run, Value
 from mpet.errors import UsageError
 
 MOST_BYTES = 64 << 20
@@ -87,6 +87,8 @@ def collect(pairs: Iterable[tuple[str, Value]], place: str) -> dict[str, Value]:
     for name, value in pairs:
         if name in values:
             raise UsageError(f"{place}: {name!r} is there twice")
+        if not LEAST_S <= value.seconds <= MOST_S:
+            raise UsageError(f"{place}: {name!r} takes {value.seconds:.3g} s, which is no possible time")
         values[name] = value
         if len(values) > MOST_BENCHMARKS:
             raise UsageError(f"{place}: more than {MOST_BENCHMARKS} benchmarks")
@@ -258,18 +260,18 @@ def read_github_action_benchmark(path: Path) -> list[Run]:
         for index, entry in enumerate(entries if isinstance(entries, list) else []):
             place = f"{path}: {suite}[{index}]"
             commit = member(entry, "commit", dict, place)
-            values, extras = {}, []
+            pairs, extras = [], []
             for bench in member(entry, "benches", list, place):
                 name = checked_name(bench.get("name") if isinstance(bench, dict) else None, place)
                 unit = str(bench.get("unit", "")).strip()
                 if {*unit.split("/")} & {*SECONDS}:
-                    values[name] = _value_of_bench(bench, unit, f"{place} {name}")
+                    pairs.append((name, _value_of_bench(bench, unit, f"{place} {name}")))
                 extras.append(str(bench.get("extra", "")))
-            if values:
+            if pairs:
                 when = number_of(entry.get("date"), f"{place}: date") / 1000
                 facts = {"cpu": next(filter(None, map(_cpu_of_extra, extras)), None)}
                 moment = datetime.fromtimestamp(min(when, 4e9), timezone.utc).isoformat()
-                runs.append(Run(values, text_of(commit.get("id")), moment, machine=machine_facts(facts)))
+                runs.append(Run(collect(pairs, place), text_of(commit.get("id")), moment, machine=machine_facts(facts)))
             if len(runs) > MOST_RUNS:
                 raise UsageError(f"{path}: more than {MOST_RUNS} runs")
     if not runs:

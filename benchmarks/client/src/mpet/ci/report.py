@@ -127,7 +127,8 @@ def compare_with_history(history: Sequence[Run], head: Run, least: float = LEAST
         repeats = value.repeats
         sd = value.spread_s / value.seconds / math.sqrt(repeats)
         # A difference d of logarithms is a change of e^d - 1.
-        noise = math.expm1(min(700.0, quantile_of_student(level, repeats - 1) * sd)) if 1 < repeats <= 1000 else 0.0
+        df = min(repeats - 1, 1000)
+        noise = math.expm1(min(700.0, quantile_of_student(level, df) * sd)) if df else 0.0
         interval = math.expm1(min(700.0, quantile_of_student(level, base.df) * base.sd))
         rows.append(Row(name, math.exp(base.log_s), value.seconds, noise, interval, least))
     skipped = {name: f"fewer than {LEAST_RUNS} earlier runs" for name in head.values if name not in translations}
