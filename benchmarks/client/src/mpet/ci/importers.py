@@ -32,8 +32,8 @@ GO_LINE = re.compile(r"(Benchmark\S*?)(?:-\d+)?\s+\d+\s+(\S+) ns/op(?:\s|$)")
 def seconds_of(value: Any, unit: Any, place: str) -> float:
     """Seconds an operation, of a time such as `ns/op` or a rate such as `ops/s`.
 
-    >>> seconds_of(250, "ns/op", ""), seconds_of(50, "ops/ms", ""), seconds_of(4, "iter/sec", "")
-    (2.5e-07, 2e-05, 0.25)
+    >>> seconds_of(4, "ns/op", ""), seconds_of(50, "ops/ms", ""), seconds_of(4, "iter/sec", "")
+    (4e-09, 2e-05, 0.25)
     """
     number = number_of(value, place)
     first, _, second = str(unit).strip().partition("/")
