@@ -120,3 +120,21 @@ def test_the_release_workflow_builds_and_publishes_all(built):
     assert release["jobs"]["publish"]["permissions"] == {"id-token": "write"}
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert all(version in path.name for path in built.values())
+
+
+def test_the_action_is_split_out_and_works_without_the_rest(tmp_path):
+    folder = tmp_path / "mpet-action"
+    command = ["make", "action", f"DIR={folder}"]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert {path.name for path in folder.iterdir()} == {".git", "LICENSE", "README.md", "action.yml"}
+    action = yaml.safe_load((folder / "action.yml").read_text())
+    version = tomllib.loads((ROOT / "benchmarks/client/pyproject.toml").read_text())["project"]["version"]
+    assert f"mpet=={version}" in action["runs"]["steps"][0]["run"]
+    assert action["branding"] == {"icon": "trending-up", "color": "blue"}
+    assert "../" not in (folder / "action.yml").read_text()
+    readme = (folder / "README.md").read_text()
+    links = re.findall(r"\]\(([^)]*)\)", readme)
+    assert not [link for link in links if not link.startswith(("https://", "#"))]
+    assert "REPOSITORY/action@" not in readme
+    again = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert again.returncode and "is not empty" in again.stderr

@@ -11,6 +11,7 @@ import yaml
 
 from accounts.models import ApiToken
 from benchmarks.models import Upload
+from tests.benchmarks.client.test_ci_report import Recorder
 from tests.benchmarks.kit.kit_build import need
 from tests.conftest import skip_or_fail
 from tests.paths import ROOT
@@ -46,9 +47,8 @@ class Runner:
         """Every step in its order until one fails, or one of them alone; its status."""
         action = yaml.safe_load(ACTION.read_text())
         given = {name: str(entry.get("default", "")) for name, entry in action["inputs"].items()} | self.inputs
-        assert not {name for name, entry in action["inputs"].items() if entry.get("required") and not given[name]}
         for step in action["runs"]["steps"]:
-            if only not in (None, step["id"]):
+            if only not in (None, step["id"]) or not self.holds(step.get("if"), given):
                 continue
             assert step["shell"] == "bash"
             status = self.step(step, given, repository, variables)
@@ -75,6 +75,10 @@ class Runner:
             self.outputs[step["id"], name] = value
         self.summary = summary.read_text()
         return done.returncode
+
+    def holds(self, condition: str | None, given: dict[str, str]) -> bool:
+        """The one form of condition that the action uses."""
+        return condition is None or given[re.fullmatch(r"inputs\.([\w-]+) != ''", condition)[1]] != ""
 
     def expand(self, text: str, given: dict[str, str]) -> str:
         """The two expressions that the action uses; any other fails the test."""
@@ -170,6 +174,70 @@ def test_a_slower_commit_is_told_in_the_summary(runner, repository, live_server)
     runner.inputs |= {"fail-if-slower": "true"}
     assert runner.run(repository, only="compare", **pull_request) == 8
     assert "Slower beyond noise" in runner.summary
+
+
+@pytest.fixture
+def benchmarks(runner, tmp_path) -> tuple[Runner, Path]:
+    """The Action with benchmarks that write what the files `Parse`, `Same` and `Twin` of the checkout say, nearly."""
+    script = 'for name in Parse Same Twin; do echo "Benchmark$name-2 1 $(cat $1/$name).$((RANDOM % 9)) ns/op"; done'
+    for checkout, parse in (("head", 1000), ("base", 1000), ("slower", 1300)):
+        (tmp_path / checkout).mkdir()
+        for name, time in (("Parse", parse), ("Same", 500), ("Twin", 300)):
+            (tmp_path / checkout / name).write_text(str(time))
+    (tmp_path / "bench.sh").write_text(script)
+    runner.inputs = {
+        "client": runner.inputs["client"], "command": "bash bench.sh head > out.txt", "format": "go",
+        "results": "out.txt", "history": "h.jsonl", "page": "site", "calibration": "0",
+    }  # fmt: skip
+    return runner, tmp_path
+
+
+PUSH = {"GITHUB_REF": "refs/heads/main", "GITHUB_REF_NAME": "main", "GITHUB_REPOSITORY": "ada/engine"}
+PULL = {
+    "GITHUB_REF": "refs/pull/7/merge", "GITHUB_REF_NAME": "7/merge", "GITHUB_HEAD_REF": "fix",
+    "GITHUB_BASE_REF": "main", "GITHUB_REPOSITORY": "ada/engine",
+}  # fmt: skip
+
+
+def test_benchmarks_of_pushes_make_the_history_with_which_pull_requests_are_compared(benchmarks):
+    runner, folder = benchmarks
+    for number in range(6):
+        assert runner.run(folder, GITHUB_SHA=f"c{number}", **PUSH) == 0, runner.said
+    history = (folder / "h.jsonl").read_text().splitlines()
+    assert len(history) == 6 and '"branch": "main"' in history[0] and '"commit": "c5"' in history[5]
+    assert runner.outputs["benchmarks", "slower"] == "false" and "No benchmark changed" in runner.summary
+    assert (folder / "site" / "index.html").is_file() and (folder / "site" / "feed.atom").is_file()
+
+    runner.inputs |= {"command": "bash bench.sh slower > out.txt"}
+    assert runner.run(folder, only="benchmarks", GITHUB_SHA="c6", **PULL) == 0, runner.said
+    assert runner.outputs["benchmarks", "slower"] == "true" and "Slower: BenchmarkParse." in runner.summary
+    assert len((folder / "h.jsonl").read_text().splitlines()) == 6, "a pull request is no history yet"
+    runner.inputs |= {"fail-if-slower": "true"}
+    assert runner.run(folder, only="benchmarks", GITHUB_SHA="c6", **PULL) == 8
+    runner.inputs |= {"command": "exit 3"}
+    assert runner.run(folder, only="benchmarks", GITHUB_SHA="c6", **PULL) == 3
+
+
+def test_base_and_head_of_benchmarks_run_in_one_job_and_the_pull_request_gets_a_comment(benchmarks):
+    runner, folder = benchmarks
+    recorder = Recorder()
+    runner.inputs |= {
+        "command": "bash bench.sh slower > out.txt", "base-command": "bash bench.sh base > out.txt", "rounds": "3",
+        "github-token": "secret", "webhook": f"{recorder.url}/hook", "history": "", "page": "",
+    }  # fmt: skip
+    pull = PULL | {"GITHUB_API_URL": recorder.url}
+    listing = ("GET", "/repos/ada/engine/issues/7/comments?per_page=100&page=1")
+    recorder.answers[listing] = []
+    assert runner.run(folder, GITHUB_SHA="abc", **pull) == 0, runner.said
+    assert runner.outputs["benchmarks", "slower"] == "true" and "in turn on the same machine" in runner.summary
+    hook, asked, made = recorder.requests
+    assert hook[:2] == ("POST", "/hook") and hook[2]["slower"] and asked[:2] == listing
+    assert made[:2] == ("POST", "/repos/ada/engine/issues/7/comments") and made[2]["body"] in runner.summary
+    # A fork's token may not write: the summary is there, and the job goes on.
+    recorder.status = 403
+    assert runner.run(folder, only="benchmarks", GITHUB_SHA="abc", **pull) == 0
+    assert "::warning::" in runner.said and "Slower: BenchmarkParse." in runner.summary
+    recorder.server.shutdown()
 
 
 def test_a_wrong_token_fails_the_job_before_anything_is_compared(runner, repository):

@@ -365,9 +365,11 @@ def test_every_command_line_in_the_docs_is_one_that_mpet_knows():
     for line in lines:
         name, *words = line.split()
         assert name in group.commands, line
-        known = {
-            option for parameter in group.commands[name].params for option in parameter.opts + parameter.secondary_opts
-        }
+        command = group.commands[name]
+        if "commands" in vars(command):  # a group, such as `mpet ci`
+            assert words[0] in command.commands, line
+            command = command.commands[words[0]]
+        known = {option for parameter in command.params for option in parameter.opts + parameter.secondary_opts}
         own = words[: words.index("./my_program")] if "./my_program" in words else words
         options = {re.sub(r"[^-a-z].*", "", word.strip("[]()")) for word in own if word.strip("[(").startswith("--")}
         assert options <= known | {"--help"}, line

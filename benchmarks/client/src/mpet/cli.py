@@ -24,6 +24,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from mpet import __version__, tables
 from mpet import kit as benchmark_kit
 from mpet.changes import LEAST_CHANGE
+from mpet.ci.commands import app as ci_app
 from mpet.client import Client
 from mpet.config import Config, chosen_server, plain_server
 from mpet.errors import KitFailed, MpetError, NoPrediction, NotAllowed, NothingToCompare, UsageError
@@ -34,6 +35,7 @@ from mpet.summary import changes_markdown, nothing_to_compare
 from mpet.sweep import Machine, Sweep, is_there, merge, newest_kit_results, read_machine, sweep_tarball
 
 app = typer.Typer(no_args_is_help=True, help="Measure parallel programs, and ask how they will run on other machines.")
+app.add_typer(ci_app, name="ci")
 out, err = Console(), Console(stderr=True)
 # What follows the program is the program's own.
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}

@@ -59,9 +59,10 @@ def name_of(upload: dict[str, Any]) -> str:
     return " ".join(word for word in words if word) or str(upload["id"])
 
 
-def _cell(text: Any) -> str:
-    """Text of others cannot end a cell, nor be markup."""
+def markdown_cell(text: Any) -> str:
+    """Text of others cannot end a cell, be markup, nor mention a user."""
     plain = "".join(character if character.isprintable() else " " for character in str(text))
+    plain = plain.replace("@", "@\u200b")
     return "".join(f"\\{character}" if character in "\\`*_[]<>|#&" else character for character in plain)
 
 
@@ -69,7 +70,7 @@ def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _markdown_table(names: list[str], rows: list[list[str]]) -> list[str]:
+def markdown_table(names: list[str], rows: list[list[str]]) -> list[str]:
     return [_row(names), _row(["---", *["---:"] * (len(names) - 1)]), *map(_row, rows), ""]
 
 
@@ -82,27 +83,27 @@ def _part_rows(region: RegionChange) -> list[list[str]]:
 
 def changes_markdown(changes: Changes) -> str:
     """A headline, a table of t(n) for each region, one of its seven parts, and what the noise is."""
-    base, head = _cell(name_of(changes.base)), _cell(name_of(changes.head))
-    lines = [f"## MPET: {head} compared with {base}", "", f"**{_cell(headline(changes))}**", ""]
+    base, head = markdown_cell(name_of(changes.base)), markdown_cell(name_of(changes.head))
+    lines = [f"## MPET: {head} compared with {base}", "", f"**{markdown_cell(headline(changes))}**", ""]
     for region in changes.regions:
-        lines += [f"### {_cell(region.shown_name)}", ""]
+        lines += [f"### {markdown_cell(region.shown_name)}", ""]
         if region.base_name != region.head_name:
-            lines += [f"Before: {_cell(region.base_name)}.", ""]
+            lines += [f"Before: {markdown_cell(region.base_name)}.", ""]
         rows = [[*row[:-1], f"**{row[-1]}**" if row[-1] else ""] for row in time_rows(region)]
-        lines += _markdown_table(["n", "before, s", "now, s", "change of t(n)", "noise", ""], rows)
+        lines += markdown_table(["n", "before, s", "now, s", "change of t(n)", "noise", ""], rows)
         parts = _part_rows(region)
         if parts:
             thread_counts = [change.n for change in next(iter(changed_parts(region).values()))]
-            lines += _markdown_table(["part, as a share of t(n) before", *(f"n = {n}" for n in thread_counts)], parts)
+            lines += markdown_table(["part, as a share of t(n) before", *(f"n = {n}" for n in thread_counts)], parts)
     for word, names in (("No longer there", changes.gone), ("New", changes.new)):
         if names:
-            lines += [f"{word}: {_cell(', '.join(names))}.", ""]
+            lines += [f"{word}: {markdown_cell(', '.join(names))}.", ""]
     lines += [NOTE.format(least=f"{changes.least * 100:.3g} %", url=changes.head.get("url", "")), ""]
     return "\n".join(lines)
 
 
 def nothing_to_compare(head: dict[str, Any], reason: str) -> str:
-    return f"## MPET: {_cell(name_of(head))}\n\nNothing to compare with: {_cell(reason)}\n"
+    return f"## MPET: {markdown_cell(name_of(head))}\n\nNothing to compare with: {markdown_cell(reason)}\n"
 
 
 NOTE = (

@@ -1,0 +1,186 @@
+"""`mpet ci ...`: what the Action calls, and any other CI can."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Optional
+
+import typer
+
+from mpet.changes import LEAST_CHANGE
+from mpet.ci import calibration as kernels
+from mpet.ci.history import Run, append_runs, cpu_model, read_history
+from mpet.ci.importers import READERS, read_results
+from mpet.ci.page import atom_feed, history_page, series_of
+from mpet.ci.publish import post_comment, post_webhook
+from mpet.ci.report import Report, compare_in_turn, compare_with_history, mean_of_rounds
+from mpet.errors import MpetError, UsageError
+
+app = typer.Typer(no_args_is_help=True, help="Benchmarks in CI: keep a history, compare commits across CPUs.")
+
+FORM = typer.Option(..., "--as", help=", ".join(READERS) + ".")
+HISTORY = typer.Option(..., help="The history, JSON lines.")
+COMMIT = typer.Option("", envvar="GITHUB_SHA", help="Of the code that is measured.")
+BRANCH = typer.Option("", envvar="GITHUB_REF_NAME", help="That the commit is on.")
+LEAST = typer.Option(LEAST_CHANGE, min=0.0, help="No smaller change counts: 0.02 is 2 %.")
+FAIL = typer.Option(False, help="End with status 8 where a benchmark is slower beyond noise.")
+MARKDOWN = typer.Option(False, help="For the summary of a job, or a comment.")
+JSON = typer.Option(False, "--json", help="Print the report as JSON.")
+WEBHOOK = typer.Option(None, envvar="MPET_WEBHOOK", help="Send the report as JSON to this address, too.")
+CALIBRATE = typer.Option(kernels.SECONDS, "--calibration", min=0.0, help="Seconds of calibration; 0: none.")
+
+
+REPOSITORY_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def described(run: Run, commit: str, branch: str, calibrate_s: float) -> Run:
+    """The run with what is known of this machine and job; what the results say themselves goes first."""
+    machine = {"cpu": cpu_model(), **run.machine}
+    calibration = kernels.calibrate(calibrate_s) if calibrate_s else {}
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return replace(
+        run,
+        commit=run.commit or commit,
+        branch=run.branch or branch,
+        time=now,
+        machine=machine,
+        calibration=calibration,
+    )
+
+
+def _finish(report: Report, markdown: bool, as_json: bool, webhook: Optional[str], fail: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(report.document, indent=1) + "\n")
+    else:
+        sys.stdout.write(report.markdown() if markdown else _plain(report))
+    if webhook:
+        try:
+            post_webhook(webhook, report.document)
+        except MpetError as error:  # the report is there; whoever listens does not decide about the job
+            sys.stderr.write(f"mpet: the webhook got nothing: {error}\n")
+    if fail and report.is_slower:
+        raise typer.Exit(8)
+
+
+def _plain(report: Report) -> str:
+    lines = [report.headline]
+    for row in report.rows:
+        name = "".join(character if character.isprintable() else " " for character in row.name)
+        limit = max(row.noise, row.interval)
+        lines.append(f"{row.relative:+8.1%}  noise {limit:6.1%}  {row.verdict:6}  {name}")
+    return "\n".join([*lines, report.how, ""])
+
+
+@app.command()
+def calibrate(seconds: float = typer.Option(kernels.SECONDS, min=0.0, help="How long.")) -> None:
+    """Print how fast this machine is now, as JSON: seconds of kernels that no commit changes."""
+    document: dict[str, Any] = {"machine": {"cpu": cpu_model()}, "calibration": kernels.calibrate(seconds)}
+    sys.stdout.write(json.dumps(document, indent=1) + "\n")
+
+
+@app.command()
+def record(
+    results: Path = typer.Argument(..., exists=True, help="A file of results; criterion: or its folder."),
+    form: str = FORM,
+    history: Path = HISTORY,
+    commit: str = COMMIT,
+    branch: str = BRANCH,
+    calibrate_s: float = CALIBRATE,
+) -> None:
+    """Append the results to the history, with this machine's CPU and calibration."""
+    runs = read_results(results, form)
+    if form == "github-action-benchmark":  # runs of other days on other machines
+        known = {(run.commit, run.time) for run in read_history(history)}
+        append_runs(history, [run for run in runs if (run.commit, run.time) not in known])
+    else:
+        append_runs(history, [described(run, commit, branch, calibrate_s) for run in runs])
+
+
+@app.command()
+def check(
+    results: Path = typer.Argument(..., exists=True, help="A file of results; criterion: or its folder."),
+    form: str = FORM,
+    history: Path = HISTORY,
+    base_branch: str = typer.Option("", help="Compare with runs of this branch only, and those of no branch."),
+    commit: str = COMMIT,
+    branch: str = BRANCH,
+    calibrate_s: float = CALIBRATE,
+    record_run: bool = typer.Option(False, "--record", help="Append the run to the history afterwards."),
+    least: float = LEAST,
+    fail_if_slower: bool = FAIL,
+    markdown: bool = MARKDOWN,
+    as_json: bool = JSON,
+    webhook: Optional[str] = WEBHOOK,
+) -> None:
+    """Compare results with the history, translated to this machine where it ran elsewhere."""
+    runs = read_results(results, form)
+    if len(runs) != 1:
+        raise UsageError(f"{results} has {len(runs)} runs, not one")
+    head = described(runs[0], commit, branch, calibrate_s)
+    known = [run for run in read_history(history) if not base_branch or run.branch in ("", base_branch)]
+    report = compare_with_history(known, head, least)
+    if record_run:
+        append_runs(history, [head])
+    _finish(report, markdown, as_json, webhook, fail_if_slower)
+
+
+@app.command()
+def compare(
+    base: str = typer.Option(..., help="Command that runs the benchmarks of the base."),
+    head: str = typer.Option(..., help="The same of the head."),
+    results: Path = typer.Option(
+        ..., help="The file, or the folder criterion, that both commands write; removed before each."
+    ),
+    form: str = FORM,
+    rounds: int = typer.Option(5, min=2, max=100, help="Runs of each, in turn."),
+    history: Optional[Path] = typer.Option(None, help="Append the head to this history."),
+    commit: str = COMMIT,
+    branch: str = BRANCH,
+    calibrate_s: float = CALIBRATE,
+    least: float = LEAST,
+    fail_if_slower: bool = FAIL,
+    markdown: bool = MARKDOWN,
+    as_json: bool = JSON,
+    webhook: Optional[str] = WEBHOOK,
+) -> None:
+    """Run base and head in turn on this machine and compare them: no other machine takes part."""
+    report, runs = compare_in_turn(base, head, results, form, rounds=rounds, least=least)
+    report = replace(report, head=report.head or commit)
+    if history is not None:
+        append_runs(history, [described(mean_of_rounds(runs), commit, branch, calibrate_s)])
+    _finish(report, markdown, as_json, webhook, fail_if_slower)
+
+
+@app.command()
+def comment(
+    report: Path = typer.Argument(..., exists=True, dir_okay=False, help="What --markdown printed."),
+    pull_request: int = typer.Option(..., help="The number of the GitHub pull request."),
+    repository: str = typer.Option(..., envvar="GITHUB_REPOSITORY", help="OWNER/NAME."),
+) -> None:
+    """Write a report into a pull request's comment, or update that of an earlier run. GITHUB_TOKEN is the token."""
+    if not REPOSITORY_NAME.fullmatch(repository):
+        raise UsageError(f"{repository!r} is not OWNER/NAME")
+    sys.stdout.write(post_comment(repository, pull_request, report.read_text(encoding="utf-8")) + "\n")
+
+
+@app.command()
+def page(
+    history: Path = HISTORY,
+    output: Path = typer.Option(Path("benchmarks"), file_okay=False, help="Folder of index.html and feed.atom."),
+    title: str = typer.Option("", help="Of page and feed; default: the repository."),
+    link: str = typer.Option("", help="Address where the page will be, for the feed."),
+    branch: str = typer.Option("", help="Runs of this branch only, and those of no branch."),
+) -> None:
+    """Write the history page with its change points, and the feed of these."""
+    runs = [run for run in read_history(history) if not branch or run.branch in ("", branch)]
+    title = title or f"Benchmarks of {os.environ.get('GITHUB_REPOSITORY') or history.name}"
+    series = series_of(runs)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "index.html").write_text(history_page(series, title), encoding="utf-8", errors="replace")
+    (output / "feed.atom").write_text(atom_feed(series, title, link), encoding="utf-8", errors="replace")
