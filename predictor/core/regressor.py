@@ -73,14 +73,15 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """Times in seconds, (K,); NaN: see `refusals_`."""
-        return self._answered(X)[:, 0]
+        return self.predict_with_interval(X)[:, 0]
 
     def predict_interval(self, X: ArrayLike) -> FloatArray:
         """The interval of each time, (K, 2) in seconds, at the level of the method's settings; NaN where there is
         none."""
-        return self._answered(X)[:, 1:]
+        return self.predict_with_interval(X)[:, 1:]
 
-    def _answered(self, X: ArrayLike) -> FloatArray:
+    def predict_with_interval(self, X: ArrayLike) -> FloatArray:
+        """Time, low and high of each triple, (K, 3) in seconds, for the price of `predict` alone; NaN as there."""
         check_is_fitted(self)
         platform, workload, n = _checked_columns(validate_data(self, X, dtype=None, reset=False, ensure_min_features=3))
         values = np.full((len(n), 3), np.nan)
