@@ -16,7 +16,12 @@ import yaml
 
 from tests.paths import ROOT
 
-PROJECTS = {"mpet-server": ROOT, "mpet": ROOT / "benchmarks" / "client", "mpet-core": ROOT / "packaging" / "mpet-core"}
+PROJECTS = {
+    "mpet-server": ROOT,
+    "mpet": ROOT / "benchmarks" / "client",
+    "mpet-core": ROOT / "packaging" / "mpet-core",
+    "mpet-bench": ROOT / "research" / "bench",
+}
 
 
 @pytest.fixture(scope="module")
