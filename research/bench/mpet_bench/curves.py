@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,14 @@ class LogMatrix:
         both = pd.concat([table[KEY], questions[KEY]])
         self.platforms, self.workloads, self.n = (np.unique(both[name].to_numpy()) for name in KEY)
         curves = np.full((len(self.platforms), len(self.workloads), len(self.n)), np.nan)
-        for (platform, workload), curve in table.groupby(KEY[:2]):
-            n = curve["n"].to_numpy()
-            row, column = np.searchsorted(self.platforms, platform), np.searchsorted(self.workloads, workload)
-            curves[row, column] = np.interp(np.log(self.n), np.log(n), np.log(n * curve["time_s"].to_numpy()))
+        row, column = (np.searchsorted(names, table[key].to_numpy())
+                       for names, key in ((self.platforms, "platform"), (self.workloads, "workload")))  # fmt: skip
+        n = table["n"].to_numpy()
+        order = np.lexsort((n, column, row))
+        row, column, log_n, z = (values[order] for values in (row, column, np.log(n), np.log(n * table["time_s"].to_numpy())))
+        starts = np.flatnonzero((np.diff(row, prepend=-1) != 0) | (np.diff(column, prepend=-1) != 0))
+        for start, end in pairwise([*starts.tolist(), len(row)]):
+            curves[row[start], column[start]] = np.interp(np.log(self.n), log_n[start:end], z[start:end])
         self.values = curves.reshape(len(self.platforms), -1)
         workload, self.place_of_n = (np.searchsorted(getattr(self, name), questions[key].to_numpy())
                                      for name, key in (("workloads", "workload"), ("n", "n")))  # fmt: skip

@@ -79,9 +79,10 @@ def questions_sha256(table: pd.DataFrame, masks: list[tuple[Rows, Rows]]) -> str
 
 
 def hide_pairs(table: pd.DataFrame, random: np.random.RandomState, *, sample: int) -> Iterator[tuple[Rows, Rows]]:
-    """So many random pairs of platform and workload, all in one fold."""
+    """So many random pairs of platform and workload, at most a fifth of all, in one fold."""
     pair = _pair_codes(table)
-    hidden = np.isin(pair, random.permutation(pair.max() + 1)[:sample])
+    count = pair.max() + 1
+    hidden = np.isin(pair, random.permutation(count)[: min(sample, count // 5)])
     yield ~hidden, hidden
 
 
@@ -150,12 +151,13 @@ def small_databases(
 def hide_large_n(
     table: pd.DataFrame, random: np.random.RandomState, *, known_n: int, folds: int, each: int
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Every workload in one fold, which knows it with at most `known_n` threads on any platform. Asked: larger n, on
-    so many random platforms in a fold, on which the workload is not known at all."""
+    """Every workload in one fold, which knows it with at most `known_n` threads on any platform. Asked: larger n of so
+    many random pairs, at most half of all, which are hidden at small n, too."""
     pair, is_large = _pair_codes(table), (table["n"] > known_n).to_numpy()
     for workloads in np.array_split(random.permutation(sorted(table["workload"].unique())), folds):
         rows = table["workload"].isin(workloads).to_numpy()
-        hidden = np.isin(pair, random.permutation(np.unique(pair[rows & is_large]))[:each])
+        askable = random.permutation(np.unique(pair[rows & is_large]))
+        hidden = np.isin(pair, askable[: min(each, len(askable) // 2)])
         yield ~hidden & ~(rows & is_large), hidden & is_large
 
 
