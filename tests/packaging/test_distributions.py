@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from tests.paths import ROOT
-from tests.research.bench.conftest import dataset as dataset
+from tests.research.bench.made_up import write_dataset
 
 PROJECTS = {
     "mpet-server": ROOT,
@@ -121,9 +121,9 @@ def test_an_sdist_of_the_core_needs_no_repository(built):
         assert {name for name in wheel.namelist() if name.endswith(".py")} <= inside
 
 
-def test_the_benchmark_runs_in_a_fresh_environment(built, dataset, tmp_path):
+def test_the_benchmark_runs_in_a_fresh_environment(built, tmp_path):
     """Only numpy, pandas and scikit-learn are as here: the wheels are installed, and nothing of the repository is."""
-    place = tmp_path / "fresh"
+    place, dataset = tmp_path / "fresh", write_dataset(tmp_path / "own")
     venv.create(place, with_pip=False)
     (packages,) = place.glob("lib/python*/site-packages")
     pip = [sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", "--no-deps", "--no-index"]
@@ -160,7 +160,9 @@ def test_the_kit_of_the_recipes_is_installed_without_what_was_built(tmp_path):
     there = {path.name for path in (tmp_path / "share" / "mpet-kit").iterdir()}
     assert there >= {"Makefile", "VERSION", "workloads", "include", "mpet-profile"}
     assert not there & {"build", "results", "SERVER", "TOKEN"}
-    done = subprocess.run([tmp_path / "bin" / "mpet-kit", "list"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [tmp_path / "bin" / "mpet-kit", "list"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert "computes:" in done.stdout
     assert (tmp_path / "mpet-kit" / "Makefile").is_file()
 

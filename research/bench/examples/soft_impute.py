@@ -1,8 +1,9 @@
-"""Soft-Impute (Mazumder, Hastie, Tibshirani 2010): the completion of a matrix by a singular value decomposition whose
-singular values are made smaller. An example of an entry: python -m mpet_bench run --entry examples/soft_impute.py ..."""
+"""Soft-Impute (Mazumder, Hastie, Tibshirani 2010): singular value decompositions with smaller singular values.
+
+An example of an entry that is not one of the baselines: mpet-bench run --entry examples/soft_impute.py --task ...
+"""
 
 import numpy as np
-
 from mpet_bench.curves import LogMatrix, conformal_interval
 
 SHRINKAGE, ROUNDS = 0.05, 50

@@ -53,12 +53,16 @@ def _parser() -> argparse.ArgumentParser:
     fetch = command(fetch_data, "fetch", "Download a data set that is one file.")
     fetch.add_argument("name", choices=DATASETS)
     fetch.add_argument("--into", type=Path, default=DEFAULT_FOLDER.expanduser(), metavar="FOLDER")
-    questions = command(write_questions, "questions", "Write the questions of a task, and the known times of each fold.")
+    questions = command(
+        write_questions, "questions", "Write the questions of a task, and the known times of each fold."
+    )
     questions.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     run = command(run_task, "run", "Score an entry, and print its row beside the stored ones.")
     entry = run.add_mutually_exclusive_group(required=True)
     entry.add_argument("--entry", help="FILE.py with a class Entry, or a baseline's name")
-    entry.add_argument("--predictions", type=Path, metavar="FILE.csv", help="a table of predictions in place of a class")
+    entry.add_argument(
+        "--predictions", type=Path, metavar="FILE.csv", help="a table of predictions in place of a class"
+    )
     run.add_argument("--json", type=Path, metavar="OUT", help="write the score there")
     for each in (questions, run):
         each.add_argument("--task", required=True, metavar="NAME")

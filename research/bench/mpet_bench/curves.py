@@ -29,7 +29,9 @@ class LogMatrix:
                        for names, key in ((self.platforms, "platform"), (self.workloads, "workload")))  # fmt: skip
         n = table["n"].to_numpy()
         order = np.lexsort((n, column, row))
-        row, column, log_n, z = (values[order] for values in (row, column, np.log(n), np.log(n * table["time_s"].to_numpy())))
+        row, column, log_n, z = (
+            values[order] for values in (row, column, np.log(n), np.log(n * table["time_s"].to_numpy()))
+        )
         starts = np.flatnonzero((np.diff(row, prepend=-1) != 0) | (np.diff(column, prepend=-1) != 0))
         for start, end in pairwise([*starts.tolist(), len(row)]):
             curves[row[start], column[start]] = np.interp(np.log(self.n), log_n[start:end], z[start:end])

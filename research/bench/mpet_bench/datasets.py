@@ -103,8 +103,8 @@ def fetch_dataset(dataset: Dataset, folder: Path) -> Path:
     """Download the data set into a folder of its name. Raises DatasetError where that cannot be done."""
     if dataset.address is None:
         raise DatasetError(
-            f"{dataset.name} cannot be downloaded as one file: it is from {dataset.source}. Put {', '.join(dataset.files)} "
-            f"into {folder / dataset.name}"
+            f"{dataset.name} cannot be downloaded as one file: it is from {dataset.source}. "
+            f"Put {', '.join(dataset.files)} into {folder / dataset.name}"
         )
     ((name, expected),) = dataset.files.items()
     with urllib.request.urlopen(dataset.address, timeout=60) as response:  # noqa: S310  # an https address of ours
@@ -149,8 +149,7 @@ def _read_pitot(file: Path) -> pd.DataFrame:
         is_one = data["d_platform"][:, of_kind[kind]] > 0
         labels = features[of_kind[kind]][is_one.argmax(axis=1)]
         facts[column] = [
-            label.partition("=")[2] if known else None
-            for label, known in zip(labels, is_one.any(axis=1), strict=True)
+            label.partition("=")[2] if known else None for label, known in zip(labels, is_one.any(axis=1), strict=True)
         ]
     times = pd.DataFrame(
         {

@@ -21,8 +21,8 @@ processor time for learning and answering. `make leaderboard` writes this page f
 """
 # Figures that others published for the same questions, which are no scores of ours.
 PUBLISHED = {
-    f"pitot-{percent}-v1": f"Published: Pitot (Huang et al. 2025), {error} % on the whole of these test sets, as the vector "
-    "graphics `figures/baseline.pdf` of its repository show it; its abstract says 5.2 %. Pitot also learns from opcode "
+    f"pitot-{percent}-v1": f"Published: Pitot (Huang et al. 2025), {error} % on the whole of these test sets, as the "
+    "vector graphics `figures/baseline.pdf` of its repository show it; its abstract says 5.2 %. Pitot also learns from opcode "
     "counts, from what is known of platforms, and from runtimes with interference."
     for percent, error in ((90, 5.4), (50, 5.8), (10, 10.3))
 }
@@ -38,7 +38,9 @@ def read_results(*folders: Path) -> list[Result]:
 def result_lines(task: Task, results: list[Result], mark: str | None = None) -> list[str]:
     """A Markdown table of the scores of one task, the best first; the entry `mark` is bold. Entries without the figure
     that ranks come last."""
-    ranked = sorted(results, key=lambda result: (result[task.ranked_by] is None, result[task.ranked_by], result["entry"]))
+    ranked = sorted(
+        results, key=lambda result: (result[task.ranked_by] is None, result[task.ranked_by], result["entry"])
+    )
     rows = [
         [f"**{result['entry']}**" if result["entry"] == mark else result["entry"], *_cells(result)] for result in ranked
     ]

@@ -1,8 +1,8 @@
 """The frozen tasks: a data set, what of it is hidden, and a seed.
 
-A task is a list of folds. An entry learns the known times of a fold and is asked for hidden ones; each fold starts anew.
-What is hidden depends on names, thread counts and the seed, never on times. A task whose questions change gets a new
-name: `questions_sha256` refuses to call anything else by the old one.
+A task is a list of folds: an entry learns the known times of a fold and is asked for hidden ones. What is hidden
+depends on names, thread counts and the seed, never on times. A task whose questions change gets a new name:
+`questions_sha256` refuses to call anything else by the old one.
 """
 
 from __future__ import annotations
@@ -126,7 +126,9 @@ def hide_all_but_few(
     hidden = np.zeros(len(table), dtype=bool)
     for target in random.permutation(sorted(table["platform"].unique()))[:targets]:
         rows = (table["platform"] == target).to_numpy()
-        hidden |= rows & ~table["workload"].isin(random.permutation(table["workload"][rows].unique())[:known]).to_numpy()
+        hidden |= (
+            rows & ~table["workload"].isin(random.permutation(table["workload"][rows].unique())[:known]).to_numpy()
+        )
     yield ~hidden, hidden
 
 
@@ -144,7 +146,9 @@ def small_databases(
         part = of_platforms & table["workload"].isin(names).to_numpy()
         asked = np.zeros(len(table), dtype=bool)
         for place, platform in enumerate(chosen):
-            asked |= part & ((table["platform"] == platform) & (table["workload"] == names[place % len(names)])).to_numpy()
+            asked |= (
+                part & ((table["platform"] == platform) & (table["workload"] == names[place % len(names)])).to_numpy()
+            )
         yield part & ~asked, asked
 
 

@@ -52,7 +52,7 @@ def test_the_score_has_the_promised_fields(run, capsys):
     score = run()
     assert {*score} >= {"task", "entry", "mean", "median", "coverage", "interval_score", "seconds"}
     assert (score["task"], score["entry"], score["refused"], score["frozen"]) == (TASK, "mine", 0, False)
-    assert 0 < score["median"]
+    assert score["median"] > 0
     assert 0 <= score["coverage"] <= 1
     assert "| **mine** |" in capsys.readouterr().out
 
@@ -71,7 +71,10 @@ def test_two_arrays_are_an_interval_too(run):
         ({"predicted": "['soon'] * len(questions)"}, "predict returned something else than numbers"),
         ({"interval": "np.full((len(questions), 2), [2.0, 1.0])"}, r"n = 1: the interval is 2 to 1, not two positive"),
         ({"interval": "np.full((len(questions), 2), np.nan)"}, "n = 1: the interval is nan to nan"),
-        ({"interval": "np.ones(len(questions))"}, r"predict_interval returned an array of shape \(84,\), not \(84, 2\)"),
+        (
+            {"interval": "np.ones(len(questions))"},
+            r"predict_interval returned an array of shape \(84,\), not \(84, 2\)",
+        ),
     ],
 )
 def test_a_bad_answer_is_refused_with_its_question(run, parts, error):
@@ -129,8 +132,8 @@ class TestTable:
             (lambda t: t.assign(time_s=t["time_s"].where(t.index != 9, 0.0)), "the predicted time is 0, not"),
         ],
     )
-    def test_a_bad_table_is_refused_with_its_row(self, tmp_path, dataset, questions, capsys, change, error):
-        assert self.score(tmp_path, dataset, change(questions.assign(time_s=1.0))) == 1
+    def test_a_bad_table_is_refused_with_its_row(self, dataset, questions, capsys, change, error):
+        assert self.score(dataset.parent, dataset, change(questions.assign(time_s=1.0))) == 1
         assert re.search(error, capsys.readouterr().err)
 
     def test_an_empty_time_is_a_refusal(self, tmp_path, dataset, questions):
