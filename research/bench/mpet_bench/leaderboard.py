@@ -22,8 +22,8 @@ processor time for learning and answering. `make leaderboard` writes this page f
 # Figures that others published for the same questions, which are no scores of ours.
 PUBLISHED = {
     f"pitot-{percent}-v1": f"Published: Pitot (Huang et al. 2025), {error} % on the whole of these test sets, as the "
-    "vector graphics `figures/baseline.pdf` of its repository show it; its abstract says 5.2 %. Pitot also learns from opcode "
-    "counts, from what is known of platforms, and from runtimes with interference."
+    "vector graphics `figures/baseline.pdf` of its repository show it; its abstract says 5.2 %. Pitot also learns from "
+    "opcode counts, from what is known of platforms, and from runtimes with interference."
     for percent, error in ((90, 5.4), (50, 5.8), (10, 10.3))
 }
 
