@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def leaderboard_page(results: list[Result]) -> str:
         if of_task:
             count = of_task[0]["questions"]
             title = f"{task.title[0].upper()}{task.title[1:]}."
-            published = f"\n\n{PUBLISHED[task.name]}" if task.name in PUBLISHED else ""
+            published = f"\n\n{textwrap.fill(PUBLISHED[task.name], 120)}" if task.name in PUBLISHED else ""
             lines = "\n".join(result_lines(task, of_task))
             parts.append(f"## {task.name}\n\n{title} {count:,} pairs of {task.dataset}.{published}\n\n{lines}\n")
     return "\n".join(parts)
