@@ -26,7 +26,7 @@ BIOME := node_modules/.bin/biome
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 
-.PHONY: run cluster test quick-test coverage figures check audit format client core action schema benchmark lab screenshots peers page-weights lock clean help
+.PHONY: run cluster test quick-test coverage figures check audit format client core leaderboard action schema benchmark lab screenshots peers page-weights lock clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -38,9 +38,10 @@ help:
 	@echo "make format        apply the formatter and safe lint fixes"
 	@echo "make client        build the client's wheel in build/client/"
 	@echo "make core          build the wheel of mpet-core, the methods without a server, in build/core/"
-	@echo "make dist          build wheels and sdists of mpet-server, mpet and mpet-core in build/dist/"
+	@echo "make dist          build wheels and sdists of mpet-server, mpet, mpet-core and mpet-bench in build/dist/"
 	@echo "make version VERSION=1.0.0  set the version of all of them"
 	@echo "make action DIR=../mpet-action  write the GitHub Action as a repository of its own, the client pinned"
+	@echo "make leaderboard   write research/leaderboard.md from the stored scores of mpet-bench"
 	@echo "make schema        write docs/openapi.yaml from the code"
 	@echo "make benchmark     run the speed benchmarks (lab/performance)"
 	@echo "make lab           run the benchmarks once each, with small sizes: that they work, not how fast"
@@ -147,7 +148,7 @@ core: $(VENV)/.installed-dev
 
 dist: $(VENV)/.installed-dev
 	rm -rf build/dist
-	for project in . benchmarks/client packaging/mpet-core; do \
+	for project in . benchmarks/client packaging/mpet-core research/bench; do \
 	$(BIN)/python -m build --no-isolation --outdir build/dist $$project || exit 1; done
 
 action:
@@ -156,6 +157,10 @@ action:
 
 version:
 	$(PYTHON) packaging/set_version.py $(VERSION)
+
+leaderboard: export PYTHONPATH := research/bench
+leaderboard: $(VENV)/.installed-dev
+	$(BIN)/python -m mpet_bench leaderboard research/bench/results --out research/leaderboard.md
 
 schema: $(VENV)/.installed-dev
 	$(MANAGE) spectacular --validate --fail-on-warn --file docs/openapi.yaml

@@ -15,6 +15,13 @@ PLACES = {
     "benchmarks/client/pyproject.toml": '^version = "',
     "benchmarks/client/src/mpet/__init__.py": '^__version__ = "',
     "packaging/mpet-core/pyproject.toml": '^version = "',
+    "research/bench/pyproject.toml": '^version = "',
+    "research/bench/mpet_bench/__init__.py": '^__version__ = "',
+    "packaging/conda/mpet/recipe.yaml": "^  version: ",
+    "packaging/conda/mpet-kit/recipe.yaml": "^  version: ",
+    "packaging/spack/packages/py_mpet/package.py": '^    version\\("',
+    "packaging/spack/packages/mpet_kit/package.py": '^    version\\("',
+    ".zenodo.json": '^  "version": "',
     "CITATION.cff": "^version: ",
     "deploy/Containerfile": '^ +org\\.opencontainers\\.image\\.version="',
 }

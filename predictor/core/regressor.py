@@ -75,14 +75,15 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """Times in seconds, (K,); NaN: see `refusals_`."""
-        return self._answered(X)[:, 0]
+        return self.predict_with_interval(X)[:, 0]
 
     def predict_interval(self, X: ArrayLike) -> FloatArray:
         """The interval of each time, (K, 2) in seconds, at the level of the method's settings; NaN where there is
         none."""
-        return self._answered(X)[:, 1:]
+        return self.predict_with_interval(X)[:, 1:]
 
-    def _answered(self, X: ArrayLike) -> FloatArray:
+    def predict_with_interval(self, X: ArrayLike) -> FloatArray:
+        """Time, low and high of each triple, (K, 3) in seconds, for the price of `predict` alone; NaN as there."""
         check_is_fitted(self)
         with warnings.catch_warnings():
             # The three columns are known by their places, so a list of tuples may follow a data frame.

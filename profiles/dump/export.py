@@ -14,6 +14,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from profiles.consistency import consistent_reads
+from profiles.dump.croissant import CROISSANT_FILE, croissant_document
 from profiles.dump.files import SQLITE_FILE, DumpRow, write_table
 from profiles.dump.package import PACKAGE_FILE, package_document
 from profiles.dump.registry import dumped_tables
@@ -87,6 +88,7 @@ def _write_all(folders: Mapping[str, Path], progress: TableProgress) -> Exported
             counts, folder, form, revision=revision, created=created, sources=sources, site=settings.SITE_URL
         )
         _write_json(folder / PACKAGE_FILE, document)
+        _write_json(folder / CROISSANT_FILE, croissant_document(document))
         if form == "sqlite":
             _write_json(folder / DATASETTE_FILE, _datasette_metadata(document, [table for table, _ in counts]))
     return Exported(revision, {table.name: many for table, many in counts})

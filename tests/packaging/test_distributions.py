@@ -1,5 +1,6 @@
 """The distributions: one version, sdists from which the wheels build, and a server that runs from its wheel alone."""
 
+import json
 import os
 import re
 import runpy
@@ -7,16 +8,24 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import venv
 import zipfile
 from email import message_from_bytes
 from pathlib import Path
 
+import numpy
 import pytest
 import yaml
 
 from tests.paths import ROOT
+from tests.research.bench.made_up import write_dataset
 
-PROJECTS = {"mpet-server": ROOT, "mpet": ROOT / "benchmarks" / "client", "mpet-core": ROOT / "packaging" / "mpet-core"}
+PROJECTS = {
+    "mpet-server": ROOT,
+    "mpet": ROOT / "benchmarks" / "client",
+    "mpet-core": ROOT / "packaging" / "mpet-core",
+    "mpet-bench": ROOT / "research" / "bench",
+}
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +119,72 @@ def test_an_sdist_of_the_core_needs_no_repository(built):
         inside = {name.partition("/")[2] for name in packed.getnames()}
     with zipfile.ZipFile(built["mpet-core"]) as wheel:
         assert {name for name in wheel.namelist() if name.endswith(".py")} <= inside
+
+
+def test_the_benchmark_runs_in_a_fresh_environment(built, tmp_path):
+    """Libraries are those of this environment; of the repository there are two installed wheels and nothing else."""
+    place, dataset = tmp_path / "fresh", write_dataset(tmp_path / "own")
+    venv.create(place, with_pip=False)
+    (packages,) = place.glob("lib/python*/site-packages")
+    pip = [sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", "--no-deps", "--no-index"]
+    wheels = [built["mpet-bench"], built["mpet-core"]]
+    done = subprocess.run([*pip, *wheels], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (packages / "libraries.pth").write_text(f"{Path(numpy.__file__).parents[1]}\n")
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
+
+    def bench(*arguments) -> str:
+        done = subprocess.run(
+            [place / "bin" / "mpet-bench", *arguments], cwd=tmp_path, env=environment,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "hidden-pair-v1" in bench("tasks")
+    for entry in ("matrix-completion", "mpet"):
+        question = ("--task", "small-databases-v1", "--data", dataset)
+        assert f"**{entry}**" in bench("run", "--entry", entry, *question, "--json", tmp_path / "out.json")
+        assert json.loads((tmp_path / "out.json").read_text())["refused"] == 0
+    with zipfile.ZipFile(built["mpet-bench"]) as wheel:
+        names = wheel.namelist()
+    assert "mpet_bench/results/hidden-pair-v1.mpet.json" in names
+    assert not [name for name in names if name.endswith((".csv", ".gz", ".npz"))]  # no data set is shipped
+
+
+def test_the_kit_of_the_recipes_is_installed_without_what_was_built(tmp_path):
+    subprocess.run(["sh", ROOT / "packaging" / "kit" / "install.sh", tmp_path], check=True)
+    there = {path.name for path in (tmp_path / "share" / "mpet-kit").iterdir()}
+    assert there >= {"Makefile", "VERSION", "workloads", "include", "mpet-profile"}
+    assert not there & {"build", "results", "SERVER", "TOKEN"}
+    done = subprocess.run(
+        [tmp_path / "bin" / "mpet-kit", "list"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "computes:" in done.stdout
+    assert (tmp_path / "mpet-kit" / "Makefile").is_file()
+
+
+def test_the_recipes_need_what_the_client_needs():
+    project = tomllib.loads((ROOT / "benchmarks" / "client" / "pyproject.toml").read_text())["project"]
+    recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "mpet" / "recipe.yaml").read_text())
+    needed = {line.replace(">=", " >=") for line in project["dependencies"]}
+    assert {*recipe["requirements"]["run"]} == needed | {f"python {project['requires-python']}"}
+    spack = (ROOT / "packaging" / "spack" / "packages" / "py_mpet" / "package.py").read_text()
+    for line in project["dependencies"]:
+        name, _, least = line.partition(">=")
+        assert f'depends_on("py-{name}@{least}:"' in spack
+    for name in ("mpet", "mpet-kit"):
+        recipe = yaml.safe_load((ROOT / "packaging" / "conda" / name / "recipe.yaml").read_text())
+        assert recipe["package"]["name"] == name
+        assert recipe["about"]["license"] == "Apache-2.0"
+
+
+def test_zenodo_is_told_what_the_citation_says():
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text())
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    for theirs, ours in (("title", "title"), ("version", "version"), ("license", "license")):
+        assert zenodo[theirs] == citation[ours]
+    assert citation["preferred-citation"]["authors"][0]["family-names"] in zenodo["references"][0]
 
 
 def test_the_release_workflow_builds_and_publishes_all(built):

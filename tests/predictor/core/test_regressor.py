@@ -43,6 +43,8 @@ def test_a_pair_that_nobody_ran_is_predicted(fitted):
     expected = [WORK["z"] / SPEED["d"] * (0.1 + 0.9 / n) for n in (8, 1, 2)]
     np.testing.assert_allclose(fitted.predict(ASKED), expected, rtol=0.05)
     interval = fitted.predict_interval(ASKED)
+    both = fitted.predict_with_interval(ASKED)
+    np.testing.assert_array_equal(both, np.column_stack([fitted.predict(ASKED), interval]))
     assert ((interval[:, 0] <= expected) & (expected <= interval[:, 1])).all()
 
 

@@ -1,0 +1,6 @@
+"""A benchmark for cross-machine prediction: frozen tasks on public data sets, one scorer, and baselines.
+
+python -m mpet_bench run --entry FILE.py --task hidden-pair-v1 --json OUT
+"""
+
+__version__ = "0.1.0"

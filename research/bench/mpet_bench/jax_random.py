@@ -1,0 +1,56 @@
+"""The part of JAX's random numbers that draws Pitot's splits, so that its splits are known without JAX.
+
+JAX 0.5 (the version that Pitot's lock file names) draws from Threefry-2x32 (Salmon et al. 2011) with one block for each
+number: `jax_threefry_partitionable`. Tests compare with permutations that JAX 0.5.0 drew.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint32]
+
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+PARITY = np.uint32(0x1BD11BDA)
+
+
+def threefry(key: Words, high: Words, low: Words) -> tuple[Words, Words]:
+    """The two words of each block whose counter is (high, low)."""
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ PARITY)
+    x, y = high + schedule[0], low + schedule[1]
+    for step in range(5):
+        for rotation in ROTATIONS[step % 2]:
+            x = x + y
+            y = ((y << np.uint32(rotation)) | (y >> np.uint32(32 - rotation))) ^ x
+        x = x + schedule[(step + 1) % 3]
+        y = y + schedule[(step + 2) % 3] + np.uint32(step + 1)
+    return x, y
+
+
+def make_key(seed: int) -> Words:
+    """`jax.random.PRNGKey` of a seed below 2^32."""
+    return np.array([0, seed], dtype=np.uint32)
+
+
+def split(key: Words, count: int) -> Words:
+    """`jax.random.split`: (count, 2)."""
+    return np.stack(_blocks(key, count), axis=1)
+
+
+def fold_in(key: Words, data: int) -> Words:
+    """`jax.random.fold_in` of a number below 2^32."""
+    words = make_key(data)
+    return np.concatenate(threefry(key, words[:1], words[1:]))
+
+
+def permutation(key: Words, count: int) -> NDArray[np.int64]:
+    """`jax.random.permutation` of 0 .. count - 1: sorted by random keys, as often as makes equal keys harmless."""
+    order = np.arange(count)
+    for _ in range(int(np.ceil(3 * np.log(max(1, count)) / np.log(np.iinfo(np.uint32).max)))):
+        key, drawn = split(key, 2)
+        x, y = _blocks(drawn, count)
+        order = order[np.argsort(x ^ y, kind="stable")]
+    return order
+
+
+def _blocks(key: Words, count: int) -> tuple[Words, Words]:
+    return threefry(key, np.zeros(count, dtype=np.uint32), np.arange(count, dtype=np.uint32))
