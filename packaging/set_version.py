@@ -15,6 +15,7 @@ PLACES = {
     "benchmarks/client/pyproject.toml": '^version = "',
     "benchmarks/client/src/mpet/__init__.py": '^__version__ = "',
     "packaging/mpet-core/pyproject.toml": '^version = "',
+    "packaging/mpet-core/mpet_core/__init__.py": '^__version__ = "',
     "research/bench/pyproject.toml": '^version = "',
     "research/bench/mpet_bench/__init__.py": '^__version__ = "',
     "packaging/conda/mpet/recipe.yaml": "^  version: ",

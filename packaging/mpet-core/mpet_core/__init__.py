@@ -12,5 +12,5 @@ from mpet_core.predictor.core.public_dump import PublicDump, read_dump
 from mpet_core.predictor.core.regressor import MpetRegressor
 from mpet_core.profiles.dump.files import DumpError
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["METHODS", "Answer", "DumpError", "MpetRegressor", "PredictionError", "PublicDump", "read_dump"]

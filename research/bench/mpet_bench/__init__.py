@@ -3,4 +3,4 @@
 python -m mpet_bench run --entry FILE.py --task hidden-pair-v1 --json OUT
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -19,7 +19,7 @@ from mpet.errors import (
 )
 from mpet.results import Comparison, CurvePoint, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = [
     "Change",
     "Changes",

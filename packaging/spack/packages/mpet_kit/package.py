@@ -7,11 +7,11 @@ from spack_repo.builtin.build_systems.generic import Package
 class MpetKit(Package):
     """Parallel workloads that measure a Linux machine for MPET."""
 
-    url = "https://files.pythonhosted.org/packages/source/m/mpet-server/mpet_server-0.1.0.tar.gz"
+    url = "https://files.pythonhosted.org/packages/source/m/mpet-server/mpet_server-1.0.0.tar.gz"
 
     license("Apache-2.0")
 
-    version("0.1.0")
+    version("1.0.0")
 
     depends_on("cxx", type=("build", "run"))
     depends_on("gmake", type="run")

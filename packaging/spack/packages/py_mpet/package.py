@@ -7,11 +7,11 @@ from spack_repo.builtin.build_systems.python import PythonPackage
 class PyMpet(PythonPackage):
     """Measure parallel programs, and ask MPET how they will run on machines where nobody has run them."""
 
-    pypi = "mpet/mpet-0.1.0.tar.gz"
+    pypi = "mpet/mpet-1.0.0.tar.gz"
 
     license("Apache-2.0")
 
-    version("0.1.0")
+    version("1.0.0")
 
     depends_on("python@3.9:", type=("build", "run"))
     depends_on("py-hatchling@1.24:", type="build")
