@@ -33,6 +33,7 @@ ENDPOINTS = {
     "predictions/preview": "api-prediction-preview",
     "predictions/possible": "api-prediction-possible",
     "predictions/score": "api-score",
+    "advice": "api-advice",
     "rankings": "api-rankings",
     "prices": "api-prices",
     "prices/mine": "api-own-prices",

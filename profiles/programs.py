@@ -22,6 +22,7 @@ from profiles.arrays import FloatArray, IntArray
 from profiles.identity.matching import slug_base
 from profiles.judgement.stored import stored_curves
 from profiles.models import Platform, Profile, RegionLabel, Source, Workload
+from profiles.querysets import LONG_TEXTS_OF_SOURCE
 from profiles.scaling.runs import CurveTable
 
 PROFILED_RUNTIMES = ("libgomp", "libomp")  # those that mpet-profile knows
@@ -195,7 +196,7 @@ def profile_of_workload(workload: Workload, user: Any) -> Profile | None:
     """The profile that stands for a workload on its page: the user's own newest one, else a measured one with most
     thread counts. None where the user sees none."""
     rows = Profile.objects.visible_to(user).filter(workload=workload)
-    rows = rows.select_related("platform", "workload", "curves", "source__upload")
+    rows = rows.select_related("platform", "workload", "curves", "source__upload").defer(*LONG_TEXTS_OF_SOURCE)
     own = rows.filter(source__owner=user).order_by("-pk").first() if user and user.is_authenticated else None
     is_measured = Case(When(origin="measured", then=1), default=0)
     return own or rows.order_by(is_measured.desc(), "-n_measured", "-pk").first()

@@ -127,7 +127,7 @@ def wrong_answers(profile: Profile, token: str) -> dict[str, str]:
 
 def may_be_refused(address: str) -> bool:
     """Whether the address asks for a prediction, of which there may be none."""
-    return "preview" in address or address.startswith(reverse("unstored-answer"))
+    return "preview" in address or "/advice/" in address or address.startswith(reverse("unstored-answer"))
 
 
 def fault_of(response: Any, allowed: set[int]) -> str:

@@ -30,6 +30,7 @@ NOT_WALKED = {  # commands, and why
     "db_worker": "does not end",
     "encrypt_second_factors": "rows of users",
     "evaluate_ablation": "as evaluate",
+    "evaluate_advice": "as evaluate",
     "evaluate_parallelisation": "needs decomposed profiles",
     "fetch_data": "measured by itself",
     "import_dataset": "measured by itself",

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from accounts.permissions import MayUpload
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
-from mpet_site.web.fields import Integer, Text, number
+from mpet_site.web.fields import Integer, KnownFieldsSerializer, Text, number
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
 from mpet_site.web.problems import Conflict
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
@@ -140,11 +140,20 @@ ProgramFactsSerializer = inline_serializer("ProgramFacts", copy.deepcopy(PROGRAM
 ProgramSerializer = inline_serializer("Program", PROGRAM_FACTS | RANKING_FIELDS)
 
 
-class RegionLabelsSerializer(serializers.Serializer):
+class RegionLabelText(serializers.CharField):
+    """As PlainText, without its pattern: the schema describes a text that has one and may be blank as two."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class RegionLabelsSerializer(KnownFieldsSerializer):
     """What is to be called otherwise."""
 
     labels = serializers.DictField(
-        child=Text(allow_blank=True, max_length=LONGEST_LABEL),
+        child=RegionLabelText(allow_blank=True, max_length=LONGEST_LABEL),
         allow_empty=False,
         help_text="by workload of a region; empty: as it was measured",
     )
@@ -215,8 +224,10 @@ class ProgramView(ApiView):
     202 while it is computed: `progress`, and when to ask again.
     """
 
-    renderer_classes = (JSONRenderer, CSVRenderer)
     query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in PROGRAM_PARAMETERS)
+
+    def get_renderers(self) -> list[Any]:
+        return [JSONRenderer()] if self.request.method == "PATCH" else [JSONRenderer(), CSVRenderer()]
 
     def get_permissions(self) -> list[Any]:
         """Reading is public, also in the schema; renaming needs the scope."""

@@ -44,6 +44,7 @@ from profiles.programs import (
     program_uploads,
     rename_regions,
 )
+from profiles.querysets import LONG_TEXTS_OF_SOURCE
 from profiles.templatetags.quantities import unmarked
 
 MOST_LIMITS = 3  # sentences
@@ -154,7 +155,8 @@ def workload_home(request: HttpRequest, workload: Workload) -> ProgramHome | Non
     again = Profile.objects.visible_to(request.user).filter(
         workload=workload, platform=profile.platform, source__kind=Source.Kind.TARBALL
     )
-    again = again.select_related("source", "curves").order_by("-source__created_at", "-pk")[:MOST_UPLOADS]
+    again = again.select_related("source", "curves").defer(*LONG_TEXTS_OF_SOURCE)
+    again = again.order_by("-source__created_at", "-pk")[:MOST_UPLOADS]
     uploads = [
         UploadShown(
             "" if one.pk == profile.pk else reverse("profile", args=[one.uid]),

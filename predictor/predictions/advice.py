@@ -243,7 +243,7 @@ def stress_ng_remedy(host: str, lacking: Container[str], user: Any, *, more_than
 def more_platforms(count: int) -> str:
     """
     >>> more_platforms(1), more_platforms(2)
-    ('1 more platform', '2 more platforms')
+    ('1 more machine', '2 more machines')
     """
     return f"{count} more machine{'' if count == 1 else 's'}"
 

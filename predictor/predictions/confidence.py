@@ -77,7 +77,7 @@ def width_in_words(half_width: float) -> str:
     """Beyond 100 % it is no share of the time on either side, only a factor.
 
     >>> width_in_words(0.373), width_in_words(7.91)
-    ('±37%', 'a factor of 8.9 to either side')
+    ('±37 %', 'a factor of 8.9 to either side')
     """
     return f"±{100 * half_width:.0f} %" if half_width <= 1 else f"a factor of {1 + half_width:.2g} to either side"
 

@@ -60,7 +60,7 @@ def boundness(
     >>> from profiles.scaling.runs import scaling_curves
     >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 6.0]))
     >>> boundness(scaling_curves(runs)).sentence[:41]
-    '50% of the thread time at 4 threads are l'
+    '50 % of the thread time at 4 threads is l'
     """
     if not has_scaling(curves):
         return None
@@ -156,7 +156,7 @@ def traffic_share(point: RooflinePoint, roof: Roof) -> float:
 def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
     """
     >>> bound_by_traffic(RooflinePoint("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9)).sentence
-    'At 8 threads it moves 16 GB/s, 80% of what the memory gives (20 GB/s): memory-bound, by the roofline.'
+    'At 8 threads it moves 16 GB/s, 80 % of what the memory gives (20 GB/s): memory-bound, by the roofline.'
     """
     share = traffic_share(point, roof)
     sentence = (

@@ -26,7 +26,7 @@ def limit_sentences(
     >>> from profiles.scaling.runs import scaling_curves
     >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
     >>> limit_sentences(scaling_curves(runs))[0]
-    '4 threads are 3 times as fast as one: 75% of the ideal speedup.'
+    '4 threads are 3 times as fast as one: 75 % of the ideal speedup.'
     """
     if not has_scaling(curves):
         return []

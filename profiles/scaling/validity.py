@@ -97,7 +97,7 @@ def platform_faults(n_nu: FloatArray, n_ht: FloatArray, n_max: FloatArray) -> di
 
     >>> none = np.full(2, np.nan)
     >>> platform_faults(none, none, np.array([8, 2.0**31]))
-    {1: 'n_max of the platform is not from 1 to 1048576'}
+    {1: 'n_max of the machine is not from 1 to 1048576'}
     """
     return first_faults(
         {

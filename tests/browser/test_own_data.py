@@ -55,7 +55,7 @@ def upload(page) -> None:
 
 def predict(page, public_only: bool) -> None:
     page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + reverse("predict"))
-    page.get_by_label("Workload", exact=True).fill("app0-section0")
+    page.locator("#id_workload").fill("app0-section0")
     page.get_by_label("Target machine").fill("machine-1")
     page.get_by_label("Public data only").set_checked(public_only)
     page.get_by_role("button", name="Predict").click()

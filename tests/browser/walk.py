@@ -47,6 +47,7 @@ NO_PAGES = {
 }
 # What pages, here and elsewhere, show.
 NO_PAGES |= {"badge", "program-badge", "embed", "picture", "picture-of-prediction"}
+NO_PAGES |= {"own-price-table", "rename-region", "workload-badge"}
 NO_PAGES |= {"favicon", "robots", "former-tokens"}  # files, and a redirect
 NO_PAGES |= {"begin-claim", "claim"}  # on the way from the page of a secret: tests/operations/test_quarantine.py
 # for moderators alone: tests/operations/test_moderation.py
@@ -55,6 +56,7 @@ OWN = (
     *("upload", "uploads", "tokens", "device-login", "password_change", "address"),
     *("own-predictions", "delete-predictions", "account", "delete-account"),
     *("mfa_index", "usersessions_list", "socialaccount_connections"),
+    *("own-prices", "delete-own-prices"),
 )
 # How many figures a page has at least; the others have none.
 CHARTS = {

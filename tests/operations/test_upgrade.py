@@ -106,13 +106,14 @@ def test_no_row_and_no_value_is_lost_forwards_or_one_step_back(upgraded):
 
 
 SEND = """
-import io, json
+import gzip, io, json
 from django.test import Client
+tarball = gzip.compress(b"a tarball")
 client = Client(SERVER_NAME="localhost", raise_request_exception=False)
 answers = [
     client.get("/healthz"),
-    client.post("/api/v1/quarantine/", {"file": io.BytesIO(b"a tarball")}),
-    client.post("/upload/without-account/", {"file": io.BytesIO(b"a tarball")}),
+    client.post("/api/v1/quarantine/", {"file": io.BytesIO(tarball)}),
+    client.post("/upload/without-account/", {"file": io.BytesIO(tarball)}),
 ]
 print(json.dumps([[one.status_code, one.headers.get("Retry-After"), one.content.decode()] for one in answers]))
 """
@@ -157,6 +158,8 @@ def changed(before, after, path="") -> list[str]:
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         pairs = zip(before, after, strict=True)
         return [line for i, (one, other) in enumerate(pairs) for line in changed(one, other, f"{path}[{i}]")]
+    if isinstance(before, str) and isinstance(after, str) and ("sentences[" in path or "reasons[" in path):
+        before, after = (re.findall(r"\d[\d.]*", text) for text in (before, after))  # the words may become better
     return [] if before == after else [f"{path}: was {before!r}, is {after!r}"]
 
 

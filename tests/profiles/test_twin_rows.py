@@ -94,12 +94,11 @@ def option_texts(page, slugs) -> set[str]:
     return {" ".join(match.group(1).split()) for match in found}
 
 
-@pytest.mark.parametrize("name", ["what-if", "ranking", "predict", "compare-platforms", "profiles"])
+@pytest.mark.parametrize("name", ["what-if", "ranking", "predict", "profiles"])
 def test_lists_to_choose_from_say_which_delivery_a_twin_came_from(client, twins, name):
     _, workloads = twins
     pair = {"workload": workloads[0], "target": "machine-1"} if name in ("what-if", "ranking") else {}
-    chosen = {"platform": ["machine-1", "machine-2"]} if name == "compare-platforms" else pair
-    page = client.get(reverse(name), chosen)
+    page = client.get(reverse(name), pair)
     assert page.status_code == 200
     for slugs in twins if name != "ranking" else (workloads,):
         texts = option_texts(page, slugs)
@@ -165,3 +164,10 @@ def test_inputs_tell_workloads_apart_without_their_deliveries(client):
 def test_telling_apart_takes_two_queries(twins, django_assert_num_queries):
     with django_assert_num_queries(3):  # the rows, those of the same names, their deliveries
         disambiguate(Platform.objects.all(), None)
+
+
+def test_the_boxes_of_a_comparison_offer_names_that_say_which_delivery_a_twin_came_from(client, twins):
+    content = client.get(reverse("compare-platforms")).content.decode()
+    offered = re.findall(r'<option value="(twin[^"]*)"', content)
+    assert len(offered) == len(set(offered)) == 2
+    assert any("first.tar.gz" in text for text in offered) and any("second.tar.gz" in text for text in offered)

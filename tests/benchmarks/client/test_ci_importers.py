@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -88,7 +89,10 @@ def test_the_plugin_of_this_environment_writes_what_is_read(tmp_path):
     test = written(tmp_path, "def test_sum(benchmark):\n    benchmark(sum, [1, 2])\n", "test_it.py")
     out = tmp_path / "out.json"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:django"]
-    subprocess.run([*command, f"--rootdir={tmp_path}", f"--benchmark-json={out}", test], cwd=tmp_path, check=True)
+    # Under pytest-xdist, which the variables tell, the plugin measures nothing.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    options = [f"--rootdir={tmp_path}", f"--benchmark-json={out}", str(test)]
+    subprocess.run([*command, *options], cwd=tmp_path, check=True, env=environment)
     (run,) = read_results(out, "pytest-benchmark")
     (value,) = run.values.values()
     assert 0 < value.seconds < 1e-3 and value.repeats > 1 and run.cpu

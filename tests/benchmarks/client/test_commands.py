@@ -370,7 +370,7 @@ def test_every_command_line_in_the_docs_is_one_that_mpet_knows():
             assert words[0] in command.commands, line
             command = command.commands[words[0]]
         known = {option for parameter in command.params for option in parameter.opts + parameter.secondary_opts}
-        own = words[: words.index("./my_program")] if "./my_program" in words else words
+        own = words[: next((place for place, word in enumerate(words) if word in ("./my_program", "--")), len(words))]
         options = {re.sub(r"[^-a-z].*", "", word.strip("[]()")) for word in own if word.strip("[(").startswith("--")}
         assert options <= known | {"--help"}, line
 

@@ -42,11 +42,11 @@ def test_make_upload_sends_the_newest_tarball_names_it_and_waits(kit):
     assert said.status == 0, said.err
     (method, path, authorization, body), *polls = server.received
     assert (method, path, authorization) == ("POST", "/api/v1/uploads/", "Bearer abc")
-    assert b'filename="mpet-host-sort-3.tar.gz"' in body and b"public" in body
+    assert b'filename="mpet-host-sort-3.tar.gz"' in body and b"private" in body
     assert [poll[:3] for poll in polls] == [("GET", f"/api/v1/uploads/{UPLOAD}/", "Bearer abc")] * 2
     assert "results/mpet-host-sort-3.tar.gz is the newest of 3 tarballs in results" in said.err
     assert "TARBALL=results/mpet-host-2.tar.gz (make quick)" in said.err
-    assert f"to {server.url}, public: everybody may see it" in said.err
+    assert f"to {server.url}, private: you alone may see it" in said.err
     assert "accepted: 2 profiles" in said.err
     assert f"What came of it: {server.url}/uploads/{UPLOAD}/" in said.out
 

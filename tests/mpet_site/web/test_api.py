@@ -83,6 +83,8 @@ def addresses():
         "api-program-measure-next": [
             f"programs/{program.source_uid}/{program.slug}/measure-next/?target={b.platform.slug}"
         ],
+        "api-own-prices": [],
+        "api-advice": [f"advice/?workload={a.workload.slug}&target={b.platform.slug}"],
         "api-rankings": [f"rankings/?workload={a.workload.slug}"],
         "api-similar-platforms": [f"platforms/{a.platform.slug}/similar/"],
         "api-similar-workloads": [f"workloads/{a.workload.slug}/similar/"],

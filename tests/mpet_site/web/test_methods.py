@@ -39,6 +39,7 @@ CHANGING = {
     f"predictions/{ONE}/": {"DELETE"},
     f"uploads/{ONE}/": {"DELETE", "PATCH"},
     "quarantine/secret/": {"DELETE"},
+    f"programs/{ONE}/machine-0/": {"PATCH"},
 }
 
 

@@ -82,4 +82,4 @@ def test_the_answer_page_says_it_too(database):
     text = page.content.decode()
     assert 'id="thread-advice"' in text
     advice = client_of().get(ADDRESS, ASKED).json()
-    assert f"{advice['n']}" in text.split('id="thread-advice"')[1].split("</div>")[0]
+    assert f"{advice['n']}" in text.split('id="thread-advice"')[1].split("</p>")[0]

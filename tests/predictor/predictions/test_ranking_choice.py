@@ -11,6 +11,7 @@ from django.urls import reverse
 from predictor.predictions.ranking_choice import RankingChoice, alike_rows
 from predictor.predictions.rankings import rank_platforms
 from predictor.predictions.request import InvalidField
+from predictor.predictions.sliders import title_of
 from profiles.models import Platform
 from tests.pages import figures_of, store_public, text_of, twin_of
 
@@ -125,7 +126,7 @@ def test_what_is_no_value_is_refused_everywhere(client, wrong):
     assert by_api(client, **wrong)["errors"][0]["name"] == name
     page = by_page(client, **wrong)
     assert page.status_code == 422
-    assert f"{name}:" in text_of(page)
+    assert f"{title_of(name)}:" in text_of(page)
 
 
 def test_a_refused_choice_names_its_parameter():

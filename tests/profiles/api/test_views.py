@@ -256,11 +256,11 @@ def test_queries_of_one_row(django_assert_num_queries):
 
 
 def test_queries_of_an_unchanged_list_with_a_token(django_assert_num_queries):
-    """1 token with its user, 2 revision; the first use of a token is noted, the next ones are not."""
+    """1 token with its user, 2 revision, 3 own prices; the first use of a token is noted, the next ones are not."""
     store(sample_measurements(3, 4))
     client = client_of(make_user("ada"))
     etag = client.get(API + "profiles/")["ETag"]
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         assert client.get(API + "profiles/", HTTP_IF_NONE_MATCH=etag).status_code == 304
 
 

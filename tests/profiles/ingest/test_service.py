@@ -360,7 +360,7 @@ def test_nothing_measured_is_refused():
 
 def test_one_workload_twice_on_a_platform_is_refused():
     measurements = sample_measurements(1, 1)
-    with pytest.raises(IngestError, match="twice on one platform"):
+    with pytest.raises(IngestError, match="twice on one machine"):
         deliver(replace(measurements, profiles=measurements.profiles * 2))
 
 
