@@ -167,7 +167,7 @@ def test_telling_apart_takes_two_queries(twins, django_assert_num_queries):
 
 
 def test_the_boxes_of_a_comparison_offer_names_that_say_which_delivery_a_twin_came_from(client, twins):
-    content = client.get(reverse("compare-platforms")).content.decode()
+    content = client.get(reverse("compare-platforms"), follow=True).content.decode()
     offered = re.findall(r'<option value="(twin[^"]*)"', content)
     assert len(offered) == len(set(offered)) == 2
     assert any("first.tar.gz" in text for text in offered) and any("second.tar.gz" in text for text in offered)
