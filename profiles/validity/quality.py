@@ -58,7 +58,7 @@ def quality_warnings(measurements: Measurements) -> list[str]:
     ...     print(line)
     fft: t(n) grows by 50.0 % to n = 2
     fft: fewer than 3 repeats: 1 at n = 1, and at 1 more thread count
-    everything was measured once: how noisy its times are is taken from what was repeated, here or on other platforms
+    everything was measured once: how noisy its times are is taken from what was repeated, here or on other machines
     """
     profiles = measurements.profiles
     grouped: dict[tuple[int, int], list[Finding]] = {}
