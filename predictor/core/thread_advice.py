@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -53,13 +54,17 @@ def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: F
     octaves = np.log2(n[chosen])
     correlation = np.exp(-np.abs(octaves[:, None] - octaves[None, :]) / CORRELATION_OCTAVES)
     correlation[np.diag_indices(len(chosen))] += 1e-9  # so that neighbours of thousands of threads have a root
-    random = np.random.default_rng(0)
-    # Drawn for as many n as may take part: those of a shorter curve are the same.
-    z, e = random.standard_normal((2, DRAWS, MOST_DRAWN_COUNTS))[:, :, : len(chosen)]
+    z, e = standard_draws()[:, :, : len(chosen)]
     drawn = log_time + deviation * (z @ np.linalg.cholesky(correlation).T) + REPEATS_SCATTER * e
     probability = (drawn <= drawn.min(axis=1, keepdims=True) + np.log1p(TOLERANCE)).mean(axis=0)
     best = int(np.flatnonzero(probability >= probability.max() - EQUALLY_PROBABLE)[0])
     return ThreadAdvice(int(chosen[best]), float(probability[best]))
+
+
+@cache
+def standard_draws() -> FloatArray:
+    """z and e of every advice (2, 1000, 96), for as many n as may take part: a shorter curve has the first of them."""
+    return np.random.default_rng(0).standard_normal((2, DRAWS, MOST_DRAWN_COUNTS))
 
 
 def spread_out(known: IntArray, n: IntArray, fastest: int) -> IntArray:

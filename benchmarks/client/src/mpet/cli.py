@@ -261,9 +261,12 @@ def _finish(client: Client, tarball: Path, upload: bool, delivery: Delivery, as_
 
 
 def _send(client: Client, path: Path, delivery: Delivery, as_json: bool) -> None:
+    _tell_upload(_sent(client, path, delivery), as_json)
+
+
+def _sent(client: Client, path: Path, delivery: Delivery) -> UploadReport:
     with progress_of("sending") as progress:
-        report = client.upload(path, progress=progress, **vars(delivery))
-    _tell_upload(report, as_json)
+        return client.upload(path, progress=progress, **vars(delivery))
 
 
 def _tell_upload(report: UploadReport, as_json: bool) -> None:
@@ -369,8 +372,7 @@ def _kit_results(kit: Path, machine: Machine) -> Path:
 
 
 def _accepted(client: Client, path: Path, delivery: Delivery) -> UploadReport:
-    with progress_of("sending") as progress:
-        report = client.upload(path, progress=progress, **vars(delivery))
+    report = _sent(client, path, delivery)
     if not report.is_accepted:
         tables.print_upload(err, report)
         raise typer.Exit(3)
