@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
@@ -21,6 +23,7 @@ from predictor.pages.presenting import names_by_slug
 from profiles.figures import mark_origin
 from profiles.models import Workload
 from profiles.pages.page_cache import kept_for_visitors
+from profiles.templatetags import quantities
 
 HEAT_MAP_SHADES = 8  # of a heat map
 
@@ -97,16 +100,15 @@ def matrix_context(
         "origin": selection.origin,
         "near": near if near in names else "",
         "shades": range(HEAT_MAP_SHADES),
-        "parameter": kind[:-1],
         "is_cut": len(slugs) == LARGEST_MATRIX,
         "section": kind,
         "sources": datasets_compared(selection),
         "twin": json_address(f"api-{kind[:-1]}-matrix", query=urlencode(selecting_parameters(request, selection))),
     }
-    return context | (matrix_rows(matrix, names, near) if matrix else {})
+    return context | (matrix_rows(kind, matrix, names, near) if matrix else {})
 
 
-def matrix_rows(matrix: DistanceMatrix, names: Mapping[str, str], near: str) -> dict[str, Any]:
+def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], near: str) -> dict[str, Any]:
     """Heads and rows of the heat map, in the order of the names or by the distance to `near`."""
     slugs, mean, count = matrix.slugs, matrix.mean, matrix.count
     order = list(range(len(slugs)))
@@ -119,20 +121,41 @@ def matrix_rows(matrix: DistanceMatrix, names: Mapping[str, str], near: str) -> 
     return {
         "heads": heads,
         "rows": [
-            (slugs[a], name, [heat_map_cell(mean[a, b], int(count[a, b]), largest, slugs[b], slugs[a]) for b in order])
+            (
+                slugs[a],
+                name,
+                SafeString(
+                    "".join(
+                        heat_map_cell(kind, (slugs[a], name), slugs[b], (mean[a, b], int(count[a, b])), largest)
+                        for b in order
+                    )
+                ),
+            )
             for a, (_, name) in zip(order, heads, strict=True)
         ],
         "largest": largest,
     }
 
 
-def heat_map_cell(mean: float, count: int, largest: float, column: str, row: str) -> dict[str, Any]:
-    defined = np.isfinite(mean)
-    return {
-        "column": column,
-        "itself": row == column,
-        "distance": float(mean) if defined else None,
-        "exact": repr(float(mean)) if defined else "",
-        "count": count,
-        "shade": min(HEAT_MAP_SHADES - 1, int(HEAT_MAP_SHADES * mean / largest)) if defined else "none",
-    }
+def heat_map_cell(
+    kind: Kind, row: tuple[str, str], column: str, distance: tuple[float, int], largest: float
+) -> SafeString:
+    """One of up to 40,000 cells, for which a template would take longer than for the rest of the page. `row`: slug
+    and name; `distance`: the mean, and over how many pairs."""
+    (slug, name), (mean, count), parameter = row, distance, kind[:-1]
+    defined = bool(np.isfinite(mean))
+    exact = format_html(' data-distance="{}"', repr(float(mean))) if defined else ""
+    if slug == column or not defined:
+        return format_html('<td class="heat"{}>{}</td>', exact, "·" if slug == column else quantities.DASH)
+    return format_html(
+        '<td class="heat heat-{}"{}><a href="/compare/{}/?{}" title="{}, {}: {} over {}">{}</a></td>',
+        min(HEAT_MAP_SHADES - 1, int(HEAT_MAP_SHADES * mean / largest)),
+        exact,
+        kind,
+        urlencode([(parameter, slug), (parameter, column)]),
+        name,
+        column,
+        quantities.significant(float(mean)),
+        count,
+        f"{mean:.2f}",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -141,16 +142,14 @@ def drawn_thread_counts(n: IntArray, at_most: int = 200) -> IntArray:
 
 def plot_numbers(values: Any) -> list[float | None]:
     """A list that JSON can carry: NaN and infinity are gaps."""
-    return [None if not np.isfinite(value) else float(value) for value in np.asarray(values, dtype=float)]
+    return [value if math.isfinite(value) else None for value in np.asarray(values, dtype=float).tolist()]
 
 
 def table(columns: Mapping[str, Sequence[Any] | np.ndarray]) -> Table:
+    thread_counts, *others = columns.values()
     return Table(
         tuple(columns),
-        [
-            (int(first), *(None if not np.isfinite(v) else float(v) for v in rest))
-            for first, *rest in zip(*columns.values(), strict=True)
-        ],
+        [(int(first), *rest) for first, *rest in zip(thread_counts, *map(plot_numbers, others), strict=True)],
     )
 
 

@@ -1,10 +1,11 @@
 """How numbers are written on pages. Unknown is a dash everywhere."""
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 register = template.Library()
@@ -31,6 +32,23 @@ def significant(value: Any, digits: int = SIGNIFICANT_DIGITS) -> str:
         return str(value)
     rounded = f"{value:.{digits}g}"
     return f"{float(rounded):,.0f}" if "e+" in rounded and abs(value) < 1e6 else rounded
+
+
+@register.filter
+def number_rows(rows: Iterable[Sequence[Any]]) -> SafeString:
+    """The rows of a chart's table: hundreds of cells, for which a template takes ten times as long.
+
+    >>> number_rows([("<a>", 0.5, None)])
+    '<tr><th scope="row">&lt;a&gt;</th><td class="number">0.5</td><td class="number">–</td></tr>'
+    """
+    return SafeString(
+        "\n".join(
+            f'<tr><th scope="row">{conditional_escape(head)}</th>'
+            + "".join(f'<td class="number">{conditional_escape(significant(cell))}</td>' for cell in cells)
+            + "</tr>"
+            for head, *cells in rows
+        )
+    )
 
 
 @register.filter
