@@ -59,6 +59,7 @@ def bare_installation(database: str, **settings: str) -> Iterator[Installation]:
             "OPENBLAS_NUM_THREADS": "1",
         } | settings  # fmt: skip
         environment.pop("DATABASE_URL", None)
+        environment.pop("DJANGO_SETTINGS_MODULE", None)  # this process's: those of the tests, without a cache of pages
         if database != "sqlite":
             environment["DATABASE_URL"] = stack.enter_context(postgresql(database))
         yield Installation(environment)
