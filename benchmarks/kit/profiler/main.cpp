@@ -30,6 +30,9 @@ namespace mpet::profiler {
 namespace {
 
 constexpr const char* usage =
+// 0: written; 1: failed; 2: wrong usage; 3, of --upload: the server is not done yet.
+constexpr int not_profilable_status = 4;
+
     "mpet-profile [options] PROGRAM [ARGUMENT...]\n"
     "Measures every parallel region of an OpenMP program, built by gcc or by clang, as it is.\n"
     "  --n LIST            numbers of threads, as 1,2,4-8; 1 is always measured   (default: as the kit's sweep)\n"
@@ -48,6 +51,7 @@ constexpr const char* usage =
     "  --public, --private, --visibility WORD   who may see it                                (default: you alone)\n"
     "  --with-kit          run make quick first, where this machine has not run the kit\n"
     "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
+    "The status is 4 where no profile can be made of this program: it has no OpenMP, is linked statically, is a script, ...\n"
 
 struct Options {
     std::vector<int> threads;
@@ -347,7 +351,7 @@ private:
         const std::optional<Recording> recording = read_recording(recording_path);
         if (!recording) refuse_without_recording(pass);
         if (!recording->missing_event.empty()) {
-            throw Refusal("this libomp does not report the event " + recording->missing_event + ". Use one built with OMPT, as LLVM's and Debian's are.");
+            throw NotProfilable("this libomp does not report the event " + recording->missing_event + ". Use one built with OMPT, as LLVM's and Debian's are.");
         }
         log_.note(pass.text() + ": " + std::to_string(outcome.wall_ns / 1000000) + " ms, other programs used " +
                   std::to_string(outcome.others_percent) + " % of a processor, clock " + recording->clock);
@@ -391,7 +395,7 @@ private:
         const std::string why = program_.runtime == "libomp"
                                     ? "it executed no OpenMP region, its libomp was built without OMPT, or it left with _exit()"
                                     : "it left with _exit(), or it started another program in its place";
-        throw Refusal(program_.path + " left no recording in the " + pass.text() + ": " + why + ".");
+        throw NotProfilable(program_.path + " left no recording in the " + pass.text() + ": " + why + ".");
     }
 
     const Program& program_;
@@ -433,8 +437,9 @@ Results measure(const Program& program, const Options& options, const Topology& 
     const std::vector<Run> runs = Profiler(program, options, topology, log).run_all();
     const Results results = results_of(runs, program, options.least_share);
     for (const std::string& message : results.messages) log.say(message);
-    if (results.sections.empty() && results.messages.empty()) throw Refusal(program.path + " executed no parallel region.");
-    if (results.sections.empty()) throw Refusal("no parallel region of " + program.path + " is left to report: see above.");
+    if (const std::string note = note_on_blas(runs); !note.empty()) log.say(note);
+    if (results.sections.empty() && results.messages.empty()) throw NotProfilable(program.path + " executed no parallel region.");
+    if (results.sections.empty()) throw NotProfilable("no parallel region of " + program.path + " is left to report: see above.");
     return results;
 }
 
@@ -504,3 +509,6 @@ int main(int count, char** arguments) {
     }
     return 0;
 }
+    } catch (const NotProfilable& error) {
+        std::fprintf(stderr, "mpet-profile: %s\n", error.what());
+        return not_profilable_status;
