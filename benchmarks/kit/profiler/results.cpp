@@ -9,6 +9,7 @@
 
 #include "constructs.hpp"
 #include "section_names.hpp"
+#include "elf_file.hpp"
 
 namespace mpet::profiler {
 
@@ -79,7 +80,27 @@ Gathering gather(const std::vector<Run>& runs, const Names& names) {
     return gathering;
 }
 
-std::uint64_t program_ns(const std::vector<Run>& runs) {
+// Once a run: which regions have no line, and what gives them one.
+void note_lines(const Names& names, const Program& program, std::vector<std::string>& messages) {
+    std::set<std::string> without_lines, without_information;
+    bool has_tool = false;
+    for (const auto& [site, name] : names) {
+        has_tool = has_tool || name.has_line;
+        if (name.has_line || site.call == 0) continue;
+        const std::string object = site.object.empty() ? program.path : site.object;
+        without_lines.insert(name.name);
+        if (!ElfFile(object).has_lines()) without_information.insert(object.substr(object.rfind('/') + 1));
+    }
+    if (without_lines.empty() || (without_information.empty() && has_tool)) return;
+    std::string objects;
+    for (const std::string& object : without_information) objects += (objects.empty() ? "" : ", ") + object;
+    const std::string what = objects.empty() ? "install addr2line (binutils) or llvm-symbolizer, which read the program's debug information"
+                                             : "compile with -g, too, which leaves the code as it is: no debug information in " + objects;
+    messages.push_back("no line of the source is known for " + std::to_string(without_lines.size()) +
+                       (without_lines.size() == 1 ? " region; " : " regions; ") + what);
+}
+
+std::uint64_t program_ns(const std::vector<Run>& runs, int threads) {
     std::vector<std::uint64_t> times;
     for (const Run& run : runs) {
         if (run.asked == 1 && !run.profile) times.push_back(run.recording.program_ns);
@@ -270,3 +291,5 @@ std::string workloads_json(const Results& results, const Program& program, const
 }
 
 }  // namespace mpet::profiler
+    results.program_ns = program_ns(runs, 1);
+    note_lines(names, program, results.messages);
