@@ -55,6 +55,7 @@ struct alignas(128) Seat {
     mpet_account account;
     std::uint64_t states;  // a stack, four bits a state, the current one lowest
     std::uint64_t constructs;
+    std::uint64_t creation_begin_ns;  // of the task that was allocated last
     std::uint64_t arrival_ns[4];  // at barrier number i % 4: nobody is two barriers ahead
     unsigned barriers;
     int tasks_begun;  // and not ended: how deep the thread is in tasks
@@ -404,7 +405,7 @@ class Span {
 public:
     Span(Seat* seat, mpet_part part, std::uint64_t construct = 0) : seat_(seat), tasks_begun_(seat != nullptr ? seat->tasks_begun : 0) {
         if (seat_ == nullptr) return;
-        seat_->enter(part, mpet_now());
+        seat_->enter(part, begin_ns);
         seat_->constructs |= construct;
     }
     ~Span() {
