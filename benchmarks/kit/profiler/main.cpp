@@ -21,6 +21,7 @@
 #include "../topology/build.hpp"
 #include "../topology/topology.hpp"
 #include "command.hpp"
+#include "elf_file.hpp"
 #include "program.hpp"
 #include "results.hpp"
 #include "section_names.hpp"
@@ -431,6 +432,21 @@ void choose_threads(Options& options, const Topology& topology) {
         throw Refusal("--n: " + std::to_string(options.threads.back()) + " threads are more than the " + std::to_string(topology.n_max) +
                       " processors that may be used here.");
     }
+}
+
+// Where OpenBLAS was loaded that has threads of its own: what they do is in no region, and what to do about it.
+std::string note_on_blas(const std::vector<Run>& runs) {
+    for (const Run& run : runs) {
+        for (const std::string& path : run.recording.blas_libraries) {
+            const ElfFile file(path);
+            const bool is_openblas = path.find("openblas", path.rfind('/')) != std::string::npos || file.exports("openblas_get_config");
+            if (!is_openblas || file.imports("GOMP_") || file.imports("__kmpc_") || !file.imports("pthread_create")) continue;
+            return "the program loads an OpenBLAS that creates threads of its own (pthreads) and uses no OpenMP: " +
+                   path.substr(path.rfind('/') + 1) + ". What it computes is in no region and counts in the serial rest. "
+                   "To time the whole program on each number of threads: mpet sweep -- PROGRAM ARGUMENT...";
+        }
+    }
+    return "";
 }
 
 Results measure(const Program& program, const Options& options, const Topology& topology, Log& log) {

@@ -486,6 +486,14 @@ void write_region(FILE* file, Region& region) {
 
 void write_recording(const char* runtime, const char* missing_event = nullptr) {
     if (!recording || !is_profiled_process()) return;
+// OpenBLAS may have threads of its own, which are in no region. Debian calls it libblas.so.3, too.
+int write_library(dl_phdr_info* info, std::size_t, void* file) {
+    const char* slash = std::strrchr(info->dlpi_name, '/');
+    if (std::strstr(slash != nullptr ? slash : info->dlpi_name, "blas") != nullptr) std::fprintf(static_cast<FILE*>(file), "library\t%s\n", info->dlpi_name);
+    return 0;
+}
+
+// "unstarted": the program has not started its OpenMP runtime, or one that reports nothing.
     recording = false;
     FILE* file = std::fopen(std::getenv("MPET_PROFILE_OUT"), "w");
     if (file == nullptr) return;

@@ -38,6 +38,7 @@ struct Recording {
     std::uint64_t covered_ns = 0;  // of these, in any of the regions
     std::vector<RegionRecord> regions;
 };
+    std::vector<std::string> blas_libraries;  // paths of what was loaded and is called so
 
 // Nothing where the file is not there or was not finished.
 std::optional<Recording> read_recording(const std::string& path);

@@ -172,7 +172,7 @@ std::string reason_to_leave_out(const Gathered& gathered) {
 std::string short_sections(const std::vector<std::string>& names, double least_share) {
     constexpr std::size_t most_named = 8;
     std::string text = "left out, each with less than " + percent(static_cast<std::uint64_t>(least_share * 1000 + 0.5), 1000) +
-                       " of the program's time on one thread (--min-share): ";
+                       " of the program's time on one thread (--min-share 0 keeps all): ";
     for (std::size_t i = 0; i < names.size() && i < most_named; i++) text += (i > 0 ? ", " : "") + names[i];
     if (names.size() > most_named) text += ", and " + std::to_string(names.size() - most_named) + " more";
     return text;
