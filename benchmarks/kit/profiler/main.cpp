@@ -494,6 +494,7 @@ void profile(Options options) {
     log.note("mpet-profile of " + program.name + ", " + program.runtime);
     const Results results = measure(program, options, topology, log);
     pack(program, options, topology, results, log);
+    for (const std::string& line : summary(results)) std::printf("%s\n", line.c_str());
     const std::size_t regions = results.sections.size();
     std::printf("%zu %s of %s in %s\n", regions, regions == 1 ? "region" : "regions", program.name.c_str(), options.output.c_str());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 #include <mpet/json.hpp>
@@ -215,6 +216,47 @@ std::uint64_t Section::median_ns(int threads, bool profile) const {
     std::vector<std::uint64_t> times;
     for (const auto& [key, region] : rows) {
         if (key.threads == threads && key.profile == profile) times.push_back(region.time_ns);
+// The part that takes most of the threads' time on n threads, or what they use more than one thread did.
+std::string largest_loss(const Section& section, int n) {
+    constexpr const char* names[MPET_PARTS + 1] = {"", "lock", "imbalance", "creation", "distribution", "switching", "join", "redundancy"};
+    double losses[MPET_PARTS + 1] = {}, whole = 0;
+    for (const auto& [key, region] : section.rows) {
+        if (!key.profile || key.threads != n) continue;
+        whole += static_cast<double>(region.time_ns) * n;
+        for (int part = 0; part < MPET_PARTS; part++) losses[part] += static_cast<double>(region.part_ns[static_cast<std::size_t>(part)]);
+    }
+    if (whole == 0) return "-";
+    for (double& loss : losses) loss /= whole;
+    const double t1 = static_cast<double>(section.median_ns(1, false)), tn = static_cast<double>(section.median_ns(n, false));
+    if (t1 > 0 && tn > 0) losses[MPET_PARTS] = losses[MPET_USE] - t1 / (n * tn);
+    losses[MPET_USE] = 0;
+    const auto largest = std::max_element(std::begin(losses), std::end(losses));
+    if (*largest < 0.0005) return "-";
+    return std::string(names[largest - std::begin(losses)]) + " " + percent(static_cast<std::uint64_t>(*largest * 1000 + 0.5), 1000);
+}
+
+std::string summary_line(const Section& section, std::uint64_t program_ns) {
+    int best = 0, last = 0;
+    for (const auto& [key, region] : section.rows) {
+        if (key.profile) continue;
+        last = key.threads;
+        if (best == 0 || section.median_ns(last, false) < section.median_ns(best, false)) best = last;
+    }
+    const std::uint64_t t1_ns = section.median_ns(1, false);
+    std::string share = "-", time = "from n = " + std::to_string(section.first_n()), speedup = "-";
+    if (t1_ns > 0) {
+        char text[32];
+        share = percent(t1_ns, program_ns);
+        std::snprintf(text, sizeof text, "%.4g s", static_cast<double>(t1_ns) / 1e9);
+        time = text;
+        std::snprintf(text, sizeof text, "%.2f", static_cast<double>(t1_ns) / static_cast<double>(section.median_ns(best, false)));
+        speedup = text;
+    }
+    char line[96];
+    std::snprintf(line, sizeof line, "%8s %12s %7d %8s  %-29s  ", share.c_str(), time.c_str(), best, speedup.c_str(), largest_loss(section, last).c_str());
+    return line + section.name;
+}
+
     }
     return median(times);
 }
@@ -262,6 +304,8 @@ std::vector<Section> Results::workloads() const {
 std::string runs_csv(const Results& results, const Program& program) {
     std::string text =
         "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,output_checksum,disturbed\n";
+    results.program_ns = program_ns(runs, 1);
+    note_lines(names, program, results.messages);
     for (const Section& section : results.workloads()) {
         for (const auto& [key, region] : section.rows) {
             const auto known = section.disturbed.find(key);
@@ -273,6 +317,22 @@ std::string runs_csv(const Results& results, const Program& program) {
 }
 
 std::string workloads_json(const Results& results, const Program& program, const std::string& input) {
+// A header, the longest regions, how many there are besides, and the serial rest: ten lines at most.
+std::vector<std::string> summary(const Results& results) {
+    constexpr std::size_t most_regions = 7;
+    std::vector<const Section*> longest;
+    for (const Section& section : results.sections) longest.push_back(&section);
+    std::stable_sort(longest.begin(), longest.end(), [](const Section* a, const Section* b) {
+        return a->median_ns(a->first_n(), false) > b->median_ns(b->first_n(), false);
+    });
+    const std::size_t shown = std::min(longest.size(), most_regions);
+    std::vector<std::string> lines{"   share         t(1)  best n  speedup  largest loss, on most threads  region"};
+    for (std::size_t i = 0; i < shown; i++) lines.push_back(summary_line(*longest[i], results.program_ns));
+    if (longest.size() > shown) lines.push_back("   and " + std::to_string(longest.size() - shown) + " regions more");
+    lines.push_back(summary_line(results.rest, results.program_ns));
+    return lines;
+}
+
     std::vector<std::string> workloads;
     for (const Section& section : results.workloads()) {
         json::Object fields(2);
@@ -291,5 +351,3 @@ std::string workloads_json(const Results& results, const Program& program, const
 }
 
 }  // namespace mpet::profiler
-    results.program_ns = program_ns(runs, 1);
-    note_lines(names, program, results.messages);

@@ -50,6 +50,7 @@ struct Results {
     std::vector<Section> sections;       // the regions that go into the tarball
     Section rest;                        // the program's time in none of them; clean rows only
     std::vector<std::string> messages;   // what was left out, and what to know about the sections
+    std::uint64_t program_ns = 0;        // of the whole program on one thread
 
     std::vector<Section> workloads() const;
 };
@@ -57,6 +58,8 @@ struct Results {
 Results results_of(const std::vector<Run>& runs, const Program& program, double least_share);
 
 std::string runs_csv(const Results& results, const Program& program);
+std::vector<std::string> summary(const Results& results);  // lines for the terminal
+
 std::string workloads_json(const Results& results, const Program& program, const std::string& input);
 
 }  // namespace mpet::profiler
