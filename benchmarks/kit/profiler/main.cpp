@@ -30,10 +30,10 @@ namespace mpet::profiler {
 
 namespace {
 
-constexpr const char* usage =
 // 0: written; 1: failed; 2: wrong usage; 3, of --upload: the server is not done yet.
 constexpr int not_profilable_status = 4;
 
+constexpr const char* usage =
     "mpet-profile [options] PROGRAM [ARGUMENT...]\n"
     "Measures every parallel region of an OpenMP program, built by gcc or by clang, as it is.\n"
     "  --n LIST            numbers of threads, as 1,2,4-8; 1 is always measured   (default: as the kit's sweep)\n"
@@ -51,8 +51,8 @@ constexpr int not_profilable_status = 4;
     "  --token TOKEN       who you are                    (default: MPET_TOKEN, or the kit's file TOKEN, chmod 600)\n"
     "  --public, --private, --visibility WORD   who may see it                                (default: you alone)\n"
     "  --with-kit          run make quick first, where this machine has not run the kit\n"
-    "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
     "The status is 4 where no profile can be made of this program: it has no OpenMP, is linked statically, is a script, ...\n"
+    "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
 
 struct Options {
     std::vector<int> threads;
@@ -350,7 +350,7 @@ private:
         const Outcome outcome = profiler::run({command(), environment(pass, recording_path), "MPET_PROFILE_PID", output()});
         check(outcome, pass);
         const std::optional<Recording> recording = read_recording(recording_path);
-        if (!recording) refuse_without_recording(pass);
+        if (!recording || (!recording->started && pass.threads == options_.threads.back())) refuse_without_recording(pass);
         if (!recording->missing_event.empty()) {
             throw NotProfilable("this libomp does not report the event " + recording->missing_event + ". Use one built with OMPT, as LLVM's and Debian's are.");
         }
@@ -520,12 +520,12 @@ int main(int count, char** arguments) {
     } catch (const std::invalid_argument& error) {
         std::fprintf(stderr, "mpet-profile: %s\n%s", error.what(), usage);
         return 2;
+    } catch (const NotProfilable& error) {
+        std::fprintf(stderr, "mpet-profile: %s\n", error.what());
+        return not_profilable_status;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "mpet-profile: %s\n", error.what());
         return 1;
     }
     return 0;
 }
-    } catch (const NotProfilable& error) {
-        std::fprintf(stderr, "mpet-profile: %s\n", error.what());
-        return not_profilable_status;

@@ -9,8 +9,8 @@
 #include <mpet/json.hpp>
 
 #include "constructs.hpp"
-#include "section_names.hpp"
 #include "elf_file.hpp"
+#include "section_names.hpp"
 
 namespace mpet::profiler {
 
@@ -104,7 +104,7 @@ void note_lines(const Names& names, const Program& program, std::vector<std::str
 std::uint64_t program_ns(const std::vector<Run>& runs, int threads) {
     std::vector<std::uint64_t> times;
     for (const Run& run : runs) {
-        if (run.asked == 1 && !run.profile) times.push_back(run.recording.program_ns);
+        if (run.asked == threads && !run.profile) times.push_back(run.recording.program_ns);
     }
     return median(times);
 }
@@ -151,7 +151,7 @@ bool has_regions_at_the_same_time(const std::vector<Run>& runs) {
 }
 
 void note_program(const std::vector<Run>& runs, const Program& program, Results& results) {
-    results.messages.push_back("on one thread " + percent(results.rest.median_ns(1, false), program_ns(runs)) +
+    results.messages.push_back("on one thread " + percent(results.rest.median_ns(1, false), program_ns(runs, 1)) +
                                " of the program's time is outside these regions: the workload " + workload(program, results.rest));
     if (has_regions_at_the_same_time(runs)) {
         results.messages.push_back("regions ran at the same time, started by several threads: the times of the workloads add up to more than the program's");
@@ -160,12 +160,14 @@ void note_program(const std::vector<Run>& runs, const Program& program, Results&
 
 // Why the section is not kept; "" where it is.
 std::string reason_to_leave_out(const Gathered& gathered) {
-    const std::uint64_t time_ns = gathered.section.median_ns(1, false);
-    if (time_ns == 0 && !gathered.other_sizes.empty()) {
+    const int first_n = gathered.section.first_n();
+    const auto on_one = [](const auto& sizes) { return sizes.first == 1; };
+    const bool has_other_on_one = std::any_of(gathered.other_sizes.begin(), gathered.other_sizes.end(), on_one);
+    if ((first_n != 1 && has_other_on_one) || (first_n == 0 && !gathered.other_sizes.empty())) {
         return "fixes its own number of threads (" + sizes_text(gathered) + "), so it has no time on one thread and no curve. Remove num_threads and "
                "omp_set_num_threads for it: OMP_NUM_THREADS has to decide";
     }
-    if (time_ns == 0) return "was not executed on one thread";
+    if (first_n == 0) return "has no clean run";
     return "";
 }
 
@@ -181,6 +183,10 @@ std::string short_sections(const std::vector<std::string>& names, double least_s
 
 // What to know about a section that is kept.
 void note(const Gathered& gathered, const std::string& name, std::vector<std::string>& messages) {
+    if (const int first_n = gathered.section.first_n(); first_n > 1) {
+        messages.push_back(name + ": is not executed on fewer than " + threads_text(first_n) + ", so its times begin there; what the program does "
+                           "instead on fewer is in the serial rest");
+    }
     if (!gathered.other_sizes.empty()) {
         messages.push_back(name + ": used another number of threads (" + sizes_text(gathered) + "); these runs of it do not count");
     }
@@ -210,12 +216,6 @@ std::string row(const std::string& name, const RowKey& key, const RegionRecord& 
     return text + ",," + disturbed + "\n";
 }
 
-}  // namespace
-
-std::uint64_t Section::median_ns(int threads, bool profile) const {
-    std::vector<std::uint64_t> times;
-    for (const auto& [key, region] : rows) {
-        if (key.threads == threads && key.profile == profile) times.push_back(region.time_ns);
 // The part that takes most of the threads' time on n threads, or what they use more than one thread did.
 std::string largest_loss(const Section& section, int n) {
     constexpr const char* names[MPET_PARTS + 1] = {"", "lock", "imbalance", "creation", "distribution", "switching", "join", "redundancy"};
@@ -257,8 +257,21 @@ std::string summary_line(const Section& section, std::uint64_t program_ns) {
     return line + section.name;
 }
 
+}  // namespace
+
+std::uint64_t Section::median_ns(int threads, bool profile) const {
+    std::vector<std::uint64_t> times;
+    for (const auto& [key, region] : rows) {
+        if (key.threads == threads && key.profile == profile) times.push_back(region.time_ns);
     }
     return median(times);
+}
+
+int Section::first_n() const {
+    for (const auto& [key, region] : rows) {
+        if (!key.profile) return key.threads;
+    }
+    return 0;
 }
 
 const char* Section::strategy() const {
@@ -273,15 +286,16 @@ const char* Section::strategy() const {
 
 Results results_of(const std::vector<Run>& runs, const Program& program, double least_share) {
     Results results;
-    const double least_ns = least_share * static_cast<double>(program_ns(runs));
     std::vector<std::string> left_out;
     const Names names = names_of(runs, program);
     for (const auto& [name, gathered] : gather(runs, names)) {
         const std::string full_name = workload(program, gathered.section);
         const std::string reason = reason_to_leave_out(gathered);
+        const int first_n = gathered.section.first_n();
+        const double least_ns = least_share * static_cast<double>(program_ns(runs, first_n));
         if (!reason.empty()) {
             results.messages.push_back("left out: " + full_name + " " + reason);
-        } else if (static_cast<double>(gathered.section.median_ns(1, false)) < least_ns) {
+        } else if (static_cast<double>(gathered.section.median_ns(first_n, false)) < least_ns) {
             left_out.push_back(full_name);
         } else {
             note(gathered, full_name, results.messages);
@@ -290,6 +304,8 @@ Results results_of(const std::vector<Run>& runs, const Program& program, double 
     }
     if (!left_out.empty()) results.messages.push_back(short_sections(left_out, least_share));
     if (results.sections.empty()) return results;
+    results.program_ns = program_ns(runs, 1);
+    note_lines(names, program, results.messages);
     results.rest = rest_of(runs, names, results.sections);
     note_program(runs, program, results);
     return results;
@@ -301,22 +317,6 @@ std::vector<Section> Results::workloads() const {
     return all;
 }
 
-std::string runs_csv(const Results& results, const Program& program) {
-    std::string text =
-        "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,output_checksum,disturbed\n";
-    results.program_ns = program_ns(runs, 1);
-    note_lines(names, program, results.messages);
-    for (const Section& section : results.workloads()) {
-        for (const auto& [key, region] : section.rows) {
-            const auto known = section.disturbed.find(key);
-            const std::string disturbed = known == section.disturbed.end() ? "" : std::to_string(known->second);
-            text += row(workload(program, section), key, region, disturbed);
-        }
-    }
-    return text;
-}
-
-std::string workloads_json(const Results& results, const Program& program, const std::string& input) {
 // A header, the longest regions, how many there are besides, and the serial rest: ten lines at most.
 std::vector<std::string> summary(const Results& results) {
     constexpr std::size_t most_regions = 7;
@@ -333,6 +333,20 @@ std::vector<std::string> summary(const Results& results) {
     return lines;
 }
 
+std::string runs_csv(const Results& results, const Program& program) {
+    std::string text =
+        "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,output_checksum,disturbed\n";
+    for (const Section& section : results.workloads()) {
+        for (const auto& [key, region] : section.rows) {
+            const auto known = section.disturbed.find(key);
+            const std::string disturbed = known == section.disturbed.end() ? "" : std::to_string(known->second);
+            text += row(workload(program, section), key, region, disturbed);
+        }
+    }
+    return text;
+}
+
+std::string workloads_json(const Results& results, const Program& program, const std::string& input) {
     std::vector<std::string> workloads;
     for (const Section& section : results.workloads()) {
         json::Object fields(2);
@@ -345,6 +359,7 @@ std::vector<std::string> summary(const Results& results) {
             .add("version", json::quoted("1"))
             .add("bound", "null")
             .add("description", json::quoted(description(section)));
+        if (section.first_n() > 1) fields.add("first_n", std::to_string(section.first_n()));
         workloads.push_back(fields.str());
     }
     return json::array(workloads, ",\n ") + "\n";
