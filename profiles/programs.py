@@ -243,7 +243,9 @@ def times_of_parts(curves: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntAr
     known = np.all([(n < counts[0]) | np.isin(n, counts) for counts, _ in curves], axis=0)
     n = n[known]
     places = [np.searchsorted(counts, n) for counts, _ in curves]
-    times = [np.where(n < counts[0], 0.0, time_s[place]) for (counts, time_s), place in zip(curves, places, strict=True)]
+    times = [
+        np.where(n < counts[0], 0.0, time_s[place]) for (counts, time_s), place in zip(curves, places, strict=True)
+    ]
     return n, np.stack(times)
 
 

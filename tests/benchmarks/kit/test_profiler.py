@@ -198,7 +198,11 @@ def test_ends_with_ten_lines_that_tell_where_the_time_goes(tmp_path):
         fields = line.split()
         section = " ".join(fields[-2:]) if line.endswith(REST) else fields[-1]
         runs = sections[section]
-        clean = {int(n): t for n, t, is_profile in zip(runs.n, runs.time_s, runs.is_profile_pass, strict=True) if not is_profile}
+        clean = {
+            int(n): t
+            for n, t, is_profile in zip(runs.n, runs.time_s, runs.is_profile_pass, strict=True)
+            if not is_profile
+        }
         shares.append(float(fields[0]))
         times.append(float(fields[2]))
         assert float(fields[2]) == pytest.approx(clean[1], rel=1e-3) and fields[3] == "s"
