@@ -1,5 +1,5 @@
-"""Python packages that bring their own libgomp, under a name of its own and out of the global scope, or an OpenBLAS with
-threads of its own."""
+"""Python packages that bring their own libgomp, under a name of its own and out of the global scope, or an OpenBLAS
+with threads of its own."""
 
 import subprocess
 import sys
