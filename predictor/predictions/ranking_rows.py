@@ -17,7 +17,6 @@ from predictor.predictions.basis import rows_behind
 from predictor.predictions.cautions import measurement_cautions
 from predictor.predictions.question import Question
 from predictor.snapshot.building import Snapshot
-from profiles.arrays import IntArray
 from profiles.programs import times_of_parts
 
 REFUSAL_REASONS = {

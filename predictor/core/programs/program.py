@@ -70,8 +70,8 @@ def predict_program(
 
     The serial rest runs on one thread whatever n is: its t(1) stands at every n. Where a region begins at n > 1, the
     rest has on fewer threads what the region does on more: then the rest has a curve of its own, and the region takes
-    no time on fewer threads than it was measured from. `n` None: as in `Query`. A program of one part has that part's answer, with its interval and its refusals. Raises PartNotPredicted, or a PredictionError
-    of the only part.
+    no time on fewer threads than it was measured from. `n` None: as in `Query`. A program of one part has that part's
+    answer, with its interval and its refusals. Raises PartNotPredicted, or a PredictionError of the only part.
     """
     if len(parts.all) == 1:
         answers = [method.predict(database, Query(parts.regions[0], target, n=n), settings)]

@@ -184,7 +184,7 @@ def test_disturbed_runs_are_done_again_and_named(tmp_path):
 
 
 def test_ends_with_ten_lines_that_tell_where_the_time_goes(tmp_path):
-    """The kernels' regions: shares of the time on one thread, the best n, and the largest loss, in the order of time."""
+    """Of the kernels' regions shares of the time on one thread, times and the best n, in the order of time."""
     program = compile_program("kernels.c", "gcc", tmp_path)
     done = profile([program, "all", "1000"], tmp_path, "--n", "1,2", "--repeats", "1", "--min-share", "0")
     assert done.status == 0, done.said

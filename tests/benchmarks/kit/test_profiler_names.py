@@ -1,4 +1,4 @@
-"""mpet-profile names regions as their source does: C++, Fortran, Cython, and what clang puts into functions of its own."""
+"""mpet-profile names regions as their source does: C++, Fortran, Cython, and what clang puts elsewhere."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ ADVICE = "compile with -g, too"
 FLANG = """
 #define REGION(name, symbol) void name(void) __asm__(symbol); \\
     __attribute__((noinline)) void name(void) { int sum = 0; \\
-    _Pragma("omp parallel for reduction(+ : sum)") for (int i = 0; i < 9; i++) sum += i; if (sum < 9) __builtin_trap(); }
+    _Pragma("omp parallel for reduction(+ : sum)") for (int i = 0; i < 9; i++) sum += i; if (sum < 9) for (;;); }
 REGION(one, "_QMheatPstep")
 REGION(two, "_QMheatFstepPinner")
 REGION(three, "_QPsmooth")
