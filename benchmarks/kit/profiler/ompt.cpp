@@ -112,13 +112,17 @@ void on_work(int kind, int, ompt_data_t*, ompt_data_t*, std::uint64_t, const voi
 constexpr std::uint64_t task_created = UINT64_C(1) << 63;
 constexpr std::uint64_t task_ready = UINT64_C(1) << 62;
 constexpr std::uint64_t task_begun = UINT64_C(1) << 61;
-constexpr std::uint64_t task_states = task_begun - 1;
+constexpr std::uint64_t task_undeferred = UINT64_C(1) << 60;  // executed by its creator like any function: it has no states
+constexpr std::uint64_t task_states = task_undeferred - 1;
 
 void on_task_create(ompt_data_t*, const void*, ompt_data_t* task, int flags, int has_dependences, const void*) {
     Seat* seat = flags & ompt_task_explicit ? current_seat() : nullptr;
     if (seat == nullptr) return;
     seat->constructs |= created_tasks;
-    if ((flags & ompt_task_undeferred) && !has_dependences) return;  // executed like any function: nothing to note
+    if ((flags & ompt_task_undeferred) && !has_dependences) {
+        task->value = task_created | task_undeferred;
+        return;
+    }
     task->value = task_created;
     if (has_dependences) return;  // not known to be ready
     task->value |= task_ready;
@@ -126,13 +130,17 @@ void on_task_create(ompt_data_t*, const void*, ompt_data_t* task, int flags, int
 }
 
 void begin_task(Seat& seat, ompt_data_t* task) {
+    if (task->value & task_undeferred) {
+        task->value |= task_begun;
+        return;
+    }
     const std::uint64_t interrupted = seat.begin_task(mpet_now());
     if (task->value & task_ready) seat.team->take_ready_task();
     task->value = task_created | task_begun | (interrupted & task_states);
 }
 
 void end_task(Seat& seat, ompt_data_t* task) {
-    if (task == nullptr || !(task->value & task_begun)) return;
+    if (task == nullptr || !(task->value & task_begun) || (task->value & task_undeferred)) return;
     seat.end_task(task->value & task_states, mpet_now());
     task->value = task_created;
 }

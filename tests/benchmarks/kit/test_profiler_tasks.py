@@ -53,6 +53,17 @@ def test_tasks_that_are_not_deferred_are_use(tasks, tmp_path):
     assert (creation, switching) == (0, 0)
 
 
+def test_a_task_goes_on_after_one_that_is_not_deferred(tasks, tmp_path):
+    """What follows in the outer task is use of one of two threads."""
+
+    def check():
+        threads, time_ns, parts = region(*tasks, "mixed", tmp_path)
+        assert sum(parts) == threads * time_ns
+        assert parts[0] / sum(parts) == pytest.approx(0.5, abs=0.05)
+
+    eventually(check)
+
+
 def test_tasks_that_are_not_deferred_cost_half_as_much_again_at_most(tasks, tmp_path):
     """Two million empty ones: 1.7 times the clean pass by libomp, where each of four events read the clock."""
     program, library = tasks
