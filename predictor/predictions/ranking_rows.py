@@ -105,7 +105,7 @@ def measured_point(database: Database, profiles: Sequence[int], asked: int | Non
     if not nothing["measured"]:
         return nothing
     curves = [database.curve(profile) for profile in profiles]
-    n, parts_s = times_of_parts(curves)
+    n, parts_s = times_of_parts([(counts.astype(np.int64), time_s) for counts, time_s in curves])
     if asked is not None:
         n, parts_s = n[n == asked], parts_s[:, n == asked]
     if not len(n):
