@@ -217,20 +217,36 @@ def program_or_404(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram:
 
 
 def measured_program(program: ProfiledProgram) -> MeasuredProgram | None:
-    """The times of the parts and their sum; None where no thread count was measured for all of them."""
+    """The times of the parts and their sum; None where no thread count was measured for all of them.
+
+    A region whose curve begins at n > 1 is not executed on fewer threads (`first_n` of its workload): its time there
+    is 0, and the serial rest has what the program does instead. So the sum stays the program's time at each n."""
     curves: list[CurveTable] = []
     for part in program.parts:
         table = stored_curves(part)
         if table is None:
             return None
         curves.append(table)
-    n = curves[0].n
-    for other in curves[1:]:
-        n = np.intersect1d(n, other.n)
-    if not len(n):
-        return None
-    parts_s = np.stack([table.time_s[np.searchsorted(table.n, n)] for table in curves])
-    return MeasuredProgram(n, parts_s, parts_s.sum(axis=0))
+    n, parts_s = times_of_parts([(table.n, table.time_s) for table in curves])
+    return MeasuredProgram(n, parts_s, parts_s.sum(axis=0)) if len(n) else None
+
+
+def times_of_parts(curves: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
+    """The J thread counts that are known for all of K parts, each with its n and t(n) in s, and the times (K, J): 0
+    where a part begins later.
+
+    >>> times_of_parts([(np.array([2, 4]), np.array([3.0, 2.0])), (np.array([1, 2]), np.array([9.0, 1.0]))])
+    (array([1, 2]), array([[0., 3.],
+           [9., 1.]]))
+    """
+    n = np.unique(np.concatenate([counts for counts, _ in curves])).astype(np.int64)
+    known = np.all([(n < counts[0]) | np.isin(n, counts) for counts, _ in curves], axis=0)
+    n = n[known]
+    places = [np.searchsorted(counts, n) for counts, _ in curves]
+    times = [
+        np.where(n < counts[0], 0.0, time_s[place]) for (counts, time_s), place in zip(curves, places, strict=True)
+    ]
+    return n, np.stack(times)
 
 
 @dataclass(frozen=True)

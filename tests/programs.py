@@ -1,5 +1,7 @@
 """A program as `mpet-profile` reports it: two regions and the serial rest, with times that a test can add up."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
@@ -68,3 +70,13 @@ def program_measurements(
         "generator": "mpet-kit 1.1",
     }
     return Measurements(**(values | fields))
+
+
+def late_program_measurements(platform: PlatformRecord | None = None, counts=(1, 2, 4), **fields) -> Measurements:
+    """The same program where `merge` is a region on two threads and more only; on one, the rest has its work."""
+    whole = program_measurements(platform, counts=counts, **fields)
+    speed = fields.get("speed", 1.0)
+    merge = clean_runs({n: MERGE_S / n for n in counts if n > 1}, speed)
+    rest = clean_runs({n: REST_S + MERGE_S * (n == 1) for n in counts}, speed)
+    merged, split, rested = whole.profiles
+    return replace(whole, profiles=[replace(merged, runs=merge), split, replace(rested, runs=rest)])

@@ -90,6 +90,7 @@ class _Reading:
         self.members, self.manifest, self.limits, self.problems = members, manifest, limits, problems
         self.allowance = RowAllowance(limits.rows)
         self.warnings: list[str] = []
+        self.first_n: list[int | None] = []  # of each workload, as workloads.json says
 
     def measurements(self) -> Measurements:
         platform = self._platform()
@@ -97,6 +98,7 @@ class _Reading:
         index = WorkloadIndex(
             None if workloads is None else [workload.name for workload in workloads],
             [workload.size for workload in workloads or ()],
+            self.first_n,
         )
         n_max = None if platform is None else platform.n_max or platform.threads
         runs = read_runs(self._rows("runs.csv", "runs"), index, n_max, self.problems)
@@ -157,6 +159,7 @@ class _Reading:
                 self.problems.add("workloads.json", document.line([place, "name"]), reason, "duplicate")
             seen.add(workload["name"])
         self._warn_of_missing("workloads.json", "workloads", document.value)
+        self.first_n = [workload.get("first_n") for workload in document.value]
         names = [field.name for field in fields(WorkloadRecord)]
         records = [{name: workload.get(name) for name in names} for workload in document.value]
         for record in records:

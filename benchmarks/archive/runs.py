@@ -191,17 +191,26 @@ def find_duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
 
 
 def _refuse_without_one_thread(runs: _RunColumns, index: WorkloadIndex, problems: ArchiveProblems) -> None:
-    """One problem for each workload, on the line of its first run."""
+    """One problem for each workload, on the line of its first run. Where workloads.json says from which n on it is
+    executed, its rows begin there."""
     varied = runs.is_variation
     workloads, first = np.unique(runs.workload, return_index=True)
-    has_one = np.isin(workloads, runs.workload[(runs.n == 1) & ~varied])
+    begins = np.array([index.first_n(workload) for workload in workloads.tolist()], dtype=np.int64)
+    begin_of_row = begins[np.searchsorted(workloads, runs.workload)]
+    has_one = np.isin(workloads, runs.workload[(runs.n == begin_of_row) & ~varied])
+    has_earlier = np.isin(workloads, runs.workload[runs.n < begin_of_row])
     has_variation = np.isin(workloads, runs.workload[varied])
 
     def reason(row: int) -> str:
         more = " of its own size at the machine's own clocks" if has_variation[row] else ""
-        return f"workload {quoted(index.names[workloads[row]])} has no run at n = 1{more}"
+        return f"workload {quoted(index.names[workloads[row]])} has no run at n = {begins[row]}{more}"
+
+    def stray(row: int) -> str:
+        name = quoted(index.names[workloads[row]])
+        return f"workload {name} has a run on fewer threads than its first_n = {begins[row]}"
 
     problems.add_rows(RUNS_MEMBER, runs.lines[first], ~has_one, "no n = 1", reason)
+    problems.add_rows(RUNS_MEMBER, runs.lines[first], has_earlier, "before first_n", stray)
 
 
 def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:

@@ -111,11 +111,14 @@ class RowAllowance:
 class WorkloadIndex:
     """Index of each workload's name. Where workloads.json could not be read, names are numbered as they come."""
 
-    def __init__(self, names: Sequence[str] | None, sizes: Sequence[float | None] = ()) -> None:
+    def __init__(
+        self, names: Sequence[str] | None, sizes: Sequence[float | None] = (), first_n: Sequence[int | None] = ()
+    ) -> None:
         self.numbers = {name: number for number, name in enumerate(names or ())}
         self.names = list(names or ())
         self.known = names is not None
         self._sizes = np.array([*sizes], dtype=np.float64)  # None becomes NaN
+        self._first_n = [first or 1 for first in first_n]
 
     def sizes(self, numbers: IntArray) -> FloatArray:
         """The size of each workload's own input, NaN where workloads.json does not say."""
@@ -123,6 +126,10 @@ class WorkloadIndex:
         sized = (numbers >= 0) & (numbers < len(self._sizes))
         sizes[sized] = self._sizes[numbers[sized]]
         return sizes
+
+    def first_n(self, number: int) -> int:
+        """The least n at which the workload has to have a row: 1, or what workloads.json says."""
+        return self._first_n[number] if number < len(self._first_n) else 1
 
     def of(self, name: str) -> int:
         number = self.numbers.get(name, -1)

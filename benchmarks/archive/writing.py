@@ -53,6 +53,9 @@ def write_archive(
 
 def _member_contents(measurements: Measurements) -> dict[str, bytes]:
     workloads = [asdict(workload) | {"size": _shortest_number(workload.size)} for workload in measurements.workloads]
+    for profile in measurements.profiles:
+        if (first_n := int(profile.runs.own.n.min())) > 1:
+            workloads[profile.workload]["first_n"] = first_n
     names = [workload.name for workload in measurements.workloads]
     counters = [(names[p.workload], p.counters) for p in measurements.profiles if p.counters is not None]
     optional = [

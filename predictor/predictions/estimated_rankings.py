@@ -15,7 +15,7 @@ from predictor.core import methods
 from predictor.core.answers import EstimatedTimes
 from predictor.core.database import Database
 from predictor.core.mpet.evidence.platforms import groups_of_targets
-from predictor.core.programs.program import ProgramParts
+from predictor.core.programs.program import ProgramParts, first_thread_count
 from predictor.core.references import groups_beside
 from predictor.core.steps import ComputedStep
 from predictor.predictions.costs import hourly_prices
@@ -143,9 +143,11 @@ def estimated_rows(question: EstimatedQuestion) -> list[Row | None]:
     database, parts = question.snapshot.database, question.parts
     estimates = [kept_estimates(question, region, question.n) for region in parts.regions]
     longest = estimates[0]
+    begins = [first_thread_count(database, region) for region in parts.regions]
     if parts.serial_rest is not None:
-        estimates.append(kept_estimates(question, parts.serial_rest, 1))
-    whole_s = np.sum([estimate.time_s for estimate in estimates], axis=0)
+        estimates.append(kept_estimates(question, parts.serial_rest, question.n if max(begins) > 1 else 1))
+    is_executed = [question.n is None or begin <= question.n for begin in (*begins, 1)]
+    whole_s = np.sum([taken.time_s for taken, runs in zip(estimates, is_executed, strict=False) if runs], axis=0)
     lacks = question.method.lacks_by_target
     words = ("",) * len(database.platforms) if lacks is None else lacks(database, question.workload)
     own = np.stack([measured_rows(database, part) for part in parts.all])

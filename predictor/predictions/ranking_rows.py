@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +17,7 @@ from predictor.predictions.basis import rows_behind
 from predictor.predictions.cautions import measurement_cautions
 from predictor.predictions.question import Question
 from predictor.snapshot.building import Snapshot
-from profiles.arrays import IntArray
+from profiles.programs import times_of_parts
 
 REFUSAL_REASONS = {
     "reference": "the workload was measured on no other machine",
@@ -106,12 +105,12 @@ def measured_point(database: Database, profiles: Sequence[int], asked: int | Non
     if not nothing["measured"]:
         return nothing
     curves = [database.curve(profile) for profile in profiles]
-    n: IntArray = reduce(np.intersect1d, [counts for counts, _ in curves]).astype(np.int64)
+    n, parts_s = times_of_parts([(counts.astype(np.int64), time_s) for counts, time_s in curves])
     if asked is not None:
-        n = n[n == asked]
+        n, parts_s = n[n == asked], parts_s[:, n == asked]
     if not len(n):
         return nothing
-    whole = np.sum([time_s[np.searchsorted(counts, n)] for counts, time_s in curves], axis=0)
+    whole = parts_s.sum(axis=0)
     best = int(whole.argmin())
     return {"measured": True, "measured_time_s": float(whole[best]), "measured_n": int(n[best])}
 

@@ -9,7 +9,7 @@ from profiles.ingest.service import ingest
 from profiles.models import Profile, Workload
 from profiles.programs import find_program, measured_program, program_of_workload, programs_by_source
 from tests.pages import store_public, user
-from tests.programs import MERGE_S, REST_S, SPLIT_S, program_measurements
+from tests.programs import MERGE_S, REST_S, SPLIT_S, late_program_measurements, program_measurements
 from tests.samples import sample_measurements, sample_workload
 
 pytestmark = pytest.mark.django_db
@@ -57,6 +57,14 @@ def test_only_thread_counts_that_all_parts_have_are_added():
     fewer = replace(first, runs=first.runs.take(np.flatnonzero(first.runs.n != 2)))
     measured = measured_program(the_program(store(replace(measurements, profiles=[fewer, *measurements.profiles[1:]]))))
     assert measured.n.tolist() == [1, 4]
+
+
+def test_a_region_that_begins_later_takes_no_time_before():
+    """The rest has at n = 1 what the region does on more: the sum is the program's time at every n."""
+    measured = measured_program(the_program(store(late_program_measurements())))
+    assert measured.n.tolist() == [1, 2, 4]
+    assert measured.time_s == pytest.approx([MERGE_S + SPLIT_S + REST_S, (MERGE_S + SPLIT_S) / 2 + REST_S, 1.75])
+    assert measured.parts_s[:, 0].tolist() == pytest.approx([0.0, SPLIT_S, MERGE_S + REST_S])
 
 
 def test_without_curves_nothing_is_added():

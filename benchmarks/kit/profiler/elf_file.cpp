@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 namespace mpet::profiler {
 
@@ -60,24 +61,26 @@ bool ElfFile::is_dynamic() const { return !segment_text(PT_INTERP).empty(); }
 
 std::string ElfFile::interpreter() const { return segment_text(PT_INTERP).c_str(); }
 
-std::string ElfFile::compiler() const {
+std::string ElfFile::section(const std::string& wanted) const {
     const auto* header = at<ElfW(Ehdr)>(0);
     const auto* sections = at<ElfW(Shdr)>(header->e_shoff, header->e_shnum);
     if (sections == nullptr || header->e_shstrndx >= header->e_shnum) return "";
     const auto& names = sections[header->e_shstrndx];
     for (int i = 0; i < header->e_shnum; i++) {
-        const char* name = at<char>(names.sh_offset + sections[i].sh_name, sizeof ".comment");
+        const char* name = at<char>(names.sh_offset + sections[i].sh_name, wanted.size() + 1);
         const char* text = at<char>(sections[i].sh_offset, sections[i].sh_size);
-        if (name == nullptr || text == nullptr || std::strcmp(name, ".comment") != 0) continue;
-        std::string all;  // one text for each compiler that took part
-        for (std::uint64_t begin = 0; begin < sections[i].sh_size;) {
-            const std::string one(text + begin, strnlen(text + begin, sections[i].sh_size - begin));
-            if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
-            begin += one.size() + 1;
-        }
-        return all;
+        if (name != nullptr && text != nullptr && std::strcmp(name, wanted.c_str()) == 0) return std::string(text, sections[i].sh_size);
     }
     return "";
+}
+
+std::string ElfFile::compiler() const {
+    std::istringstream texts(section(".comment"));  // one text for each compiler that took part
+    std::string all;
+    for (std::string one; std::getline(texts, one, '\0');) {
+        if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
+    }
+    return all;
 }
 
 void ElfFile::read_symbols(std::uint32_t section_type, std::vector<Symbol>& symbols) {
@@ -131,6 +134,14 @@ std::optional<Function> ElfFile::function_at(std::uint64_t address) const {
     }
     if (best == nullptr) return std::nullopt;
     return Function{best->name, address - best->address};
+}
+
+std::vector<std::uint64_t> ElfFile::function_addresses() const {
+    std::vector<std::uint64_t> addresses;
+    for (const Symbol& symbol : all_) {
+        if (symbol.defined && symbol.is_function && symbol.name[0] != '.') addresses.push_back(symbol.address);
+    }
+    return addresses;
 }
 
 }  // namespace mpet::profiler

@@ -25,11 +25,13 @@ public:
     bool is_dynamic() const;
     std::string interpreter() const;  // the dynamic loader; "" where there is none
     std::string compiler() const;     // from the .comment section; "" where it says nothing
+    bool has_lines() const { return !section(".debug_line").empty() || !section(".zdebug_line").empty(); }
 
     bool imports(const std::string& prefix) const;   // any undefined dynamic symbol that begins so
     bool exports(const std::string& name) const;     // to other objects
     bool contains(const std::string& name) const;    // a function of that name, exported or not
     std::optional<Function> function_at(std::uint64_t address) const;
+    std::vector<std::uint64_t> function_addresses() const;  // but for those with names that begin with a dot
 
 private:
     struct Symbol {
@@ -41,6 +43,7 @@ private:
     template <class Record>
     const Record* at(std::uint64_t offset, std::uint64_t count = 1) const;
     std::string segment_text(std::uint32_t type) const;
+    std::string section(const std::string& name) const;  // its bytes; "" where there is none
     void read_symbols(std::uint32_t section_type, std::vector<Symbol>& symbols);
 
     std::string bytes_;

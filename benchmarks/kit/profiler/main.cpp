@@ -21,6 +21,7 @@
 #include "../topology/build.hpp"
 #include "../topology/topology.hpp"
 #include "command.hpp"
+#include "elf_file.hpp"
 #include "program.hpp"
 #include "results.hpp"
 #include "section_names.hpp"
@@ -28,6 +29,9 @@
 namespace mpet::profiler {
 
 namespace {
+
+// 0: written; 1: failed; 2: wrong usage; 3, of --upload: the server is not done yet.
+constexpr int not_profilable_status = 4;
 
 constexpr const char* usage =
     "mpet-profile [options] PROGRAM [ARGUMENT...]\n"
@@ -47,6 +51,7 @@ constexpr const char* usage =
     "  --token TOKEN       who you are                    (default: MPET_TOKEN, or the kit's file TOKEN, chmod 600)\n"
     "  --public, --private, --visibility WORD   who may see it                                (default: you alone)\n"
     "  --with-kit          run make quick first, where this machine has not run the kit\n"
+    "The status is 4 where no profile can be made of this program: it has no OpenMP, is linked statically, is a script, ...\n"
     "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
 
 struct Options {
@@ -345,9 +350,9 @@ private:
         const Outcome outcome = profiler::run({command(), environment(pass, recording_path), "MPET_PROFILE_PID", output()});
         check(outcome, pass);
         const std::optional<Recording> recording = read_recording(recording_path);
-        if (!recording) refuse_without_recording(pass);
+        if (!recording || (!recording->started && pass.threads == options_.threads.back())) refuse_without_recording(pass);
         if (!recording->missing_event.empty()) {
-            throw Refusal("this libomp does not report the event " + recording->missing_event + ". Use one built with OMPT, as LLVM's and Debian's are.");
+            throw NotProfilable("this libomp does not report the event " + recording->missing_event + ". Use one built with OMPT, as LLVM's and Debian's are.");
         }
         log_.note(pass.text() + ": " + std::to_string(outcome.wall_ns / 1000000) + " ms, other programs used " +
                   std::to_string(outcome.others_percent) + " % of a processor, clock " + recording->clock);
@@ -391,7 +396,7 @@ private:
         const std::string why = program_.runtime == "libomp"
                                     ? "it executed no OpenMP region, its libomp was built without OMPT, or it left with _exit()"
                                     : "it left with _exit(), or it started another program in its place";
-        throw Refusal(program_.path + " left no recording in the " + pass.text() + ": " + why + ".");
+        throw NotProfilable(program_.path + " left no recording in the " + pass.text() + ": " + why + ".");
     }
 
     const Program& program_;
@@ -429,12 +434,28 @@ void choose_threads(Options& options, const Topology& topology) {
     }
 }
 
+// Where OpenBLAS was loaded that has threads of its own: what they do is in no region, and what to do about it.
+std::string note_on_blas(const std::vector<Run>& runs) {
+    for (const Run& run : runs) {
+        for (const std::string& path : run.recording.blas_libraries) {
+            const ElfFile file(path);
+            const bool is_openblas = path.find("openblas", path.rfind('/')) != std::string::npos || file.exports("openblas_get_config");
+            if (!is_openblas || file.imports("GOMP_") || file.imports("__kmpc_") || !file.imports("pthread_create")) continue;
+            return "the program loads an OpenBLAS that creates threads of its own (pthreads) and uses no OpenMP: " +
+                   path.substr(path.rfind('/') + 1) + ". What it computes is in no region and counts in the serial rest. "
+                   "To time the whole program on each number of threads: mpet sweep -- PROGRAM ARGUMENT...";
+        }
+    }
+    return "";
+}
+
 Results measure(const Program& program, const Options& options, const Topology& topology, Log& log) {
     const std::vector<Run> runs = Profiler(program, options, topology, log).run_all();
     const Results results = results_of(runs, program, options.least_share);
     for (const std::string& message : results.messages) log.say(message);
-    if (results.sections.empty() && results.messages.empty()) throw Refusal(program.path + " executed no parallel region.");
-    if (results.sections.empty()) throw Refusal("no parallel region of " + program.path + " is left to report: see above.");
+    if (const std::string note = note_on_blas(runs); !note.empty()) log.say(note);
+    if (results.sections.empty() && results.messages.empty()) throw NotProfilable(program.path + " executed no parallel region.");
+    if (results.sections.empty()) throw NotProfilable("no parallel region of " + program.path + " is left to report: see above.");
     return results;
 }
 
@@ -473,6 +494,7 @@ void profile(Options options) {
     log.note("mpet-profile of " + program.name + ", " + program.runtime);
     const Results results = measure(program, options, topology, log);
     pack(program, options, topology, results, log);
+    for (const std::string& line : summary(results)) std::printf("%s\n", line.c_str());
     const std::size_t regions = results.sections.size();
     std::printf("%zu %s of %s in %s\n", regions, regions == 1 ? "region" : "regions", program.name.c_str(), options.output.c_str());
 }
@@ -498,6 +520,9 @@ int main(int count, char** arguments) {
     } catch (const std::invalid_argument& error) {
         std::fprintf(stderr, "mpet-profile: %s\n%s", error.what(), usage);
         return 2;
+    } catch (const NotProfilable& error) {
+        std::fprintf(stderr, "mpet-profile: %s\n", error.what());
+        return not_profilable_status;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "mpet-profile: %s\n", error.what());
         return 1;

@@ -112,26 +112,35 @@ void on_work(int kind, int, ompt_data_t*, ompt_data_t*, std::uint64_t, const voi
 constexpr std::uint64_t task_created = UINT64_C(1) << 63;
 constexpr std::uint64_t task_ready = UINT64_C(1) << 62;
 constexpr std::uint64_t task_begun = UINT64_C(1) << 61;
-constexpr std::uint64_t task_states = task_begun - 1;
+constexpr std::uint64_t task_undeferred = UINT64_C(1) << 60;  // executed by its creator like any function: it has no states
+constexpr std::uint64_t task_states = task_undeferred - 1;
 
 void on_task_create(ompt_data_t*, const void*, ompt_data_t* task, int flags, int has_dependences, const void*) {
     Seat* seat = flags & ompt_task_explicit ? current_seat() : nullptr;
     if (seat == nullptr) return;
     seat->constructs |= created_tasks;
+    if ((flags & ompt_task_undeferred) && !has_dependences) {
+        task->value = task_created | task_undeferred;
+        return;
+    }
     task->value = task_created;
-    if (has_dependences || (flags & ompt_task_undeferred)) return;  // not known to be ready; executed by its creator
+    if (has_dependences) return;  // not known to be ready
     task->value |= task_ready;
     seat->team->add_ready_task(mpet_now());
 }
 
 void begin_task(Seat& seat, ompt_data_t* task) {
+    if (task->value & task_undeferred) {
+        task->value |= task_begun;
+        return;
+    }
     const std::uint64_t interrupted = seat.begin_task(mpet_now());
     if (task->value & task_ready) seat.team->take_ready_task();
     task->value = task_created | task_begun | (interrupted & task_states);
 }
 
 void end_task(Seat& seat, ompt_data_t* task) {
-    if (task == nullptr || !(task->value & task_begun)) return;
+    if (task == nullptr || !(task->value & task_begun) || (task->value & task_undeferred)) return;
     seat.end_task(task->value & task_states, mpet_now());
     task->value = task_created;
 }
@@ -220,6 +229,15 @@ std::uint64_t chunks_of(std::int32_t schedule) {
     return kind == 33 || kind == 34 || kind == 65 || kind == 66 ? 0u : static_cast<std::uint64_t>(fetched_chunks);
 }
 
+// From the allocation of a task until it is queued.
+class CreationSpan : public Span {
+public:
+    CreationSpan() : CreationSpan(current_seat()) {}
+
+private:
+    explicit CreationSpan(Seat* seat) : Span(seat, MPET_CREATION, seat != nullptr ? seat->creation_begin_ns : 0, 0) {}
+};
+
 }  // namespace
 
 #define DISPATCH(suffix, Index, Step)                                                                               \
@@ -244,34 +262,36 @@ EXPORT void __kmpc_doacross_wait(ident_t* where, std::int32_t thread, const std:
     NEXT(__kmpc_doacross_wait)(where, thread, iteration);
 }
 
+// Creation begins here, and is noted by the call that queues the task. A task that is not deferred has no such call, and
+// costs one reading of the clock.
 EXPORT void* __kmpc_omp_task_alloc(ident_t* where, std::int32_t thread, std::int32_t flags, std::size_t task_size,
                                    std::size_t shared_size, void* entry) {
-    const Span span(current_seat(), MPET_CREATION);
+    if (Seat* seat = current_seat()) seat->creation_begin_ns = mpet_now();
     return NEXT(__kmpc_omp_task_alloc)(where, thread, flags, task_size, shared_size, entry);
 }
 
 EXPORT std::int32_t __kmpc_omp_task(ident_t* where, std::int32_t thread, void* task) {
-    const Span span(current_seat(), MPET_CREATION);
+    const CreationSpan span;
     return NEXT(__kmpc_omp_task)(where, thread, task);
 }
 
 EXPORT std::int32_t __kmpc_omp_task_with_deps(ident_t* where, std::int32_t thread, void* task, std::int32_t count,
                                               void* dependences, std::int32_t more_count, void* more) {
-    const Span span(current_seat(), MPET_CREATION);
+    const CreationSpan span;
     return NEXT(__kmpc_omp_task_with_deps)(where, thread, task, count, dependences, more_count, more);
 }
 
 EXPORT void __kmpc_taskloop(ident_t* where, std::int32_t thread, void* task, int deferrable, std::uint64_t* begin,
                             std::uint64_t* end, std::int64_t step, int no_group, int schedule, std::uint64_t grain,
                             void* copy) {
-    const Span span(current_seat(), MPET_CREATION);
+    const CreationSpan span;
     NEXT(__kmpc_taskloop)(where, thread, task, deferrable, begin, end, step, no_group, schedule, grain, copy);
 }
 
 EXPORT void __kmpc_taskloop_5(ident_t* where, std::int32_t thread, void* task, int deferrable, std::uint64_t* begin,
                               std::uint64_t* end, std::int64_t step, int no_group, int schedule, std::uint64_t grain,
                               int modifier, void* copy) {
-    const Span span(current_seat(), MPET_CREATION);
+    const CreationSpan span;
     NEXT(__kmpc_taskloop_5)(where, thread, task, deferrable, begin, end, step, no_group, schedule, grain, modifier, copy);
 }
 

@@ -44,21 +44,21 @@ void refuse_raised_rights(const std::string& path) {
     struct stat file {};
     const bool raised = stat(path.c_str(), &file) == 0 && (file.st_mode & (S_ISUID | S_ISGID));
     if (raised || getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) {
-        throw Refusal(path + ": runs with its owner's rights (setuid, setgid or file capabilities), and such programs load no "
+        throw NotProfilable(path + ": runs with its owner's rights (setuid, setgid or file capabilities), and such programs load no "
                              "profiler. Profile a copy without them: cp " + path + " ./" + base_name(path) + "-copy (as an ordinary user).");
     }
 }
 
 void refuse_other_kinds(const std::string& path, const ElfFile& file) {
     if (file.first_bytes().compare(0, 2, "#!") == 0) {
-        throw Refusal(path + ": is a script. Name the program that it starts, with the arguments that it passes.");
+        throw NotProfilable(path + ": is a script. Name the program that it starts, with the arguments that it passes.");
     }
     if (file.kind() == ElfFile::Kind::foreign) {
-        throw Refusal(path + ": is built for another processor or word size than mpet-profile. Build the kit for the same one.");
+        throw NotProfilable(path + ": is built for another processor or word size than mpet-profile. Build the kit for the same one.");
     }
-    if (file.kind() != ElfFile::Kind::native) throw Refusal(path + ": is not an ELF program. Name the program itself.");
+    if (file.kind() != ElfFile::Kind::native) throw NotProfilable(path + ": is not an ELF program. Name the program itself.");
     if (!file.is_dynamic()) {
-        throw Refusal(path + ": is statically linked, so nothing can be put between it and its OpenMP runtime. "
+        throw NotProfilable(path + ": is statically linked, so nothing can be put between it and its OpenMP runtime. "
                              "Link it without -static.");
     }
 }
@@ -109,15 +109,15 @@ Use use_of_libraries(const std::vector<std::string>& libraries) {
 
 [[noreturn]] void refuse_without_openmp(const std::string& path, const ElfFile& file) {
     if (file.contains("GOMP_parallel") || file.contains("__kmpc_fork_call")) {
-        throw Refusal(path + ": has its OpenMP runtime linked in. Link it with the shared libgomp or libomp.");
+        throw NotProfilable(path + ": has its OpenMP runtime linked in. Link it with the shared libgomp or libomp.");
     }
-    throw Refusal(path + ": does not use OpenMP: neither it nor its libraries need libgomp or libomp. Compile and link it with "
+    throw NotProfilable(path + ": does not use OpenMP: neither it nor its libraries need libgomp or libomp. Compile and link it with "
                          "-fopenmp. Where it loads them only when it runs, say --runtime libgomp or --runtime libomp.");
 }
 
 std::string runtime_of(const std::string& path, const ElfFile& file, const Use& own, const Use& libraries) {
     if (own.calls_gomp && (own.calls_kmpc || !libraries.has_libgomp) && libraries.has_libomp) {
-        throw Refusal(path + ": has code of GCC but runs on libomp, clang's runtime: results can be wrong there and a profile would be. "
+        throw NotProfilable(path + ": has code of GCC but runs on libomp, clang's runtime: results can be wrong there and a profile would be. "
                              "Build all of it with one compiler, and let GCC's code run on libgomp (look at LD_LIBRARY_PATH).");
     }
     if (own.calls_kmpc && libraries.has_libomp) return "libomp";

@@ -11,6 +11,11 @@ struct Refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// Of this program no profile can be made: it can only be timed as a whole. mpet-profile ends with a status of its own.
+struct NotProfilable : Refusal {
+    using Refusal::Refusal;
+};
+
 struct Program {
     std::string path;      // as it is started
     std::string name;      // application name of its workloads

@@ -55,6 +55,7 @@ struct alignas(128) Seat {
     mpet_account account;
     std::uint64_t states;  // a stack, four bits a state, the current one lowest
     std::uint64_t constructs;
+    std::uint64_t creation_begin_ns;  // of the task that was allocated last
     std::uint64_t arrival_ns[4];  // at barrier number i % 4: nobody is two barriers ahead
     unsigned barriers;
     int tasks_begun;  // and not ended: how deep the thread is in tasks
@@ -402,9 +403,11 @@ Place enter_nested_region(int size) {
 // untied task ends inside the call that queues its next one), the thread is back in what that task had interrupted.
 class Span {
 public:
-    Span(Seat* seat, mpet_part part, std::uint64_t construct = 0) : seat_(seat), tasks_begun_(seat != nullptr ? seat->tasks_begun : 0) {
+    Span(Seat* seat, mpet_part part, std::uint64_t construct = 0) : Span(seat, part, seat != nullptr ? mpet_now() : 0, construct) {}
+    Span(Seat* seat, mpet_part part, std::uint64_t begin_ns, std::uint64_t construct)
+        : seat_(seat), tasks_begun_(seat != nullptr ? seat->tasks_begun : 0) {
         if (seat_ == nullptr) return;
-        seat_->enter(part, mpet_now());
+        seat_->enter(part, begin_ns);
         seat_->constructs |= construct;
     }
     ~Span() {
@@ -483,13 +486,24 @@ void write_region(FILE* file, Region& region) {
     std::fprintf(file, "\t%" PRIu64 "\t%s\n", region.constructs, region.object != nullptr ? region.object : "");
 }
 
+// OpenBLAS may have threads of its own, which are in no region. Debian calls it libblas.so.3, too.
+int write_library(dl_phdr_info* info, std::size_t, void* file) {
+    const char* slash = std::strrchr(info->dlpi_name, '/');
+    if (std::strstr(slash != nullptr ? slash : info->dlpi_name, "blas") != nullptr) std::fprintf(static_cast<FILE*>(file), "library\t%s\n", info->dlpi_name);
+    return 0;
+}
+
+// "unstarted": the program has not started its OpenMP runtime, or one that reports nothing.
 void write_recording(const char* runtime, const char* missing_event = nullptr) {
-    if (!recording || !is_profiled_process()) return;
-    recording = false;
+    if (program_begin_ns == 0 || !is_profiled_process()) return;
     FILE* file = std::fopen(std::getenv("MPET_PROFILE_OUT"), "w");
     if (file == nullptr) return;
     std::fprintf(file, "program\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\n", runtime, mpet_clock_name(), mpet_now() - program_begin_ns,
                  covered.sum_ns);
+    program_begin_ns = 0;
+    if (!recording) std::fprintf(file, "unstarted\n");
+    recording = false;
+    dl_iterate_phdr(write_library, file);
     if (missing_event != nullptr) std::fprintf(file, "missing\t%s\n", missing_event);
     for (std::atomic<Region*>& bucket : regions) {
         for (Region* region = bucket.load(); region != nullptr; region = region->next) {

@@ -42,6 +42,8 @@ std::optional<Recording> read_recording(const std::string& path) {
         if (kind == "program") fields >> kind >> recording.clock >> recording.program_ns >> recording.covered_ns;
         if (kind == "missing") fields >> recording.missing_event;
         if (kind == "region") recording.regions.push_back(region_of(fields));
+        if (kind == "unstarted") recording.started = false;
+        if (kind == "library") recording.blas_libraries.push_back(line.substr(line.find('\t') + 1));
         if (kind == "end") return recording;
     }
     return std::nullopt;

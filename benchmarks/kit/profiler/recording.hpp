@@ -36,7 +36,9 @@ struct Recording {
     std::string clock, missing_event;
     std::uint64_t program_ns = 0;  // from the program's begin to its end
     std::uint64_t covered_ns = 0;  // of these, in any of the regions
+    bool started = true;       // false: no OpenMP runtime has reported anything, not even that it is there
     std::vector<RegionRecord> regions;
+    std::vector<std::string> blas_libraries;  // paths of what was loaded and is called so
 };
 
 // Nothing where the file is not there or was not finished.

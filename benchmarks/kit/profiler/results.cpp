@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 #include <mpet/json.hpp>
 
 #include "constructs.hpp"
+#include "elf_file.hpp"
 #include "section_names.hpp"
 
 namespace mpet::profiler {
@@ -79,10 +81,30 @@ Gathering gather(const std::vector<Run>& runs, const Names& names) {
     return gathering;
 }
 
-std::uint64_t program_ns(const std::vector<Run>& runs) {
+// Once a run: which regions have no line, and what gives them one.
+void note_lines(const Names& names, const Program& program, std::vector<std::string>& messages) {
+    std::set<std::string> without_lines, without_information;
+    bool has_tool = false;
+    for (const auto& [site, name] : names) {
+        has_tool = has_tool || name.has_line;
+        if (name.has_line || site.call == 0) continue;
+        const std::string object = site.object.empty() ? program.path : site.object;
+        without_lines.insert(name.name);
+        if (!ElfFile(object).has_lines()) without_information.insert(object.substr(object.rfind('/') + 1));
+    }
+    if (without_lines.empty() || (without_information.empty() && has_tool)) return;
+    std::string objects;
+    for (const std::string& object : without_information) objects += (objects.empty() ? "" : ", ") + object;
+    const std::string what = objects.empty() ? "install addr2line (binutils) or llvm-symbolizer, which read the program's debug information"
+                                             : "compile with -g, too, which leaves the code as it is: no debug information in " + objects;
+    messages.push_back("no line of the source is known for " + std::to_string(without_lines.size()) +
+                       (without_lines.size() == 1 ? " region; " : " regions; ") + what);
+}
+
+std::uint64_t program_ns(const std::vector<Run>& runs, int threads) {
     std::vector<std::uint64_t> times;
     for (const Run& run : runs) {
-        if (run.asked == 1 && !run.profile) times.push_back(run.recording.program_ns);
+        if (run.asked == threads && !run.profile) times.push_back(run.recording.program_ns);
     }
     return median(times);
 }
@@ -129,7 +151,7 @@ bool has_regions_at_the_same_time(const std::vector<Run>& runs) {
 }
 
 void note_program(const std::vector<Run>& runs, const Program& program, Results& results) {
-    results.messages.push_back("on one thread " + percent(results.rest.median_ns(1, false), program_ns(runs)) +
+    results.messages.push_back("on one thread " + percent(results.rest.median_ns(1, false), program_ns(runs, 1)) +
                                " of the program's time is outside these regions: the workload " + workload(program, results.rest));
     if (has_regions_at_the_same_time(runs)) {
         results.messages.push_back("regions ran at the same time, started by several threads: the times of the workloads add up to more than the program's");
@@ -138,12 +160,14 @@ void note_program(const std::vector<Run>& runs, const Program& program, Results&
 
 // Why the section is not kept; "" where it is.
 std::string reason_to_leave_out(const Gathered& gathered) {
-    const std::uint64_t time_ns = gathered.section.median_ns(1, false);
-    if (time_ns == 0 && !gathered.other_sizes.empty()) {
+    const int first_n = gathered.section.first_n();
+    const auto on_one = [](const auto& sizes) { return sizes.first == 1; };
+    const bool has_other_on_one = std::any_of(gathered.other_sizes.begin(), gathered.other_sizes.end(), on_one);
+    if ((first_n != 1 && has_other_on_one) || (first_n == 0 && !gathered.other_sizes.empty())) {
         return "fixes its own number of threads (" + sizes_text(gathered) + "), so it has no time on one thread and no curve. Remove num_threads and "
                "omp_set_num_threads for it: OMP_NUM_THREADS has to decide";
     }
-    if (time_ns == 0) return "was not executed on one thread";
+    if (first_n == 0) return "has no clean run";
     return "";
 }
 
@@ -151,7 +175,7 @@ std::string reason_to_leave_out(const Gathered& gathered) {
 std::string short_sections(const std::vector<std::string>& names, double least_share) {
     constexpr std::size_t most_named = 8;
     std::string text = "left out, each with less than " + percent(static_cast<std::uint64_t>(least_share * 1000 + 0.5), 1000) +
-                       " of the program's time on one thread (--min-share): ";
+                       " of the program's time on one thread (--min-share 0 keeps all): ";
     for (std::size_t i = 0; i < names.size() && i < most_named; i++) text += (i > 0 ? ", " : "") + names[i];
     if (names.size() > most_named) text += ", and " + std::to_string(names.size() - most_named) + " more";
     return text;
@@ -159,6 +183,10 @@ std::string short_sections(const std::vector<std::string>& names, double least_s
 
 // What to know about a section that is kept.
 void note(const Gathered& gathered, const std::string& name, std::vector<std::string>& messages) {
+    if (const int first_n = gathered.section.first_n(); first_n > 1) {
+        messages.push_back(name + ": is not executed on fewer than " + threads_text(first_n) + ", so its times begin there; what the program does "
+                           "instead on fewer is in the serial rest");
+    }
     if (!gathered.other_sizes.empty()) {
         messages.push_back(name + ": used another number of threads (" + sizes_text(gathered) + "); these runs of it do not count");
     }
@@ -188,6 +216,47 @@ std::string row(const std::string& name, const RowKey& key, const RegionRecord& 
     return text + ",," + disturbed + "\n";
 }
 
+// The part that takes most of the threads' time on n threads, or what they use more than one thread did.
+std::string largest_loss(const Section& section, int n) {
+    constexpr const char* names[MPET_PARTS + 1] = {"", "lock", "imbalance", "creation", "distribution", "switching", "join", "redundancy"};
+    double losses[MPET_PARTS + 1] = {}, whole = 0;
+    for (const auto& [key, region] : section.rows) {
+        if (!key.profile || key.threads != n) continue;
+        whole += static_cast<double>(region.time_ns) * n;
+        for (int part = 0; part < MPET_PARTS; part++) losses[part] += static_cast<double>(region.part_ns[static_cast<std::size_t>(part)]);
+    }
+    if (whole == 0) return "-";
+    for (double& loss : losses) loss /= whole;
+    const double t1 = static_cast<double>(section.median_ns(1, false)), tn = static_cast<double>(section.median_ns(n, false));
+    if (t1 > 0 && tn > 0) losses[MPET_PARTS] = losses[MPET_USE] - t1 / (n * tn);
+    losses[MPET_USE] = 0;
+    const auto largest = std::max_element(std::begin(losses), std::end(losses));
+    if (*largest < 0.0005) return "-";
+    return std::string(names[largest - std::begin(losses)]) + " " + percent(static_cast<std::uint64_t>(*largest * 1000 + 0.5), 1000);
+}
+
+std::string summary_line(const Section& section, std::uint64_t program_ns) {
+    int best = 0, last = 0;
+    for (const auto& [key, region] : section.rows) {
+        if (key.profile) continue;
+        last = key.threads;
+        if (best == 0 || section.median_ns(last, false) < section.median_ns(best, false)) best = last;
+    }
+    const std::uint64_t t1_ns = section.median_ns(1, false);
+    std::string share = "-", time = "from n = " + std::to_string(section.first_n()), speedup = "-";
+    if (t1_ns > 0) {
+        char text[32];
+        share = percent(t1_ns, program_ns);
+        std::snprintf(text, sizeof text, "%.4g s", static_cast<double>(t1_ns) / 1e9);
+        time = text;
+        std::snprintf(text, sizeof text, "%.2f", static_cast<double>(t1_ns) / static_cast<double>(section.median_ns(best, false)));
+        speedup = text;
+    }
+    char line[96];
+    std::snprintf(line, sizeof line, "%8s %12s %7d %8s  %-29s  ", share.c_str(), time.c_str(), best, speedup.c_str(), largest_loss(section, last).c_str());
+    return line + section.name;
+}
+
 }  // namespace
 
 std::uint64_t Section::median_ns(int threads, bool profile) const {
@@ -196,6 +265,13 @@ std::uint64_t Section::median_ns(int threads, bool profile) const {
         if (key.threads == threads && key.profile == profile) times.push_back(region.time_ns);
     }
     return median(times);
+}
+
+int Section::first_n() const {
+    for (const auto& [key, region] : rows) {
+        if (!key.profile) return key.threads;
+    }
+    return 0;
 }
 
 const char* Section::strategy() const {
@@ -210,15 +286,16 @@ const char* Section::strategy() const {
 
 Results results_of(const std::vector<Run>& runs, const Program& program, double least_share) {
     Results results;
-    const double least_ns = least_share * static_cast<double>(program_ns(runs));
     std::vector<std::string> left_out;
     const Names names = names_of(runs, program);
     for (const auto& [name, gathered] : gather(runs, names)) {
         const std::string full_name = workload(program, gathered.section);
         const std::string reason = reason_to_leave_out(gathered);
+        const int first_n = gathered.section.first_n();
+        const double least_ns = least_share * static_cast<double>(program_ns(runs, first_n));
         if (!reason.empty()) {
             results.messages.push_back("left out: " + full_name + " " + reason);
-        } else if (static_cast<double>(gathered.section.median_ns(1, false)) < least_ns) {
+        } else if (static_cast<double>(gathered.section.median_ns(first_n, false)) < least_ns) {
             left_out.push_back(full_name);
         } else {
             note(gathered, full_name, results.messages);
@@ -227,6 +304,8 @@ Results results_of(const std::vector<Run>& runs, const Program& program, double 
     }
     if (!left_out.empty()) results.messages.push_back(short_sections(left_out, least_share));
     if (results.sections.empty()) return results;
+    results.program_ns = program_ns(runs, 1);
+    note_lines(names, program, results.messages);
     results.rest = rest_of(runs, names, results.sections);
     note_program(runs, program, results);
     return results;
@@ -236,6 +315,22 @@ std::vector<Section> Results::workloads() const {
     std::vector<Section> all = sections;
     all.push_back(rest);
     return all;
+}
+
+// A header, the longest regions, how many there are besides, and the serial rest: ten lines at most.
+std::vector<std::string> summary(const Results& results) {
+    constexpr std::size_t most_regions = 7;
+    std::vector<const Section*> longest;
+    for (const Section& section : results.sections) longest.push_back(&section);
+    std::stable_sort(longest.begin(), longest.end(), [](const Section* a, const Section* b) {
+        return a->median_ns(a->first_n(), false) > b->median_ns(b->first_n(), false);
+    });
+    const std::size_t shown = std::min(longest.size(), most_regions);
+    std::vector<std::string> lines{"   share         t(1)  best n  speedup  largest loss, on most threads  region"};
+    for (std::size_t i = 0; i < shown; i++) lines.push_back(summary_line(*longest[i], results.program_ns));
+    if (longest.size() > shown) lines.push_back("   and " + std::to_string(longest.size() - shown) + " regions more");
+    lines.push_back(summary_line(results.rest, results.program_ns));
+    return lines;
 }
 
 std::string runs_csv(const Results& results, const Program& program) {
@@ -264,6 +359,7 @@ std::string workloads_json(const Results& results, const Program& program, const
             .add("version", json::quoted("1"))
             .add("bound", "null")
             .add("description", json::quoted(description(section)));
+        if (section.first_n() > 1) fields.add("first_n", std::to_string(section.first_n()));
         workloads.push_back(fields.str());
     }
     return json::array(workloads, ",\n ") + "\n";

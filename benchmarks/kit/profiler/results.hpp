@@ -43,18 +43,22 @@ struct Section {
     std::map<RowKey, bool> disturbed;  // of the rows where that is known
 
     std::uint64_t median_ns(int threads, bool profile) const;  // 0 where it was not measured
+    int first_n() const;  // the least number of threads on which it is executed; 0 where there is none
     const char* strategy() const;
 };
 
 struct Results {
     std::vector<Section> sections;       // the regions that go into the tarball
     Section rest;                        // the program's time in none of them; clean rows only
+    std::uint64_t program_ns = 0;        // of the whole program on one thread
     std::vector<std::string> messages;   // what was left out, and what to know about the sections
 
     std::vector<Section> workloads() const;
 };
 
 Results results_of(const std::vector<Run>& runs, const Program& program, double least_share);
+
+std::vector<std::string> summary(const Results& results);  // lines for the terminal
 
 std::string runs_csv(const Results& results, const Program& program);
 std::string workloads_json(const Results& results, const Program& program, const std::string& input);

@@ -1,7 +1,5 @@
 #include "section_names.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -11,6 +9,7 @@
 
 #include "command.hpp"
 #include "elf_file.hpp"
+#include "source_names.hpp"
 
 namespace mpet::profiler {
 
@@ -22,42 +21,6 @@ std::string hexadecimal(std::uint64_t number) {
     std::ostringstream text;
     text << "0x" << std::hex << number;
     return text.str();
-}
-
-std::string demangled(const std::string& symbol) {
-    int status = 0;
-    char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-    const std::string name = status == 0 && text != nullptr ? text : symbol;
-    std::free(text);
-    return name;
-}
-
-// Compilers' suffixes for parts of a function: kernel._omp_fn.0, kernel.constprop.0, kernel.omp_outlined.
-std::string without_suffix(const std::string& symbol) {
-    for (const char* suffix : {"._omp_fn", ".omp_outlined", ".constprop", ".isra", ".part", ".cold", ".lto_priv"}) {
-        const std::size_t at = symbol.find(suffix);
-        if (at != std::string::npos && at > 0) return without_suffix(symbol.substr(0, at));
-    }
-    return symbol;
-}
-
-void replace(std::string& text, const std::string& old, const std::string& with) {
-    for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + with.size())) text.replace(at, old.size(), with);
-}
-
-// long space::kernel<int>(long, double const*) [clone ._omp_fn.0] -> space::kernel<int>
-std::string without_types(std::string function) {
-    replace(function, "(anonymous namespace)", "{anonymous}");
-    std::size_t begin = 0, i = 0;
-    for (int depth = 0; i < function.size(); i++) {
-        const bool is_call_operator = i >= 8 && function.compare(i - 8, 10, "operator()") == 0;
-        if (function[i] == '<' || function[i] == '{') depth++;
-        if (function[i] == '>' || function[i] == '}') depth--;
-        if (is_call_operator) i++;
-        else if (depth == 0 && function[i] == '(') break;
-        else if (depth == 0 && function[i] == ' ') begin = i + 1;
-    }
-    return function.substr(begin, i - begin);
 }
 
 struct SourcePlace {
@@ -113,21 +76,47 @@ std::vector<SourcePlace> ask_for_places(const std::string& object, const std::ve
 std::string name_without_source(const ElfFile& file, const std::string& path, const CallSite& site) {
     const auto function = file.kind() == ElfFile::Kind::native ? file.function_at(site.call - 1) : std::nullopt;
     if (!function) return fit_for_names(path.substr(path.rfind('/') + 1), longest_function) + "+" + hexadecimal(site.call);
-    return fit_for_names(without_types(demangled(without_suffix(function->name))), longest_function) + "+" + hexadecimal(function->offset + 1);
+    const bool is_fortran = file.imports("_gfortran_") || file.imports("_Fortran");
+    return fit_for_names(name_in_source(function->name, "", is_fortran), longest_function) + "+" + hexadecimal(function->offset + 1);
+}
+
+// clang's bodies of tasks and of regions belong to the function that begins last before their line.
+void name_outlined(const ElfFile& file, const std::string& path, std::vector<SourcePlace>& places) {
+    constexpr std::size_t most_asked = 20000;  // the length of a command line is limited
+    const auto outlined = [](const SourcePlace& place) { return place.known() && is_outlined(place.function); };
+    if (std::none_of(places.begin(), places.end(), outlined)) return;
+    std::vector<CallSite> functions;
+    for (const std::uint64_t address : file.function_addresses()) {
+        if (functions.size() < most_asked) functions.push_back({path, address, address});
+    }
+    const std::vector<SourcePlace> begins = ask_for_places(path, functions);
+    for (SourcePlace& place : places) {
+        if (!outlined(place)) continue;
+        int last = 0;
+        std::string function = place.function;
+        for (const SourcePlace& begin : begins) {
+            const int line = begin.known() ? std::atoi(begin.line.c_str()) : 0;
+            if (begin.file != place.file || line <= last || line > std::atoi(place.line.c_str())) continue;
+            last = line;
+            function = begin.function;
+        }
+        place.function = function;
+    }
 }
 
 // All regions of one object. GCC gives a call that it has moved into another function that function's lines, so the
 // region's body is asked for where it is known; else the last byte of the call.
 void name_object(const std::string& path, const std::vector<CallSite>& sites, std::map<CallSite, SectionName>& names) {
-    const std::vector<SourcePlace> places = ask_for_places(path, sites);
+    std::vector<SourcePlace> places = ask_for_places(path, sites);
     const ElfFile file(path);
+    name_outlined(file, path, places);
     for (std::size_t i = 0; i < sites.size(); i++) {
         SectionName& name = names[sites[i]];
         if (places[i].known()) {
-            const std::string function = without_suffix(without_types(demangled(without_suffix(places[i].function))));
-            name = {fit_for_names(function, longest_function) + ":" + places[i].line, places[i].file + ":" + places[i].line};
+            const std::string function = name_in_source(places[i].function, places[i].file, is_fortran_file(places[i].file));
+            name = {fit_for_names(function, longest_function) + ":" + places[i].line, places[i].file + ":" + places[i].line, true};
         } else {
-            name = {name_without_source(file, path, sites[i]), path + "+" + hexadecimal(sites[i].call)};
+            name = {name_without_source(file, path, sites[i]), path + "+" + hexadecimal(sites[i].call), false};
         }
     }
 }

@@ -1,4 +1,4 @@
-// Names for call sites: function:line, or function+offset where the program has no debug information.
+// Names for call sites, as the source has them: function:line, or function+offset where the program has no debug information.
 #pragma once
 
 #include <map>
@@ -12,6 +12,7 @@ namespace mpet::profiler {
 struct SectionName {
     std::string name;    // fit for a workload's name
     std::string source;  // file:line, or the object and the address
+    bool has_line = false;
 };
 
 // Two places that would get one name are told apart by #2, #3, ... in the order of their addresses.

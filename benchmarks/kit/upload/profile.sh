@@ -55,15 +55,34 @@ server_knows_machine() {
         *) fail "$(problem)" ;;
     esac
     slugs=$(slugs_of_machine)
+    newest=$(newest_sweep "$kit/results" "$machine")
     for slug in $slugs; do
-        request_patiently --max-time 60 --get --data-urlencode "platform=$slug" --data-urlencode "search=$kit_workload" \
-            --data page_size=1 "$url/api/v1/profiles/"
-        [ -z "$(field .results.0.id)" ] || return 0
+        if server_has "$slug" "$kit_workload" || sweep_is_there "$slug" "$newest"; then return 0; fi
     done
     return 1
 }
 
-kit_workload=shared_histogram  # every sweep runs it
+kit_workload=shared_histogram  # every sweep runs it, unless WORKLOADS names others
+
+# sweep_is_there PLATFORM TARBALL: whether a sweep that is here is on the server, too, as far as its first and its last
+# workload tell.
+sweep_is_there() {
+    [ -n "$2" ] || return 1
+    tar -xzOf "$2" workloads.json 2> /dev/null | awk -f "$kit/upload/json.awk" |
+        awk -F '\t' '$1 ~ /^\.[0-9]+\.name$/ { last = $2; if (!any++) print } END { if (any > 1) print "\t" last }' |
+        cut -f 2 > "$work/names"
+    [ -s "$work/names" ] || return 1
+    while IFS= read -r workload; do
+        server_has "$1" "$workload" || return 1
+    done < "$work/names"
+}
+
+# server_has PLATFORM WORKLOAD: whether a profile of it is there.
+server_has() {
+    request_patiently --max-time 60 --get --data-urlencode "platform=$1" --data-urlencode "search=$2" \
+        --data page_size=1 "$url/api/v1/profiles/"
+    [ -n "$(field .results.0.id)" ]
+}
 
 slugs_of_machine() {
     machine="$machine" threads="$threads" awk -F '\t' '

@@ -39,11 +39,7 @@ class ProgramAnswer:
     low_s: FloatArray  # (K, J)
     high_s: FloatArray  # (K, J)
     answers: tuple[Answer, ...]
-
-    @property
-    def credible_n(self) -> int | None:
-        """The largest n whose gain is credible for every part; None: all were measured so far."""
-        return min((answer.credible_n for answer in self.answers if answer.credible_n is not None), default=None)
+    credible_n: int | None  # the largest n whose gain is credible for every part; None: all were measured so far
 
     def widest_part(self, index: int) -> int:
         """The part whose interval adds most to that of the whole at n[index]; the longest one without intervals."""
@@ -72,17 +68,23 @@ def predict_program(
 ) -> ProgramAnswer:
     """Predict all parts on the target as if the program had never run there, and add them.
 
-    The serial rest runs on one thread whatever n is: its t(1) stands at every n. `n` None: as in `Query`. A program of
-    one part has that part's answer, with its interval and its refusals. Raises PartNotPredicted, or a PredictionError
-    of the only part.
+    The serial rest runs on one thread whatever n is: its t(1) stands at every n. Where a region begins at n > 1, the
+    rest has on fewer threads what the region does on more: then the rest has a curve of its own, and the region takes
+    no time on fewer threads than it was measured from. `n` None: as in `Query`. A program of one part has that part's
+    answer, with its interval and its refusals. Raises PartNotPredicted, or a PredictionError of the only part.
     """
     if len(parts.all) == 1:
         answers = [method.predict(database, Query(parts.regions[0], target, n=n), settings)]
     else:
         unmeasured = database.without(target, parts.all)
         answers = [_predict_part(unmeasured, Query(region, target, n=n), method, settings) for region in parts.regions]
-        if parts.serial_rest is not None:
-            answers.append(_predict_part(unmeasured, Query(parts.serial_rest, target, n=(1,)), method, settings))
+    begins = [first_thread_count(database, region) for region in parts.regions]
+    has_late = max(begins) > 1 and len(parts.all) > 1
+    limits = [answer.credible_n for answer in answers]
+    if parts.serial_rest is not None:
+        rest = Query(parts.serial_rest, target, n=n if has_late else (1,))
+        answers.append(_predict_part(unmeasured, rest, method, settings))
+        limits.append(None if has_late else answers[-1].credible_n)
     counts = answers[0].n
     shape = (len(answers), len(counts))
     time_s = np.stack([np.broadcast_to(answer.time_s, shape[1:]) for answer in answers])
@@ -92,8 +94,18 @@ def predict_program(
             low_s[index], high_s[index] = answer.low_s, answer.high_s
     # An interval need not be symmetric in ln t, which the rule for sums assumes: that of one part stays as it is.
     one = len(answers) == 1
+    for index, begin in enumerate(begins if has_late else ()):
+        time_s[index, counts < begin] = 0.0  # and so is its weight in the interval of the sum
     total = SummedTimes(time_s[0], low_s[0], high_s[0]) if one else sum_times(time_s, low_s, high_s)
-    return ProgramAnswer(counts, total, time_s, low_s, high_s, tuple(answers))
+    low_s[time_s == 0], high_s[time_s == 0] = 0.0, 0.0
+    credible_n = min((limit for limit in limits if limit is not None), default=None)
+    return ProgramAnswer(counts, total, time_s, low_s, high_s, tuple(answers), credible_n)
+
+
+def first_thread_count(database: Database, workload: int) -> int:
+    """The least n at which any platform has the workload: over 1 for a region that is not executed on fewer threads."""
+    curves = [database.curve(row)[0] for row in database.rows_of_workload(workload).tolist()]
+    return min((int(n[0]) for n in curves if len(n)), default=1)
 
 
 def _predict_part(database: Database, query: Query, method: Method[Any], settings: Any) -> Answer:

@@ -76,6 +76,32 @@ def test_no_run_at_one_thread(files):
     assert first(refused_csv(files, csv_of(rows))) == ("runs.csv", line, reason)
 
 
+def without_one_thread(files, first_n) -> dict[str, bytes]:
+    """The sample with no row of app0/section1 at n = 1, and that workload's `first_n`."""
+    workloads = json.loads(files["workloads.json"])
+    workloads[1]["first_n"] = first_n
+    rows = [row for row in rows_of(files["runs.csv"]) if row["workload"] != "app0/section1" or row["n"] != "1"]
+    return with_manifest(files | {"workloads.json": json.dumps(workloads).encode(), "runs.csv": csv_of(rows)})
+
+
+def test_a_workload_may_say_that_it_begins_later(files):
+    counts = sorted({int(row["n"]) for row in rows_of(files["runs.csv"])})
+    measurements = read(pack(without_one_thread(files, counts[1])))
+    (profile,) = [p for p in measurements.profiles if measurements.workloads[p.workload].name == "app0/section1"]
+    assert profile.runs.n.min() == counts[1]
+    assert same(read(packed(measurements)), measurements)  # what is written says it, too
+
+    assert [problem.reason for problem in refusal(pack(without_one_thread(files, counts[-1] + 1))).problems] == [
+        f"workload 'app0/section1' has no run at n = {counts[-1] + 1}",
+        f"workload 'app0/section1' has a run on fewer threads than its first_n = {counts[-1] + 1}",
+    ]
+    files["workloads.json"] = without_one_thread(files, 2)["workloads.json"]
+    (problem,) = refusal(pack(with_manifest(files))).problems
+    assert problem.reason == "workload 'app0/section1' has a run on fewer threads than its first_n = 2"
+    bad = refusal(pack(without_one_thread(files, 1)))
+    assert bad.member == "workloads.json"
+
+
 def varied_refusal(change) -> list[ArchiveProblem]:
     files = tarballs.files_of(tarballs.packed(varied_measurements()))
     rows = rows_of(files["runs.csv"])

@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 from mpet.errors import KitFailed
-from mpet.kit import TOP_FOLDER, measure, profile, unpack_kit
+from mpet.kit import NOT_PROFILABLE, TOP_FOLDER, measure, profile, unpack_kit
 
 from benchmarks.kit_archive import kit_tarball
 
@@ -85,3 +85,14 @@ def test_the_token_is_not_in_the_environment_of_what_is_run(tmp_path, monkeypatc
     said = []
     assert profile(kit, ["./program", "its"], tmp_path / "out.tar.gz", ["--n", "1"], said.append).is_file()
     assert said == [f"<> --output {tmp_path / 'out.tar.gz'} --n 1 ./program its"]
+
+
+def test_the_status_says_that_a_program_cannot_be_profiled(tmp_path):
+    """Whatever the words are: `mpet try` times such a program as a whole."""
+    for status in (1, NOT_PROFILABLE):
+        (tmp_path / "mpet-profile").write_text(f"#!/bin/sh\necho some words >&2\nexit {status}\n")
+        (tmp_path / "mpet-profile").chmod(0o755)
+        with pytest.raises(KitFailed, match="some words") as failed:
+            profile(tmp_path, ["./program"], tmp_path / "out.tar.gz")
+        assert failed.value.status == status
+    assert KitFailed("not started").status is None

@@ -144,6 +144,31 @@ def test_a_sweep_that_the_server_has_not_seen_goes_along(kit, program, token):
     assert Upload.objects.count() == 2
 
 
+def test_a_sweep_of_few_workloads_that_the_server_has_is_not_sent_again(kit, program, token):
+    """make quick WORKLOADS="hog fft": without the workload that every other sweep runs."""
+    few = [{**WORKLOADS[0], "name": name, "application": name} for name in ("hog", "fft")]
+    (kit / "measured" / "workloads.json").write_text(json.dumps(few))
+    rows = RUNS.splitlines()
+    runs = [row.replace("shared_histogram", name) for name in ("hog", "fft") for row in rows[1:]]
+    (kit / "measured" / "runs.csv").write_text("\n".join([rows[0], *runs, ""]))
+    here = kit / "results" / "mpet-host-1.tar.gz"
+    content = sweep(kit, "host")
+    here.write_bytes(content)
+    receive(content)
+    said = profile(kit, program, "--upload", "--name", "host", MPET_TOKEN=token)
+    assert said.status == 0, said.err
+    assert "is not on the server" not in said.err and HAS_NOT_RUN not in said.err
+    assert Upload.objects.count() == 2
+    # One of two workloads is there: the sweep tells more than the server knows.
+    rows = [row for row in (kit / "measured" / "runs.csv").read_text().splitlines() if not row.startswith("fft")]
+    more = "\n".join([*rows, *(row.replace("hog", "lu") for row in rows[1:]), ""])
+    (kit / "measured" / "runs.csv").write_text(more)
+    (kit / "measured" / "workloads.json").write_text(json.dumps([few[0], {**few[1], "name": "lu"}]))
+    here.write_bytes(sweep(kit, "host"))
+    said = profile(kit, program, "--upload", "--name", "host", MPET_TOKEN=token)
+    assert "mpet-host-1.tar.gz (make quick) is not on the server: it is sent too" in said.err
+
+
 def test_another_machine_of_the_same_name_is_not_this_one(kit, program, token):
     with tarfile.open(fileobj=io.BytesIO(sweep(kit, "host"))) as archive:
         platform = json.load(archive.extractfile("platform.json"))

@@ -88,10 +88,10 @@ def test_addr2line_is_not_needed(compiler, tmp_path):
 def test_regions_below_the_share_are_left_out_and_named(tmp_path):
     program = compile_program("kernels.c", "gcc", tmp_path)
     done = profile([program, "all", "1000"], tmp_path, "--n", "1", "--repeats", "1", "--min-share", "99%")
-    assert done.status == 1
+    assert done.status == NOT_PROFILABLE
     assert done.measurements is None
     (told,) = [line for line in done.said.splitlines() if "left out" in line]
-    assert "each with less than 99.0 % of the program's time on one thread (--min-share)" in told
+    assert "each with less than 99.0 % of the program's time on one thread (--min-share 0 keeps all)" in told
     assert f"{program.name}/equal:" in told
 
     def check():
@@ -126,7 +126,7 @@ def test_a_region_in_an_inlined_function_is_one_workload(compiler, knows_inlined
 def test_a_program_that_fixes_its_number_of_threads_is_told_so(compiler, tmp_path):
     program = compile_program("fixed.c", compiler, tmp_path)
     done = profile([program], tmp_path, "--n", "1,2", "--repeats", "1")
-    assert done.status == 1
+    assert done.status == NOT_PROFILABLE
     assert "fixes its own number of threads (2 where 1 was asked for)" in done.said
     assert "OMP_NUM_THREADS has to decide" in done.said
     assert done.measurements is None
@@ -183,12 +183,60 @@ def test_disturbed_runs_are_done_again_and_named(tmp_path):
     assert runs.disturbed.tolist() == [1, 1]
 
 
+def test_ends_with_ten_lines_that_tell_where_the_time_goes(tmp_path):
+    """Of the kernels' regions shares of the time on one thread, times and the best n, in the order of time."""
+    program = compile_program("kernels.c", "gcc", tmp_path)
+    done = profile([program, "all", "1000"], tmp_path, "--n", "1,2", "--repeats", "1", "--min-share", "0")
+    assert done.status == 0, done.said
+    lines = done.said.splitlines()
+    (head,) = [number for number, line in enumerate(lines) if line.endswith("largest loss, on most threads  region")]
+    (end,) = [number for number, line in enumerate(lines) if line.endswith("profile.tar.gz")]
+    table = lines[head + 1 : end]
+    assert len(table) + 1 <= 10 and table[-1].endswith("  serial rest")
+    sections = done.sections()
+    shares, times = [], []
+    for line in table:
+        fields = line.split()
+        section = " ".join(fields[-2:]) if line.endswith(REST) else fields[-1]
+        runs = sections[section]
+        clean = {
+            int(n): t
+            for n, t, is_profile in zip(runs.n, runs.time_s, runs.is_profile_pass, strict=True)
+            if not is_profile
+        }
+        shares.append(float(fields[0]))
+        times.append(float(fields[2]))
+        assert float(fields[2]) == pytest.approx(clean[1], rel=1e-3) and fields[3] == "s"
+        best = min(clean, key=clean.get)
+        assert int(fields[4]) == best
+        assert float(fields[5]) == pytest.approx(clean[1] / clean[best], abs=0.006)
+    assert sum(shares) == pytest.approx(100, abs=0.1 * len(shares))
+    assert times[:-1] == sorted(times[:-1], reverse=True)
+
+
+def test_the_table_names_the_largest_loss(tmp_path):
+    """A lock that is held throughout costs half of two threads' time."""
+
+    def check():
+        program = compile_program("kernels.c", "gcc", tmp_path)
+        done = profile([program, "locked"], tmp_path, "--n", "1,2", "--repeats", "3", "--min-share", "20%")
+        (line,) = [line for line in done.said.splitlines() if line.split()[-1].startswith("locked:")]
+        loss, share = line.split()[6:8]
+        assert loss == "lock"
+        assert float(share) == pytest.approx(50, abs=10)
+
+    eventually(check)
+
+
 # ---- refusals: each says what to do
 
 
-def refusal(command: list[str | Path], folder: Path, *options: str) -> str:
+NOT_PROFILABLE = 4  # what mpet try takes as: time the program as a whole
+
+
+def refusal(command: list[str | Path], folder: Path, *options: str, status: int = NOT_PROFILABLE) -> str:
     done = profile(command, folder, "--n", "1", "--repeats", "1", *options)
-    assert done.status != 0
+    assert done.status == status, done.said
     assert done.measurements is None
     return done.said
 
@@ -215,10 +263,10 @@ def test_refuses_a_script(tmp_path):
 
 def test_refuses_what_is_no_program(tmp_path):
     (tmp_path / "text").write_text("text")
-    assert "is not an executable file" in refusal([tmp_path / "text"], tmp_path)
+    assert "is not an executable file" in refusal([tmp_path / "text"], tmp_path, status=1)
     (tmp_path / "text").chmod(0o755)
     assert "is not an ELF program" in refusal([tmp_path / "text"], tmp_path)
-    assert "there is no such program" in refusal([tmp_path / "nothing"], tmp_path)
+    assert "there is no such program" in refusal([tmp_path / "nothing"], tmp_path, status=1)
 
 
 def test_refuses_a_program_without_openmp(tmp_path):
@@ -244,7 +292,7 @@ def test_refuses_code_of_gcc_on_libomp(tmp_path):
 
 def test_refuses_a_program_that_fails_and_shows_its_last_lines(tmp_path):
     subprocess.run(["gcc", "-fopenmp", "-x", "c", "-", "-o", tmp_path / "fails"], input=FAILING, check=True)
-    said = refusal([tmp_path / "fails"], tmp_path)
+    said = refusal([tmp_path / "fails"], tmp_path, status=1)
     assert "ended with status 3 in the clean pass, n = 1, repeat 1" in said
     assert "    no such grid" in said
 
@@ -266,7 +314,7 @@ def test_refuses_a_program_that_executes_no_region(tmp_path):
 )
 def test_refuses_bad_options(options, reason, tmp_path):
     program = compile_program("fixed.c", "gcc", tmp_path)
-    assert reason in refusal([program], tmp_path, *options)
+    assert reason in refusal([program], tmp_path, *options, status=1 if "threads are more" in reason else 2)
 
 
 NAPPING = """#include <unistd.h>

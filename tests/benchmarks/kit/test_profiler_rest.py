@@ -69,6 +69,26 @@ def test_regions_that_are_left_out_count_in_it(program):
     eventually(check)
 
 
+@pytest.mark.parametrize("arguments", [[], ["both"]])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_regions_that_exist_on_more_threads_alone_begin_there(compiler, arguments, tmp_path):
+    """OpenBLAS and LULESH have such regions; a program with no other ones ended with status 1."""
+    program = compile_program("late.c", compiler, tmp_path)
+    done = profile([program, *arguments], tmp_path, "--n", "1,2", "--repeats", "1", "--min-share", "0")
+    assert done.status == 0, done.said
+    regions = done.regions()
+    (late,) = [runs for section, runs in regions.items() if section.startswith("sum:")]
+    others = [runs for section, runs in regions.items() if section.startswith("main:")]
+    assert sorted(zip(late.n, late.is_profile_pass, strict=True)) == [(2, False), (2, True)]
+    assert [set(other.n) for other in others] == [{1, 2}] * len(arguments)
+    sums = late.parts_ns[late.is_profile_pass].sum(axis=1)
+    assert np.array_equal(sums, (late.n * late.time_ns)[late.is_profile_pass])
+    rest = done.sections()[REST]
+    assert rest.n.tolist() == [1, 2]
+    assert rest.time_s[0] > 4 * rest.time_s[1]  # on one thread it has the region's work
+    assert "is not executed on fewer than 2 threads, so its times begin there" in done.said
+
+
 def test_regions_at_the_same_time_count_once(program, usual):
     def check():
         done = measure(program, "together")

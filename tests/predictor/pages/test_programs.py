@@ -1,5 +1,6 @@
 """The page of a program, its twin, and who is led there."""
 
+import json
 import re
 from dataclasses import replace
 from decimal import Decimal
@@ -25,7 +26,7 @@ from tests.predictor.conftest import (
 )
 from tests.predictor.predictions.test_costs import price
 from tests.profiles.deliveries import measured
-from tests.programs import program_measurements
+from tests.programs import late_program_measurements, program_measurements
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
@@ -74,6 +75,17 @@ def test_the_fastest_platform_stands_first_with_its_interval(client, program):
     dots = figures_of(response)["ranking"]["data"]
     assert sorted(dots[0]["x"]) == [row["time_s"] for row in ranking["results"]]
     assert dots[1]["x"] == [pytest.approx(1.75)]  # where it was measured
+
+
+def test_a_program_whose_region_begins_later_has_its_page(client, kit):
+    store(late_program_measurements(), label="program")
+    response = client.get(address_of("program"))
+    assert response.status_code == 200
+    rows = {row["label"]: row for row in response.context["home"].parts}
+    assert rows["merge:12"]["first_s"] == 0
+    assert rows["serial rest"]["first_s"] == pytest.approx(4.5)
+    assert sum(row["first_share"] for row in rows.values()) == pytest.approx(1)
+    assert json.loads(client.get(twin_of(response)).content)["measured_times"]["n"] == [1, 2, 4]
 
 
 def test_the_parts_are_shown_where_they_were_measured(client, program):

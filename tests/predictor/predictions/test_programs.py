@@ -15,7 +15,7 @@ from predictor.predictions.service import preview_answer
 from profiles.models import Source
 from profiles.programs import find_program, programs_by_source
 from tests.predictor.conftest import store
-from tests.programs import program_measurements
+from tests.programs import late_program_measurements, program_measurements
 from tests.samples import sample_measurements, sample_platform
 
 REGIONS, REST = ("sort-merge12", "sort-split40"), "sort-serial-rest"
@@ -40,6 +40,21 @@ def test_all_platforms_but_its_own_by_rising_time(program):
     (own,) = document["refused"]
     reason = "the program was measured here and on no other machine"
     assert own == {"platform": "machine-0", "reason": reason, "lacks": None}
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_work_that_becomes_a_region_on_more_threads_counts_once(n, db):
+    """The same program where `merge` is no region on one thread; the other machine is half as fast."""
+    store(sample_measurements(2, 6), label="kit")
+    store(late_program_measurements(), label="program")
+    store(late_program_measurements(sample_platform(1), speed=0.5), label="there")
+    target = "machine-1"
+    (row,) = [row for row in ranking(n=n)["results"] if row["platform"] == target]
+    assert row["time_s"] == pytest.approx(row["measured_time_s"], rel=0.1)
+    assert row["measured_time_s"] == pytest.approx(((4.0 + 1.0) / n + 0.5) / 0.5)
+    merge = next(region for region in row["regions"] if region["workload"] == REGIONS[0])
+    assert (merge["time_s"] == 0) == (n == 1)
+    assert row["low_s"] < row["time_s"] < row["high_s"]
 
 
 def test_the_whole_is_the_sum_of_the_single_predictions(program):

@@ -49,15 +49,6 @@ ROWS_OF_TRIAL = 3
 # Of the kit's workloads those that tell most of a machine, chosen one after another so that the others are predicted
 # best from them on the simulated machines of the demo (docs/client.md).
 TRIAL_WORKLOADS = "hog fft nbody srad spmv edge_pipeline matmul mandelbrot sgm jacobi shared_histogram sparselu"
-# What mpet-profile says of a program that has no regions to be seen.
-NOT_TO_BE_PROFILED = (
-    "does not use OpenMP",
-    "is a script",
-    "is not an ELF program",
-    "statically linked",
-    "runtime linked in",
-    "no parallel region",
-)
 COMMIT = typer.Option(None, help="Of the program that is measured; you alone see it.")
 BRANCH = typer.Option(None, help="That the commit is measured for; `mpet changes` compares branches.")
 
@@ -344,7 +335,7 @@ def try_program(
         try:
             benchmark_kit.profile(kit, command, measured, options, _say)
         except KitFailed as error:
-            if not any(reason in str(error) for reason in NOT_TO_BE_PROFILED):
+            if error.status != benchmark_kit.NOT_PROFILABLE:
                 raise
             _say("it is timed as a whole: its regions cannot be seen")
             whole = Sweep(command, {}, accepted=(0, *(accept_exit or ())))

@@ -52,9 +52,13 @@ class Unreachable(MpetError):
 
 
 class KitFailed(MpetError):
-    """The benchmark kit, or the measured program, failed."""
+    """The benchmark kit, or the measured program, failed; `status` is that of the kit's program, if one ended."""
 
     exit_code = 7
+
+    def __init__(self, message: str, status: Optional[int] = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class NothingToCompare(MpetError):

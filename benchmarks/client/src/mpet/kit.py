@@ -21,6 +21,7 @@ RESULTS_LINE = "Results: "
 FAREWELL_LINE = "Upload them in the browser"  # which the client does itself
 MOST_KIT_BYTES = 64 << 20
 LINES_SHOWN = 15
+NOT_PROFILABLE = 4  # the status of mpet-profile where no profile can be made of this program
 
 Said = Callable[[str], Any]
 
@@ -111,5 +112,6 @@ def run_command(command: Sequence[str], said: Said) -> list[str]:
         raise KitFailed(f"{command[0]} is not there: the kit needs make, g++, tar and gzip") from error
     if process.returncode:
         shown = "\n  ".join(lines[-LINES_SHOWN:])
-        raise KitFailed(f"{Path(command[0]).name} ended with status {process.returncode}:\n  {shown}")
+        message = f"{Path(command[0]).name} ended with status {process.returncode}:\n  {shown}"
+        raise KitFailed(message, status=process.returncode)
     return lines

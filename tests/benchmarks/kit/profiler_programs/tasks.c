@@ -42,10 +42,27 @@ static void undeferred(void) {
     }
 }
 
+/* One thread creates a task, executed by it or by the other thread. In the middle it executes one that is not deferred,
+   and computes for 0.3 s afterwards, as use of the task that goes on. */
+static void mixed(void) {
+#pragma omp parallel
+#pragma omp single
+    {
+#pragma omp task
+        {
+            spin(0.05);
+#pragma omp task if (0)
+            spin(0.05);
+            spin(0.3);
+        }
+    }
+}
+
 int main(int count, char **arguments) {
     const char *kernel = count > 1 ? arguments[1] : "";
     omp_get_max_threads();
     if (strcmp(kernel, "untied") == 0) untied();
     if (strcmp(kernel, "undeferred") == 0) undeferred();
+    if (strcmp(kernel, "mixed") == 0) mixed();
     return 0;
 }
