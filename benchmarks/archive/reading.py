@@ -90,6 +90,7 @@ class _Reading:
         self.members, self.manifest, self.limits, self.problems = members, manifest, limits, problems
         self.allowance = RowAllowance(limits.rows)
         self.warnings: list[str] = []
+        self.fingerprint = ""
 
     def measurements(self) -> Measurements:
         platform = self._platform()
@@ -116,6 +117,7 @@ class _Reading:
             generator=f"{generator['name']} {generator['version']}".strip(),
             environment=environment,
             log=log,
+            fingerprint=self.fingerprint,
             warnings=self.warnings,
         )
 
@@ -140,6 +142,7 @@ class _Reading:
         if document is None:
             return None
         self._warn_of_missing("platform.json", "platform", [document.value])
+        self.fingerprint = document.value.get("fingerprint") or ""
         return platform_record("platform.json", document, self.problems)
 
     def _workloads(self) -> list[WorkloadRecord] | None:
