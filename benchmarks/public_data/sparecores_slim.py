@@ -15,8 +15,55 @@ TASK_FILES = {
 }
 MACHINE_FILES = ("lscpu/stdout", "lshw/stdout")
 FILES = (*MACHINE_FILES, *(f"{task}/{member}" for task, members in TASK_FILES.items() for member in members))
-# In the order of docs/accuracy/few-references.md: those chosen first tell most. cpu-div16 has a curve of many n.
-STRESSORS = frozenset(["cpu-div16", "memcpy"])
+# In the order in which research/bridge.py chooses them: the first ones tell most. cpu-div16 has a curve of many n.
+STRESSORS = frozenset(
+    [
+        "hash",
+        "malloc",
+        "vdso",
+        "mergesort",
+        "vfork",
+        "fp",
+        "branch",
+        "cacheline",
+        "cpu-sched",
+        "clone",
+        "fractal",
+        "fault",
+        "atomic",
+        "funccall",
+        "bsearch",
+        "qsort",
+        "fork",
+        "vecmath",
+        "zlib",
+        "tree",
+        "munmap",
+        "mprotect",
+        "pipe",
+        "memcpy",
+        "vm",
+        "nop",
+        "insertionsort",
+        "prime",
+        "fma",
+        "cachehammer",
+        "veccmp",
+        "hsearch",
+        "mpfr",
+        "heapsort",
+        "jpeg",
+        "fibsearch",
+        "skiplist",
+        "yield",
+        "mcontend",
+        "matrix",
+        "switch",
+        "funcret",
+        "crypt",
+        "cpu-div16",
+    ]
+)
 
 
 class SlimSpareCores(SpareCores):
