@@ -91,6 +91,7 @@ class _Reading:
         self.allowance = RowAllowance(limits.rows)
         self.warnings: list[str] = []
         self.first_n: list[int | None] = []  # of each workload, as workloads.json says
+        self.fingerprint = ""
 
     def measurements(self) -> Measurements:
         platform = self._platform()
@@ -118,6 +119,7 @@ class _Reading:
             generator=f"{generator['name']} {generator['version']}".strip(),
             environment=environment,
             log=log,
+            fingerprint=self.fingerprint,
             warnings=self.warnings,
         )
 
@@ -142,6 +144,7 @@ class _Reading:
         if document is None:
             return None
         self._warn_of_missing("platform.json", "platform", [document.value])
+        self.fingerprint = document.value.get("fingerprint") or ""
         return platform_record("platform.json", document, self.problems)
 
     def _workloads(self) -> list[WorkloadRecord] | None:

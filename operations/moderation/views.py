@@ -7,7 +7,9 @@ from functools import wraps
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -23,6 +25,8 @@ from profiles.moderation.log import SUBJECTS, Action, Decision, Subject, handle,
 from profiles.pages.columns import workload_link
 
 _View = Callable[..., HttpResponse]
+
+FEW_MACHINES = 100  # measured ones that everybody sees; with fewer the public fleet is offered
 
 
 def for_moderators(view: _View) -> _View:
@@ -57,8 +61,17 @@ def queue(request: HttpRequest) -> HttpResponse:
         "items": [part.show(row) for row in rows],
         "form": form,
         "section": "moderation",
+        "few_machines": few_measured_machines(),
     }
     return render(request, "operations/queue.html", context, status=422 if form.errors else 200)
+
+
+def few_measured_machines() -> int | None:
+    """How many machines everybody sees measurements of; None where that is enough."""
+    measured = Profile.objects.visible_to(AnonymousUser()).filter(origin="measured", platform=OuterRef("pk"))
+    machines = Platform.objects.visible_to(AnonymousUser()).filter(Exists(measured.order_by()))
+    count = machines.order_by()[:FEW_MACHINES].count()
+    return count if count < FEW_MACHINES else None
 
 
 @transaction.atomic

@@ -76,6 +76,7 @@ RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "price_region": Text(allow_null=True),
     "price_kind": Text(allow_null=True),
     "price_date": Text(allow_null=True, help_text="of which the price is"),
+    "price_source": Text(allow_null=True, help_text="who says so: a list or an address"),
     "price_basis": Text(allow_null=True, help_text="published; own or factor: by the prices that you keep here"),
     "cost": number(help_text="of one run: price times time_s; relative where times are"),
     "pareto": serializers.BooleanField(

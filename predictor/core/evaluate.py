@@ -45,8 +45,10 @@ class Protocol:
     references: int | None = None  # A is known on this many random platforms; None = on all
     unlike: bool = False  # these are of other microarchitectures than the target
     probes: int | None = None  # the target is known by this many random workloads; None = by all
+    bridge: tuple[int, ...] | None = None  # the target is known by these workloads only; None = by all
     known_n: int | None = None  # A was measured with at most so many threads; None = with all
     targets: tuple[int, ...] | None = None  # platforms to predict; None = all
+    workloads: tuple[int, ...] | None = None  # workloads to predict; None = all
     sample: int | None = None  # at most this many random profiles (of each cut); None = all
     seed: int = 0
     cut: Size | None = None  # random small databases of this size in place of the whole one
@@ -67,6 +69,8 @@ class Protocol:
             raise ValueError("diverse is about the platforms of a cut, and there is none")
         if self.cut is not None and self.targets is not None:
             raise ValueError("targets are of the whole database: not with a cut, whose platforms are random")
+        if self.cut is not None and (self.workloads is not None or self.bridge is not None):
+            raise ValueError("workloads are of the whole database: not with a cut, whose workloads are random")
 
     @property
     def holdouts(self) -> tuple[str, ...]:
@@ -273,6 +277,8 @@ def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
     eligible = (np.diff(database.curve_offsets) > 0) & ~np.isnan(database.t1_s) & ~database.hidden
     if protocol.targets is not None:
         eligible &= np.isin(database.platform_index, protocol.targets)
+    if protocol.workloads is not None:
+        eligible &= np.isin(database.workload_index, protocol.workloads)
     if protocol.known_n is not None:
         beyond = np.append(0, np.cumsum(database.curve_n > protocol.known_n))
         eligible &= np.diff(beyond[database.curve_offsets]) > 0
@@ -289,8 +295,8 @@ def hidden_pairs(database: Database, row: int, protocol: Protocol) -> tuple[IntA
     nobody). `application`: also A's sibling sections, on the same platforms. Several, joined by commas, hide what each
     hides and the siblings on all of these platforms. `references`: A, and with `application` its siblings, are known
     on so many random platforms that nothing else hides them on, and nowhere else; with `unlike` on platforms of other
-    microarchitectures than T's. `probes`: also every other workload on T but that many random ones. All draws are
-    from the seed and the pair: the same for every method.
+    microarchitectures than T's. `bridge`: also every workload on T that is none of these. `probes`: also every other
+    workload on T but that many random ones. All draws are from the seed and the pair: the same for every method.
     """
     target, workload = int(database.platform_index[row]), int(database.workload_index[row])
     platforms, workloads = np.array([target]), np.array([workload])
@@ -302,6 +308,9 @@ def hidden_pairs(database: Database, row: int, protocol: Protocol) -> tuple[IntA
     if protocol.references is not None or protocol.unlike:
         platforms = _all_but_references(database, row, platforms, protocol)
     hidden = np.repeat(platforms, len(workloads)), np.tile(workloads, len(platforms))
+    if protocol.bridge is not None:
+        unknown = np.setdiff1d(np.arange(len(database.workloads)), protocol.bridge)
+        hidden = np.append(hidden[0], np.full(len(unknown), target)), np.append(hidden[1], unknown)
     if protocol.probes is None:
         return hidden
     rows = database.without(*hidden).rows_of_platform(target)

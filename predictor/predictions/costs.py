@@ -16,7 +16,9 @@ PRICE_CURRENCY = Name("currency", "of the prices, as USD; without it the one tha
 PRICE_REGION = Name("region", "of the prices; without it the cheapest of each platform")
 PRICE_KIND = OneOf("price_kind", "of the prices", default=HOURLY_KINDS[0], choices=HOURLY_KINDS)
 PRICE_PARAMETERS = (PRICE_CURRENCY, PRICE_REGION, PRICE_KIND)
-NO_PRICE = dict.fromkeys(("price", "currency", "price_region", "price_kind", "price_date", "price_basis", "cost"))
+NO_PRICE = dict.fromkeys(
+    ("price", "currency", "price_region", "price_kind", "price_date", "price_basis", "price_source", "cost")
+)
 
 
 def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any = None) -> dict[str, PriceOfPlatform]:
@@ -54,7 +56,8 @@ def with_cost(result: Mapping[str, Any], price: Any) -> dict[str, Any]:
     >>> from decimal import Decimal
     >>> from types import SimpleNamespace
     >>> price = SimpleNamespace(
-    ...     amount=Decimal("0.36"), currency="EUR", region="x", kind="spot", date=date(2026, 1, 2), basis="published"
+    ...     amount=Decimal("0.36"), currency="EUR", region="x", kind="spot", date=date(2026, 1, 2), basis="published",
+    ...     source="a list",
     ... )
     >>> row = with_cost({"time_s": 100.0}, price)
     >>> row["price"], row["cost"], row["currency"], row["price_date"]
@@ -71,6 +74,7 @@ def with_cost(result: Mapping[str, Any], price: Any) -> dict[str, Any]:
         "price_kind": price.kind,
         "price_date": price.date.isoformat(),
         "price_basis": str(price.basis),
+        "price_source": price.source,
         "cost": None if time_s is None else amount * time_s / HOUR_S,
     }
 

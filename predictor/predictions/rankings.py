@@ -53,6 +53,7 @@ RANKING_COLUMNS = (
     "price_kind",
     "price_date",
     "price_basis",
+    "price_source",
     "cost",
     "pareto",
 )

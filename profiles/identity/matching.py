@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
@@ -94,10 +94,14 @@ class MatchingNotes:
         return warnings
 
 
-def match_rows(rules: MatchingRules, drafts: Sequence[Any], notes: MatchingNotes) -> list[Any]:
+def match_rows(
+    rules: MatchingRules, drafts: Sequence[Any], notes: MatchingNotes, *, other_than: Mapping[int, str] | None = None
+) -> list[Any]:
     """Return the stored row of every unsaved draft: an existing one, or one made here.
 
-    All drafts have the same `private_to`. The number of queries does not depend on how many there are.
+    All drafts have the same `private_to`. The number of queries does not depend on how many there are. `other_than`:
+    rows, by primary key, that are known not to be the drafts' although their names are; each with what then
+    distinguishes the draft's identity.
     """
     if not drafts:
         return []
@@ -105,6 +109,12 @@ def match_rows(rules: MatchingRules, drafts: Sequence[Any], notes: MatchingNotes
         draft.identity, draft.spelling = rules.identity(draft), rules.spelling(draft)
     _refuse_same_drafts(rules, drafts)
     candidates = _candidate_rows(rules, drafts)
+    if other_than:
+        others = {row.identity: other_than[row.pk] for row in candidates if row.pk in other_than}
+        for draft in drafts:
+            if draft.identity in others:
+                draft.identity = identity.distinct_identity(draft.identity, others[draft.identity])
+        candidates = [row for row in _candidate_rows(rules, drafts) if row.pk not in other_than]
     rows = _match_by_identity(rules, drafts, candidates)
     _match_by_spelling(rules, drafts, rows, candidates, notes)
     new = [draft for draft, row in zip(drafts, rows, strict=True) if row is None]

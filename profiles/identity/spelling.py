@@ -66,6 +66,11 @@ def platform_identity(platform: Any) -> str:
     return _digest([*_texts(platform, ("cpu_model", "architecture", "name"), normalise_spacing), *counts])
 
 
+def distinct_identity(identity: str, distinction: str) -> str:
+    """sha256 for a machine that has the name and topology of another one."""
+    return _digest([identity, distinction])
+
+
 def platform_spelling(platform: Any) -> str:
     return _digest([*_texts(platform, IDENTIFYING_PLATFORM_TEXTS, fold_spelling), *topology_key(platform)])
 

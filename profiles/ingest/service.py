@@ -11,7 +11,8 @@ from django.db import DataError, IntegrityError, transaction
 from mpet_site.web.plain_json import nan_to_null
 from profiles.identity.descriptions import describe_rows
 from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of
-from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES, IngestError, MatchingNotes, match_rows
+from profiles.identity.hardware import match_measured_machine
+from profiles.identity.matching import WORKLOAD_RULES, IngestError, MatchingNotes, match_rows
 from profiles.identity.spelling import normalise_spacing
 from profiles.identity.vendors import canonical_vendor
 from profiles.ingest.announcing import announce, claim_announcement
@@ -67,6 +68,7 @@ def ingest(
         origin=measurements.origin,
         label=label[:200],
         sha256=sha256,
+        fingerprint=measurements.fingerprint,
         owner=owner,
         private_to=owner if private else None,
         deliverer=deliverer_of(owner, private=private),
@@ -127,7 +129,7 @@ def _publish(
     notes = MatchingNotes()
     source.save()
     platform_drafts, workload_drafts = drafts
-    platforms = match_rows(PLATFORM_RULES, platform_drafts, notes)
+    platforms = match_measured_machine(source, platform_drafts, notes)
     workloads = match_rows(WORKLOAD_RULES, workload_drafts, notes)
     _refuse_simulated_machines(source, platforms)
     _refuse_other_sizes(measurements, workloads)

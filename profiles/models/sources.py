@@ -62,6 +62,9 @@ class Source(Owned, LeasedWork):
     origin = models.CharField(max_length=16, choices=[(o, o) for o in ORIGINS])
     label = models.CharField(max_length=200, help_text="file or folder name")
     sha256 = models.CharField(max_length=64)
+    fingerprint = models.CharField(
+        max_length=64, blank=True, default="", db_index=True, help_text="of the hardware, where the tarball has one"
+    )
     licence = models.TextField(blank=True)
     citation = models.TextField(blank=True, help_text="the dataset's own word on where it comes from")
     note = models.TextField(blank=True)

@@ -5,6 +5,7 @@ from typing import Any
 from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, GibibyteFilter, TextFilter, WholeNumberFilter
+from profiles.identity.hardware import measured_on
 from profiles.identity.vendors import canonical_vendor
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
 from profiles.models import Platform, Price, Profile, Workload
@@ -58,6 +59,7 @@ class PlatformFilter(FilterSet):
     microarchitecture = TextFilter(lookup_expr="iexact")
     cpu_model = TextFilter(lookup_expr="iexact")
     virtualised = BooleanFilter()
+    fingerprint = TextFilter(method="by_fingerprint", help_text="of the hardware, of which you sent measurements")
 
     class Meta:
         model = Platform
@@ -65,6 +67,10 @@ class PlatformFilter(FilterSet):
 
     def by_region(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(pk__in=Price.objects.filter(region__iexact=text).values("platform"))
+
+    def by_fingerprint(self, rows: Any, _name: str, text: str) -> Any:
+        user = self.request.user
+        return rows.filter(pk__in=measured_on(text, user).values("pk")) if user.is_authenticated else rows.none()
 
     def by_vendor(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(vendor__iexact=canonical_vendor(text))

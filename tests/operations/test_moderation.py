@@ -280,3 +280,14 @@ def test_the_log_names_nothing_that_its_owner_deleted(client, moderator):
     page = text_of(client.get(reverse("moderation-log")))
     assert "secret-file" not in page
     assert "delivery that was deleted since" in page
+
+
+def test_the_public_fleet_is_offered_where_few_machines_are_measured(client, moderator, monkeypatch):
+    store_private(user("ada"))
+    assert "0 measured machines in this database" in text_of(client.get(reverse("moderation")))
+    store_public()
+    text = text_of(client.get(reverse("moderation")))
+    assert "3 measured machines in this database" in text
+    assert "manage.py fetch_data sparecores --slim" in text
+    monkeypatch.setattr("operations.moderation.views.FEW_MACHINES", 3)
+    assert "fetch_data" not in text_of(client.get(reverse("moderation")))

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Runs stress-ng as the public fleets do, and packs what it says: measure.sh BUILD RESULTS NAME SECONDS STRESSORS
+# Runs stress-ng as the public fleets do, and packs what it says:
+# measure.sh BUILD RESULTS NAME SECONDS STRESSORS [THREADS of cpu-div16, "none" leaves it out]
 #
 # cpu-div16 (--cpu n --cpu-method div16) at every number of threads of a sweep; each other stressor at n = 1 and at all
 # threads. n are independent copies; the time is that of 1,000,000 bogo operations by all of them together. Bogo
 # operations of two versions of stress-ng are not the same work: the version is part of each workload's identity.
 set -eu
-build=$1 results=$2 name=$3 seconds=$4 stressors=$5
+build=$1 results=$2 name=$3 seconds=$4 stressors=$5 div16=${6:-}
 
 command -v stress-ng >/dev/null || { echo "stress-ng is not installed (Debian, Ubuntu: apt install stress-ng)." >&2; exit 1; }
 version=$(stress-ng --version | sed -n 's/.*version \([0-9][0-9.]*\).*/\1/p')
@@ -17,7 +18,9 @@ mkdir -p "$folder" "$results"
 log=$folder/log.txt
 threads=$("$build/mpet-topology" --threads | tr ',' ' ')
 all=$(printf '%s\n' $threads | tail -n 1)
-echo "stress-ng $version, n = 1 and $all, $seconds s each; cpu-div16 at n = $(echo $threads)" | tee "$log" >&2
+[ "$div16" ] || div16=$threads
+[ "$div16" != none ] || div16=
+echo "stress-ng $version, n = 1 and $all, $seconds s each${div16:+; cpu-div16 at n = $(echo $div16)}" | tee "$log" >&2
 
 # rate OPTIONS...: bogo operations a second in real time; nothing where the stressor failed or is not known
 rate() {
@@ -45,7 +48,7 @@ measure() { # workload n options...
     fi
 }
 
-for n in $threads; do measure cpu-div16 "$n" --cpu "$n" --cpu-method div16; done
+for n in $div16; do measure cpu-div16 "$n" --cpu "$n" --cpu-method div16; done
 for stressor in $stressors; do
     measure "$stressor" 1 --"$stressor" 1
     [ "$all" = 1 ] || measure "$stressor" "$all" --"$stressor" "$all"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "../include/mpet/json.hpp"
+#include "../pack/sha256.hpp"
 #include "files.hpp"
 #include "microarchitecture.hpp"
 #include "topology.hpp"
@@ -158,6 +159,18 @@ bool is_emulated() {
     return path.find("/qemu-") != std::string::npos;
 }
 
+std::string hardware_fingerprint(const Topology& topology, const Hardware& hardware) {
+    constexpr std::int64_t gibibyte = std::int64_t{1} << 30;  // what a kernel keeps of the memory changes by megabytes
+    std::string text = hardware.cpu_model + "\n" + hardware.vendor.value_or("") + "\n" + hardware.architecture;
+    for (const std::int64_t number :
+         {std::int64_t{topology.sockets}, std::int64_t{topology.numa_nodes}, std::int64_t{topology.physical_cores},
+          std::int64_t{topology.threads}, (hardware.memory_bytes.value_or(0) + gibibyte - 1) / gibibyte,
+          std::int64_t{hardware.virtualised ? *hardware.virtualised : -1}}) {
+        text += "\n" + std::to_string(number);
+    }
+    return sha256(text);
+}
+
 std::string platform_json(const std::string& name, const Topology& topology, const Hardware& hardware,
                           const Build& build) {
     std::vector<std::string> placement;
@@ -185,6 +198,7 @@ std::string platform_json(const std::string& name, const Topology& topology, con
         .add("l3_bytes", json::number(hardware.l3_bytes))
         .add("memory_bytes", json::number(hardware.memory_bytes))
         .add("virtualised", json::boolean(hardware.virtualised))
+        .add("fingerprint", json::quoted(hardware_fingerprint(topology, hardware)))
         .add("kernel", json::quoted(hardware.kernel))
         .add("compiler", json::quoted(build.compiler))
         .add("compiler_flags", json::quoted(build.flags));

@@ -48,6 +48,9 @@ Hardware read_hardware(const std::string& root, const Topology& topology);
 // The root that MPET_SYSFS names, "" without it.
 std::string root_from_environment();
 
+// sha256 of processor, topology, memory in GiB and virtualisation: the same for one machine whatever it is called.
+std::string hardware_fingerprint(const Topology& topology, const Hardware& hardware);
+
 // True where another processor is emulated for this program (qemu-user), or MPET_ORIGIN=emulated says so.
 bool is_emulated();
 

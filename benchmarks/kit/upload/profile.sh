@@ -37,14 +37,12 @@ measure_and_send() {
 describe_machine() {
     "$kit/build/mpet-profile" --machine ${name:+"$name"} | awk -f "$kit/upload/json.awk" > "$work/answer"
     machine=$(field .name)
-    cpu_model=$(field .cpu_model)
-    threads=$(field .threads)
+    fingerprint=$(field .fingerprint)
 }
 
-# Whether results of the kit's workloads on this machine are there, which the owner of the token may see.
+# Whether the owner of the token has sent results of the kit's workloads on this hardware, whatever its name was.
 server_knows_machine() {
-    request_patiently --max-time 60 --get --data-urlencode "search=$machine" --data-urlencode "cpu_model=$cpu_model" \
-        --data page_size=500 "$url/api/v1/platforms/"
+    request_patiently --max-time 60 --get --data-urlencode "fingerprint=$fingerprint" "$url/api/v1/platforms/"
     case $code in
         200) ;;
         000 | 5??)
@@ -54,7 +52,7 @@ server_knows_machine() {
             ;;
         *) fail "$(problem)" ;;
     esac
-    slugs=$(slugs_of_machine)
+    slugs=$(awk -F '\t' 'split($1, path, ".") == 4 && path[2] == "results" && path[4] == "slug" { print $2 }' "$work/answer")
     newest=$(newest_sweep "$kit/results" "$machine")
     for slug in $slugs; do
         if server_has "$slug" "$kit_workload" || sweep_is_there "$slug" "$newest"; then return 0; fi
@@ -82,17 +80,6 @@ server_has() {
     request_patiently --max-time 60 --get --data-urlencode "platform=$1" --data-urlencode "search=$2" \
         --data page_size=1 "$url/api/v1/profiles/"
     [ -n "$(field .results.0.id)" ]
-}
-
-slugs_of_machine() {
-    machine="$machine" threads="$threads" awk -F '\t' '
-        split($1, path, ".") == 4 && path[2] == "results" {
-            if (path[4] == "slug") slug[path[3]] = $2
-            if (path[4] == "name" && $2 == ENVIRON["machine"]) named[path[3]] = 1
-            if (path[4] == "threads" && $2 == ENVIRON["threads"]) sized[path[3]] = 1
-        }
-        END { for (row in slug) if (row in named && row in sized) print slug[row] }
-    ' "$work/answer"
 }
 
 # What compares this machine with others: a sweep that is here and not there, or with --with-kit a new one.

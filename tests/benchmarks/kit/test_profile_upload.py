@@ -133,6 +133,15 @@ def test_with_kit_sweeps_first_and_sends_both(kit, program, token, live_server, 
     assert Upload.objects.count() == 3
 
 
+def test_a_machine_that_has_another_name_now_is_known_by_its_hardware(kit, program, token):
+    profile(kit, program, "--upload", "--with-kit", "--name", "J3 laptop", MPET_TOKEN=token)
+    said = profile(kit, program, "--upload", "--with-kit", "--name", "host", MPET_TOKEN=token)
+    assert said.status == 0, said.err
+    assert HAS_NOT_RUN not in said.err and "make quick" not in said.err
+    assert "The same machine as J3 laptop, measured" in said.err
+    assert Profile.objects.values("platform").distinct().count() == 1
+
+
 def test_a_sweep_that_the_server_has_not_seen_goes_along(kit, program, token):
     (kit / "results").mkdir()
     (kit / "results" / "mpet-host-1.tar.gz").write_bytes(sweep(kit, "host"))

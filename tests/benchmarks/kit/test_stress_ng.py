@@ -2,13 +2,16 @@
 
 import os
 import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from benchmarks.archive import read_archive
+from benchmarks.archive import read_archive, write_archive
 from benchmarks.public_data.sparecores import stress_ng_workload
 from tests.paths import KIT
+from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.kit
 STAND_IN = """#!/bin/sh
@@ -79,3 +82,60 @@ def test_without_stress_ng_it_says_how_to_get_it(native, tmp_path):
     done = measure(native, tmp_path, "cpu", stand_in="")
     assert done.returncode != 0
     assert "stress-ng is not installed" in done.stderr
+
+
+def bridged(native, tmp_path, stand_in):
+    """What bridge.sh says, and the tarball of a sweep afterwards."""
+    (tmp_path / "bin").mkdir()
+    if stand_in:
+        (tmp_path / "bin/stress-ng").write_text(stand_in)
+        (tmp_path / "bin/stress-ng").chmod(0o755)
+    tarball = tmp_path / "quick.tar.gz"
+    sweep = replace(sample_measurements(1, 2), platforms=[sample_platform(0, name="host")])
+    with tarball.open("wb") as file:
+        write_archive(file, sweep, created=datetime(2026, 11, 24, tzinfo=UTC))
+    done = subprocess.run(
+        ["/bin/sh", "stress-ng/bridge.sh", native, tarball, "cpu memcpy"],
+        cwd=KIT,
+        env={**os.environ, "PATH": f"{tmp_path / 'bin'}:/bin:/usr/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with tarball.open("rb") as file:
+        return done.stderr, sweep, read_archive(file)
+
+
+def test_a_quick_sweep_has_a_bridge_to_the_fleet_in_its_tarball(native, tmp_path):
+    said, sweep, joined = bridged(native, tmp_path, STAND_IN)
+    assert "connects this machine with 1,917 servers of the public fleet" in said
+    names = [workload.name for workload in joined.workloads]
+    assert names == [*(workload.name for workload in sweep.workloads), "stress-ng/cpu", "stress-ng/memcpy"]
+    assert [workload.version for workload in joined.workloads][-2:] == ["0.20.01", "0.20.01"]
+    assert joined.platforms[0].name == "host"
+    before, after = (profile.runs for profile in (sweep.profiles[0], joined.profiles[0]))
+    assert after.time_ns.tolist() == before.time_ns.tolist()
+    assert joined.profiles[-1].runs.time_ns.tolist()[0] == round(1e15 / 250)
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "said"),
+    [
+        (None, "stress-ng 0.20.01, which is not installed, would connect this machine with 1,917 servers"),
+        (STAND_IN.replace("0.20.01", "0.15.06"), "not installed (it is 0.15.06), would connect this machine with"),
+        (STAND_IN.replace("shift 5", "exit 1; shift 5"), "stress-ng gave no result"),
+    ],
+)
+def test_without_the_version_of_the_fleet_one_sentence_says_so(native, tmp_path, stand_in, said):
+    err, sweep, kept = bridged(native, tmp_path, stand_in)
+    assert said in err
+    assert [workload.name for workload in kept.workloads] == [workload.name for workload in sweep.workloads]
+
+
+def test_the_bridge_takes_a_minute_at_most():
+    text = (KIT / "Makefile").read_text()
+    stressors = text.split("\nBRIDGE ?= ")[1].split("\n")[0].split()
+    seconds = int((KIT / "stress-ng/bridge.sh").read_text().split("\nseconds=")[1].split()[0])
+    assert len(stressors) == 10
+    assert 2 * seconds * len(stressors) <= 50, "with starting them this is to stay below a minute"

@@ -1,6 +1,8 @@
 """The kit's view of machines that others recorded: counts, breakpoints and placement."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -291,3 +293,15 @@ def test_every_processor_in_reach_is_used_once_and_cores_before_siblings(topolog
     assert n_nu is None or n_ht is None or n_nu < n_ht
     node_of = {cpu.id: cpu.node for cpu in machine.cpus}
     assert (n_nu is None) == (len({node_of[i] for i in allowed}) == 1)
+
+
+def test_the_fingerprint_is_of_the_hardware_and_not_of_the_name(topology, tmp_path):
+    def fingerprint(machine: Machine, *options: str) -> str:
+        root = machine.write(tmp_path / "machine")
+        return json.loads(output(topology, *options, environment={"MPET_SYSFS": str(root)}))["fingerprint"]
+
+    here = fingerprint(xeon_split())
+    assert re.fullmatch("[0-9a-f]{64}", here)
+    assert fingerprint(xeon_split(), "--name", "another name", "--compiler", "another compiler") == here
+    shutil.rmtree(tmp_path / "machine")
+    assert fingerprint(epyc()) != here

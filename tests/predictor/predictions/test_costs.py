@@ -122,7 +122,27 @@ def test_without_prices_nothing_is_said_of_costs(client):
 
 def test_csv_has_the_costs(client):
     content = client.get("/api/v1/rankings/?workload=app0-section0&by=cost&format=csv").getvalue().decode()
-    assert content.splitlines()[0].endswith("price,currency,price_region,price_kind,price_date,price_basis,cost,pareto")
+    names = "price,currency,price_region,price_kind,price_date,price_basis,price_source,cost,pareto"
+    assert content.splitlines()[0].endswith(names)
+
+
+def test_each_price_has_its_currency_date_and_source_everywhere(client):
+    Price.objects.all().delete()
+    price(0, "3.6", source="https://example.org/prices")
+    row = next(row for row in by_api(client)["results"] if row["platform"] == "machine-0")
+    assert (row["currency"], row["price_date"], row["price_source"]) == (
+        "USD",
+        "2026-01-31",
+        "https://example.org/prices",
+    )
+    assert next(row for row in by_api(client)["results"] if row["platform"] == "machine-1")["price_source"] is None
+    for page in (by_page(client, by="cost"), by_page(client), client.get("/platforms/machine-0/")):
+        text = text_of(page)
+        assert "USD" in text and "2026-01-31" in text and "example.org/prices" in text
+    assert (
+        "https://example.org/prices"
+        in client.get("/api/v1/rankings/?workload=app0-section0&format=csv").getvalue().decode()
+    )
 
 
 def test_the_command_says_by_what_it_ordered(capsys):

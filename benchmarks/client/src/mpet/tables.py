@@ -143,6 +143,9 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
         list(columns.values()),
         [[row.get(name) for name in columns] for row in rows],
     )
+    sources = list(dict.fromkeys(row["price_source"] for row in shown if row.get("price_source")))
+    if sources:
+        console.print(f"  prices by {', '.join(sources[:3])}{' and others' if len(sources) > 3 else ''}")
     if any(row.get("price_basis") in {"own", "factor"} for row in ranking.rows):
         console.print("  by your own prices, where your account has a list or a factor")
     left_out = max(len(ranking) - limit, 0)

@@ -1,13 +1,17 @@
 import json
+import subprocess
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from benchmarks import fetching
 from benchmarks.models import FetchedFolder
 from benchmarks.public_data.sparecores import SpareCores
+from benchmarks.public_data.sparecores_slim import STRESSORS, SlimSpareCores
 from profiles.models import OwnPrice, Platform, Price, Profile, Run, Source, WithdrawnSource, Workload
 from profiles.prices import replace_own_prices
 from tests.benchmarks.public_data.servers import lscpu, pack_servers, server, write_servers
@@ -15,6 +19,7 @@ from tests.benchmarks.public_data.test_download import handler, url  # noqa: F40
 
 pytestmark = pytest.mark.django_db
 PROFILES = 2 + 3 + 1 + 3 + 2  # geekbench, stress-ng, div16, compression, llama
+SLIM_WORKLOADS = {"geekbench/clang", "geekbench/ray_tracer", "stress-ng/memcpy", "stress-ng/cpu-div16"}
 NAMES = [f"aws/c{i}.2xlarge" for i in range(1, 6)]
 
 
@@ -302,10 +307,83 @@ def test_from_the_network(tmp_path, url, handler, archives, monkeypatch):  # noq
     assert list(archives.iterdir()) == []
 
 
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository of five servers with history that its server filters, as the forge does."""
+    root = write_servers(tmp_path / "published", five())
+    (root / "data" / NAMES[0] / "openssl").mkdir()
+    (root / "data" / NAMES[0] / "openssl" / "stdout").write_text("large, and not asked for")
+    monkeypatch.setattr(SlimSpareCores, "clone_url", root.as_uri())
+    git(root, "init", "--quiet")
+    git(root, "config", "uploadpack.allowFilter", "true")
+    git(root, "config", "uploadpack.allowAnySHA1InWant", "true")
+    commit(root)
+    return root
+
+
+def git(folder, *arguments):
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def commit(root):
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message", "measured")
+
+
+def test_slim_fetches_what_sixty_workloads_need_and_nothing_else(archives, repository, capsys):
+    call_command("fetch_data", "sparecores", "--slim")
+    assert stored() == NAMES
+    assert set(Workload.objects.values_list("name", flat=True)) == SLIM_WORKLOADS
+    clone = archives / "sparecores.clone"
+    listed = git(clone, "ls-tree", "-r", "--format=%(objectname) %(path)", "HEAD").splitlines()
+    missing = {
+        line[1:] for line in git(clone, "rev-list", "--objects", "--missing=print", "HEAD").split() if line[0] == "?"
+    }
+    absent = {path for oid, path in map(str.split, listed) if oid in missing}
+    assert {path.split("/", 3)[3] for path in absent if path.count("/") == 4} == {
+        *("compression_text/stdout", "compression_text/meta.json", "llm/stdout", "llm/meta.json"),
+        *("lstopo/stdout", "openssl/stdout", "passmark/stdout"),
+    }
+    assert git(clone, "rev-list", "--count", "HEAD").strip() == "1"
+
+
+def test_slim_takes_new_machines_and_the_whole_source_adds_the_rest(archives, repository, capsys):
+    call_command("fetch_data", "sparecores", "--slim")
+    write_servers(repository, {"aws/c9.2xlarge": server()})
+    commit(repository)
+    capsys.readouterr()
+    call_command("fetch_data", "sparecores", "--slim")
+    assert "1 machines stored" in capsys.readouterr().out
+    assert stored() == [*NAMES, "aws/c9.2xlarge"]
+    fetched(repository, "--update")
+    assert stored() == [*NAMES, "aws/c9.2xlarge"]
+    assert Workload.objects.filter(name__startswith="compression/", profiles__isnull=False).exists()
+    assert Workload.objects.filter(name="geekbench/clang").count() == 1
+
+
+def test_slim_has_sixty_workloads():
+    geekbench = 16
+    assert len(STRESSORS) + geekbench == 60
+    kit = Path(settings.BASE_DIR, "benchmarks/kit/Makefile").read_text()
+    assert STRESSORS - {"cpu-div16"} <= set(kit.split()), "a stressor that the kit does not run"
+
+
+def test_slim_without_git_or_a_repository_says_why(archives, monkeypatch):
+    monkeypatch.setattr(SlimSpareCores, "clone_url", "file:///nowhere")
+    with pytest.raises(CommandError, match=r"git fetch: .*nowhere"):
+        call_command("fetch_data", "sparecores", "--slim")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(CommandError, match="git is not installed"):
+        call_command("fetch_data", "sparecores", "--slim")
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
         (("nowhere",), "invalid choice"),
+        (("gbm-perf", "--slim"), "--slim is for sparecores"),
         (("sparecores", "--limit", "0"), "--limit is 0, less than 1"),
         (("sparecores", "--from", "/nowhere"), "cannot be read"),
     ],

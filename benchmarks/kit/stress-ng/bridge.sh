@@ -1,0 +1,39 @@
+#!/bin/sh
+# Adds a minute of stress-ng to a results tarball, so that the machine shares workloads with the public fleet of servers:
+# bridge.sh BUILD TARBALL STRESSORS. Where the fleet's version is not installed it says so; it never fails.
+#
+# Which stressors: those that predict best what else runs on a machine, of all that the fleet ran (the greedy choice of
+# docs/accuracy/few-references.md), at n = 1 and at all threads, two seconds each.
+set -u
+build=$1 tarball=$2 stressors=$3
+version=0.20.01 servers=1,917  # docs/public-data.md
+seconds=2
+
+installed=$(stress-ng --version 2>/dev/null | sed -n 's/.*version \([0-9][0-9.]*\).*/\1/p')
+if [ "$installed" != "$version" ]; then
+    echo "stress-ng $version, which is not installed${installed:+ (it is $installed)}, would connect this machine with" \
+        "$servers servers of the public fleet: then make stress-ng, or make quick again" >&2
+    exit 0
+fi
+echo "a minute of stress-ng connects this machine with $servers servers of the public fleet (BRIDGE= leaves it out)" >&2
+folder=$build/bridge
+rm -rf "$folder"
+mkdir -p "$folder/quick" "$folder/stress"
+joined() {
+    more=$(sh stress-ng/measure.sh "$build" "$folder" "" "$seconds" "$stressors" none) || return 1
+    tar xzf "$tarball" -C "$folder/quick" && tar xzf "$more" -C "$folder/stress" || return 1
+    quick=$(dirname "$(find "$folder/quick" -name runs.csv)") stress=$(dirname "$(find "$folder/stress" -name runs.csv)")
+    # The sweep's rows have further columns, which are empty here.
+    awk -F, 'NR == FNR { if (FNR == 1) columns = NF; print; next }
+        FNR > 1 { row = $0; for (i = NF; i < columns; i++) row = row ","; print row }' \
+        "$quick/runs.csv" "$stress/runs.csv" > "$folder/runs.csv" || return 1
+    # Two lists of JSON, as one: without the last bracket of the first and the first one of the second.
+    { sed '$ s/][[:space:]]*$//' "$quick/workloads.json"; echo ,; sed '1 s/^\[//' "$stress/workloads.json"; } \
+        > "$folder/workloads.json" || return 1
+    mv "$folder/runs.csv" "$folder/workloads.json" "$quick/"
+    rm -f "$quick/manifest.json"
+    "$build/mpet-pack" "$quick" "$folder/joined.tar.gz" && mv "$folder/joined.tar.gz" "$tarball"
+}
+joined || echo "stress-ng gave no result: the results are those of the kit alone" >&2
+rm -rf "$folder"
+exit 0

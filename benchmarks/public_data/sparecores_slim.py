@@ -1,0 +1,89 @@
+"""The source `sparecores` as `fetch_data --slim` reads it: Geekbench and the stressors that tell most, 60 workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchmarks.public_data.interface import MeasuredFolder, RefusedFolder
+from benchmarks.public_data.sparecores import SpareCores
+
+GEEKBENCH = "geekbench"
+TASK_FILES = {
+    GEEKBENCH: ("results.json", "stdout", "meta.json"),
+    "stressng_benchmarks": ("stdout", "meta.json"),
+    "stressngfull": ("stdout", "meta.json"),
+}
+MACHINE_FILES = ("lscpu/stdout", "lshw/stdout")
+FILES = (*MACHINE_FILES, *(f"{task}/{member}" for task, members in TASK_FILES.items() for member in members))
+# In the order in which research/bridge.py chooses them: the first ones tell most. cpu-div16 has a curve of many n.
+STRESSORS = frozenset(
+    [
+        "hash",
+        "malloc",
+        "vdso",
+        "mergesort",
+        "vfork",
+        "fp",
+        "branch",
+        "cacheline",
+        "cpu-sched",
+        "clone",
+        "fractal",
+        "fault",
+        "atomic",
+        "funccall",
+        "bsearch",
+        "qsort",
+        "fork",
+        "vecmath",
+        "zlib",
+        "tree",
+        "munmap",
+        "mprotect",
+        "pipe",
+        "memcpy",
+        "vm",
+        "nop",
+        "insertionsort",
+        "prime",
+        "fma",
+        "cachehammer",
+        "veccmp",
+        "hsearch",
+        "mpfr",
+        "heapsort",
+        "jpeg",
+        "fibsearch",
+        "skiplist",
+        "yield",
+        "mcontend",
+        "matrix",
+        "switch",
+        "funcret",
+        "crypt",
+        "cpu-div16",
+    ]
+)
+
+
+class SlimSpareCores(SpareCores):
+    """Of each server what these workloads need. Folders are of the same source as whole ones, so that a later call
+    without --slim, with --update, brings the rest in."""
+
+    clone_url = "https://github.com/SpareCores/sc-inspector-data"
+    patterns = tuple(f"/data/*/*/{path}" for path in FILES)
+
+    def wanted(self, path: str) -> tuple[str, str] | None:
+        found = super().wanted(path)
+        return found if found and found[1] in FILES else None
+
+    def read(self, folder: str, files: Mapping[str, bytes]) -> MeasuredFolder:
+        measured = super().read(folder, files)
+        measured.times = {
+            workload: times
+            for workload, times in measured.times.items()
+            if workload.application == GEEKBENCH or workload.section in STRESSORS
+        }
+        if not measured.times:
+            raise RefusedFolder("no benchmark of the slim import has a usable result")
+        return measured

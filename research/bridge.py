@@ -1,0 +1,189 @@
+"""How well a program is predicted on a machine that shares a few workloads of public suites with another one, and which
+workloads those should be.
+
+No machine has both the kit's workloads and a fleet's, so that a whole suite of the fleet stands in for the program: it
+is known on one random machine of another microarchitecture (R = 1), and of the machine it is predicted for only the
+workloads of the bridge are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from predictor.core.answers import Query
+from predictor.core.database import Database
+from predictor.core.errors import PredictionError
+from predictor.core.evaluate import Protocol, chosen_rows, evaluate, hidden_pairs
+from predictor.core.methods import METHODS
+from profiles.arrays import FloatArray
+
+SUITES = {  # the applications of each suite, in the whole repository and in the datasets made from it
+    "stress-ng": ("stress-ng", "stressng"),
+    "compression": ("compression", "compress"),
+    "geekbench": ("geekbench", "gb6"),
+}
+HIDDEN = ("geekbench", "compression")  # each stands in for a program
+NOT_FIXED_WORK = frozenset(
+    [
+        "spinmem",
+        "memthrash",
+        "eventfd",
+        "l1cache",
+        "cache",
+        "hrtimers",
+        "resched",
+        "tlb-shootdown",
+        "ptr-chase",
+        "stream",
+    ]
+)
+FEWEST_MACHINES = 0.95  # of the machines have a workload that may be chosen: what one architecture lacks is no bridge
+SIZES = (5, 10, 20)
+CHOICE_SAMPLE = 100  # pairs of each hidden suite by which the sets are chosen
+CHOSEN_BY = METHODS["speed-ratio-per-n"]
+REPORTED = ("mpet", "mpet-log", "speed-ratio-per-n")
+CHOICE_SEED, REPORT_SEED = 1, 7
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The machines that have all three suites, and which workloads each suite has there."""
+
+    database: Database
+    suites: Mapping[str, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, database: Database) -> Fleet:
+        """Machines with at least half of the workloads of every suite. ValueError where there are fewer than two."""
+        applications = np.array(database.workload_table["application"], dtype=str)
+        suites = {
+            suite: tuple(np.flatnonzero(np.isin(applications, names)).tolist()) for suite, names in SUITES.items()
+        }
+        pairs = np.unique(np.stack([database.platform_index, database.workload_index]), axis=1)
+        complete = np.ones(len(database.platforms), dtype=bool)
+        for workloads in suites.values():
+            having = np.bincount(pairs[0, np.isin(pairs[1], workloads)], minlength=len(database.platforms))
+            complete &= having * 2 >= max(len(workloads), 1)
+        if np.count_nonzero(complete) < 2:
+            raise ValueError(f"no two machines have all of {', '.join(SUITES)}")
+        return cls(database.part(np.flatnonzero(complete[database.platform_index])), suites)
+
+    @property
+    def machines(self) -> int:
+        return len(np.unique(self.database.platform_index))
+
+    def section(self, workload: int) -> str:
+        """The name of a workload in its suite: `memcpy` of stress-ng/memcpy."""
+        application = self.database.workload_table["application"][workload]
+        return self.database.workloads[workload][len(application) + 1 :]
+
+    def candidates(self, *suites: str) -> tuple[int, ...]:
+        """The workloads of these suites that nearly all machines have, and that are a fixed amount of work."""
+        machines = np.bincount(self.database.workload_index, minlength=len(self.database.workloads)) / self.machines
+        return tuple(
+            workload
+            for suite in suites
+            for workload in self.suites[suite]
+            if machines[workload] >= FEWEST_MACHINES and self.section(workload) not in NOT_FIXED_WORK
+        )
+
+    def protocol(self, hidden: str, bridge: Sequence[int], sample: int, seed: int) -> Protocol:
+        return Protocol(
+            "application",
+            references=1,
+            unlike=True,
+            bridge=tuple(bridge),
+            workloads=self.suites[hidden],
+            sample=sample,
+            seed=seed,
+        )
+
+
+def choose_bridge(fleet: Fleet, candidates: Sequence[int], hidden: Sequence[str], size: int, sample: int) -> list[int]:
+    """The workloads whose speed ratios, averaged, predict the hidden suites best: the best one first, then always the
+    one that helps the former ones most (greedy forward selection).
+
+    `sample` pairs of every hidden suite are predicted from each candidate alone, once; the prediction from a set is the
+    geometric mean of those from its workloads.
+    """
+    errors = np.concatenate([_log_errors(fleet, candidates, suite, sample) for suite in hidden], axis=1)
+    chosen: list[int] = []
+    total = np.zeros(errors.shape[1])
+    for count in range(1, min(size, len(candidates)) + 1):
+        scores = np.abs((total + errors) / count).mean(axis=1)
+        scores[chosen] = np.inf
+        chosen.append(int(np.argmin(scores)))
+        total = total + errors[chosen[-1]]
+    return [candidates[place] for place in chosen]
+
+
+def _log_errors(fleet: Fleet, candidates: Sequence[int], hidden: str, sample: int) -> FloatArray:
+    """ln of predicted over measured time, from each candidate alone (C,), of each pair at one thread and at all threads
+    (2 * pairs,). Where a candidate gives no prediction the mean of the others stands in."""
+    database = fleet.database
+    protocol = fleet.protocol(hidden, candidates, sample, CHOICE_SEED)
+    rows = chosen_rows(database, protocol)
+    errors = np.full((len(candidates), len(rows), 2), np.nan)
+    for place, row in enumerate(rows.tolist()):
+        n, measured = database.curve(row)
+        target, workload = int(database.platform_index[row]), int(database.workload_index[row])
+        query = Query(workload, target, group=int(database.group[row]), n=(int(n[0]), int(n[-1])))
+        seen = database.without(*hidden_pairs(database, row, protocol))
+        # Only the target and the reference matter: of these two, hiding all candidates but one takes no time.
+        both = np.append(database.platform_index[seen.rows_of_workload(workload)], target)
+        pair = seen.part(np.flatnonzero(np.isin(database.platform_index, both) & ~seen.hidden))
+        for which, candidate in enumerate(candidates):
+            view = pair.without(target, np.setdiff1d(candidates, [candidate]))
+            try:
+                answer = CHOSEN_BY.predict(view, query, CHOSEN_BY.settings())
+            except PredictionError:
+                continue
+            errors[which, place] = np.log(answer.time_s / measured[[0, -1]])
+    flat = errors.reshape(len(candidates), -1)
+    flat = flat[:, ~np.isnan(flat).all(axis=0)]
+    return np.where(np.isnan(flat), np.nanmean(flat, axis=0), flat)
+
+
+def bridge_sets(fleet: Fleet, sample: int = CHOICE_SAMPLE) -> dict[str, tuple[int, ...]]:
+    """The sets that are compared, by name: those of the greedy choice begin with "best"."""
+    stress, compression = fleet.suites["stress-ng"], fleet.suites["compression"]
+    most = max(SIZES)
+    of_stress = choose_bridge(fleet, fleet.candidates("stress-ng"), HIDDEN, most, sample)
+    of_both = choose_bridge(fleet, fleet.candidates("stress-ng", "compression"), ("geekbench",), most, sample)
+    every = np.setdiff1d(np.unique(fleet.database.workload_index), fleet.suites["geekbench"])
+    return {
+        "stress-ng cpu": tuple(workload for workload in stress if fleet.section(workload) == "cpu"),
+        **{f"best {size} of stress-ng": tuple(of_stress[:size]) for size in SIZES},
+        "all of stress-ng": stress,
+        "compression": compression,
+        **{f"best {size} of stress-ng and compression": tuple(of_both[:size]) for size in SIZES},
+        "stress-ng and compression": (*stress, *compression),
+        "all": tuple(every.tolist()),
+    }
+
+
+def measure_bridges(fleet: Fleet, sample: int, choice: int = CHOICE_SAMPLE) -> dict[str, Any]:
+    """For each set its workloads and, by hidden suite, the statistics of each method; a suite that is in the set itself
+    is not hidden. `choice`: pairs of each suite by which the sets are chosen, drawn with another seed."""
+    compression = set(fleet.suites["compression"])
+    results = {}
+    for name, bridge in bridge_sets(fleet, choice).items():
+        asked = [suite for suite in HIDDEN if suite == "geekbench" or not compression & set(bridge)]
+        results[name] = {
+            "workloads": [fleet.database.workloads[workload] for workload in bridge],
+            "hidden": {
+                suite: asdict(
+                    evaluate(
+                        fleet.database,
+                        [METHODS[method] for method in REPORTED],
+                        fleet.protocol(suite, bridge, sample, REPORT_SEED),
+                    ).report()
+                )["methods"]
+                for suite in asked
+            },
+        }
+    return {"machines": fleet.machines, "pairs": sample, "chosen_by": choice, "sets": results}

@@ -1,0 +1,63 @@
+"""`python -m research evaluate_bridge`: which shared workloads tell most about a machine."""
+
+import argparse
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from mpet_site.web.plain_json import nan_to_null
+from predictor.core.methods import METHODS
+from predictor.management.subjects import database_subject, dataset_subject
+from predictor.management.tables import formatted_number, text_table
+from research.accuracy.studies import round_numbers
+from research.bridge import HIDDEN, REPORTED, Fleet, measure_bridges
+
+
+class Command(BaseCommand):
+    help = (
+        "Hide whole suites of a fleet, predict them from one machine (R = 1) through a few shared workloads, and "
+        "compare sets of those: how right a program of one's own can be on the fleet. Errors are in percent."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory (default: database)"
+        )
+        parser.add_argument(
+            "--sample", metavar="N", type=int, default=300, help="hidden pairs of a suite (default: 300)"
+        )
+        parser.add_argument("--json", metavar="OUT", type=Path, help="write sets and statistics to this file")
+
+    def handle(self, **options: Any) -> None:
+        dataset = options["dataset"]
+        subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(None, self.stderr)
+        try:
+            found = measure_bridges(Fleet.of(subject.database), options["sample"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            source = f"--dataset ../shared/data/{dataset.name}" if dataset else "(the database of `fetch_data`)"
+            stored = {
+                "command": f"python -m research evaluate_bridge {source} --sample {options['sample']}",
+                "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+                "methods": {name: METHODS[name].version for name in REPORTED},
+                **round_numbers(nan_to_null(found)),
+            }
+            options["json"].write_text(json.dumps(stored, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        rows = [
+            [name.replace(" ", "_"), suite, method]
+            + [formatted_number(of_method["full"][key], 3) for key in ("mean", "median", "refused")]
+            + [formatted_number(of_method[key] and 100 * of_method[key], 3) for key in ("coverage", "interval_width")]
+            for name, of_set in found["sets"].items()
+            for suite, methods in of_set["hidden"].items()
+            for method, of_method in methods.items()
+        ]
+        head = ["bridge", "hidden", "method", "mean", "median", "refused", "coverage", "width"]
+        self.stdout.write("\n".join(text_table(head, rows, words=3)))
+        for name, of_set in found["sets"].items():
+            if name.startswith("best"):
+                self.stdout.write(f"{name}: {' '.join(of_set['workloads'])}")
+        self.stdout.write(f"{found['machines']} machines; hidden: {', '.join(HIDDEN)}; {found['pairs']} pairs of each")
