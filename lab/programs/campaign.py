@@ -105,9 +105,10 @@ class Outcome:
 class Campaign:
     """The client as a command, with one account on one server, in the folder of the inputs."""
 
-    def __init__(self, server: str, token: str, folder: Path, python: str, counts: str, repeats: str) -> None:
+    def __init__(self, server: str, token: str, folder: Path, arguments: argparse.Namespace) -> None:
         self.client = Client(server, token)
-        self.folder, self.python, self.counts, self.repeats = folder, python, counts, repeats
+        self.folder, self.python = folder, arguments.python
+        self.counts, self.repeats = arguments.n, arguments.repeats
         self.environment = os.environ | {
             "PYTHONPATH": str(CLIENT),
             "MPET_SERVER": server,
@@ -209,7 +210,7 @@ def main() -> None:
         print(f"inputs {checksum(folder):08x}", file=sys.stderr)
         token = made.manage("api_token", "ada").splitlines()[0]
         with served(made) as server:
-            campaign = Campaign(server, token, folder, arguments.python, arguments.n, arguments.repeats)
+            campaign = Campaign(server, token, folder, arguments)
             print(HEADER, flush=True)
             for program in chosen:
                 version = version_of(program.package, arguments.python)

@@ -1,4 +1,4 @@
-"""Inputs of the outside programs, made from a fixed seed: sequences, alignments, a picture, a video, sources, a molecule.
+"""Inputs of the outside programs, made from a fixed seed: sequences, a picture, a video, sources, a molecule.
 
 Each is as large as one run of its program takes half a second to three seconds on one thread.
 """
@@ -73,8 +73,8 @@ def make_inputs(folder: Path) -> None:
         for read in range(READS):
             start = draw.randrange(GENOME - READ)
             file.write(f"@read{read}\n{mutated(genome[start : start + READ], BASES, 0.01, draw)}\n+\n{'I' * READ}\n")
-    write_family(folder / "proteins.fasta", AMINO_ACIDS, 90, 200, 0.25, draw)
-    write_family(folder / "alignment.fasta", BASES, 100, 350, 0.15, draw)
+    write_family(folder / "proteins.fasta", AMINO_ACIDS, (90, 200), draw)
+    write_family(folder / "alignment.fasta", BASES, (100, 350), draw)
     words = ["".join(draw.choices("abcdefghijklmnop", k=draw.randint(2, 9))) for _ in range(3000)]
     text = " ".join(draw.choices(words, k=600_000))
     (folder / "text.txt").write_text("\n".join(text[at : at + 100] for at in range(0, len(text), 100)))
@@ -98,11 +98,12 @@ def mutated(sequence: str, letters: str, share: float, draw: random.Random) -> s
     return "".join(draw.choice(letters) if draw.random() < share else letter for letter in sequence)
 
 
-def write_family(path: Path, letters: str, members: int, length: int, share: float, draw: random.Random) -> None:
-    """Sequences that descend from each other, of equal length."""
+def write_family(path: Path, letters: str, size: tuple[int, int], draw: random.Random) -> None:
+    """So many sequences of that length, which descend from each other."""
+    members, length = size
     family = ["".join(draw.choices(letters, k=length))]
     while len(family) < members:
-        family.append(mutated(draw.choice(family), letters, share, draw))
+        family.append(mutated(draw.choice(family), letters, 0.2, draw))
     path.write_text("".join(f">s{number}\n{sequence}\n" for number, sequence in enumerate(family)))
 
 
@@ -160,7 +161,7 @@ def write_sources(folder: Path, draw: random.Random) -> None:
     names = range(800)
     for module in names:
         body = "\n".join(
-            f"export const f{k} = ({{ a{k}, b }}) => [a{k} ** {draw.randint(1, 9)}, b?.c ?? {json.dumps(str(k))}].map((x) => x);"
+            f"export const f{k} = ({{ a{k}, b }}) => [a{k} ** {draw.randint(1, 9)}, b?.c ?? {json.dumps(str(k))}]"
             for k in range(60)
         )
         (folder / f"module_{module}.js").write_text(body + "\n")
