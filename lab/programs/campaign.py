@@ -198,13 +198,19 @@ def main() -> None:
     parser.add_argument("--n", default="1,2", help="numbers of threads")
     parser.add_argument("--repeats", default="3", help="runs at each number of threads, of mpet sweep")
     parser.add_argument("--only", action="append", help="name of a program; repeatable")
+    parser.add_argument("--by", choices=("try", "sweep"), help="those that are measured by this command alone")
+    parser.add_argument("--no-demo", action="store_true", help="a server without machines: nothing is predicted")
     parser.add_argument("--packages", choices=("debian", "pypi"), help="print the names of the packages, and end")
     arguments = parser.parse_args()
     if arguments.packages:
         print(*sorted(p.package.split(":")[1] for p in PROGRAMS if p.package.startswith(arguments.packages)))
         return
-    chosen = [program for program in PROGRAMS if not arguments.only or program.name in arguments.only]
-    with tempfile.TemporaryDirectory(prefix="mpet-programs-") as name, installation("sqlite") as made:
+    chosen = [
+        program
+        for program in PROGRAMS
+        if (not arguments.only or program.name in arguments.only) and program.how == (arguments.by or program.how)
+    ]
+    with tempfile.TemporaryDirectory(prefix="mpet-programs-") as name, installation("sqlite", demo=not arguments.no_demo) as made:
         folder = Path(name)
         make_inputs(folder)
         print(f"inputs {checksum(folder):08x}", file=sys.stderr)
