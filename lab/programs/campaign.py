@@ -149,7 +149,7 @@ class Campaign:
         try:
             outcome.predicted = len(self.client.rank_page(answer["url"]).rows)
         except MpetError as error:
-            outcome.ended = f"page without predictions: {error}"[:160]
+            outcome.ended = f"page without predictions: {error}".splitlines()[0]
         return outcome
 
 
