@@ -16,7 +16,10 @@ RUN_FILES = {
     "VERSION": "VERSION",
     "static/measure.sh": "measure",
     **{f"stress-ng/{name}": f"stress-ng/{name}" for name in ("measure.sh", "stressors")},
-    **{f"upload/{name}": f"upload/{name}" for name in ("json.awk", "results.sh", "sending.sh", "server.sh", "upload.sh")},
+    **{
+        f"upload/{name}": f"upload/{name}"
+        for name in ("json.awk", "results.sh", "sending.sh", "server.sh", "upload.sh")
+    },
 }
 NOT_SERVED = {"build", "results", "__pycache__", "TOKEN", SERVER_FILE}  # built here, or the operator's own
 BUILT_SUFFIXES = {".o", ".a", ".so", ".d", ".pyc", ".gz"}

@@ -442,7 +442,9 @@ class BuiltKitSerializer(serializers.Serializer):
 class KitGuideSerializer(serializers.Serializer):
     version = serializers.CharField()
     url = serializers.URLField(help_text="The kit as a tarball.")
-    built = BuiltKitSerializer(many=True, help_text="Static programs for machines without a compiler, if there are any.")
+    built = BuiltKitSerializer(
+        many=True, help_text="Static programs for machines without a compiler, if there are any."
+    )
     steps = KitStepSerializer(many=True)
     workloads = KitWorkloadSerializer(many=True)
     stress_ng_versions = StressNgVersionSerializer(many=True)

@@ -210,7 +210,10 @@ def main() -> None:
         for program in PROGRAMS
         if (not arguments.only or program.name in arguments.only) and program.how == (arguments.by or program.how)
     ]
-    with tempfile.TemporaryDirectory(prefix="mpet-programs-") as name, installation("sqlite", demo=not arguments.no_demo) as made:
+    with (
+        tempfile.TemporaryDirectory(prefix="mpet-programs-") as name,
+        installation("sqlite", demo=not arguments.no_demo) as made,
+    ):
         folder = Path(name)
         make_inputs(folder)
         print(f"inputs {checksum(folder):08x}", file=sys.stderr)

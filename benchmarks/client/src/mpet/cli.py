@@ -49,8 +49,7 @@ ROWS_OF_TRIAL = 3
 # Of the kit's workloads those that tell most of a machine, chosen one after another so that the others are predicted
 # best from them on the simulated machines of the demo (docs/client.md).
 TRIAL_WORKLOADS = (
-    "hog fft nbody srad spmv edge_pipeline matmul_blocked mandelbrot_dynamic sgm jacobi "
-    "shared_histogram sparselu"
+    "hog fft nbody srad spmv edge_pipeline matmul_blocked mandelbrot_dynamic sgm jacobi shared_histogram sparselu"
 )
 # What mpet-profile says of a program that has no regions to be seen.
 NOT_TO_BE_PROFILED = (
