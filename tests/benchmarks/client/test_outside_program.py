@@ -65,7 +65,9 @@ def page_with_answer(page, until):
     """The page that a browser shows once what it waits for is computed; of the program's first part."""
     with urllib.request.urlopen(page) as answer:
         text = answer.read().decode()
-    part = next(slug for slug, name in re.findall(r'href="\?workload=(\S+?)"[^>]*>([^<]+)', text) if "fasttreeMP" in name)
+    part = next(
+        slug for slug, name in re.findall(r'href="\?workload=(\S+?)"[^>]*>([^<]+)', text) if "fasttreeMP" in name
+    )
     while "fastest first" not in text or "fasttreeMP" not in text:
         assert time.monotonic() < until, re.sub(r"<[^>]+>|\s+", " ", text)[-4000:]
         time.sleep(1)
