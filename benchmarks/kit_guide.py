@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.kit_archive import KIT, TOP_FOLDER, kit_version
+from benchmarks.kit_archive import KIT, TOP_FOLDER, built_architectures, built_tarball, kit_version
 
 PURPOSES = ("computes", "stresses", "here because")
 
@@ -26,6 +27,32 @@ class KitWorkload:
     computes: str
     stresses: str
     here_because: str
+
+
+@dataclass(frozen=True)
+class BuiltKit:
+    """The kit's programs for one architecture, as this server hands them out."""
+
+    architecture: str
+    url: str
+    sha256: str
+    size_bytes: int
+    command: str
+
+
+def built_kits(site: str) -> list[BuiltKit]:
+    """Those that the operator built; `site` is the server's address with a slash at its end."""
+    built = []
+    for architecture in built_architectures():
+        content, url = built_tarball(architecture, site), f"{site}api/v1/kit/{architecture}/"
+        digest, archive = hashlib.sha256(content).hexdigest(), f"{TOP_FOLDER}-{architecture}.tar.gz"
+        command = (
+            f"curl -o {archive} {url}\n"
+            f'echo "{digest}  {archive}" | sha256sum --check\n'
+            f"tar xf {archive} && cd {TOP_FOLDER} && ./measure quick"
+        )
+        built.append(BuiltKit(architecture, url, digest, len(content), command))
+    return built
 
 
 def kit_steps(site: str) -> list[Step]:

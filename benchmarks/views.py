@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from benchmarks.client_wheel import wheel_name
 from benchmarks.forms import OF_OTHER_TOOLS, UploadForm
 from benchmarks.kit_archive import NoKitError, kit_version
-from benchmarks.kit_guide import kit_steps, kit_workloads
+from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads
 from benchmarks.models import Upload
 from benchmarks.notes import notes_of
 from benchmarks.ownership import delete_uploads, publish_upload
@@ -55,6 +55,7 @@ def measure_guide(request: HttpRequest) -> HttpResponse:
         "wheel_address": request.build_absolute_uri(reverse("api-client", args=[wheel_name()])),
         "site_address": site.rstrip("/"),
         "steps": kit_steps(site),
+        "built": built_kits(site),
         "workloads": workloads,
         "stress_ng_versions": stress_ng_versions(request.user),
         "quarantine": is_open() and not request.user.is_authenticated,

@@ -432,9 +432,19 @@ class StressNgVersionSerializer(serializers.Serializer):
     platforms = serializers.IntegerField(help_text="that have its results")
 
 
+class BuiltKitSerializer(serializers.Serializer):
+    architecture = serializers.CharField()
+    url = serializers.URLField(help_text="Its programs as a tarball.")
+    sha256 = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+
+
 class KitGuideSerializer(serializers.Serializer):
     version = serializers.CharField()
     url = serializers.URLField(help_text="The kit as a tarball.")
+    built = BuiltKitSerializer(
+        many=True, help_text="Static programs for machines without a compiler, if there are any."
+    )
     steps = KitStepSerializer(many=True)
     workloads = KitWorkloadSerializer(many=True)
     stress_ng_versions = StressNgVersionSerializer(many=True)

@@ -9,7 +9,7 @@ from django.http import FileResponse
 from django.http.response import HttpResponseBase
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework.exceptions import NotFound, PermissionDenied, Throttled
 from rest_framework.generics import get_object_or_404
 from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
@@ -26,8 +26,8 @@ from benchmarks.api.serializers import (
     UploadSerializer,
 )
 from benchmarks.client_wheel import NoClientError, client_wheel, wheel_name
-from benchmarks.kit_archive import TOP_FOLDER, NoKitError, kit_tarball, kit_version
-from benchmarks.kit_guide import kit_steps, kit_workloads
+from benchmarks.kit_archive import ARCHITECTURES, TOP_FOLDER, NoKitError, built_tarball, kit_tarball, kit_version
+from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.reading import preview_upload
@@ -193,13 +193,34 @@ class Kit(ApiView):
             version = kit_version()
         except NoKitError as error:
             raise NotFound from error
-        content = kit_tarball(request.build_absolute_uri("/"))
-        disposition = {"Content-Disposition": f'attachment; filename="{TOP_FOLDER}-{version}.tar.gz"'}
-        return respond_unless_unchanged(
-            request,
-            etag_of(version, hashlib.sha256(content).hexdigest()),
-            lambda: Response(content, headers=disposition),
-        )
+        return respond_with_kit(request, kit_tarball(request.build_absolute_uri("/")), version)
+
+
+class BuiltKit(ApiView):
+    """The programs of the kit for one architecture, for machines without a compiler; 404 where the operator built none.
+    The guide (`kit/guide/`) names those that are there, with their SHA-256."""
+
+    renderer_classes = (TarballRenderer,)
+
+    @extend_schema(
+        operation_id="kit_built",
+        summary="The benchmark kit as static programs",
+        parameters=[OpenApiParameter("architecture", enum=ARCHITECTURES, location=OpenApiParameter.PATH)],
+        responses={200: OpenApiTypes.BINARY, 404: None},
+    )
+    def get(self, request: Request, architecture: str) -> Any:
+        try:
+            content = built_tarball(architecture, request.build_absolute_uri("/"))
+        except NoKitError as error:
+            raise NotFound from error
+        return respond_with_kit(request, content, f"{kit_version()}-{architecture}")
+
+
+def respond_with_kit(request: Request, content: bytes, version: str) -> Any:
+    disposition = {"Content-Disposition": f'attachment; filename="{TOP_FOLDER}-{version}.tar.gz"'}
+    return respond_unless_unchanged(
+        request, etag_of(version, hashlib.sha256(content).hexdigest()), lambda: Response(content, headers=disposition)
+    )
 
 
 class ClientWheel(ApiView):
@@ -242,4 +263,10 @@ def kit_guide_document(site: str) -> dict[str, Any]:
         workloads = kit_workloads()
     except NoKitError as error:
         raise NotFound from error
-    return {"version": kit_version(), "url": f"{site}api/v1/kit/", "steps": kit_steps(site), "workloads": workloads}
+    return {
+        "version": kit_version(),
+        "url": f"{site}api/v1/kit/",
+        "built": built_kits(site),
+        "steps": kit_steps(site),
+        "workloads": workloads,
+    }

@@ -38,3 +38,24 @@ def kit_folder(tmp_path):
     (tmp_path / "run.sh").chmod(0o775)
     (tmp_path / "link").symlink_to("/etc/passwd")
     return tmp_path
+
+
+@pytest.fixture
+def static_build(kit_folder):
+    """What `make static` leaves in the kit's folder for one architecture, and the scripts that go with it."""
+    for name, text in {
+        "static/measure.sh": "#!/bin/sh\n",
+        "stress-ng/measure.sh": "#!/bin/sh\n",
+        "stress-ng/stressors": "cpu\n",
+        **{f"upload/{name}": "x" for name in ("json.awk", "results.sh", "sending.sh", "server.sh", "upload.sh")},
+        "build/static/x86_64/mpet-sweep": "built",
+        "build/static/x86_64/libmpet_gomp.so": "built",
+        "build/static/x86_64/clean/a.o": "built",
+        "build/static/x86_64/VERSION": "1.2\n",
+    }.items():
+        path = kit_folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for name in ("static/measure.sh", "build/static/x86_64/mpet-sweep"):
+        (kit_folder / name).chmod(0o755)
+    return kit_folder

@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 
-from benchmarks.kit_archive import NoKitError, kit_tarball
+from benchmarks.kit_archive import NoKitError, built_architectures, built_tarball, kit_tarball
 
 
 def members(packed):
@@ -54,3 +54,23 @@ def test_what_the_operator_keeps_there_is_not_served(kit_folder):
 def test_no_version_no_kit(tmp_path):
     with pytest.raises(NoKitError, match="VERSION"):
         kit_tarball(folder=tmp_path)
+
+
+def test_what_make_static_built_is_served_by_architecture_with_what_measures_and_sends(kit_folder, static_build):
+    assert built_architectures(kit_folder) == ["x86_64"]
+    packed = built_tarball("x86_64", "https://mpet.example/", kit_folder)
+    found = members(packed)
+    assert found["mpet-kit/measure"] == ("0o755", 0) and found["mpet-kit/build/mpet-sweep"] == ("0o755", 0)
+    assert {"mpet-kit/build/libmpet_gomp.so", "mpet-kit/upload/upload.sh", "mpet-kit/SERVER"} <= set(found)
+    assert "mpet-kit/build/clean/a.o" not in found
+    assert built_tarball("x86_64", "https://mpet.example/", kit_folder) == packed
+    with pytest.raises(NoKitError, match="aarch64"):
+        built_tarball("aarch64", folder=kit_folder)
+
+
+def test_a_build_of_another_version_or_of_no_architecture_is_not_served(kit_folder, static_build):
+    (kit_folder / "VERSION").write_text("1.3\n")
+    assert built_architectures(kit_folder) == []
+    for architecture in ("x86_64", "../static/x86_64", ""):
+        with pytest.raises(NoKitError):
+            built_tarball(architecture, folder=kit_folder)

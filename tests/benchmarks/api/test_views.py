@@ -1,5 +1,8 @@
+import hashlib
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
 
 from benchmarks import kit_archive
 from benchmarks.kit_archive import kit_tarball
@@ -207,6 +210,29 @@ def test_served(kit_folder, monkeypatch):
     assert client.get(API + "kit/", HTTP_IF_NONE_MATCH=response["ETag"]).status_code == 304
     (kit_folder / "VERSION").unlink()
     problem_in(client.get(API + "kit/"), 404)
+
+
+@pytest.mark.django_db
+def test_built_programs_are_served_with_the_digest_that_guide_and_page_name(kit_folder, static_build, monkeypatch):
+    for function, defaults in {
+        kit_archive.kit_version: (kit_folder,),
+        kit_archive.built_architectures: (kit_folder,),
+        kit_archive.built_tarball: ("", kit_folder),
+    }.items():
+        monkeypatch.setattr(function, "__defaults__", defaults)
+    client = client_of()
+    (built,) = client.get(API + "kit/guide/").json()["built"]
+    response = client.get(built["url"])
+    assert response["Content-Disposition"] == 'attachment; filename="mpet-kit-1.2-x86_64.tar.gz"'
+    assert hashlib.sha256(response.content).hexdigest() == built["sha256"]
+    assert len(response.content) == built["size_bytes"]
+    assert client.get(built["url"], HTTP_IF_NONE_MATCH=response["ETag"]).status_code == 304
+    problem_in(client.get(API + "kit/aarch64/"), 404)
+    page = client.get(reverse("measure")).content.decode()
+    assert built["sha256"] in page and f'href="{built["url"]}"' in page
+    (static_build / "build" / "static" / "x86_64" / "VERSION").unlink()
+    assert client.get(API + "kit/guide/").json()["built"] == []
+    assert built["sha256"] not in client.get(reverse("measure")).content.decode()
 
 
 def test_an_upload_without_a_body_is_400():

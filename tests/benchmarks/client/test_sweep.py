@@ -13,6 +13,7 @@ from mpet.sweep import SHORTEST_JUDGED_S, Machine, Run, Sweep, is_there, merge, 
 
 from benchmarks.models import Upload
 from tests.benchmarks.kit.kit_build import need
+from tests.paths import KIT
 
 SLEEPS = "import sys, time; time.sleep(0.2 / int(sys.argv[1]))"
 MACHINE = Machine({"name": "here", "cpu_model": "x", "threads": 2}, [0, 1], [1, 2], "measured")
@@ -171,3 +172,15 @@ def test_an_openmp_program_ends_in_its_page(mpet, alice, client, few_workloads, 
     assert status == 0, said
     newest = Upload.objects.order_by("pk").last()
     assert {profile.workload.application for profile in newest.source.profiles.all()} == {"again"}
+
+
+def test_what_try_measures_of_the_kit_is_in_the_kit_and_is_built(tmp_path):
+    """By the names that the kit's programs have, which are not those of its files."""
+    need("make", "g++")
+    registered = "".join(path.read_text() for path in (KIT / "workloads").glob("*.cpp"))
+    wanted = cli.TRIAL_WORKLOADS.split()
+    assert len(set(wanted)) == 12
+    assert [name for name in wanted if f'"{name}"' not in registered] == []
+    command = ["make", "-n", "-C", KIT, "quick", f"WORKLOADS={cli.TRIAL_WORKLOADS}", f"BUILD={tmp_path}", "PAPI=0"]
+    planned = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    assert "workloads/matmul.cpp, clean" in planned and "workloads/mandelbrot.cpp, clean" in planned

@@ -48,7 +48,9 @@ GZIP_MAGIC = b"\x1f\x8b"
 ROWS_OF_TRIAL = 3
 # Of the kit's workloads those that tell most of a machine, chosen one after another so that the others are predicted
 # best from them on the simulated machines of the demo (docs/client.md).
-TRIAL_WORKLOADS = "hog fft nbody srad spmv edge_pipeline matmul mandelbrot sgm jacobi shared_histogram sparselu"
+TRIAL_WORKLOADS = (
+    "hog fft nbody srad spmv edge_pipeline matmul_blocked mandelbrot_dynamic sgm jacobi shared_histogram sparselu"
+)
 COMMIT = typer.Option(None, help="Of the program that is measured; you alone see it.")
 BRANCH = typer.Option(None, help="That the commit is measured for; `mpet changes` compares branches.")
 

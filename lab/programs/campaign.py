@@ -1,0 +1,230 @@
+"""`mpet try` and `mpet sweep` on programs that nobody of this project wrote, against a server of their own.
+
+    apt-get install DEBIAN            # what `python -m lab.programs.campaign --packages debian` prints
+    python -m venv /tmp/outside && /tmp/outside/bin/pip install PYPI      # ... --packages pypi
+    python -m lab.programs.campaign --python /tmp/outside/bin/python
+
+prints the Markdown table of docs/outside-programs.md. `--only NAME` measures one program. The first one is sent with
+the kit's results of this machine, which takes a minute or two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.hostile.servers import installation, served
+from lab.programs.inputs import checksum, make_inputs
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENT = ROOT / "benchmarks" / "client" / "src"
+sys.path.insert(0, str(CLIENT))
+
+from mpet import Client, MpetError  # noqa: E402
+from mpet.changes import MeasuredRegion  # noqa: E402
+
+LONGEST_S = 600
+PYTHON = "{python}"  # of the environment with the packages of PyPI
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program: `how` is try or sweep; `{n}` in its command is the number of threads, as `mpet sweep` has it."""
+
+    name: str
+    language: str
+    package: str  # debian:NAME or pypi:NAME
+    how: str
+    command: str
+    options: tuple[str, ...] = field(default=())
+    prepare: str = ""
+
+
+PROGRAMS = (
+    Program("FastTree", "C, OpenMP", "debian:fasttree", "try", "fasttreeMP -nt alignment.fasta"),
+    Program("GraphicsMagick", "C, OpenMP", "debian:graphicsmagick", "try", "gm convert picture.ppm -median 3 null:"),
+    Program("Zstandard", "C", "debian:zstd", "sweep", "zstd -q -12 -T{n} -c text.txt"),
+    Program("x264", "C", "debian:x264", "sweep", "x264 --threads {n} -o /dev/null video.y4m"),
+    Program(
+        "Clustal Omega", "C++, OpenMP", "debian:clustalo", "try", "clustalo -i proteins.fasta --force -o /dev/null"
+    ),
+    Program("Stockfish", "C++", "debian:stockfish", "sweep", "/usr/games/stockfish bench 16 {n} 9"),
+    Program("POV-Ray", "C++", "debian:povray", "sweep", "povray +Iscene.pov +W240 +H180 +WT{n} -D +O/dev/null"),
+    Program("7-Zip", "C++", "debian:7zip", "sweep", "7zz a -txz -mx=3 -mmt{n} -so packed text.txt"),
+    Program(
+        *("Bowtie 2", "C++", "debian:bowtie2", "sweep", "bowtie2-align-s -p {n} -x genome -U reads.fastq -S /dev/null"),
+        prepare="bowtie2-build -q genome.fasta genome",
+    ),
+    Program("xtb", "Fortran, OpenMP", "debian:xtb", "try", "xtb drop.xyz --gfn 2"),
+    Program("DFT-D4", "Fortran, OpenMP", "pypi:dftd4", "try", f"{PYTHON} dispersion.py lake.xyz"),
+    Program(
+        *("rav1e", "Rust", "debian:rav1e", "sweep"),
+        "rav1e --threads {n} --tiles 4 --speed 10 --limit 8 -y -o /dev/null video.y4m",
+    ),
+    Program("Polars", "Rust", "pypi:polars", "sweep", f"{PYTHON} groups.py", ("--env", "POLARS_MAX_THREADS={n}")),
+    Program("SeqKit", "Go", "debian:seqkit", "sweep", "seqkit -j {n} locate -i -d -p ACGTNNNACGT reads.fastq"),
+    Program("Hugo", "Go", "debian:hugo", "try", "hugo --quiet -s site -d hugo-out"),
+    Program("esbuild", "Go", "debian:esbuild", "try", "esbuild --bundle --minify --outfile=bundle.out sources/main.js"),
+    Program(
+        *("Trimmomatic", "Java", "debian:trimmomatic", "sweep"),
+        "TrimmomaticSE -phred33 -threads {n} reads.fastq /dev/null SLIDINGWINDOW:4:20",
+    ),
+    Program(
+        *("BBDuk", "Java", "debian:bbmap", "sweep"),
+        "bbduk.sh -Xmx1g threads={n} in=reads.fastq ref=genome.fasta k=27 reads=8000 out=null",
+    ),
+    Program("Pylint", "Python", "debian:pylint", "sweep", "pylint -j {n} --exit-zero sources"),
+    Program("Flake8", "Python", "debian:flake8", "sweep", "flake8 -j {n} sources"),
+    Program("Cutadapt", "Python", "debian:cutadapt", "sweep", "cutadapt -j {n} -a ACGTACGTAC -o /dev/null reads.fastq"),
+    Program("scikit-learn", "Python, Cython", "pypi:scikit-learn", "sweep", f"{PYTHON} forest.py {{n}}"),
+    Program("Numba", "Python", "pypi:numba", "sweep", f"{PYTHON} integral.py {{n}}"),
+)
+
+
+@dataclass
+class Outcome:
+    """What the table says of one program."""
+
+    ended: str
+    wall_s: float
+    how: str = ""
+    times: dict[int, float] = field(default_factory=dict)  # t(n) of the whole, medians
+    predicted: int = 0
+
+
+class Campaign:
+    """The client as a command, with one account on one server, in the folder of the inputs."""
+
+    def __init__(self, server: str, token: str, folder: Path, arguments: argparse.Namespace) -> None:
+        self.client = Client(server, token)
+        self.folder, self.python = folder, arguments.python
+        self.counts, self.repeats = arguments.n, arguments.repeats
+        self.environment = os.environ | {
+            "PYTHONPATH": str(CLIENT),
+            "MPET_SERVER": server,
+            "MPET_TOKEN": token,
+            "MPET_CACHE_DIR": str(folder / "cache"),
+            "MPET_CONFIG_DIR": str(folder / "config"),
+        }
+
+    def measure(self, program: Program) -> Outcome:
+        words = [self.python if word == PYTHON else word for word in program.command.split()]
+        if shutil.which(words[0]) is None:
+            return Outcome("not installed", 0.0)
+        if program.prepare:
+            subprocess.run(program.prepare.split(), cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
+        options = ["--json", "--n", self.counts, "--application", slug(program.name), *program.options]
+        if program.how == "sweep":
+            options += ["--repeats", self.repeats]
+        start = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "mpet.cli", program.how, *options, "--", *words],
+            cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        wall_s = time.monotonic() - start
+        if done.returncode:
+            lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+            reason = next((line for line in lines if line.startswith("mpet: ")), lines[-1] if lines else "nothing said")
+            sys.stderr.write(f"{program.name}: {done.stderr[-3000:]}\n")
+            return Outcome(f"status {done.returncode}: {reason[:120]}", wall_s)
+        whole = program.how == "sweep" or "timed as a whole" in done.stderr
+        outcome = Outcome("page", wall_s, "as a whole" if whole else "by region")
+        answer = json.loads(done.stdout)
+        regions = [
+            region
+            for region in self.client.regions(self.client.upload_report(answer["upload"]))
+            if region.name.startswith(f"{slug(program.name)}/")
+        ]
+        outcome.times = times_of_whole(regions)
+        try:
+            outcome.predicted = len(self.client.rank_page(answer["url"]).rows)
+        except MpetError as error:
+            outcome.ended = f"page without predictions: {error}".splitlines()[0]
+        return outcome
+
+
+def slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def times_of_whole(regions: list[MeasuredRegion]) -> dict[int, float]:
+    """t(n) of a program from the medians of its parts; n at which a region was not measured is left out."""
+    counts = set.intersection(*(set(region.times) for region in regions)) if regions else set()
+    return {n: sum(statistics.median(region.times[n]) for region in regions) for n in sorted(counts)}
+
+
+def version_of(package: str, python: str) -> str:
+    """`fasttree 2.1.11-2`, as the package's own client says."""
+    registry, _, name = package.partition(":")
+    if registry == "debian":
+        command = ["dpkg-query", "--show", "--showformat", "${Version}", name]
+    else:
+        command = [python, "-c", f"import importlib.metadata as m; print(m.version({name!r}), end='')"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return f"{name} {found.stdout or '?'} ({registry.replace('pypi', 'PyPI').replace('debian', 'Debian')})"
+
+
+def table_row(program: Program, version: str, outcome: Outcome) -> str:
+    cells = [program.name, program.language, version, " ".join(filter(None, (program.how, outcome.how)))]
+    if outcome.times:
+        best = min(outcome.times, key=outcome.times.__getitem__)
+        speedup = outcome.times[1] / outcome.times[best]
+        cells += [", ".join(map(str, outcome.times)), f"{outcome.times[1]:.2f} s", str(best), f"{speedup:.2f}"]
+    else:
+        cells += ["", "", "", ""]
+    cells += [str(outcome.predicted) if outcome.predicted else "", f"{outcome.wall_s:.0f} s", outcome.ended]
+    return f"| {' | '.join(cells)} |"
+
+
+HEADER = (
+    "| program | language | package | by | threads | t(1) | best n | speedup | predicted on | took | ended |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", default=sys.executable, help="interpreter that has the packages of PyPI")
+    parser.add_argument("--n", default="1,2", help="numbers of threads")
+    parser.add_argument("--repeats", default="3", help="runs at each number of threads, of mpet sweep")
+    parser.add_argument("--only", action="append", help="name of a program; repeatable")
+    parser.add_argument("--by", choices=("try", "sweep"), help="those that are measured by this command alone")
+    parser.add_argument("--no-demo", action="store_true", help="a server without machines: nothing is predicted")
+    parser.add_argument("--packages", choices=("debian", "pypi"), help="print the names of the packages, and end")
+    arguments = parser.parse_args()
+    if arguments.packages:
+        print(*sorted(p.package.split(":")[1] for p in PROGRAMS if p.package.startswith(arguments.packages)))
+        return
+    chosen = [
+        program
+        for program in PROGRAMS
+        if (not arguments.only or program.name in arguments.only) and program.how == (arguments.by or program.how)
+    ]
+    with (
+        tempfile.TemporaryDirectory(prefix="mpet-programs-") as name,
+        installation("sqlite", demo=not arguments.no_demo) as made,
+    ):
+        folder = Path(name)
+        make_inputs(folder)
+        print(f"inputs {checksum(folder):08x}", file=sys.stderr)
+        token = made.manage("api_token", "ada").splitlines()[0]
+        with served(made) as server:
+            campaign = Campaign(server, token, folder, arguments)
+            print(HEADER, flush=True)
+            for program in chosen:
+                version = version_of(program.package, arguments.python)
+                print(table_row(program, version, campaign.measure(program)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
