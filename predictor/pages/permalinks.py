@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 from django import forms
 from django.http import QueryDict
@@ -16,6 +17,10 @@ from predictor.core.methods import METHODS
 from predictor.pages.forms import PredictionForm
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.sliders import NO_EFFECT, slider_request, slider_values
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
+from profiles.models import Platform, Workload
+
+NAMED_FIELDS: dict[str, Any] = {"workload": Workload, "target": Platform}
 
 
 def question_parameters(form: PredictionForm) -> dict[str, str]:
@@ -40,9 +45,32 @@ def question_address(parameters: Mapping[str, str], view: str = "unstored-answer
     return f"{reverse(view)}?{urlencode(parameters)}"
 
 
-def form_of_question(query: QueryDict) -> PredictionForm:
-    """The form that `question_parameters` came from; what an address does not say is as the empty form has it."""
+def in_slugs(query: QueryDict, user: Any) -> QueryDict:
+    """The fields of the form with slugs in place of names; a text that stands for nothing stays."""
     given = query.copy()
+    for field, model in NAMED_FIELDS.items():
+        if text := given.get(field, "").strip():
+            given[field] = slug_of_label(model, user, text) or text
+    if text := given.get("references", "").strip():
+        names = [name.strip() for name in text.split(",")]
+        given["references"] = ", ".join(slug_of_label(Platform, user, name) or name for name in names if name)
+    return given
+
+
+def show_names(form: PredictionForm, user: Any) -> None:
+    """Put names in place of slugs into the fields of the form, as its lists of suggestions have them."""
+    if form.is_bound:
+        form.data = form.data.copy()
+    values = form.data if form.is_bound else form.initial
+    for field, model in NAMED_FIELDS.items():
+        for row in disambiguate(model.objects.visible_to(user).filter(slug=values.get(field, "")), user):
+            values[field] = disambiguated_name(row)
+
+
+def form_of_question(query: QueryDict, user: Any) -> PredictionForm:
+    """The form that `question_parameters` came from; what an address does not say is as the empty form has it."""
+    given = in_slugs(query, user)
+    given.setdefault("scenario", "migration")
     given.setdefault("method", DEFAULT_METHOD)
     for name, field in PredictionForm().fields.items():
         if isinstance(field, forms.BooleanField) and field.initial:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from profiles.lookup import look_up
 from profiles.models import Profile, Workload
 
 MOST_DISAMBIGUATED = 2000  # rows, of which the names are compared
@@ -34,6 +35,17 @@ def disambiguate(rows: Iterable[Any], user: Any) -> list[Any]:
 def disambiguated_name(row: Any) -> str:
     """The name with its label, of a row that `disambiguate` returned, for a list to choose from."""
     return f"{row.name} ({row.disambiguation})" if row.disambiguation else str(row.name)
+
+
+def slug_of_label(model: Any, user: Any, text: str) -> str | None:
+    """The slug of the only row that the user sees with this slug, this name, or this name and its label; None where
+    there is none, or several."""
+    rows = model.objects.visible_to(user)
+    if slug := look_up(rows, text).slug:
+        return slug
+    candidates = disambiguate(rows.filter(name=text.partition(" (")[0]), user)
+    slugs = [row.slug for row in candidates if disambiguated_name(row) == text]
+    return str(slugs[0]) if len(slugs) == 1 else None
 
 
 def _key(row: Any) -> tuple[str, ...]:
