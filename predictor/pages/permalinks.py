@@ -12,9 +12,10 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
 from mpet_site.web.pages import json_address
 from predictor.core.methods import METHODS
-from predictor.pages.forms import PredictionForm
+from predictor.pages.forms import MOST_NAME_CHARACTERS, PredictionForm
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.sliders import NO_EFFECT, slider_request, slider_values
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
@@ -49,9 +50,9 @@ def in_slugs(query: QueryDict, user: Any) -> QueryDict:
     """The fields of the form with slugs in place of names; a text that stands for nothing stays."""
     given = query.copy()
     for field, model in NAMED_FIELDS.items():
-        if text := given.get(field, "").strip():
+        if 0 < len(text := given.get(field, "").strip()) <= MOST_NAME_CHARACTERS:
             given[field] = slug_of_label(model, user, text) or text
-    if text := given.get("references", "").strip():
+    if 0 < len(text := given.get("references", "").strip()) <= MOST_PARAMETER_CHARACTERS:
         names = [name.strip() for name in text.split(",")]
         given["references"] = ", ".join(slug_of_label(Platform, user, name) or name for name in names if name)
     return given

@@ -183,7 +183,7 @@ def profiles(request: HttpRequest) -> HttpResponse:
             name,
             request.GET.get(name, ""),
             values[name],
-            label="Machine" if name == "platform" else "",
+            label=PROFILE_LABELS.get(name, ""),
             placeholder="its name",
         )
         for name in PROFILES.offered
