@@ -16,7 +16,7 @@ from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import canonical_request, request_key
 
 OF_TODAY = (
-    "The data have changed since this prediction was made. These are the reasons of the answer from today’s data."
+    "The data have changed since this prediction was made. These are the reasons of today’s answer."
 )
 
 
