@@ -74,7 +74,7 @@ def test_a_picture_follows_dark_mode_where_there_is_one_of_it(client, monkeypatc
         documents.document_names.cache_clear()
     assert html.count("<picture>") == 1
     assert 'srcset="/docs/images/front-dark.png" media="(prefers-color-scheme: dark)"' in html
-    assert '<img src="/docs/images/light-only.png" alt="Light">' in html
+    assert '<p><img alt="Light" src="/docs/images/light-only.png"></p>' in html
 
 
 def test_html_in_a_page_is_sanitised(client, monkeypatch, tmp_path):
