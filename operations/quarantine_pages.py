@@ -33,6 +33,7 @@ from mpet_site.web.throttling import limit_posts, too_many_requests
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.ranking import page_number
 from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
+from predictor.predictions.feasibility import ranking_refusal, refusal_in_names
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from predictor.predictions.request import RequestError
 from profiles.models import Platform, Profile, Workload
@@ -102,7 +103,11 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
     try:
         question = RankingQuestion.of(chosen.slug, row.holder, include_simulated=is_simulated(upload), page=page)
     except RequestError as error:
-        return render(request, "operations/quarantined.html", context | {"refusal": str(error)})
+        return render(
+            request,
+            "operations/quarantined.html",
+            context | {"refusal": refusal_in_names(error, row.holder, chosen.slug, "")},
+        )
     shown = shown_answer(request, question, row.holder)
     return respond_with(
         request,
@@ -135,8 +140,7 @@ def page_of_ranking(
     return {
         "page": page,
         "rows": [(result, platforms[result["platform"]]) for result in page if result["platform"] in platforms],
-        "refused_count": len(ranking.refused),
-        "refused_because": next((refused["reason"] for refused in ranking.refused), ""),
+        "refused_because": ranking_refusal(question, ranking.refused, row.holder)[0] if ranking.refused else "",
         "is_relative": ranking.time_kind == "relative",
     }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import unescape
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
@@ -20,6 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DOCUMENTS = REPOSITORY / "docs"
 PROJECT_PAGES = {name: f"project/{name}" for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")}
 IMAGES = "images"
+DARK = "-dark"  # at the end of the name of a picture that dark mode shows
 OVERVIEW = "README.md"
 INTERNALS = "Internals"  # the section of docs/README.md that is apart from the users' pages
 HEADLINE_WEIGHT = 20
@@ -28,6 +31,7 @@ SNIPPET_CHARACTERS = 160
 ATTRIBUTES = {name: {"id"} for name in ("h1", "h2", "h3", "h4", "h5", "h6")} | {
     "a": {"href", "id"},
     "img": {"src", "alt"},
+    "source": {"srcset", "media"},
     "code": {"class"},
     "table": {"tabindex"},
 }
@@ -141,9 +145,25 @@ def _rendered(name: str) -> DocumentPage:
                 token.attrs.pop(attribute)
                 if address := document_link(target, path):
                     token.attrSet(attribute, address)
-    html = nh3.clean(markdown.renderer.render(tokens, markdown.options, {}), attributes=ATTRIBUTES, link_rel="noopener")
+    markdown.add_render_rule("image", _picture)
+    html = nh3.clean(
+        markdown.renderer.render(tokens, markdown.options, {}),
+        tags=nh3.ALLOWED_TAGS | {"picture", "source"},
+        attributes=ATTRIBUTES,
+        link_rel="noopener",
+    )
     sections = tuple(_sections(tokens))
     return DocumentPage(name, sections[0].title if sections else name, html, sections)
+
+
+def _picture(renderer: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+    """The image, in dark mode the file of the same name with `-dark`, where there is one."""
+    image = str(renderer.image(tokens, place, options, env))
+    source = PurePosixPath(str(tokens[place].attrGet("src") or ""))
+    dark = f"{source.stem}{DARK}.png"
+    if image_path(dark) is None:
+        return image
+    return f'<picture><source srcset="{source.with_name(dark)}" media="(prefers-color-scheme: dark)">{image}</picture>'
 
 
 def anchor_of(headline: str) -> str:

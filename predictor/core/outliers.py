@@ -16,6 +16,7 @@ from predictor.core.mpet.answer import MpetConfidence
 from predictor.core.threads import single_thread
 from profiles.arrays import FloatArray, IntArray
 from profiles.jobs.executors import Executor, batches_of
+from profiles.scaling.wording import whole_percent
 
 JUDGED_PER_BATCH = 25
 FEWEST_JUDGING_REFERENCES = 3  # with fewer nobody can tell who is wrong
@@ -186,7 +187,7 @@ def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:
         return NO_CONTRADICTION
     off = float(np.median(gap))
     word = "more" if off > 0 else "less"
-    reason = f"useful work takes {100 * abs(off):.0f} % of the thread time {word} than all other profiles say"
+    reason = f"useful work takes {whole_percent(abs(off))} of the thread time {word} than all other profiles say"
     return abs(off) / WRONG_UTILISATION, reason
 
 

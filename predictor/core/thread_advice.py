@@ -13,7 +13,7 @@ from profiles.arrays import FloatArray, IntArray
 TOLERANCE = 0.05  # a time within 5 % of the least is as good as the least
 CORRELATION_OCTAVES = 5.0  # errors of the same curve correlate by exp(-|log2(n / n')| / 5)
 REPEATS_SCATTER = 0.02  # of one measured time, as a share: it decides between n that are equally fast
-ADVICE_LEVEL = 0.9
+HALF_WIDTH = float(ndtri(0.95))  # of a 90 % interval, in standard deviations
 DRAWS = 1000
 MOST_DRAWN_COUNTS = 96  # of one curve take part: enough for every octave, few enough to draw in milliseconds
 EQUALLY_PROBABLE = 0.02  # a smaller difference comes from the draws: the smaller n is advised
@@ -50,7 +50,7 @@ def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: F
         raise ValueError("no time is known at any n")
     chosen = spread_out(known, n, int(known[np.argmin(time_s[known])]))
     log_time = np.log(time_s[chosen])
-    deviation = np.nan_to_num(np.log(high_s[chosen] / low_s[chosen])) / (2 * ndtri((1 + ADVICE_LEVEL) / 2))
+    deviation = np.nan_to_num(np.log(high_s[chosen] / low_s[chosen])) / (2 * HALF_WIDTH)
     octaves = np.log2(n[chosen])
     correlation = np.exp(-np.abs(octaves[:, None] - octaves[None, :]) / CORRELATION_OCTAVES)
     correlation[np.diag_indices(len(chosen))] += 1e-9  # so that neighbours of thousands of threads have a root

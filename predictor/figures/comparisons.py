@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from predictor.core.comparisons.documents import COMPARED_CHARACTERISTICS, ProfileSummary, SharedWorkload
-from profiles.figures import Chart, MeasuredCurve, Table, Trace, figure, logarithmic_ticks, trace
+from profiles.figures import Chart, MeasuredCurve, Table, Trace, figure, logarithmic_ticks, shortened_labels, trace
 from profiles.figures.base import SERIES_COLOURS, PlotlyMarkup, plot_numbers
 
 
@@ -26,13 +26,14 @@ class MapPlace:
 
 
 BARS_IN_A_LOW_FIGURE = 20
+MOST_NAMED_ROWS = 40  # at the axis; of more, every second or third one is named
 MARKER_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
 
 
 def map_chart(places: Sequence[MapPlace], stress: float) -> Chart:
     """A point a workload, coloured by parallel strategy (and with its own mark, for those who see no colours)."""
     strategies = sorted({place.strategy for place in places})
-    axis: dict[str, Any] = {"tickformat": ".2f", "zeroline": False}
+    axis: dict[str, Any] = {"tickformat": "~g", "nticks": 6, "zeroline": False}
     return Chart(
         "map",
         "Map of the workloads",
@@ -95,6 +96,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
         [compared_words(row.get(slug), workload.equal_n) for row, workload in zip(rows, workloads, strict=True)]
         for slug in slugs
     ]
+    named = labels[:: -(-len(labels) // MOST_NAMED_ROWS) or 1]
     base = names.get(slugs[0], slugs[0])
     traces = [
         trace(
@@ -129,6 +131,8 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
             | logarithmic_ticks([*(speed for of in speeds for speed in of if np.isfinite(speed)), 1.0], few=True),
             autorange="reversed",
             type="category",
+            tickvals=named,
+            ticktext=shortened_labels(named),
         ),
         Table(
             columns,

@@ -21,6 +21,7 @@ from profiles.figures import (
     trace,
 )
 from profiles.figures.base import mark_origin, plot_numbers, vertical_line
+from profiles.scaling.wording import whole_percent
 
 
 def has_prediction(row: Mapping[str, float]) -> bool:
@@ -87,7 +88,7 @@ def time_beyond_chart(answer: Mapping[str, Any], breakpoints: Breakpoints, time_
         "beyond",
         "Time beyond the measured thread counts",
         f"Left of the line at n = {last} the models are fitted to what was measured, right of it they go on alone; "
-        f"the band is the {100 * answer['level']:.0f} % interval of {first['title']}. On a logarithmic scale.",
+        f"the band is the {whole_percent(answer['level'])} interval of {first['title']}. On a logarithmic scale.",
         plot,
         beyond_table(answer, models),
     )

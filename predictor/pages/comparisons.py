@@ -31,8 +31,7 @@ from predictor.figures.comparisons import characteristic_charts, curves_of_profi
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.presenting import names_by_slug, short_names
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
-from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
-from profiles.lookup import look_up
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import significant
@@ -74,17 +73,11 @@ def names_in_address(request: HttpRequest, parameter: str, kind: Kind) -> dict[s
 
 
 def slug_of_name(request: HttpRequest, text: str, kind: Kind) -> str:
-    """The slug of the only row that has this slug or name, or a name with what tells it apart, as lists show it. Raises
-    Http404."""
-    rows = MODEL_OF_KIND[kind].objects.visible_to(request.user)
-    slug = look_up(rows, text).slug
-    if slug is not None:
-        return slug
-    candidates = disambiguate(rows.filter(name=text.partition(" (")[0]), request.user)
-    named = [row.slug for row in candidates if disambiguated_name(row) == text]
-    if len(named) != 1:
+    """The slug that a text of the form or of the address stands for. Raises Http404."""
+    slug = slug_of_label(MODEL_OF_KIND[kind], request.user, text)
+    if slug is None:
         raise Http404
-    return str(named[0])
+    return slug
 
 
 @require_safe

@@ -17,10 +17,11 @@ from predictor.accuracy.own_evaluation import shown_measurements
 from predictor.computations.showcase import read_showcase
 from predictor.figures.accuracy import error_histogram
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
-from predictor.pages.pairs import OfferedPairs, offered_pairs, slug_of
+from predictor.pages.pairs import OfferedPairs, offered_pairs
 from predictor.pages.permalinks import question_address
 from predictor.pages.presenting import rows_by_slug
 from profiles.figures import Breakpoints, mark_origin
+from profiles.identity.name_disambiguation import slug_of_label
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
 
@@ -38,8 +39,8 @@ def home(request: HttpRequest) -> HttpResponse:
         if workload in programs:
             return redirect(programs[workload])
         chosen = {
-            "workload": workload and slug_of(Workload, request.user, workload, everything.workloads),
-            "target": target and slug_of(Platform, request.user, target, everything.machines),
+            "workload": workload and (slug_of_label(Workload, request.user, workload) or workload),
+            "target": target and (slug_of_label(Platform, request.user, target) or target),
         }
         if workload and target:
             return redirect(question_address(chosen))

@@ -31,7 +31,10 @@ def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) 
     `scaling`: of what ran with more than one thread."""
     offered = disambiguate(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
     rows = [(row.slug, disambiguated_name(row)) for row in offered]
-    return rows if not chosen or chosen in dict(rows) else [(chosen, chosen), *rows]
+    if not chosen or chosen in dict(rows):
+        return rows
+    (name,) = model.objects.visible_to(user).filter(slug=chosen).values_list("name", flat=True) or (chosen,)
+    return [(chosen, name), *rows]
 
 
 def first_pair(user: Any) -> tuple[str, str]:

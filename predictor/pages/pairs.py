@@ -14,7 +14,6 @@ from predictor.core.mpet.evidence.platforms import answered_pairs
 from predictor.snapshot.cache import read_database
 from profiles.arrays import BoolArray
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
-from profiles.lookup import look_up
 from profiles.models import Platform, Profile, Workload
 from profiles.programs import programs_by_source, region_rows
 
@@ -81,9 +80,3 @@ def offered_programs(user: Any) -> list[Offer]:
         for programs in programs_by_source(newest, user).values()
         for program in programs
     ]
-
-
-def slug_of(model: Any, user: Any, text: str, offered: list[Offer]) -> str:
-    """The slug that a text in a box stands for: a label, a slug or a name; the text itself where it is none."""
-    by_label = {offer.label: offer.stands_for for offer in offered}
-    return by_label.get(text) or look_up(model.objects.visible_to(user), text).slug or text

@@ -5,17 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 from django import forms
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
 from mpet_site.web.pages import json_address
 from predictor.core.methods import METHODS
-from predictor.pages.forms import PredictionForm
+from predictor.pages.forms import MOST_NAME_CHARACTERS, PredictionForm
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.sliders import NO_EFFECT, slider_request, slider_values
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
+from profiles.models import Platform, Workload
+
+NAMED_FIELDS: dict[str, Any] = {"workload": Workload, "target": Platform}
 
 
 def question_parameters(form: PredictionForm) -> dict[str, str]:
@@ -40,9 +46,32 @@ def question_address(parameters: Mapping[str, str], view: str = "unstored-answer
     return f"{reverse(view)}?{urlencode(parameters)}"
 
 
-def form_of_question(query: QueryDict) -> PredictionForm:
-    """The form that `question_parameters` came from; what an address does not say is as the empty form has it."""
+def in_slugs(query: QueryDict, user: Any) -> QueryDict:
+    """The fields of the form with slugs in place of names; a text that stands for nothing stays."""
     given = query.copy()
+    for field, model in NAMED_FIELDS.items():
+        if 0 < len(text := given.get(field, "").strip()) <= MOST_NAME_CHARACTERS:
+            given[field] = slug_of_label(model, user, text) or text
+    if 0 < len(text := given.get("references", "").strip()) <= MOST_PARAMETER_CHARACTERS:
+        names = [name.strip() for name in text.split(",")]
+        given["references"] = ", ".join(slug_of_label(Platform, user, name) or name for name in names if name)
+    return given
+
+
+def show_names(form: PredictionForm, user: Any) -> None:
+    """Put names in place of slugs into the fields of the form, as its lists of suggestions have them."""
+    if form.is_bound:
+        form.data = form.data.copy()
+    values = form.data if form.is_bound else form.initial
+    for field, model in NAMED_FIELDS.items():
+        for row in disambiguate(model.objects.visible_to(user).filter(slug=values.get(field, "")), user):
+            values[field] = disambiguated_name(row)
+
+
+def form_of_question(query: QueryDict, user: Any) -> PredictionForm:
+    """The form that `question_parameters` came from; what an address does not say is as the empty form has it."""
+    given = in_slugs(query, user)
+    given.setdefault("scenario", "migration")
     given.setdefault("method", DEFAULT_METHOD)
     for name, field in PredictionForm().fields.items():
         if isinstance(field, forms.BooleanField) and field.initial:

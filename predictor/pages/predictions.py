@@ -23,7 +23,14 @@ from predictor.pages.candidate_curves import candidate_curves
 from predictor.pages.forms import PredictionForm
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
-from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
+from predictor.pages.permalinks import (
+    form_of_question,
+    in_slugs,
+    question_address,
+    question_parameters,
+    show_names,
+    twin_of_question,
+)
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug_disambiguated, short_names
 from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.pages.sharing import shared_answer
@@ -46,7 +53,8 @@ from profiles.pages.page_cache import kept_for_visitors
 def prediction_form(request: HttpRequest) -> HttpResponse:
     """GET shows the form, filled from ?workload=&target=&method=; POST answers with the stored prediction's page, and
     for somebody without an account with that of an answer which is not kept."""
-    form = PredictionForm(request.POST if request.method == "POST" else None, initial=request.GET.dict())
+    sent = in_slugs(request.POST, request.user) if request.method == "POST" else None
+    form = PredictionForm(sent, initial=request.GET.dict())
     if form.is_valid():
         if not request.user.is_authenticated:
             return redirect(question_address(question_parameters(form)))
@@ -64,6 +72,7 @@ def prediction_form(request: HttpRequest) -> HttpResponse:
 def form_page(request: HttpRequest, form: PredictionForm, refusal: ShownRefusal | None = None) -> HttpResponse:
     """The form. `refusal`: why what was sent has no answer; otherwise it says what the address asks for can get."""
     said = {"refusal": refusal} if refusal or form.is_bound else possible_context(request)
+    show_names(form, request.user)
     context = {
         "form": form,
         **said,
@@ -86,7 +95,7 @@ def possible(request: HttpRequest) -> HttpResponse:
 def possible_context(request: HttpRequest) -> dict[str, Any]:
     """`feasibility` of what the address asks, or the `refusal`; nothing while something that the form needs is missing
     or wrong, or the database is being read."""
-    form = form_of_question(request.GET)
+    form = form_of_question(request.GET, request.user)
     if not form.is_valid():
         return {}
     try:
@@ -126,7 +135,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
 def unstored_answer(request: HttpRequest) -> HttpResponse:
     """The answer to the question of the address, computed again and not stored; the form, with what is wrong, where it
     has none."""
-    form = form_of_question(request.GET)
+    form = form_of_question(request.GET, request.user)
     answer = answer_of_form(request, form)
     if isinstance(answer, HttpResponse):
         return answer
@@ -207,7 +216,7 @@ def why_page(request: HttpRequest, uid: Any) -> HttpResponse:
 @require_safe
 def why_of_question(request: HttpRequest) -> HttpResponse:
     """The same for an answer that is not kept."""
-    form = form_of_question(request.GET)
+    form = form_of_question(request.GET, request.user)
     answer = answer_of_form(request, form, explained=True)
     if isinstance(answer, HttpResponse):
         return answer
@@ -248,7 +257,7 @@ def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
 @require_safe
 def next_measurements_of_question(request: HttpRequest) -> HttpResponse:
     """The same for an answer that is not kept."""
-    form = form_of_question(request.GET)
+    form = form_of_question(request.GET, request.user)
     answer = answer_of_form(request, form)
     if isinstance(answer, HttpResponse):
         return answer

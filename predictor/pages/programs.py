@@ -45,6 +45,7 @@ from profiles.programs import (
     rename_regions,
 )
 from profiles.querysets import LONG_TEXTS_OF_SOURCE
+from profiles.scaling.wording import whole_percent
 from profiles.templatetags.quantities import unmarked
 
 MOST_LIMITS = 3  # sentences
@@ -207,7 +208,7 @@ def program_limits(found: ProfiledProgram, user: Any) -> list[str]:
     if measured is not None and found.serial_rest is not None:
         best = measured.best()
         share = float(measured.parts_s[-1, best] / measured.time_s[best])
-        sentences.append(f"The serial rest takes {100 * share:.0f} % of the time with {measured.n[best]} threads.")
+        sentences.append(f"The serial rest takes {whole_percent(share)} of the time with {measured.n[best]} threads.")
     longest = found.regions[0]
     curves = stored_curves(longest)
     if curves is not None:

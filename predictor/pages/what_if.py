@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
+from predictor.pages.permalinks import in_slugs
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug, short_names
 from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.predictions.feasibility import finished_sentence
@@ -38,6 +39,8 @@ from profiles.pages.page_cache import kept_for_visitors
 def what_if(request: HttpRequest) -> HttpResponse:
     """GET: the sliders of the address and their answer. POST, to the same address, keeps the answer, for
     somebody with an account."""
+    if (asked := in_slugs(request.GET, request.user)) != request.GET:
+        return redirect(f"{request.path}?{asked.urlencode()}")
     if not (request.GET.get("workload") and request.GET.get("target")):
         workload, target = first_pair(request.user)
         if workload and target:

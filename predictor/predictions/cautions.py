@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from profiles.models import Platform
+from profiles.scaling.wording import whole_percent
 
 if TYPE_CHECKING:
     from predictor.core.database import Database
@@ -85,7 +86,7 @@ def poor_fit_caution(basis: Basis) -> str:
         return ""
     database = basis.snapshot.database
     names = [database.platforms[platform] for platform in database.platform_index[poor].tolist()]
-    return f"the fit error of the workload is over {100 * POOR_FIT:.0f} % on {join_names(names)}"
+    return f"the fit error of the workload is over {whole_percent(POOR_FIT)} on {join_names(names)}"
 
 
 def few_dimensions_caution(basis: Basis) -> str:
@@ -107,7 +108,7 @@ def extrapolation_caution(basis: Basis) -> str:
         valid += int(comparable.sum())
     if not valid or outside / valid <= MANY_OUTSIDE:
         return ""
-    share = f"{100 * outside / valid:.0f} %"
+    share = whole_percent(outside / valid)
     return f"extrapolation: {share} of the workload's elements lie outside those of all compared workloads"
 
 

@@ -5,9 +5,11 @@ Without an interval plain rules over the evidence stand in, and the answer says 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from profiles.scaling.wording import whole_percent
 
 LEVELS = ("high", "medium", "low")
 FEW_CANDIDATES, VERY_FEW_CANDIDATES = 10, 3
@@ -79,25 +81,30 @@ def width_in_words(half_width: float) -> str:
     >>> width_in_words(0.373), width_in_words(7.91)
     ('±37 %', 'a factor of 8.9 to either side')
     """
-    return f"±{100 * half_width:.0f} %" if half_width <= 1 else f"a factor of {1 + half_width:.2g} to either side"
+    return f"±{whole_percent(half_width)}" if half_width <= 1 else f"a factor of {1 + half_width:.2g} to either side"
 
 
 def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str] | None]:
     """The findings that stand in for an interval where a method gives none."""
     return [
-        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} comparable pairs"),
-        _above(evidence.mean_distance, FAR, VERY_FAR, "the comparable pairs are far: mean distance {:.2f}"),
-        _above(evidence.fit_error, POOR_FIT, VERY_POOR_FIT, "the fit error of the references is {:.0%}"),
+        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} comparable pairs".format),
+        _above(evidence.mean_distance, FAR, VERY_FAR, "the comparable pairs are far: mean distance {:.2f}".format),
+        _above(
+            evidence.fit_error,
+            POOR_FIT,
+            VERY_POOR_FIT,
+            lambda share: f"the fit error of the references is {whole_percent(share)}",
+        ),
     ]
 
 
-def _below(value: int | None, medium: int, low: int, reason: str) -> tuple[int, str] | None:
+def _below(value: int | None, medium: int, low: int, reason: Callable[[float], str]) -> tuple[int, str] | None:
     if value is None or value >= medium:
         return None
-    return (2 if value < low else 1), reason.format(value).replace("%", " %")
+    return (2 if value < low else 1), reason(value)
 
 
-def _above(value: float | None, medium: float, low: float, reason: str) -> tuple[int, str] | None:
+def _above(value: float | None, medium: float, low: float, reason: Callable[[float], str]) -> tuple[int, str] | None:
     if value is None or not value > medium:
         return None
-    return (2 if value > low else 1), reason.format(value).replace("%", " %")
+    return (2 if value > low else 1), reason(value)

@@ -16,6 +16,7 @@ from profiles.pages.ceilings import machine_facts
 from profiles.scaling.limits import limits_document
 from profiles.scaling.machine_facts import MachineFacts
 from profiles.scaling.runs import CurveTable
+from profiles.scaling.wording import whole_percent
 
 if TYPE_CHECKING:
     from predictor.predictions.basis import Basis
@@ -125,7 +126,7 @@ def influence_sentences(carried: list[Influence]) -> list[tuple[float, str]]:
     for kind, noun in (("reference", "reference"), ("workload", "benchmark")):
         alike = [influence for influence in carried if influence.kind == kind]
         if alike and alike[0].share is not None:
-            sentence = f"The {noun} {alike[0].name} has {100 * alike[0].share:.0f} % of the weight of all evidence."
+            sentence = f"The {noun} {alike[0].name} has {whole_percent(alike[0].share)} of the weight of all evidence."
             lines.append((abs(alike[0].share), sentence))
     meant = [influence for influence in carried if is_plausible(influence.change)]
     tried = [influence for influence in meant if influence.kind != "element"]

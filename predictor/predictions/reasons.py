@@ -15,7 +15,7 @@ from predictor.predictions.question import resolve_with_snapshot
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import canonical_request, request_key
 
-OF_TODAY = "What is known has changed since the prediction was made: these are the reasons of the answer of today."
+OF_TODAY = "The data have changed since this prediction was made. These are the reasons of today’s answer."
 
 
 def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.thread_advice import REPEATS_SCATTER, TOLERANCE, ThreadAdvice, advise_threads
+from predictor.core.thread_advice import HALF_WIDTH, REPEATS_SCATTER, TOLERANCE, ThreadAdvice, advise_threads
 from predictor.predictions.request import NoPrediction, PredictionRequest
 from predictor.predictions.service import preview_answer
 from profiles.models import Platform
+from profiles.scaling.wording import whole_percent
 
-Z = 1.645  # half of a 90 % interval in standard deviations
 EQUALLY_FAST = 0.01  # a smaller loss by all threads is none
 
 
@@ -58,7 +58,7 @@ def advice_from_answer(answer: Mapping[str, Any], target: Platform) -> dict[str,
 
 def with_scatter(measured: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Measured times with the interval in which they lie when they are measured again."""
-    factor = float(np.exp(Z * REPEATS_SCATTER))
+    factor = float(np.exp(HALF_WIDTH * REPEATS_SCATTER))
     return [{**row, "low_s": row["time_s"] / factor, "high_s": row["time_s"] * factor} for row in measured]
 
 
@@ -81,9 +81,11 @@ def reasons(
     n, last = curve[found.position]["n"], curve[-1]["n"]
     sentences = ["It was measured there." if is_measured else "It is predicted from other machines."]
     if n == last:
-        sentences.append(f"No smaller number of threads is more probably within {TOLERANCE:.0%} of the fastest.")
+        sentences.append(
+            f"No smaller number of threads is more probably within {whole_percent(TOLERANCE)} of the fastest."
+        )
     elif loss > EQUALLY_FAST:
-        sentences.append(f"All {last} threads take {loss:.0%} longer.")
+        sentences.append(f"All {last} threads take {whole_percent(loss)} longer.")
     else:
         sentences.append(f"All {last} threads are not faster, and keep {last - n} more of them busy.")
     if target.n_nu is not None and n < target.n_nu <= last:

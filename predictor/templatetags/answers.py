@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from predictor.figures.costs import RUNS_PRICED
 from predictor.figures.intervals import IntervalScale, has_interval
+from profiles.scaling.wording import whole_percent
 from profiles.templatetags.quantities import in_unit, significant
 
 register = template.Library()
@@ -44,7 +45,7 @@ def interval_words(row: Mapping[str, Any], unit: str = "s", level: float | None 
     """
     if not has_interval(row):
         return ""
-    odds = ODDS.get(level or 0.9, f"{100 * (level or 0.9):.0f} % of")
+    odds = ODDS.get(level or 0.9, f"{whole_percent(level or 0.9)} of")
     return f"{odds} times between {in_unit(row['low_s'], unit)} and {in_unit(row['high_s'], unit)}"
 
 

@@ -3,10 +3,12 @@ are the same, or of a platform, the delivery that measured it."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from profiles.lookup import slugs_of_name
 from profiles.models import Profile, Workload
 
 MOST_DISAMBIGUATED = 2000  # rows, of which the names are compared
@@ -34,6 +36,19 @@ def disambiguate(rows: Iterable[Any], user: Any) -> list[Any]:
 def disambiguated_name(row: Any) -> str:
     """The name with its label, of a row that `disambiguate` returned, for a list to choose from."""
     return f"{row.name} ({row.disambiguation})" if row.disambiguation else str(row.name)
+
+
+def slug_of_label(model: Any, user: Any, text: str) -> str | None:
+    """The slug of the only row that the user sees with this slug, this name, or this name and its label; None where
+    there is none, or several."""
+    rows = model.objects.visible_to(user)
+    if rows.filter(slug=text).exists():
+        return text
+    slugs = slugs_of_name(rows, text)
+    names = [text[: mark.start()] for mark in re.finditer(r" \(", text)]  # a name may have brackets, too
+    candidates = disambiguate(rows.filter(name__in=names), user)
+    slugs += [row.slug for row in candidates if disambiguated_name(row) == text]
+    return str(slugs[0]) if len(slugs) == 1 else None
 
 
 def _key(row: Any) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from profiles.identity.facts import OPERATOR
 from profiles.judgement.owners import AGREE, COMPUTED, MODERATOR, contested_pairs, judge_pairs
 from profiles.models import Profile, Revision, Source
 from profiles.querysets import PROFILES_PER_QUERY
+from profiles.scaling.wording import whole_percent
 
 WORST_FIT = 5.0  # mean relative error of t(n) rebuilt from the fit: 500 %
 QUIET_REPEATS = 0.2  # standard error of ln t(n) up to which a curve that nothing fits is not noise
@@ -40,7 +41,7 @@ def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
             is_quiet = profile.standard_error is not None and profile.standard_error <= QUIET_REPEATS
             fit_error = profile.fit_error or 0.0
             if is_quiet and fit_error > WORST_FIT:
-                reasons[profile.pk] = f"no scaling curve fits it: {100 * fit_error:.0f} % error"
+                reasons[profile.pk] = f"no scaling curve fits it: {whole_percent(fit_error)} error"
         reasons |= pair_contradictions(chunk)
     return reasons
 

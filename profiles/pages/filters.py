@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import Q
 from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, GibibyteFilter, TextFilter, WholeNumberFilter
@@ -103,10 +104,10 @@ class WorkloadFilter(FilterSet):
 
 
 class ProfileFilter(FilterSet):
-    """A slug that names nothing you may see matches nothing."""
+    """A slug or name of nothing that you may see matches nothing."""
 
-    platform = TextFilter(field_name="platform__slug", help_text="slug")
-    workload = TextFilter(field_name="workload__slug", help_text="slug")
+    platform = TextFilter(method="by_name", help_text="slug or name")
+    workload = TextFilter(method="by_name", help_text="slug or name")
     origin = ChoiceFilter(ORIGINS)
     decomposed = BooleanFilter()
     outlier = BooleanFilter(method="by_outlier", help_text="kept out of predictions, with a reason")
@@ -114,6 +115,10 @@ class ProfileFilter(FilterSet):
     class Meta:
         model = Profile
         fields: tuple[str, ...] = ()
+
+    def by_name(self, rows: Any, field: str, text: str) -> Any:
+        named = {"platform": Platform, "workload": Workload}[field].objects.filter(Q(slug=text) | Q(name=text))
+        return rows.filter(**{f"{field}__in": named.values("pk")})
 
     def by_outlier(self, rows: Any, _name: str, is_outlier: bool) -> Any:
         return rows.exclude(outlier_reason="") if is_outlier else rows.filter(outlier_reason="")

@@ -95,6 +95,7 @@ PROFILES = ListPage(
     ("platform", "workload", "origin", "decomposed", "outlier"),
     PROFILE_COLUMNS,
 )
+PROFILE_LABELS = {"platform": "Machine", "decomposed": "With a time breakdown"}
 
 
 def list_response(
@@ -178,7 +179,13 @@ def profiles(request: HttpRequest) -> HttpResponse:
         "outlier": yes_or_no,
     }
     filters = [
-        ListFilter(name, request.GET.get(name, ""), values[name], placeholder="name, as in its address")
+        ListFilter(
+            name,
+            request.GET.get(name, ""),
+            values[name],
+            label=PROFILE_LABELS.get(name, ""),
+            placeholder="its name",
+        )
         for name in PROFILES.offered
     ]
     return list_response(request, PROFILES, Profile.objects.listed_for(request.user), filters, KeyPaginator)

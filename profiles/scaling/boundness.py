@@ -14,6 +14,7 @@ from profiles.scaling.losses import has_scaling, loss_shares
 from profiles.scaling.machine_facts import MachineFacts
 from profiles.scaling.roofline import CACHE_LINE_BYTES, Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable
+from profiles.scaling.wording import spell_threads, whole_percent
 
 COMMUNICATION_PARTS = ("lock_delay", "task_creation", "task_distribution", "task_switching", "task_join")
 WAITING_SHARE = 0.3  # of the thread time: from here on waiting for one another limits
@@ -60,7 +61,7 @@ def boundness(
     >>> from profiles.scaling.runs import scaling_curves
     >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 6.0]))
     >>> boundness(scaling_curves(runs)).sentence[:41]
-    '50 % of the thread time at 4 threads is l'
+    '50 % of thread time at 4 threads is lost.'
     """
     if not has_scaling(curves):
         return None
@@ -160,9 +161,8 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
     """
     share = traffic_share(point, roof)
     sentence = (
-        f"At {point.n} threads it moves {share * roof.bytes_per_s / 1e9:.3g} GB/s, {100 * share:.0f} % of what the "
-        "memory "
-        f"gives ({roof.bytes_per_s / 1e9:.3g} GB/s): memory-bound, by the roofline."
+        f"At {spell_threads(point.n)} it moves {share * roof.bytes_per_s / 1e9:.3g} GB/s, {whole_percent(share)} of "
+        f"what the memory gives ({roof.bytes_per_s / 1e9:.3g} GB/s): memory-bound, by the roofline."
     )
     return Boundness("memory", "roofline", sentence)
 
@@ -170,8 +170,8 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
 def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness:
     """Computing or memory, by how often the instructions wait for data."""
     counted = (
-        f"At {spell_threads(curves, column)} {spell_misses(misses)} of 1000 instructions miss the last-level cache "
-        f"(a hit there counts as {HIT_WEIGHT:g} of a miss)"
+        f"At {spell_threads(int(curves.n[column]))} {spell_misses(misses)} of 1000 instructions miss the last-level "
+        f"cache (a hit there counts as {HIT_WEIGHT:g} of a miss)"
     )
     if misses >= MANY_MISSES:
         return Boundness("memory", "counters", f"{counted}: memory-bound, by its counters.")
@@ -192,12 +192,12 @@ def spell_misses(misses: float) -> str:
 def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None) -> Boundness:
     """Communication or imbalance, whichever takes more."""
     communication, imbalance = waiting_shares(curves, column).tolist()
-    where = f"At {spell_threads(curves, column)}"
+    where = f"At {spell_threads(int(curves.n[column]))}"
     if imbalance > communication:
-        sentence = f"{where} {100 * imbalance:.0f} % of the thread time is work imbalance: "
+        sentence = f"{where} {whole_percent(imbalance)} of thread time is work imbalance: "
         return Boundness("imbalance", "scaling", f"{sentence}limited by how the work is split, not by the hardware.")
     n = int(curves.n[column])
-    sentence = f"{where} {100 * communication:.0f} % of thread time is spent in locks and the handling of tasks: "
+    sentence = f"{where} {whole_percent(communication)} of thread time is spent in locks and the handling of tasks: "
     transfers = [(threads, seconds) for threads, seconds in (roofline.lock if roofline else ()) if threads <= n]
     latency = ""
     if transfers:
@@ -230,7 +230,7 @@ def bound_by_bandwidth(curves: CurveTable, column: int, machine: MachineFacts) -
 
 def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) -> Boundness:
     """Memory, where the threads do more than computing explains; else it cannot be told."""
-    n, where = int(curves.n[column]), spell_threads(curves, column)
+    n, where = int(curves.n[column]), spell_threads(int(curves.n[column]))
     grown = float(curves.redundancy[column] / curves.redundancy[0])
     explained = machine.redundancy_of_computing(n)
     cannot_tell = "Whether computing or memory limits it cannot be told without counters."
@@ -246,26 +246,22 @@ def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) 
 
 def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
     """Where a predicted share of waiting is too near the limit to be told from it."""
+    share = whole_percent(waiting_shares(curves, column).max())
+    where = f"At {spell_threads(int(curves.n[column]))}"
     sentence = (
-        f"At {spell_threads(curves, column)} {100 * waiting_shares(curves, column).max():.0f} % of the thread time are "
-        f"predicted to be lost in waiting: too near {100 * WAITING_SHARE:.0f} % to tell whether that or the hardware "
-        "limits it."
+        f"{where} {share} of thread time is predicted to be lost in waiting: too near "
+        f"{whole_percent(WAITING_SHARE)} to tell whether that or the hardware limits it."
     )
     return Boundness(None, "scaling", sentence)
 
 
 def unexplained_loss(curves: CurveTable, column: int) -> Boundness:
     """Where nobody split the thread time."""
-    share = f"{100 * max(excess_share(curves, column), 0.0):.0f} %"
-    lost = f"{share} of the thread time at {spell_threads(curves, column)} is lost."
+    share = whole_percent(max(excess_share(curves, column), 0.0))
+    lost = f"{share} of thread time at {spell_threads(int(curves.n[column]))} is lost."
     return Boundness(
         None,
         "scaling",
         f"{lost} Whether computing, memory, communication or imbalance limits it cannot be told: only wall times were "
         "measured.",
     )
-
-
-def spell_threads(curves: CurveTable, column: int) -> str:
-    n = int(curves.n[column])
-    return f"{n} thread" if n == 1 else f"{n} threads"

@@ -9,6 +9,7 @@ from profiles.scaling.losses import LOSSES, WORTH_NAMING_SHARE, bound_without, h
 from profiles.scaling.machine_facts import MachineFacts
 from profiles.scaling.roofline import RooflinePoint
 from profiles.scaling.runs import CurveTable
+from profiles.scaling.wording import spell_threads, whole_percent
 
 
 def limit_sentences(
@@ -45,7 +46,7 @@ def limit_sentences(
 def scaling_sentence(curves: CurveTable) -> str:
     n = int(curves.n[-1])
     speedup = float(curves.t1_s / curves.time_s[-1])
-    return f"{n} threads are {speedup:.3g} times as fast as one: {100 * (speedup / n):.0f} % of the ideal speedup."
+    return f"{n} threads are {speedup:.3g} times as fast as one: {whole_percent(speedup / n)} of the ideal speedup."
 
 
 def saturation_sentence(curves: CurveTable) -> str:
@@ -54,8 +55,8 @@ def saturation_sentence(curves: CurveTable) -> str:
     slower = curves.time_s[last] / curves.time_s[best] - 1
     if best == last or slower < WORTH_NAMING_SHARE:
         return ""
-    threads = "1 thread" if curves.n[best] == 1 else f"{curves.n[best]} threads"
-    return f"Fastest with {threads}; with {curves.n[last]} it takes {100 * slower:.0f} % longer."
+    fastest = spell_threads(int(curves.n[best]))
+    return f"Fastest with {fastest}; with {curves.n[last]} it takes {whole_percent(slower)} longer."
 
 
 def loss_sentences(curves: CurveTable, machine: MachineFacts) -> list[str]:
@@ -67,8 +68,8 @@ def loss_sentences(curves: CurveTable, machine: MachineFacts) -> list[str]:
     order = [int(row) for row in np.argsort(-last) if last[row] >= WORTH_NAMING_SHARE]
     n = int(curves.n[-1])
     if not order:
-        return [f"At {n} threads no part loses more than {100 * WORTH_NAMING_SHARE:.0f} % of the thread time."]
-    named = ", ".join(f"{spell_part(LOSSES[row])} {100 * last[row]:.0f} %" for row in order[:3])
+        return [f"At {n} threads no part loses more than {whole_percent(WORTH_NAMING_SHARE)} of thread time."]
+    named = ", ".join(f"{spell_part(LOSSES[row])} {whole_percent(last[row])}" for row in order[:3])
     sentences = [f"Lost thread time at {n} threads: {named}."]
     bounds = (bound_without(curves, LOSSES[row], n, machine) for row in order)
     if bound := next((bound for bound in bounds if np.isfinite(bound.speedup)), None):
@@ -94,8 +95,8 @@ def breakpoint_sentence(curves: CurveTable, after: int | None, until: int | None
     efficiency = curves.t1_s / curves.time_s / curves.n
     a, b = int(before[-1]), int(beyond[-1])
     return (
-        f"Where {what} (n > {after}), the efficiency goes from {100 * efficiency[a]:.0f} % at n = {curves.n[a]} "
-        f"to {100 * efficiency[b]:.0f} % at n = {curves.n[b]}."
+        f"Where {what} (n > {after}), the efficiency goes from {whole_percent(efficiency[a])} at n = {curves.n[a]} "
+        f"to {whole_percent(efficiency[b])} at n = {curves.n[b]}."
     )
 
 

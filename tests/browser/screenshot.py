@@ -24,6 +24,7 @@ from tests.samples import sample_platform, sample_workload
 
 DOCS = ROOT / "docs"
 LARGEST_BYTES = 150_000
+DARK = "-dark"
 WIDE, PHONE = (1120, 940), (390, 844)
 
 # name, seconds per unit of work, what a thread of a second NUMA node and a hyperthread are worth, waiting per thread
@@ -133,9 +134,18 @@ def picture(page, name: str, size: tuple[int, int], begin: str = "") -> None:
     drawn(page)
     if begin:
         page.locator(begin).evaluate("node => node.scrollIntoView()")
-    path = DOCS / "images" / f"{name}.png"
-    page.screenshot(path=path)
-    assert path.stat().st_size < LARGEST_BYTES, path
+    in_both_schemes(page, page, name)
+
+
+def in_both_schemes(page, part, name: str) -> None:
+    """Writes a picture for light mode and one for dark mode; one whose name says its scheme in that one alone."""
+    schemes = {"dark": ""} if name.endswith(DARK) else {"light": "", "dark": DARK}
+    for scheme, suffix in schemes.items():
+        page.emulate_media(color_scheme=scheme)
+        drawn(page)
+        path = DOCS / "images" / f"{name}{suffix}.png"
+        part.screenshot(path=path)
+        assert path.stat().st_size < LARGEST_BYTES, path
 
 
 @pytest.mark.django_db(transaction=True)
@@ -192,9 +202,7 @@ def test_figures_of_the_method(visit, demo):
         plot = page.locator(f'[data-figure="{figure}"]')
         plot.scroll_into_view_if_needed()
         drawn(page)
-        path = DOCS / "images" / f"{name}.png"
-        plot.screenshot(path=path)
-        assert path.stat().st_size < LARGEST_BYTES, path
+        in_both_schemes(page, plot, name)
 
 
 # The figures of docs/case-study.md, from the kit's measurements of three machines.

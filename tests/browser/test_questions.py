@@ -116,7 +116,7 @@ def ask_how_good_a_machine_is(visit, machine: str) -> None:
     expect(visitor.page.get_by_role("heading", level=1)).to_contain_text(
         machine.removesuffix(" (simulated)"), timeout=SLOW_MS
     )
-    standing = visitor.page.get_by_role("heading", name="How fast against other machines")
+    standing = visitor.page.get_by_role("heading", name="Speed relative to other machines")
     end = time.monotonic() + SLOW_MS / 1000
     while not standing.is_visible() and time.monotonic() < end:  # of a new fleet it is there once that was read
         time.sleep(2)

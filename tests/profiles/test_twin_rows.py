@@ -94,7 +94,7 @@ def option_texts(page, slugs) -> set[str]:
     return {" ".join(match.group(1).split()) for match in found}
 
 
-@pytest.mark.parametrize("name", ["what-if", "ranking", "predict", "profiles"])
+@pytest.mark.parametrize("name", ["what-if", "ranking", "profiles"])
 def test_lists_to_choose_from_say_which_delivery_a_twin_came_from(client, twins, name):
     _, workloads = twins
     pair = {"workload": workloads[0], "target": "machine-1"} if name in ("what-if", "ranking") else {}
@@ -112,6 +112,18 @@ def box_labels(page, box: str) -> list[str]:
     """What a box of the front page offers."""
     listed = page.content.decode().split(f'<datalist id="{box}">')[1].split("</datalist>")[0]
     return re.findall(r'<option value="([^"]*)"', listed)
+
+
+def test_the_form_of_a_prediction_offers_names_with_their_delivery_and_takes_them(client, twins):
+    page = client.get(reverse("predict"))
+    for box, count in (("workloads", 2), ("platforms", 2)):
+        assert sum(".tar.gz" in label for label in box_labels(page, box)) == count
+    platforms, workloads = twins
+    filled = client.get(reverse("predict"), {"workload": workloads[0], "target": platforms[0]})
+    shown = [filled.context["form"][field].value() for field in ("workload", "target")]
+    assert all(".tar.gz" in text for text in shown)
+    asked = client.get(reverse("predict-possible"), {"workload": shown[0], "target": shown[1]})
+    assert "There is no" not in asked.content.decode()
 
 
 def test_the_boxes_of_the_front_page_say_it_and_lead_to_the_twin_that_was_chosen(client, twins):

@@ -17,6 +17,7 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves, fit_curves
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES
 from profiles.scaling.times import LEAST_UTILISATION
+from profiles.scaling.wording import whole_percent
 
 LEAST_TIME_SHARE = 1e-4  # of the thread time: shares below are alike
 LEAST_RELATIVE_MEASURE = 1e-9  # measures below count as so large, and fractions below as nothing
@@ -321,7 +322,7 @@ def range_warnings(database: Database, evidence: Evidence, credible_n: int | Non
             "target that agree with it up to there tell how it goes on"
         )
     if credible_n is not None and credible_n < n.max():
-        odds = f"{100 * CREDIBILITY:.0f} % probable"
+        odds = f"{whole_percent(CREDIBILITY)} probable"
         warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")
     if n.max() > evidence.largest_on_target and largest > evidence.largest_on_target:
         warnings.append(

@@ -45,6 +45,7 @@ MOST_WORKLOADS, FEWEST_WORKLOADS = 192, 16  # those known on the most platforms
 MOST_COMPARED_WORKLOADS = 64  # of these, to find who is near
 MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
 TYPICAL_PAIRS_PLATFORMS = 128  # platforms: their distances from each other say what is typical
+FARTHEST_OUTSIDE = np.log(1000.0)  # of ln t from all references: an estimate beyond is none
 TARGETS_AT_ONCE = 128  # bounds the memory
 
 Levels = NDArray[np.float32]
@@ -260,6 +261,10 @@ def _carried_values(shared: SharedCurves, targets: IntArray, typical: float) -> 
         gap = np.einsum("tkb,tkb->tk", share, levels[targets][:, None] - levels[platforms])
         values[column] = (weights[column] * (shared.of_a.values[column][near] + gap)).sum(axis=1)
     values[:, ~is_near.any(axis=1)] = np.nan
+    # Weights of a nearly singular system may carry a time to what no machine takes: the method itself has to answer.
+    known = shared.of_a.values[:, shared.rows_of_a >= 0]
+    low, high = known.min(axis=1) - FARTHEST_OUTSIDE, known.max(axis=1) + FARTHEST_OUTSIDE
+    values[:, ((values < low[:, None]) | (values > high[:, None])).any(axis=0)] = np.nan
     return values
 
 

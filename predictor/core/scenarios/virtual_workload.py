@@ -13,6 +13,7 @@ from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, fractions_of,
 from profiles.arrays import FloatArray
 from profiles.scaling.names import FRACTIONS
 from profiles.scaling.times import LEAST_UTILISATION
+from profiles.scaling.wording import whole_percent
 
 GROW_WITH_WORK = ("lock_delay", "work_imbalance", "task_distribution")
 MISS_COST = 50.0  # instructions: a miss of the last level takes 200 cycles, overlapped four-fold, at one a cycle
@@ -130,9 +131,8 @@ def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
         waiting = MISS_COST * np.where(np.isfinite(reads) & (reads >= 0), reads, at_one)
         mu = waiting / (1.0 + waiting)
         return mu, (
-            f"last-level misses per instruction say that {100 * mu[0]:.0f} % to {100 * mu[-1]:.0f} % of computing "
-            "waits for memory "
-            f"(a miss counts as {MISS_COST:g} instructions)"
+            f"last-level misses per instruction say that {whole_percent(mu[0])} to {whole_percent(mu[-1])} of "
+            f"computing waits for memory (a miss counts as {MISS_COST:g} instructions)"
         )
     if bound == "memory":
         return np.ones(len(answer.n)), "the workload is memory-bound: all of its computing waits for memory"

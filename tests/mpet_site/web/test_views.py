@@ -61,6 +61,22 @@ def test_pictures_are_served(client):
     assert b"".join(answer.streaming_content).startswith(b"\x89PNG")
 
 
+def test_a_picture_follows_dark_mode_where_there_is_one_of_it(client, monkeypatch, tmp_path):
+    (tmp_path / "images").mkdir()
+    for name in ("front.png", "front-dark.png", "light-only.png"):
+        (tmp_path / "images" / name).write_bytes(b"")
+    (tmp_path / "seen.md").write_text("# Seen\n\n![Front](images/front.png)\n\n![Light](images/light-only.png)\n")
+    monkeypatch.setattr(documents, "DOCUMENTS", tmp_path)
+    documents.document_names.cache_clear()
+    try:
+        html = documents.read_document("seen.md").html
+    finally:
+        documents.document_names.cache_clear()
+    assert html.count("<picture>") == 1
+    assert 'srcset="/docs/images/front-dark.png" media="(prefers-color-scheme: dark)"' in html
+    assert '<p><img alt="Light" src="/docs/images/light-only.png"></p>' in html
+
+
 def test_html_in_a_page_is_sanitised(client, monkeypatch, tmp_path):
     (tmp_path / "planted.md").write_text(
         "# Planted\n\n<script>alert(1)</script><b onclick='x()'>bold</b> [link](javascript:alert(1))\n\n"

@@ -135,7 +135,7 @@ def test_the_example_was_computed_before_and_says_how_far_off_it_is(client, publ
     page = home(client)
     example = page.context["example"]
     error = as_percent(example["measured"]["error_percent"])
-    assert f"Off by {error}, though nobody’s measurement there was used" in text_of(page)
+    assert f"Off by {error}, though no measurement there was used" in text_of(page)
     names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
     assert names[-2:] == ["predicted", "measured"]
     assert len(example["measured"]["curve"]) >= FEWEST_POINTS

@@ -62,7 +62,7 @@ def test_an_address_says_what_the_form_says(public):
     assert not any(name.startswith("mpet2020.") for name in parameters)
     assert form.is_valid()
     query = form_query(parameters)
-    again = form_of_question(query)
+    again = form_of_question(query, None)
     assert again.is_valid()
     assert again.prediction_request() == form.prediction_request()
 

@@ -85,7 +85,7 @@ def test_the_command_on_the_page_asks_the_same_question(client, public):
 
 def test_the_form_can_be_filled_by_its_address_and_says_what_is_possible(client, public):
     page = client.get(reverse("predict"), QUESTION)
-    assert 'value="app0-section0"' in page.content.decode()
+    assert 'value="app0/section0"' in page.content.decode()
     words = text_of(page)
     assert "2 reference machines have the workload" in words
     assert "known by 3 other workloads" in words
@@ -140,7 +140,7 @@ def test_a_suggestion_leads_to_the_form_with_the_rest_of_the_question(client, pu
     (address,) = {a for name, a in page.context["refusal"].suggestions if name == "app0/section0"}
     form = client.get(address).context["form"]
     assert (form["workload"].value(), form["target"].value(), form["n"].value()) == (
-        "app0-section0",
+        "app0/section0",
         "machine-1",
         "1, 2",
     )
@@ -251,7 +251,7 @@ def test_suggestions_for_a_misspelt_name_betray_nothing_private(client, public):
 
 
 def test_an_empty_database_says_what_to_do(client):
-    assert "Upload results" in text_of(client.get(reverse("predict")))
+    assert "upload the results" in text_of(client.get(reverse("predict")))
 
 
 def test_a_private_answer_is_for_its_owner_alone(client, public):
@@ -338,3 +338,20 @@ def test_the_answer_says_why_and_what_carried_it(client, public):
     assert [row for row, _ in page.context["carried"]] == why["carried"]
     reference = next(row for row in why["carried"] if row["kind"] == "reference")
     assert f"{reference['name']} reference {percent(reference['share'])}" in words
+
+
+def test_the_form_shows_and_takes_names(client, public):
+    page = client.get(reverse("predict"), QUESTION)
+    assert page.context["form"]["workload"].value() == "app0/section0"
+    offered = page.content.decode().split('<datalist id="workloads">')[1].split("</datalist>")[0]
+    assert '<option value="app0/section0">' in offered
+    assert "app0-section0" not in offered
+    page = post_question(client, workload="app0/section0", references="machine-0, machine-2")
+    assert page.status_code == 200
+    assert Prediction.objects.get().workload == "app0-section0"
+
+
+def test_the_sliders_take_names(client, public):
+    page = client.get(reverse("what-if"), {"workload": "app0/section0", "target": "machine-1"})
+    assert page.status_code == 302
+    assert page["Location"].endswith("?workload=app0-section0&target=machine-1")

@@ -24,7 +24,7 @@ def test_without_a_workload_it_leads_to_one_that_has_profiles(client, public):
 
 
 def test_an_empty_database_says_what_to_do(client):
-    assert "Upload results" in text_of(client.get(reverse("ranking")))
+    assert "upload the results" in text_of(client.get(reverse("ranking")))
 
 
 def test_platforms_stand_by_rising_time_with_what_was_measured_there(client, public):

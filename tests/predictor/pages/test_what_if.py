@@ -42,7 +42,7 @@ def test_without_a_pair_it_leads_to_one_that_has_an_answer(client, public):
 
 
 def test_an_empty_database_says_what_to_do(client):
-    assert "Upload results" in text_of(client.get(reverse("what-if")))
+    assert "upload the results" in text_of(client.get(reverse("what-if")))
 
 
 def test_nothing_is_changed_at_first(client, public):

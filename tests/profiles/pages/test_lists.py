@@ -236,9 +236,9 @@ def test_far_pages_of_profiles_have_the_rows_that_counting_finds(client, public,
 
 
 def test_an_empty_database_says_what_to_do(client):
-    assert "Upload results" in text_of(client.get(reverse("profiles")))
-    assert "Upload results" in text_of(client.get(reverse("platforms")))
-    assert "Upload results" in text_of(client.get(reverse("workloads")))
+    assert "upload the results" in text_of(client.get(reverse("profiles")))
+    assert "upload the results" in text_of(client.get(reverse("platforms")))
+    assert "upload the results" in text_of(client.get(reverse("workloads")))
 
 
 @pytest.mark.parametrize("name", ["platforms", "workloads", "profiles"])
@@ -252,3 +252,14 @@ def test_trust_4_a_search_of_too_many_words_says_so_and_asks_nothing(client, pub
     assert len(client.get(reverse(name), {"search": "machine-1 " * 10}).context["page"]) == (name != "workloads") * (
         4 if name == "profiles" else 1
     )
+
+
+def test_profiles_are_filtered_by_the_name_of_their_machine(client, public, monkeypatch):
+    monkeypatch.setattr(lists, "MOST_CHOICES", 1)  # of more, the name is typed
+    page = client.get(reverse("profiles"), {"workload": "app0/section0", "platform": "machine-1"})
+    assert [profile.workload.slug for profile in page.context["page"]] == ["app0-section0"]
+    assert re.search(r'<label for="platform">\s*Machine\s*</label>', page.content.decode())
+
+
+def test_an_empty_list_has_no_filters(client):
+    assert 'name="search"' not in client.get(reverse("workloads")).content.decode().split("<main")[1]

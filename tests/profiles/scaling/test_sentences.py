@@ -27,7 +27,7 @@ def test_they_tell_where_more_threads_do_harm_and_what_a_breakpoint_costs():
 
 def test_a_perfect_profile_is_told_to_be_one():
     of = curves([1, 2], [8.0, 4.0], imbalance=[0, 0])
-    assert "At 2 threads no part loses more than 2 % of the thread time." in limit_sentences(of)
+    assert "At 2 threads no part loses more than 2 % of thread time." in limit_sentences(of)
 
 
 def test_a_sequential_profile_has_nothing_to_say():

@@ -122,3 +122,19 @@ def test_of_very_many_references_each_model_keeps_its_share(monkeypatch):
     assert len(set(models)) == 30  # of thirty models of two platforms each
     thinned = estimate_targets(database, WORKLOAD, every_target(database))
     assert np.median(np.abs(np.log(thinned.time_s / every.time_s))) < 0.1
+
+
+def test_what_no_machine_takes_is_no_estimate(monkeypatch):
+    """Weights of +1e6 and -1e6, whose sum is 1, carry times to 0."""
+    database = curve_database(1, 20, 8)
+    weights = estimates._kriging_weights
+
+    def wild(*arguments):
+        found = weights(*arguments)
+        found[..., 0] += 1e6
+        found[..., 1] -= 1e6
+        return found
+
+    monkeypatch.setattr(estimates, "_kriging_weights", wild)
+    times = estimate_targets(database, WORKLOAD, every_target(database)).time_s
+    assert np.isnan(times).all()
