@@ -60,12 +60,12 @@ def in_slugs(query: QueryDict, user: Any) -> QueryDict:
 
 def show_names(form: PredictionForm, user: Any) -> None:
     """Put names in place of slugs into the fields of the form, as its lists of suggestions have them."""
-    if form.is_bound:
-        form.data = form.data.copy()
-    values = form.data if form.is_bound else form.initial
+    values: Any = form.data.copy() if isinstance(form.data, QueryDict) else form.initial
     for field, model in NAMED_FIELDS.items():
         for row in disambiguate(model.objects.visible_to(user).filter(slug=values.get(field, "")), user):
             values[field] = disambiguated_name(row)
+    if form.is_bound:
+        form.data = values
 
 
 def form_of_question(query: QueryDict, user: Any) -> PredictionForm:

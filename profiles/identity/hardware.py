@@ -7,6 +7,7 @@ owner alone; between owners names and topology decide, as before (docs/decisions
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.timesince import timesince
@@ -30,7 +31,7 @@ def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: Ma
     return [platform]
 
 
-def measured_on(fingerprint: str, owner: object) -> QuerySet[Platform]:
+def measured_on(fingerprint: str, owner: Any) -> QuerySet[Platform]:
     """The machines on which this owner has measured with that fingerprint."""
     described = PlatformDescription.objects.filter(source__owner=owner, source__fingerprint=fingerprint)
     return Platform.objects.filter(pk__in=described.values("platform"))

@@ -117,7 +117,8 @@ class ProfileFilter(FilterSet):
         fields: tuple[str, ...] = ()
 
     def by_name(self, rows: Any, field: str, text: str) -> Any:
-        named = {"platform": Platform, "workload": Workload}[field].objects.filter(Q(slug=text) | Q(name=text))
+        model: Any = {"platform": Platform, "workload": Workload}[field]
+        named = model.objects.filter(Q(slug=text) | Q(name=text))
         return rows.filter(**{f"{field}__in": named.values("pk")})
 
     def by_outlier(self, rows: Any, _name: str, is_outlier: bool) -> Any:
