@@ -14,5 +14,5 @@ urlpatterns = [
     path("kit/", views.Kit.as_view(), name="api-kit"),
     path("client/<str:name>", views.ClientWheel.as_view(), name="api-client"),
     path("kit/guide/", views.KitGuide.as_view(), name="api-kit-guide"),
-    path("kit/<str:architecture>/", views.BuiltKit.as_view(), name="api-kit-built"),
+    path("kit/<str:architecture>/", views.BuiltKitArchive.as_view(), name="api-kit-built"),
 ]

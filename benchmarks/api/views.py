@@ -196,7 +196,7 @@ class Kit(ApiView):
         return respond_with_kit(request, kit_tarball(request.build_absolute_uri("/")), version)
 
 
-class BuiltKit(ApiView):
+class BuiltKitArchive(ApiView):
     """The programs of the kit for one architecture, for machines without a compiler; 404 where the operator built none.
     The guide (`kit/guide/`) names those that are there, with their SHA-256."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.public_data.download import DownloadError
 
-TIMEOUT_S = 3600
+CLONE_TIMEOUT_S = 3600
 
 
 def sparse_clone(url: str, patterns: Sequence[str], to: Path) -> None:
@@ -31,10 +31,10 @@ def sparse_clone(url: str, patterns: Sequence[str], to: Path) -> None:
 def _git(folder: Path, *arguments: str) -> None:
     command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, timeout=CLONE_TIMEOUT_S, check=False)  # noqa: S603
     except FileNotFoundError as error:
         raise DownloadError("git is not installed; without --slim it is not needed") from error
     except subprocess.TimeoutExpired as error:
-        raise DownloadError(f"git {arguments[0]} took longer than {TIMEOUT_S} s") from error
+        raise DownloadError(f"git {arguments[0]} took longer than {CLONE_TIMEOUT_S} s") from error
     if done.returncode:
         raise DownloadError(f"git {arguments[0]}: {done.stderr.decode(errors='replace').strip()[-500:]}")

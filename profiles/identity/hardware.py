@@ -31,7 +31,7 @@ def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: Ma
     return [platform]
 
 
-def measured_on(fingerprint: str, owner: Any) -> QuerySet[Platform]:
+def machines_of_fingerprint(fingerprint: str, owner: Any) -> QuerySet[Platform]:
     """The machines on which this owner has measured with that fingerprint."""
     described = PlatformDescription.objects.filter(source__owner=owner, source__fingerprint=fingerprint)
     return Platform.objects.filter(pk__in=described.values("platform"))

@@ -6,7 +6,7 @@ from django.db.models import Q
 from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, GibibyteFilter, TextFilter, WholeNumberFilter
-from profiles.identity.hardware import measured_on
+from profiles.identity.hardware import machines_of_fingerprint
 from profiles.identity.vendors import canonical_vendor
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
 from profiles.models import Platform, Price, Profile, Workload
@@ -71,7 +71,7 @@ class PlatformFilter(FilterSet):
 
     def by_fingerprint(self, rows: Any, _name: str, text: str) -> Any:
         user = self.request.user
-        return rows.filter(pk__in=measured_on(text, user).values("pk")) if user.is_authenticated else rows.none()
+        return rows.filter(pk__in=machines_of_fingerprint(text, user).values("pk")) if user.is_authenticated else rows.none()
 
     def by_vendor(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(vendor__iexact=canonical_vendor(text))
@@ -106,8 +106,8 @@ class WorkloadFilter(FilterSet):
 class ProfileFilter(FilterSet):
     """A slug or name of nothing that you may see matches nothing."""
 
-    platform = TextFilter(method="by_name", help_text="slug or name")
-    workload = TextFilter(method="by_name", help_text="slug or name")
+    platform = TextFilter(method="by_name", help_text="a name, or the last part of its address")
+    workload = TextFilter(method="by_name", help_text="a name, or the last part of its address")
     origin = ChoiceFilter(ORIGINS)
     decomposed = BooleanFilter()
     outlier = BooleanFilter(method="by_outlier", help_text="kept out of predictions, with a reason")
