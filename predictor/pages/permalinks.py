@@ -62,7 +62,8 @@ def show_names(form: PredictionForm, user: Any) -> None:
     """Put names in place of slugs into the fields of the form, as its lists of suggestions have them."""
     values: Any = form.data.copy() if isinstance(form.data, QueryDict) else form.initial
     for field, model in NAMED_FIELDS.items():
-        for row in disambiguate(model.objects.visible_to(user).filter(slug=values.get(field, "")), user):
+        slug = values.get(field)
+        for row in disambiguate(model.objects.visible_to(user).filter(slug=slug), user) if slug else ():
             values[field] = disambiguated_name(row)
     if form.is_bound:
         form.data = values

@@ -193,7 +193,7 @@ def test_an_empty_database_has_doors_and_the_published_figures(client):
 
 def test_the_latest_measurements_are_those_the_viewer_sees_by_machine(client, public):
     words = text_of(home(client))
-    assert "3 real machines; the latest measurements machine-0 , machine-1 , machine-2 12 profiles" in words
+    assert "Latest measurements 3 real machines so far. machine-0 , machine-1 , machine-2 12 profiles" in words
 
 
 def test_only_an_evaluation_of_many_machines_replaces_the_published_figures(client, public):

@@ -285,8 +285,9 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     # workloads and platforms to offer, and what has their names
     with django_assert_num_queries(4):
         client.get(reverse("predict"))
-    # what connects them: revision, newest profile
-    with django_assert_num_queries(6):
+    # what connects them: revision, newest profile; the names of the two: the row, what else has its name, and where
+    # that was measured
+    with django_assert_num_queries(12):
         client.get(reverse("predict"), QUESTION)
     # the prediction, the platforms and the workloads that it names, and what has their names; candidates' curves:
     # revision, newest profile; what was withdrawn of what it rests on

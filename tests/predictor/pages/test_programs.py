@@ -221,7 +221,7 @@ def test_the_cost_of_a_run_stands_where_prices_are_known(client, program):
     ]
     words = text_of(page)
     assert "sort: cheapest first" in words
-    assert "USD per 1,000 runs" in words and "0.36 us 2026-01-31" in words
+    assert "USD per 1,000 runs" in words and "USD an hour, us 2026-01-31" in words
     assert not re.search(r"\de-0", words)
     drawn = {name for trace in figures_of(page)["cost"]["data"] for name in trace["customdata"]}
     assert drawn == set(Platform.objects.filter(slug__in=["machine-1", "machine-2"]).values_list("name", flat=True))
