@@ -71,7 +71,9 @@ class PlatformFilter(FilterSet):
 
     def by_fingerprint(self, rows: Any, _name: str, text: str) -> Any:
         user = self.request.user
-        return rows.filter(pk__in=machines_of_fingerprint(text, user).values("pk")) if user.is_authenticated else rows.none()
+        if not user.is_authenticated:
+            return rows.none()
+        return rows.filter(pk__in=machines_of_fingerprint(text, user).values("pk"))
 
     def by_vendor(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(vendor__iexact=canonical_vendor(text))
