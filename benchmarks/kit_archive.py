@@ -2,6 +2,7 @@
 machines without a compiler: the same files, served by the same server, give the same bytes."""
 
 import gzip
+import hashlib
 import io
 import tarfile
 from functools import lru_cache
@@ -79,6 +80,12 @@ def _built_files(architecture: str, folder: Path) -> list[Path]:
 
 def _dated(path: Path) -> tuple[Path, int]:
     return path, path.stat().st_mtime_ns
+
+
+@lru_cache(maxsize=8)
+def kit_sha256(tarball: bytes) -> str:
+    """Of a tarball that is kept here, which is hashed once and not for every page that names it."""
+    return hashlib.sha256(tarball).hexdigest()
 
 
 @lru_cache(maxsize=8)

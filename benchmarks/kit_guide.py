@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.kit_archive import KIT, TOP_FOLDER, built_architectures, built_tarball, kit_version
+from benchmarks.kit_archive import KIT, TOP_FOLDER, built_architectures, built_tarball, kit_sha256, kit_version
 
 PURPOSES = ("computes", "stresses", "here because")
 
@@ -45,7 +44,7 @@ def built_kits(site: str) -> list[BuiltKit]:
     built = []
     for architecture in built_architectures():
         content, url = built_tarball(architecture, site), f"{site}api/v1/kit/{architecture}/"
-        digest, archive = hashlib.sha256(content).hexdigest(), f"{TOP_FOLDER}-{architecture}.tar.gz"
+        digest, archive = kit_sha256(content), f"{TOP_FOLDER}-{architecture}.tar.gz"
         command = (
             f"curl -o {archive} {url}\n"
             f'echo "{digest}  {archive}" | sha256sum --check\n'

@@ -26,7 +26,15 @@ from benchmarks.api.serializers import (
     UploadSerializer,
 )
 from benchmarks.client_wheel import NoClientError, client_wheel, wheel_name
-from benchmarks.kit_archive import ARCHITECTURES, TOP_FOLDER, NoKitError, built_tarball, kit_tarball, kit_version
+from benchmarks.kit_archive import (
+    ARCHITECTURES,
+    TOP_FOLDER,
+    NoKitError,
+    built_tarball,
+    kit_sha256,
+    kit_tarball,
+    kit_version,
+)
 from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads, publish_upload
@@ -219,7 +227,7 @@ class BuiltKitArchive(ApiView):
 def respond_with_kit(request: Request, content: bytes, version: str) -> Any:
     disposition = {"Content-Disposition": f'attachment; filename="{TOP_FOLDER}-{version}.tar.gz"'}
     return respond_unless_unchanged(
-        request, etag_of(version, hashlib.sha256(content).hexdigest()), lambda: Response(content, headers=disposition)
+        request, etag_of(version, kit_sha256(content)), lambda: Response(content, headers=disposition)
     )
 
 

@@ -15,7 +15,7 @@ TASK_FILES = {
 }
 MACHINE_FILES = ("lscpu/stdout", "lshw/stdout")
 FILES = (*MACHINE_FILES, *(f"{task}/{member}" for task, members in TASK_FILES.items() for member in members))
-# In the order in which research/bridge.py chooses them: the first ones tell most. cpu-div16 has a curve of many n.
+# Those that research/bridge.py chose first, of 20 and of 100 pairs, and cpu-div16, which has a curve of many n.
 STRESSORS = frozenset(
     [
         "hash",

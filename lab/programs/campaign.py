@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import statistics
 import subprocess
@@ -22,6 +21,8 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from django.utils.text import slugify
 
 from lab.hostile.servers import installation, served
 from lab.programs.inputs import checksum, make_inputs
@@ -123,7 +124,7 @@ class Campaign:
             return Outcome("not installed", 0.0)
         if program.prepare:
             subprocess.run(program.prepare.split(), cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
-        options = ["--json", "--n", self.counts, "--application", slug(program.name), *program.options]
+        options = ["--json", "--n", self.counts, "--application", slugify(program.name), *program.options]
         if program.how == "sweep":
             options += ["--repeats", self.repeats]
         start = time.monotonic()
@@ -143,7 +144,7 @@ class Campaign:
         regions = [
             region
             for region in self.client.regions(self.client.upload_report(answer["upload"]))
-            if region.name.startswith(f"{slug(program.name)}/")
+            if region.name.startswith(f"{slugify(program.name)}/")
         ]
         outcome.times = times_of_whole(regions)
         try:
@@ -151,10 +152,6 @@ class Campaign:
         except MpetError as error:
             outcome.ended = f"page without predictions: {error}".splitlines()[0]
         return outcome
-
-
-def slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def times_of_whole(regions: list[MeasuredRegion]) -> dict[int, float]:

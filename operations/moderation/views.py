@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
-from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from mpet_site.web.pages import page_of
 from operations.moderation.forms import DecisionForm, HandledForm, JudgementDecisionForm, MergeDecisionForm
 from operations.moderation.queue import QUEUE, QUEUE_PARTS, QueuePart, name_delivery, name_platform, name_profile
+from predictor.pages.home import real_machines
 from profiles.identity.facts import written_value
 from profiles.models import ModerationEntry, Platform, Profile, Source
 from profiles.moderation.actions import ModerationError
@@ -54,6 +54,7 @@ def queue(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         take_off(request, part, rows, form)
         return redirect(f"{reverse('moderation')}?part={part.name}")
+    machines = real_machines(AnonymousUser())
     context = {
         "parts": QUEUE,
         "part": part,
@@ -61,17 +62,9 @@ def queue(request: HttpRequest) -> HttpResponse:
         "items": [part.show(row) for row in rows],
         "form": form,
         "section": "moderation",
-        "few_machines": few_measured_machines(),
+        "few_machines": machines if machines < FEW_MACHINES else None,
     }
     return render(request, "operations/queue.html", context, status=422 if form.errors else 200)
-
-
-def few_measured_machines() -> int | None:
-    """How many machines everybody sees measurements of; None where that is enough."""
-    measured = Profile.objects.visible_to(AnonymousUser()).filter(origin="measured", platform=OuterRef("pk"))
-    machines = Platform.objects.visible_to(AnonymousUser()).filter(Exists(measured.order_by()))
-    count = machines.order_by()[:FEW_MACHINES].count()
-    return count if count < FEW_MACHINES else None
 
 
 @transaction.atomic

@@ -78,8 +78,9 @@ def predict_program(
     else:
         unmeasured = database.without(target, parts.all)
         answers = [_predict_part(unmeasured, Query(region, target, n=n), method, settings) for region in parts.regions]
-    begins = [first_thread_count(database, region) for region in parts.regions]
-    has_late = max(begins) > 1 and len(parts.all) > 1
+    # A program of one part has that part's answer, wherever its curves begin.
+    begins = [first_thread_count(database, region) for region in parts.regions] if len(parts.all) > 1 else [1]
+    has_late = max(begins) > 1
     limits = [answer.credible_n for answer in answers]
     if parts.serial_rest is not None:
         rest = Query(parts.serial_rest, target, n=n if has_late else (1,))
@@ -104,8 +105,10 @@ def predict_program(
 
 def first_thread_count(database: Database, workload: int) -> int:
     """The least n at which any platform has the workload: over 1 for a region that is not executed on fewer threads."""
-    curves = [database.curve(row)[0] for row in database.rows_of_workload(workload).tolist()]
-    return min((int(n[0]) for n in curves if len(n)), default=1)
+    rows = database.rows_of_workload(workload)
+    starts, ends = database.curve_offsets[rows], database.curve_offsets[rows + 1]
+    first = database.curve_n[starts[starts < ends]]
+    return int(first.min()) if len(first) else 1
 
 
 def _predict_part(database: Database, query: Query, method: Method[Any], settings: Any) -> Answer:

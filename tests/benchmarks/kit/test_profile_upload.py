@@ -163,7 +163,7 @@ def test_a_sweep_of_few_workloads_that_the_server_has_is_not_sent_again(kit, pro
     here = kit / "results" / "mpet-host-1.tar.gz"
     content = sweep(kit, "host")
     here.write_bytes(content)
-    receive(content)
+    receive(content, get_user_model().objects.get())  # whose fingerprint the machine has
     said = profile(kit, program, "--upload", "--name", "host", MPET_TOKEN=token)
     assert said.status == 0, said.err
     assert "is not on the server" not in said.err and HAS_NOT_RUN not in said.err
