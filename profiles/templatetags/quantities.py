@@ -44,10 +44,12 @@ def number_rows(rows: Sequence[Sequence[Any]]) -> SafeString:
     >>> number_rows([("<a>", 0.5, None)])
     '<tr><th scope="row">&lt;a&gt;</th><td class="number">0.5</td><td class="number">–</td></tr>'
     """
-    columns = [TableColumn("", itemgetter(0))]
-    for place in range(1, len(rows[0]) if rows else 0):
-        columns.append(TableColumn("", lambda row, place=place: significant(row[place]), kind=NUMBER))
-    return PageTable("", columns, rows).body
+
+    def number_in(place: int) -> TableColumn:
+        return TableColumn("", lambda row: significant(row[place]), kind=NUMBER)
+
+    others = range(1, len(rows[0]) if rows else 0)
+    return PageTable("", [TableColumn("", itemgetter(0)), *map(number_in, others)], rows).body
 
 
 @register.filter

@@ -34,7 +34,7 @@ from tests.unchecked import without_checks
 pytestmark = pytest.mark.django_db
 
 FILES = {
-    *("api-kit", "api-client", "api-dump-file", "api-upload-file"),
+    *("api-kit", "api-kit-built", "api-client", "api-dump-file", "api-upload-file"),
     *("api-profile-extra-p", "api-profile-extra-p-lines", "api-profile-runs"),
 }
 POST_ALONE = {"api-prediction-batch", "api-begin-login", "api-hand-out-token", "api-quarantine", "api-claim"}
