@@ -29,6 +29,7 @@ OF_NAME = {"workload": "workloads", "target": "platforms", "platform": "platform
 LONGEST_NAME = 200
 ANSWERS: defaultdict[str, Counter] = defaultdict(Counter)
 ASKED: set[str] = set()
+CREATED: set[str] = set()  # what answers of POST name: asked for afterwards, it is that and no other row
 
 
 def row(kind: str, drawn: Any, other_than: str = "") -> Any:
@@ -92,6 +93,8 @@ def name_rows(case: Any) -> None:
 def after_call(context: Any, case: Any, response: Any) -> None:
     if response.request.method == case.operation.method.upper():  # a method that is not described is asked, too
         ANSWERS[case.operation.label][response.status_code] += 1
+    if case.method == "POST" and response.status_code in {201, 202}:
+        CREATED.update(re.split(r'["/]', response.text))  # names, also in addresses
 
 
 @atexit.register
@@ -104,6 +107,8 @@ def name_in_path(case: Any, is_valid: bool) -> None:
     if found is None or not case.path_parameters or found["kind"] == "kit":  # an architecture is no row
         return
     drawn = case.path_parameters.get(found["parameter"])
+    if drawn in CREATED:
+        return
     if found["kind"] == "programs":
         if is_valid:
             case.path_parameters |= row("programs", drawn)
