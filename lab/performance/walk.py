@@ -31,6 +31,7 @@ NOT_WALKED = {  # commands, and why
     "encrypt_second_factors": "rows of users",
     "evaluate_ablation": "as evaluate",
     "evaluate_advice": "as evaluate",
+    "evaluate_bridge": "as evaluate",
     "evaluate_parallelisation": "needs decomposed profiles",
     "fetch_data": "measured by itself",
     "import_dataset": "measured by itself",
