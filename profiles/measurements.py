@@ -186,7 +186,7 @@ class Measurements:
     generator: str = ""
     environment: dict[str, Any] | None = None
     log: str = ""
-    fingerprint: str = ""  # of the hardware that a tarball was measured on, whatever the machine is called
+    fingerprint: str = ""  # of the hardware that a tarball was measured on; independent of the name
     licence: str = ""
     source: str = ""
     note: str = ""

@@ -219,8 +219,8 @@ def program_or_404(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram:
 def measured_program(program: ProfiledProgram) -> MeasuredProgram | None:
     """The times of the parts and their sum; None where no thread count was measured for all of them.
 
-    A region whose curve begins at n > 1 is not executed on fewer threads (`first_n` of its workload): its time there
-    is 0, and the serial rest has what the program does instead. So the sum stays the program's time at each n."""
+    A region with a curve that begins at n > 1 is not executed on fewer threads (`first_n` of its workload): its time
+    there is 0, and the serial rest has what the program does instead. So the sum stays the program's time at each n."""
     curves: list[CurveTable] = []
     for part in program.parts:
         table = stored_curves(part)

@@ -18,7 +18,7 @@ from profiles.models import Platform, PlatformDescription, Source
 
 def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: MatchingNotes) -> list[Platform]:
     """The platforms of a delivery that is being stored. Where its owner has measured the same hardware before it is
-    that platform, whatever it is called; where its owner has measured other hardware of that name it is another one."""
+    that platform, under any name; where its owner has measured other hardware of that name it is another one."""
     if not source.fingerprint or source.owner_id is None or len(drafts) != 1:
         return match_rows(PLATFORM_RULES, drafts, notes)
     earlier = _described(source).filter(source__fingerprint=source.fingerprint).order_by("-source__created_at").first()

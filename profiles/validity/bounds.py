@@ -71,6 +71,7 @@ PART_OF_TIME = Range(0, LARGEST_INTEGER)
 
 RANGES: dict[str, Range] = {
     **dict.fromkeys(("n", "threads", "physical_cores", "sockets", "numa_nodes", "n_nu", "n_ht", "n_max"), THREAD_COUNT),
+    "first_n": Range(2, THREAD_COUNT.most),
     "word_bits": Range(1, 1024),
     "placement": Range(0, THREAD_COUNT.most - 1),  # each CPU number
     **dict.fromkeys(("base_mhz", "max_mhz"), Range(CLOCK.least, CLOCK.most, or_zero=True)),
