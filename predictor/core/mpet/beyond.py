@@ -25,8 +25,21 @@ from predictor.core.mpet.transfer import downward_shift
 from profiles.arrays import FloatArray, IntArray
 
 # The share of each kind of law; within a kind all laws are alike probable.
-SERIAL_SHARE, AMDAHL_SHARE, USL_SHARE, SATURATION_SHARE, CACHE_SHARE = 0.15, 0.25, 0.25, 0.25, 0.10
+SERIAL_SHARE, AMDAHL_SHARE, USL_SHARE, SATURATION_SHARE, CACHE_SHARE, LOAD_SHARE = 0.10, 0.20, 0.20, 0.20, 0.05, 0.25
+LOAD_LOSSES = (0.0, 0.1, 0.25, 0.5, 1.0)  # of ln t, where all hardware threads work: the clock falls, caches are shared
+SMT_LOSSES = (0.0, 0.15, 0.3, 0.5, 0.7)  # and where every core has its second thread; ln 2 = that one gains nothing
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
+
+
+class Machine(NamedTuple):
+    """Its hardware threads, and from which of them on cores have a second one; NaN: they have none."""
+
+    n_max: float
+    n_ht: float
+
+    @classmethod
+    def of(cls, database: Database, platform: int) -> Machine:
+        return cls(float(database.n_max[platform]), float(database.n_ht[platform]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +50,12 @@ class ScalingLaws:
 
     `sigma` is the serial part (Amdahl) or contention, `kappa` coherence (USL); beyond `limit` cores a shared resource,
     such as the memory, is used up. `relief` and `floor`: more cores have more cache, until the data fit.
+
+    Laws of the load (`is_of_load`) have R = 1 and know no cores, but which share of a machine works:
+
+        ln(n t(n) / t(1)) = load n / n_max + smt (n - n_ht) / (n_max - n_ht)
+
+    the second part from n_ht on; without hyperthreads it is as the first one.
     """
 
     share: FloatArray
@@ -45,20 +64,30 @@ class ScalingLaws:
     limit: FloatArray
     relief: FloatArray
     floor: FloatArray
+    is_of_load: FloatArray
+    load: FloatArray
+    smt: FloatArray
 
-    def log_thread_time(self, n: FloatArray, cores: FloatArray) -> FloatArray:
+    def log_thread_time(self, n: FloatArray, cores: FloatArray, machine: Machine) -> FloatArray:
         """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores (J,), (J, L).
 
         >>> laws = scaling_laws()
         >>> serial = laws.sigma.tolist().index(1.0)  # Amdahl's law without a parallel part
         >>> n = np.array([1.0, 8.0])
-        >>> np.exp(laws.log_thread_time(n, nominal_cores(n, n_ht=4.0))[:, serial]).round(9).tolist()
+        >>> machine = Machine(n_max=8.0, n_ht=4.0)
+        >>> np.exp(laws.log_thread_time(n, nominal_cores(n, n_ht=4.0), machine)[:, serial]).round(9).tolist()
         [1.0, 8.0]
+        >>> laws.log_thread_time(n, n, machine)[:, -1].tolist()  # all is lost that a machine's load may cost
+        [0.125, 1.7]
         """
         m = cores[:, None]
         redundancy = np.maximum(1.0 + self.sigma * (m - 1.0) + self.kappa * m * (m - 1.0), m / self.limit)
         redundancy *= np.maximum(m**-self.relief, self.floor)
-        return np.asarray(np.log(redundancy * n[:, None] / m))
+        at_work = np.minimum(n / machine.n_max, 1.0)
+        has_second = machine.n_ht < machine.n_max
+        second = np.clip((n - machine.n_ht) / (machine.n_max - machine.n_ht), 0.0, 1.0) if has_second else at_work
+        of_load = at_work[:, None] * self.load + second[:, None] * self.smt
+        return np.where(self.is_of_load > 0, of_load, np.log(redundancy * n[:, None] / m))
 
 
 def nominal_cores(n: FloatArray, n_ht: float) -> FloatArray:
@@ -76,7 +105,7 @@ def scaling_laws() -> ScalingLaws:
 
     >>> laws = scaling_laws()
     >>> len(laws.share), round(float(laws.share.sum()), 9)
-    (317, 1.0)
+    (342, 1.0)
     """
     sigmas = np.concatenate([[0.0], np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 0.95]])
     kappas = np.geomspace(1e-5, 0.3, 10)
@@ -89,7 +118,9 @@ def scaling_laws() -> ScalingLaws:
         (SATURATION_SHARE, [(sigma, 0.0, limit, 0.0, 1.0) for sigma in sigmas for limit in limits]),
         (CACHE_SHARE, [(0.0, 0.0, np.inf, relief, floor) for relief, floor in caches]),
     ]
-    rows = [(share / len(laws), *law) for share, laws in kinds for law in laws]
+    rows = [(share / len(laws), *law, 0.0, 0.0, 0.0) for share, laws in kinds for law in laws]
+    of_load = [(load, smt) for load in LOAD_LOSSES for smt in SMT_LOSSES]
+    rows += [(LOAD_SHARE / len(of_load), 0.0, 0.0, np.inf, 0.0, 1.0, 1.0, *losses) for losses in of_load]
     return ScalingLaws(*np.array(rows).T)
 
 
@@ -176,7 +207,8 @@ def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyper
     workloads = evidence.workloads[companions]
     agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads, h.laws_weight)
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
-    courses = courses_on_target(database, evidence.target, rows[-1, :-1], n)
+    at_last = evidence.curves[-1, companions, np.searchsorted(evidence.n, last)]
+    courses = courses_on_target(database, evidence.target, rows[-1, :-1], n, at_last)
     families = application_families(database, evidence)[0][companions]
     return mixed_growth(n, agreement, courses, families, level)
 
@@ -246,7 +278,8 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> In
         known = evaluated.inside[columns][:, patterns] & (gap < WIDEST_GAP) & (rows[p] >= 0)
         values[~known] = np.nan
         n = evaluated.n[columns].astype(np.float64)
-        by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], float(database.n_ht[platforms[p]])))
+        machine = Machine.of(database, int(platforms[p]))
+        by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], machine.n_ht), machine)
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
     return Inside(np.concatenate(growth).T, np.concatenate(of_laws).T)
@@ -277,10 +310,12 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     return np.asarray(np.exp(np.interp(x, x[known], worth) + further))
 
 
-def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArray) -> FloatArray:
+def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArray, at_last: FloatArray) -> FloatArray:
     """How ln(n t(n)) of the companions, by their `rows` on T (B,), and of the laws changes on T from n[0], (J, K).
 
     Between measured counts n t(n) of a companion is a straight line over n, as of Amdahl's law; it is NaN outside.
+    Inside, at n[0] it is `at_last` (B,), ln(n t(n)) from which the transfer predicted A there: what is lost up to there
+    is not lost once more beyond.
     """
     counts, laws = np.append(1, n), scaling_laws()
     values = np.full((len(counts), len(rows)), np.nan)
@@ -292,12 +327,17 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
             continue
         points = database.curve_offsets[rows[of_pattern]][:, None] + np.arange(len(measured_n))
         thread_times = measured_n * database.curve_time_s[points]
+        if measured_n[0] < n[0] < measured_n[-1] and n[0] not in measured_n:
+            place = np.searchsorted(measured_n, n[0])
+            thread_times = np.insert(thread_times, place, np.exp(at_last[of_pattern]), axis=1)
+            measured_n = np.insert(measured_n, place, n[0])
         inside = np.flatnonzero((measured_n[0] <= counts) & (counts <= measured_n[-1]))
         values[inside[:, None], of_pattern] = np.log(
             interpolate_rows(thread_times, measured_n.astype(np.float64), counts[inside]).T
         )
-    cores = cores_worth(counts.astype(np.float64), values, float(database.n_ht[target]))
-    further = laws.log_thread_time(n.astype(np.float64), cores[1:])
+    machine = Machine.of(database, target)
+    cores = cores_worth(counts.astype(np.float64), values, machine.n_ht)
+    further = laws.log_thread_time(n.astype(np.float64), cores[1:], machine)
     return np.append(values[1:] - values[1], further - further[0], axis=1)
 
 

@@ -231,7 +231,9 @@ def _growth(database: Database, shared: SharedCurves, agreement: Agreement, targ
     """How A goes on on the target beyond the last n at which it was measured."""
     rows = shared.rows[target]
     n = growth_counts(database, target, rows, shared.of_a.mean.largest_n)
-    return mixed_growth(n, agreement, courses_on_target(database, target, rows, n))
+    evaluated = evaluated_curves(database)
+    at_last = evaluated.at(rows, np.searchsorted(evaluated.n, n[:1]))[0]
+    return mixed_growth(n, agreement, courses_on_target(database, target, rows, n, at_last))
 
 
 def _times_beyond(shared: SharedCurves, value: FloatArray, n: IntArray, growth: Growth) -> FloatArray:

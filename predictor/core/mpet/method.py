@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
 from predictor.core.mpet.beyond import growth_beyond
+from predictor.core.mpet.departures import stranger_variance, with_departures_of_others
 from predictor.core.mpet.estimates import estimate_targets
 from predictor.core.mpet.evidence.gathering import Evidence, check_evidence, gather_evidence, without_outliers
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
@@ -24,7 +27,7 @@ from predictor.core.mpet.gaussian.process import gaussian_transfer, mean_with_ne
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.log_ratios import log_transfer, small_transfer
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
-from predictor.core.mpet.robust_ratios import application_families, robust_transfer, widen_for_stranger
+from predictor.core.mpet.robust_ratios import application_families, robust_transfer
 from predictor.core.mpet.transfer import Transfer, mean_transfer, widen_by_noise
 
 FEWEST_PROCESS_REFERENCES = 5  # below, covariances between platforms mean nothing
@@ -78,19 +81,17 @@ def _positive_transfer(
     database: Database, evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float
 ) -> Transfer:
     """As `_transfer`, without the Gaussian processes."""
-    references = len(evidence.platforms)
     families, applications = application_families(database, evidence)
-    if references >= FEWEST_ALONE_REFERENCES:
+    if len(evidence.platforms) >= FEWEST_ALONE_REFERENCES:
         transfer = log_transfer(evidence, parts, metadata, level, families)
-        if not applications:
+        strange = stranger_variance(database, evidence)
+        if not strange:
             return transfer
-        return replace(
-            transfer, half_width=widen_for_stranger(LOG_WIDENING * transfer.half_width, applications, references)
-        )
-    robust = robust_transfer(database, evidence, level, explain=False)
-    if 0 < applications <= FEW_APPLICATIONS:
-        return robust
-    return _mean_of_few([robust], evidence, parts, metadata, level)
+        return replace(transfer, half_width=np.sqrt((LOG_WIDENING * transfer.half_width) ** 2 + strange))
+    transfer = robust_transfer(database, evidence, level, explain=False)
+    if not 0 < applications <= FEW_APPLICATIONS:
+        transfer = _mean_of_few([transfer], evidence, parts, metadata, level)
+    return replace(transfer, half_width=with_departures_of_others(database, evidence, transfer.half_width, level))
 
 
 def _mean_of_few(
@@ -132,17 +133,18 @@ def _transfer(
     if references >= FEWEST_ALONE_REFERENCES:
         wide = gaussian_transfer(evidence, parts, metadata, level, h)
         return mean_with_neighbours(wide, evidence, metadata, level, h)
-    transfers = [robust_transfer(database, evidence, level, h)]
-    if 0 < application_families(database, evidence)[1] <= FEW_APPLICATIONS:
-        return transfers[0]
-    if references >= FEWEST_PROCESS_REFERENCES:
-        transfers.append(gaussian_transfer(evidence, parts, metadata, level, h))
-    return _mean_of_few(transfers, evidence, parts, metadata, level)
+    transfer = robust_transfer(database, evidence, level, h)
+    if not 0 < application_families(database, evidence)[1] <= FEW_APPLICATIONS:
+        transfers = [transfer]
+        if references >= FEWEST_PROCESS_REFERENCES:
+            transfers.append(gaussian_transfer(evidence, parts, metadata, level, h))
+        transfer = _mean_of_few(transfers, evidence, parts, metadata, level)
+    return replace(transfer, half_width=with_departures_of_others(database, evidence, transfer.half_width, level, h))
 
 
 MPET = Method(
     name="mpet",
-    version="13",
+    version="14",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",
@@ -152,7 +154,7 @@ MPET = Method(
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="13",
+    version="14",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike machines; all weights are positive.",

@@ -67,7 +67,7 @@ def robust_transfer(
         measured = evidence.of_workloads(np.flatnonzero(is_measured))
         return _with_workloads(robust_transfer(database, measured, level, h, explain=explain), is_measured)
     guesses = guess_by_medians(held_curves(database, evidence), evidence.is_known)
-    families, applications = application_families(database, evidence)
+    families, _ = application_families(database, evidence)
     errors = _recentred_departures(guesses, families)
     value, distance = guesses.value[-1], np.zeros(len(evidence.workloads))
     if explain and len(evidence.workloads) > 1:
@@ -78,8 +78,6 @@ def robust_transfer(
     deviation = _deviations(guesses)
     scores = np.abs(errors) / deviation[:-1]
     half_width = family_factor(scores, families, level) * deviation[-1]
-    if applications:
-        half_width = widen_for_stranger(half_width, applications, len(evidence.platforms), h)
     spread = guesses.spread**2
     return Transfer(
         value=value - np.minimum(h.few_shift * half_width**2, h.most_few_shift),
@@ -326,19 +324,3 @@ def family_factor(scores: FloatArray, families: IntArray, level: float) -> float
     total = np.cumsum(weights[order])
     reached = int(np.searchsorted(total, level * total[-1] * (1.0 - TINY)))
     return float(flat[order[min(reached, len(flat) - 1)]])
-
-
-def widen_for_stranger(
-    half_width: FloatArray, applications: int, references: int, h: Hyperparameters = DEFAULTS
-) -> FloatArray:
-    """Half the interval (J,) for a workload of an application that T has none of, in ln t.
-
-        h' = sqrt(h^2 + a^2),    a^2 = 0.42^2 (2 / K) / R
-
-    from K applications and R references. What K applications depart from each other says little about the next one
-    where they are few.
-
-    >>> widen_for_stranger(np.array([0.4]), applications=2, references=1).round(3).tolist()
-    [0.58]
-    """
-    return np.asarray(np.hypot(half_width, h.strange * np.sqrt(2.0 / (applications * references))))
