@@ -25,9 +25,10 @@ from predictor.core.mpet.transfer import downward_shift
 from profiles.arrays import FloatArray, IntArray
 
 # The share of each kind of law; within a kind all laws are alike probable.
-SERIAL_SHARE, AMDAHL_SHARE, USL_SHARE, SATURATION_SHARE, CACHE_SHARE, LOAD_SHARE = 0.10, 0.20, 0.20, 0.20, 0.05, 0.25
-LOAD_LOSSES = (0.0, 0.1, 0.25, 0.5, 1.0)  # of ln t, where all hardware threads work: the clock falls, caches are shared
-SMT_LOSSES = (0.0, 0.15, 0.3, 0.5, 0.7)  # and where every core has its second thread; ln 2 = that one gains nothing
+SERIAL_SHARE, AMDAHL_SHARE, USL_SHARE, SATURATION_SHARE, CACHE_SHARE, LOAD_SHARE = 0.15, 0.20, 0.20, 0.20, 0.05, 0.20
+LOAD_LOSSES = (0.0, 0.1, 0.2, 0.35, 0.5)  # of ln t, where all hardware threads work: slower clock, shared caches
+SMT_LOSSES = (0.0, 0.15, 0.3, 0.45)  # and where every core has its second thread
+MOST_LOST = 0.6  # by both: on a machine of two threads ln 2 is lost by what does not scale at all
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
 
 
@@ -77,8 +78,8 @@ class ScalingLaws:
         >>> machine = Machine(n_max=8.0, n_ht=4.0)
         >>> np.exp(laws.log_thread_time(n, nominal_cores(n, n_ht=4.0), machine)[:, serial]).round(9).tolist()
         [1.0, 8.0]
-        >>> laws.log_thread_time(n, n, machine)[:, -1].tolist()  # all is lost that a machine's load may cost
-        [0.125, 1.7]
+        >>> laws.log_thread_time(n, n, machine)[:, -1].tolist()  # lost to the machine's load
+        [0.0625, 0.5]
         """
         m = cores[:, None]
         redundancy = np.maximum(1.0 + self.sigma * (m - 1.0) + self.kappa * m * (m - 1.0), m / self.limit)
@@ -105,7 +106,7 @@ def scaling_laws() -> ScalingLaws:
 
     >>> laws = scaling_laws()
     >>> len(laws.share), round(float(laws.share.sum()), 9)
-    (342, 1.0)
+    (331, 1.0)
     """
     sigmas = np.concatenate([[0.0], np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 0.95]])
     kappas = np.geomspace(1e-5, 0.3, 10)
@@ -119,7 +120,7 @@ def scaling_laws() -> ScalingLaws:
         (CACHE_SHARE, [(0.0, 0.0, np.inf, relief, floor) for relief, floor in caches]),
     ]
     rows = [(share / len(laws), *law, 0.0, 0.0, 0.0) for share, laws in kinds for law in laws]
-    of_load = [(load, smt) for load in LOAD_LOSSES for smt in SMT_LOSSES]
+    of_load = [(load, smt) for load in LOAD_LOSSES for smt in SMT_LOSSES if load + smt <= MOST_LOST]
     rows += [(LOAD_SHARE / len(of_load), 0.0, 0.0, np.inf, 0.0, 1.0, 1.0, *losses) for losses in of_load]
     return ScalingLaws(*np.array(rows).T)
 

@@ -104,6 +104,23 @@ def test_a_program_that_scales_stops_where_a_gain_is_no_longer_credible(small_fl
     assert answer.high_s[-1] / answer.low_s[-1] > 4
 
 
+def test_what_a_full_machine_costs_is_not_taken_for_a_serial_part():
+    """A program was measured alone and on all eight threads of a reference, half of which share a core: on a machine of
+    64 times as many threads it loses as much as there, and not what a serial part would cost."""
+    rng = np.random.default_rng(4)
+    threads = {"small": 8, "large": 512}
+    curves = {}
+    for b in range(12):
+        seconds, loss = np.exp(rng.normal()), rng.uniform(0.2, 0.5)
+        for platform, most in threads.items():
+            curves[platform, f"copy-{b:02}"] = {1: seconds, most: seconds / most * np.exp(loss)}
+    curves["small", "program"] = {1: 1.0, 8: np.exp(0.45) / 8}
+    database = replace(database_of_times(curves, threads), n_ht=np.array([256.0, 4.0]))
+    program, large = database.workloads.index("program"), database.platforms.index("large")
+    answer = MPET.predict(database, Query(program, large, n=(1, 512)), MPET.settings())
+    assert answer.time_s[1] / answer.time_s[0] * 512 == pytest.approx(np.exp(0.45), rel=0.25)
+
+
 def test_intervals_widen_as_the_data_leave_room(small_fleet):
     answer = answer_of(small_fleet, "scales", "large", (2, 4, 8, 16, 32, 64, 128, 256))
     widths = np.log(answer.high_s / answer.low_s)

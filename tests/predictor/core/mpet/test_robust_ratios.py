@@ -15,7 +15,6 @@ from predictor.core.mpet.robust_ratios import (
     guess_by_medians,
     held_curves,
     robust_transfer,
-    widen_for_stranger,
 )
 from tests.predictor.core.curves import counted_database, curve_arrays
 
@@ -93,12 +92,6 @@ def test_a_stranger_has_a_wider_interval(name):
         answer = METHODS[name].predict(database, Query(0, 1), METHODS[name].settings())
         widths.append(np.log(answer.high_s / answer.low_s))
     assert (widths[0] > widths[1]).all()
-
-
-def test_many_references_and_applications_widen_less():
-    narrow = np.array([0.1])
-    assert widen_for_stranger(narrow, 2, 1) > widen_for_stranger(narrow, 2, 9) > narrow
-    assert widen_for_stranger(narrow, 1, 1) > widen_for_stranger(narrow, 2, 1) > widen_for_stranger(narrow, 9, 1)
 
 
 def test_counters_on_the_reference_tell_which_workloads_are_like_a():
