@@ -279,7 +279,8 @@ public:
         clean_library_ = built_file(stem + "_clean.so");
     }
 
-    // Disturbed runs are done again, up to three times as many in all; then the least disturbed are kept.
+    // Disturbed runs are done again, up to three times as many in all; then the least disturbed are kept. Where other
+    // programs disturbed all runs at one number of threads, none is done again at the next ones, until one is undisturbed.
     std::vector<Run> run_all() {
         planned_ = options_.threads.size() * 2 * static_cast<std::size_t>(options_.repeats);
         std::vector<Run> runs;
@@ -292,6 +293,7 @@ public:
                     attempts->push_back(attempt({n, attempts == &profile, number}));
                 }
             }
+            is_busy_ = undisturbed(clean) + undisturbed(profile) == 0;
             keep(std::move(clean), runs);
             keep(std::move(profile), runs);
         }
@@ -307,10 +309,14 @@ private:
         bool disturbed;
     };
 
+    static int undisturbed(const std::vector<Attempt>& attempts) {
+        return static_cast<int>(
+            std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return !attempt.disturbed; }));
+    }
+
     bool needs_more(const std::vector<Attempt>& attempts) const {
-        const auto undisturbed =
-            std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return !attempt.disturbed; });
-        return undisturbed < options_.repeats && attempts.size() < 3 * static_cast<std::size_t>(options_.repeats);
+        const int most = (is_busy_ ? 1 : 3) * options_.repeats;
+        return undisturbed(attempts) < options_.repeats && static_cast<int>(attempts.size()) < most;
     }
 
     void keep(std::vector<Attempt> attempts, std::vector<Run>& runs) {
@@ -320,9 +326,8 @@ private:
             return a.disturbed != b.disturbed ? b.disturbed : a.disturbed && a.others_percent < b.others_percent;
         });
         attempts.resize(repeats);
-        const auto disturbed =
-            std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return attempt.disturbed; });
-        if (disturbed > 0) kept_disturbed_ += name(attempts, static_cast<std::size_t>(disturbed));
+        const std::size_t disturbed = repeats - static_cast<std::size_t>(undisturbed(attempts));
+        if (disturbed > 0) kept_disturbed_ += name(attempts, disturbed);
         for (std::size_t i = 0; i < repeats; i++) {
             attempts[i].run.repeat = static_cast<int>(i) + 1;
             runs.push_back(std::move(attempts[i].run));
@@ -405,6 +410,7 @@ private:
     Log& log_;
     std::string profile_library_, clean_library_;
     TemporaryFolder folder_;
+    bool is_busy_ = false;
     std::size_t planned_ = 0, done_ = 0;
     std::uint64_t spent_ns_ = 0;
     std::string done_again_, kept_disturbed_;  // lines

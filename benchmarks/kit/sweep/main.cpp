@@ -195,6 +195,8 @@ private:
                                          std::to_string(job.threads),
                                          "--repeats",
                                          std::to_string(job.pass == mpet::Pass::counters ? 1 : options_.repeats),
+                                         "--attempts",
+                                         options_.quick() && is_busy_ ? "1" : "3",
                                          "--scale",
                                          options_.inputs(),
                                          "--cpus",
@@ -204,6 +206,8 @@ private:
         progress.begin(job);
         try {
             mpet::run_into_file(command, file);
+            if (job.pass != mpet::Pass::counters)
+                is_busy_ = mpet::read_file(file).value_or("").find("\tkept\n") == std::string::npos;
         } catch (const std::runtime_error& error) {
             fail(job.application, error.what(), progress);
         }
@@ -342,6 +346,8 @@ private:
     const std::string root_;
     const mpet::Topology topology_;
     const std::vector<int> threads_;
+    // Whether other programs disturbed every repeat of the last job: a quick sweep then repeats nothing in vain.
+    bool is_busy_ = false;
     const std::vector<mpet::Workload> workloads_;
     std::string counter_statuses_, counter_source_;
     const std::vector<Job> jobs_;
