@@ -21,6 +21,7 @@
 #include "../topology/build.hpp"
 #include "../topology/topology.hpp"
 #include "command.hpp"
+#include "constructs.hpp"
 #include "elf_file.hpp"
 #include "program.hpp"
 #include "results.hpp"
@@ -302,6 +303,36 @@ public:
         return runs;
     }
 
+    // libomp does more for each task as soon as a tool is loaded, in every pass. Where that makes the program longer on
+    // one thread: how long its regions with tasks take without. By processor time, which other programs change little.
+    std::string note_on_tool(const Results& results) {
+        std::vector<const Section*> with_tasks;
+        std::uint64_t measured_ns = 0;
+        for (const Section& section : results.sections) {
+            if (!(section.constructs & created_tasks) || section.median_ns(1, false) == 0) continue;
+            with_tasks.push_back(&section);
+            measured_ns += section.median_ns(1, false);
+        }
+        if (program_.runtime != "libomp" || with_tasks.empty()) return "";
+        std::uint64_t plain_ns = UINT64_MAX;
+        for (int number = 1; number <= options_.repeats; number++) {
+            const Outcome outcome = profiler::run({command(), threads_environment(1), "", output()});
+            check(outcome, {1, false, number});
+            plain_ns = std::min(plain_ns, outcome.processor_ns);
+        }
+        if (least_clean_ns_ * 20 < plain_ns * 21) return "";
+        const std::uint64_t surplus_ns = std::min(measured_ns, least_clean_ns_ - plain_ns);
+        std::string text = "libomp does more for each task while a tool is loaded, so t(n) of regions with tasks is too long. Without, on one thread:";
+        for (const Section* section : with_tasks) {
+            const double seconds = static_cast<double>(section->median_ns(1, false)) / 1e9;
+            const double corrected = seconds * static_cast<double>(measured_ns - surplus_ns) / static_cast<double>(measured_ns);
+            char line[64];
+            std::snprintf(line, sizeof line, " takes about %.3g s, and not %.3g s", corrected, seconds);
+            text += "\n    " + section->name + line;
+        }
+        return text;
+    }
+
 private:
     struct Attempt {
         Run run;
@@ -363,6 +394,7 @@ private:
                   std::to_string(outcome.others_percent) + " % of a processor, clock " + recording->clock);
         done_++;
         spent_ns_ += outcome.wall_ns;
+        if (pass.threads == 1 && !pass.profile) least_clean_ns_ = std::min(least_clean_ns_, outcome.processor_ns);
         std::optional<bool> disturbed;
         if (outcome.wall_ns > shortest_judged_ns) disturbed = outcome.others_percent > most_others_percent;
         return {{pass.threads, pass.profile, pass.repeat, *recording, disturbed}, outcome.others_percent, disturbed.value_or(false)};
@@ -376,12 +408,15 @@ private:
         return command;
     }
 
+    std::vector<std::pair<std::string, std::string>> threads_environment(int threads) const {
+        return {{"OMP_NUM_THREADS", std::to_string(threads)}, {"OMP_PROC_BIND", "close"},
+                {"OMP_PLACES", places(processors_, threads)}, {"OMP_DYNAMIC", "false"},
+                {"GOMP_CPU_AFFINITY", ""}, {"KMP_AFFINITY", ""}, {"KMP_HW_SUBSET", ""}};
+    }
+
     std::vector<std::pair<std::string, std::string>> environment(const Pass& pass, const std::string& recording) const {
-        std::vector<std::pair<std::string, std::string>> variables{
-            {"OMP_NUM_THREADS", std::to_string(pass.threads)}, {"OMP_PROC_BIND", "close"},
-            {"OMP_PLACES", places(processors_, pass.threads)}, {"OMP_DYNAMIC", "false"},
-            {"GOMP_CPU_AFFINITY", ""}, {"KMP_AFFINITY", ""}, {"KMP_HW_SUBSET", ""},
-            {"MPET_PROFILE_OUT", recording}};
+        auto variables = threads_environment(pass.threads);
+        variables.emplace_back("MPET_PROFILE_OUT", recording);
         const std::string& library = pass.profile ? profile_library_ : clean_library_;
         variables.emplace_back("LD_PRELOAD", preloaded(library));
         if (program_.runtime == "libomp") variables.emplace_back("OMP_TOOL", "enabled");
@@ -411,6 +446,7 @@ private:
     std::string profile_library_, clean_library_;
     TemporaryFolder folder_;
     bool is_busy_ = false;
+    std::uint64_t least_clean_ns_ = UINT64_MAX;  // processor time on one thread
     std::size_t planned_ = 0, done_ = 0;
     std::uint64_t spent_ns_ = 0;
     std::string done_again_, kept_disturbed_;  // lines
@@ -456,10 +492,12 @@ std::string note_on_blas(const std::vector<Run>& runs) {
 }
 
 Results measure(const Program& program, const Options& options, const Topology& topology, Log& log) {
-    const std::vector<Run> runs = Profiler(program, options, topology, log).run_all();
+    Profiler profiler(program, options, topology, log);
+    const std::vector<Run> runs = profiler.run_all();
     const Results results = results_of(runs, program, options.least_share);
     for (const std::string& message : results.messages) log.say(message);
     if (const std::string note = note_on_blas(runs); !note.empty()) log.say(note);
+    if (const std::string note = profiler.note_on_tool(results); !note.empty()) log.say(note);
     if (results.sections.empty() && results.messages.empty()) throw NotProfilable(program.path + " executed no parallel region.");
     if (results.sections.empty()) throw NotProfilable("no parallel region of " + program.path + " is left to report: see above.");
     return results;
