@@ -321,13 +321,14 @@ public:
             plain_ns = std::min(plain_ns, outcome.processor_ns);
         }
         if (least_clean_ns_ * 20 < plain_ns * 21) return "";
-        const std::uint64_t surplus_ns = std::min(measured_ns, least_clean_ns_ - plain_ns);
+        const double measured_share = static_cast<double>(measured_ns) / static_cast<double>(results.program_ns);
+        const double surplus_share = 1 - static_cast<double>(plain_ns) / static_cast<double>(least_clean_ns_);
+        const double kept = std::max(0.0, 1 - surplus_share / measured_share);
         std::string text = "libomp does more for each task while a tool is loaded, so t(n) of regions with tasks is too long. Without, on one thread:";
         for (const Section* section : with_tasks) {
             const double seconds = static_cast<double>(section->median_ns(1, false)) / 1e9;
-            const double corrected = seconds * static_cast<double>(measured_ns - surplus_ns) / static_cast<double>(measured_ns);
             char line[64];
-            std::snprintf(line, sizeof line, " takes about %.3g s, and not %.3g s", corrected, seconds);
+            std::snprintf(line, sizeof line, " takes about %.3g s, and not %.3g s", seconds * kept, seconds);
             text += "\n    " + section->name + line;
         }
         return text;

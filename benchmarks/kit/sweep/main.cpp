@@ -130,7 +130,27 @@ private:
         return name;
     }
 
-    std::string program(const char* name) const { return options_.bin + "/" + name; }
+    // A static kit also has what measures compiled for processors with AVX-512.
+    std::string program(const char* name) const {
+        const std::string path = options_.bin + "/" + name, of_level_4 = path + "-v4";
+        return is_of_level_4() && mpet::exists(of_level_4) ? of_level_4 : path;
+    }
+
+    static bool is_of_level_4() {
+#ifdef __x86_64__
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+#else
+        return false;
+#endif
+    }
+
+    mpet::Build build() const {
+        mpet::Build build = mpet::this_build();
+        if (program("mpet-bench-clean") != options_.bin + "/mpet-bench-clean") build.flags += " -march=x86-64-v4";
+        return build;
+    }
 
     std::vector<mpet::Workload> chosen_workloads() const {
         const std::string listing =
@@ -169,7 +189,7 @@ private:
 
     // An unfinished sweep goes on only if it was made in the same way.
     void open_folder() {
-        const mpet::Build build = mpet::this_build();
+        const mpet::Build build = this->build();
         const std::string settings = std::string(MPET_KIT_VERSION) + "\n" + options_.scale + "\n" +
                                      std::to_string(options_.repeats) + "\n" + joined(topology_.placement()) + "\n" +
                                      build.compiler + "\n" + build.flags;
@@ -296,7 +316,7 @@ private:
 
     void write_files(const mpet::Results& results) const {
         write("platform.json",
-              mpet::platform_json(options_.name, topology_, mpet::read_hardware(root_, topology_), mpet::this_build()));
+              mpet::platform_json(options_.name, topology_, mpet::read_hardware(root_, topology_), build()));
         write("workloads.json", mpet::workloads_json(measured_workloads(), results.inputs));
         write("runs.csv", results.runs_csv);
         write("counters.csv", counters_csv(results));
