@@ -119,6 +119,8 @@ class _TarballReader:
                 unpacked = _LimitedReader(unzipped, unpacked_bytes, reason)
                 self._read_tar(unpacked)
                 _read_to_end(unpacked)
+        except gzip.BadGzipFile:  # its text has the first bytes as Python writes them
+            _refuse(f"is not {stage}, or is truncated or damaged")
         except UNREADABLE as error:
             _refuse(f"is not {stage}, or is truncated or damaged: {error or type(error).__name__}")
 
