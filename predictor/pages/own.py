@@ -22,7 +22,7 @@ from predictor.predictions.removal import remove_predictions
 from profiles.templatetags.quantities import percent
 
 WHAT_STAYS = (
-    "A private prediction is gone.",
+    "A private prediction is deleted.",
     "One that rests on public data alone leaves your list. It is gone, unless somebody else asked the same question or "
     "a measurement has validated it: it counts for the track record then, without a name.",
 )

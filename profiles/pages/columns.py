@@ -210,7 +210,7 @@ VALUE_HERE = TableColumn("Here", lambda found: fact_text(found.field, found.here
 DIFFERENCE_COLUMNS = (
     FACT_COLUMN,
     VALUE_HERE,
-    TableColumn("Other deliveries say", lambda found: fact_text(found.field, found.value), kind=VALUE),
+    TableColumn("Other uploads say", lambda found: fact_text(found.field, found.value), kind=VALUE),
     TableColumn("Delivered", delivery_links, kind=VALUE),
 )
 DIFFERENCE_COLUMNS_OF_UPLOAD = (

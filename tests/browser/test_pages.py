@@ -103,7 +103,7 @@ def test_without_an_account_an_answer_is_shown_and_kept_after_signing_in(visit, 
     page.fill("#id_password", PASSWORD)
     page.locator("main button.primary").click()
     page.wait_for_url("**/predictions/answer/**")
-    page.get_by_role("button", name="Keep this answer").click()
+    page.get_by_role("button", name="Save this prediction").click()
     page.wait_for_url(re.compile(r"/predictions/[0-9a-f-]{36}/"))
     assert page.url.endswith(reverse("prediction", args=[Prediction.objects.get().uid]))
 

@@ -51,7 +51,7 @@ def test_the_answer_is_the_one_that_is_kept_with_an_account(client, public, fiel
     kept = ask(client, **fields).context["answer"]
     assert {name: value for name, value in shown.context["answer"].items() if name in kept} == kept
     page = client.get(shown.redirect_chain[0][0])
-    assert "Keep this answer" in text_of(page)
+    assert "Save this prediction" in text_of(page)
     client.post(reverse("predict"), page.context["parameters"])
     assert Prediction.objects.count() == 1, "the button asks the same question"
 
