@@ -25,7 +25,7 @@ from predictor.computations.asking import LongAnswer
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
-from predictor.figures.costs import cost_charts, runs_priced
+from predictor.figures.costs import cost_charts, priced
 from predictor.figures.intervals import IntervalScale
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
@@ -279,6 +279,7 @@ def ranking_context(
     charts = ranking_charts(shown_rows, unit, known, choice, subject.home)
     if by_cost:
         charts = cost_charts(rows, names, unit) or charts
+    cost_factor, cost_title = priced((row["cost"] for row in rows), unit, currency)
     fastest = min(chosen, key=itemgetter("time_s"), default=None)
     most_s = choice.filters.get("max_time_s") or (subject.home.own_time(question.n) if subject.home else None)
     in_time = [row for row in chosen if row["cost"] is not None and (most_s is None or row["time_s"] <= most_s)]
@@ -302,7 +303,8 @@ def ranking_context(
         "scale": IntervalScale.of(page),
         "cautions": Counter(in_names(warning, names) for row in page for warning in row["warnings"]).most_common(),
         "currency": currency,
-        "runs": runs_priced(row["cost"] for row in rows),
+        "cost_factor": cost_factor,
+        "cost_title": cost_title,
         "fastest": fastest,
         "fastest_platform": platforms[fastest["platform"]] if fastest else None,
         "cheapest": cheapest,
