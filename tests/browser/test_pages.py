@@ -81,7 +81,8 @@ def test_a_prediction_by_keyboard_shows_its_measured_error(visit, profile):
     page.wait_for_url("**/predictions/**")
     drawn(page)
     stored = Prediction.objects.get(uid=page.url.rstrip("/").rsplit("/", 1)[-1])
-    assert as_percent(stored.answer["measured"]["error_percent"]) in page.locator("#measured-error").inner_text()
+    error = as_percent(stored.answer["measured"]["error_percent"])
+    expect(page.locator("#measured-error")).to_contain_text(error)
     page.get_by_text("Numbers of “Time”").click()
     expect(page.get_by_role("region", name="Numbers of Time").locator("tbody tr")).to_have_count(16)
 
