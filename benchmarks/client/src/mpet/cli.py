@@ -449,10 +449,10 @@ def predict(
 def advise(
     context: typer.Context,
     workload: str = typer.Argument(..., help="Slug or name."),
-    target: str = typer.Argument(..., help="Platform: slug or name."),
+    target: str = typer.Argument(..., help="Machine: its name, or its slug from the address of its page."),
     as_json: bool = JSON,
 ) -> None:
-    """Say with how many threads to run a workload on a platform, and what all of its threads would lose."""
+    """Say with how many threads to run a workload on a machine, and what all of its threads would lose."""
     advice = context.obj.client().advise(workload, target)
     print_json(advice) if as_json else tables.print_advice(out, advice)
 
