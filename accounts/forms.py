@@ -119,7 +119,7 @@ class DeviceCodeForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(max_length=100, required=False, help_text="What it is for, so that you know it again.")
+    name = forms.CharField(max_length=100, required=False, help_text="What it is for, so that you recognise it.")
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices)
     lifetime = forms.ChoiceField(choices=LIFETIMES, required=False, initial="365", label="Valid for")
 

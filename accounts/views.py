@@ -57,8 +57,8 @@ class ClosingView(LoginRequiredMixin, FormView):
     form_class = ClosingForm
     template_name = "confirm.html"
     consequences = (
-        "Your account, your tokens and your mail address go.",
-        "Everything that is private to you goes: uploads with their files and profiles, and predictions.",
+        "Your account, your tokens and your mail address are deleted.",
+        "Everything that is private to you is deleted: uploads with their files and profiles, and predictions.",
         "Predictions from public data that others asked for as well, or that a measurement has validated, stay without "
         "your name.",
         "This cannot be undone. Export your data first if you want to keep it.",

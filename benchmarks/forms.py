@@ -72,7 +72,9 @@ class UploadForm(forms.Form):
         max_value=int(RANGES["threads"].most),
     )
     platform_json = forms.FileField(
-        label="Or its platform.json", required=False, help_text="Every tarball of the kit has one: all that is known."
+        label="Or its platform.json",
+        required=False,
+        help_text="All that is known of the machine; tarballs of the kit have one.",
     )
     columns = forms.CharField(
         label="Columns of a table",
@@ -95,7 +97,7 @@ class UploadForm(forms.Form):
         choices=Upload.Licence.choices,
         initial=Upload.Licence.AS_SOURCE,
         required=False,
-        help_text="Under which others may use it; shown wherever its numbers are.",
+        help_text="The terms for others; shown with its numbers.",
     )
 
     def __init__(self, *args: Any, user: Any, **options: Any) -> None:
@@ -170,11 +172,11 @@ class UploadForm(forms.Form):
     def _platform(self, found: Mapping[str, Any]) -> PlatformRecord | None:
         said = [name for name in WAYS_TO_SAY_THE_MACHINE if found[name]]
         if len(said) > 1:
-            self.add_error(said[1], "Say the machine in one way.")
+            self.add_error(said[1], "Give the machine in one way only.")
         elif said == ["machine"] and not (found["processor"] and found["threads"]):
-            self.add_error("machine", "Say its processor and how many threads it runs, too.")
+            self.add_error("machine", "Give its processor and its number of threads, too.")
         elif (found["processor"] or found["threads"]) and said != ["machine"]:
-            self.add_error("machine", "Say the name of the machine.")
+            self.add_error("machine", "Give the name of the machine.")
         elif said == ["machine"]:
             return PlatformRecord(found["machine"], found["processor"], threads=found["threads"])
         return found["platform"] or found["platform_json"]

@@ -60,7 +60,7 @@ def kit_steps(site: str) -> list[Step]:
         Step(
             "unpack",
             "Fetch and unpack",
-            "Needed are g++ (C++17), make, tar and gzip, on Linux. Nothing is installed, nothing runs as root.",
+            "You need g++ (C++17), make, tar and gzip, on Linux. Nothing is installed, nothing runs as root.",
             f"curl -o {TOP_FOLDER}.tar.gz {site}api/v1/kit/\ntar xf {TOP_FOLDER}.tar.gz && cd {TOP_FOLDER}",
         ),
         Step(

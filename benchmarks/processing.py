@@ -18,7 +18,7 @@ from profiles.ingest.service import IngestError, IngestResult, ingest
 from profiles.models import Source, held
 
 logger = logging.getLogger(__name__)
-GIVEN_UP = "was tried {count} times, and every time the process that had it in hand ended before it was done"
+GIVEN_UP = "was tried {count} times, and each time the process that read it ended before it was done"
 FILE_GONE = "its file is no longer there: send it again"
 MEMBER_OF = {"platform": "platform.json", "workload": "workloads.json"}
 INTERNAL_ERROR = "internal error: nothing was stored, and the operators were told"

@@ -141,12 +141,12 @@ def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
 
 
 WHAT_GOES = (
-    "The file, its profiles and their runs go, and the machines and workloads that nothing else is known of.",
-    "Your own private predictions that rest on it go, too.",
+    "The file, its profiles and their runs are deleted, and the machines and workloads that nothing else is known of.",
+    "Your own private predictions that rest on it are deleted, too.",
 )
 WHAT_STAYS_OF_PUBLIC = (
     "Stored predictions that others made from it keep their numbers, and say that a source was withdrawn.",
-    "Copies that others took while it was public are theirs.",
+    "Copies that others made while it was public stay.",
 )
 
 

@@ -4,27 +4,42 @@
     make -C benchmarks/kit static ARCHITECTURES=x86_64
     python -m lab.kit_builds benchmarks/kit/build benchmarks/kit/build/static/x86_64
 
-Both builds run in turn, so that what disturbs the one disturbs the other. Compared is the processor time of a whole run
-on one thread, which other programs change less than its time: median of the pairs' ratios, and their quartiles.
+Both builds run in turn, so that what disturbs the one disturbs the other. On one thread the processor time of a whole
+run is compared, which other programs change less than its time; on several threads, which wait for each other, the
+time that the program measures of its sections. Printed are the median of the pairs' ratios, and their quartiles.
 """
 
 import argparse
 import os
 import statistics
 import subprocess
+import tempfile
 from pathlib import Path
 
 WORKLOADS = ("hog", "fft", "nbody", "spmv", "mandelbrot_static", "sgm")
 
 
-def processor_seconds(build: Path, application: str, scale: str) -> float:
-    program = [str(build / "mpet-bench-clean"), "--application", application, "--repeats", "1", "--scale", scale]
-    process = subprocess.Popen([*program, "--n", "1"], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{build}: {application} ended with status {process.returncode}")
-    return used.ru_utime + used.ru_stime
+def seconds_of(build: Path, application: str, scale: str, threads: int) -> float:
+    """Processor time on one thread, the sections' time on several."""
+    program = [str(build / "mpet-bench-clean"), "--application", application, "--scale", scale, "--n", str(threads)]
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen([*program, "--repeats", "1", "--attempts", "1"], stdout=output)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{build}: {application} ended with status {process.returncode}")
+        if threads == 1:
+            return used.ru_utime + used.ru_stime
+        output.seek(0)
+        return sum(int(line.split("\t")[3]) for line in output if line.startswith("run\t")) / 1e9
+
+
+def table_of(ratios: dict[tuple[str, int], list[float]]) -> str:
+    rows = ["| workload | n | static / native | quartiles | pairs |", "|---|---|---|---|---|"]
+    for (name, threads), found in ratios.items():
+        low, middle, high = statistics.quantiles(found, n=4)
+        rows.append(f"| {name} | {threads} | {middle:.3f} | {low:.3f} to {high:.3f} | {len(found)} |")
+    return "\n".join(rows)
 
 
 def main() -> None:
@@ -34,19 +49,18 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--scale", default="quick", choices=("tiny", "quick", "full"))
     parser.add_argument("--workloads", nargs="+", default=WORKLOADS)
+    parser.add_argument("--n", nargs="+", type=int, default=[1], help="numbers of threads")
     arguments = parser.parse_args()
-    ratios: dict[str, list[float]] = {name: [] for name in arguments.workloads}
+    ratios: dict[tuple[str, int], list[float]] = {
+        (name, threads): [] for name in arguments.workloads for threads in arguments.n
+    }
     for pair in range(arguments.pairs):
-        for name, found in ratios.items():
+        for (name, threads), found in ratios.items():
             # Who is first alternates: a machine that warms up would otherwise favour one of them.
             order = (arguments.native, arguments.static) if pair % 2 else (arguments.static, arguments.native)
-            times = {build: processor_seconds(build, name, arguments.scale) for build in order}
+            times = {build: seconds_of(build, name, arguments.scale, threads) for build in order}
             found.append(times[arguments.static] / times[arguments.native])
-        print(pair + 1, {name: round(statistics.median(found), 4) for name, found in ratios.items()}, flush=True)
-    print("| workload | static / native | quartiles | pairs |\n|---|---|---|---|")
-    for name, found in ratios.items():
-        low, middle, high = statistics.quantiles(found, n=4)
-        print(f"| {name} | {middle:.3f} | {low:.3f} to {high:.3f} | {len(found)} |")
+    print(table_of(ratios))
 
 
 if __name__ == "__main__":

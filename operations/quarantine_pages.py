@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -122,11 +123,12 @@ def is_simulated(upload: Upload | None) -> bool:
 
 
 def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
+    """Of the upload, the sender's own programs before those of the kit, which everybody sees."""
     if upload is None or upload.source is None:
         return []
     profiles = Profile.objects.visible_to(row.holder).filter(source=upload.source)
     workloads = Workload.objects.visible_to(row.holder).filter(pk__in=profiles.order_by().values("workload"))
-    return list(workloads.order_by("name", "pk")[:MOST_WORKLOADS_OFFERED])
+    return list(workloads.order_by(F("private_to").asc(nulls_last=True), "name", "pk")[:MOST_WORKLOADS_OFFERED])
 
 
 def page_of_ranking(

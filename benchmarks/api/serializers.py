@@ -204,7 +204,7 @@ class UploadRequestSerializer(FilesRequestSerializer):
     licence = LicenceField(
         Upload.Licence.choices,
         default=Upload.Licence.AS_SOURCE,
-        help_text="Under which others may use it; shown wherever its numbers are.",
+        help_text="The terms for others; shown with its numbers.",
     )
 
     commit = FormText(
@@ -280,7 +280,7 @@ class UploadSerializer(serializers.ModelSerializer):
         help_text="Programs whose regions it holds, each with the page that ranks all platforms for it."
     )
     differences = serializers.SerializerMethodField(
-        help_text="What it says otherwise than platforms and workloads are known; it changes nothing there."
+        help_text="Where it disagrees than platforms and workloads are known; it changes nothing there."
     )
 
     class Meta:

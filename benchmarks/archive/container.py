@@ -120,7 +120,8 @@ class _TarballReader:
                 self._read_tar(unpacked)
                 _read_to_end(unpacked)
         except UNREADABLE as error:
-            _refuse(f"is not {stage}, or is truncated or damaged: {error or type(error).__name__}")
+            said = str(error).partition(" (b'")[0]  # of a file that is no gzip, Python shows the first bytes
+            _refuse(f"is not {stage}, or is truncated or damaged: {said or type(error).__name__}")
 
     def _read_tar(self, unpacked: _LimitedReader) -> None:
         with tarfile.open(fileobj=unpacked, mode="r|", errors="replace") as tar:  # type: ignore[call-overload]

@@ -37,13 +37,16 @@ class Installation:
 
 
 @contextmanager
-def installation(database: str, demo: bool = True, **settings: str) -> Iterator[Installation]:
-    """A migrated MPET in a temporary folder, with the demo; `database` is one of DATABASES or a URL."""
+def installation(database: str, demo: bool = True, reference: bool = False, **settings: str) -> Iterator[Installation]:
+    """A migrated MPET in a temporary folder, with the demo, and with the measured machines of benchmarks/reference that
+    `make run` also imports; `database` is one of DATABASES or a URL."""
     with bare_installation(database, **settings) as made:
         made.manage("migrate", "--verbosity", "0")
         made.manage("collectstatic", "--noinput", "--verbosity", "0")
         if demo:
             made.manage("load_demo")
+        if reference:
+            made.manage("import_results", *map(str, sorted(ROOT.glob("benchmarks/reference/*.tar.gz"))))
         yield made
 
 

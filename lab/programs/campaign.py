@@ -21,6 +21,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from django.utils.text import slugify
 
@@ -29,66 +30,80 @@ from lab.programs.inputs import checksum, make_inputs
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "benchmarks" / "client" / "src"
+REST = "/serial rest"
 sys.path.insert(0, str(CLIENT))
 
 from mpet import Client, MpetError  # noqa: E402
 from mpet.changes import MeasuredRegion  # noqa: E402
 
-LONGEST_S = 600
 PYTHON = "{python}"  # of the environment with the packages of PyPI
+TARGET = "KVM guest, 2 vCPUs of an AMD EPYC"  # of benchmarks/reference, for which each program is predicted
 
 
 @dataclass(frozen=True)
 class Program:
-    """One program: `how` is try or sweep; `{n}` in its command is the number of threads, as `mpet sweep` has it."""
+    """One program: those of OpenMP are measured by `mpet try`, all others by `mpet sweep`. `{n}` in a command is the
+    number of threads, as `mpet sweep` has it."""
 
     name: str
     language: str
+    threads: str  # the library that they are of
     package: str  # debian:NAME or pypi:NAME
-    how: str
     command: str
     options: tuple[str, ...] = field(default=())
     prepare: str = ""
 
+    @property
+    def how(self) -> str:
+        return "try" if self.threads == "OpenMP" else "sweep"
+
 
 PROGRAMS = (
-    Program("FastTree", "C, OpenMP", "debian:fasttree", "try", "fasttreeMP -nt alignment.fasta"),
-    Program("GraphicsMagick", "C, OpenMP", "debian:graphicsmagick", "try", "gm convert picture.ppm -median 3 null:"),
-    Program("Zstandard", "C", "debian:zstd", "sweep", "zstd -q -12 -T{n} -c text.txt"),
-    Program("x264", "C", "debian:x264", "sweep", "x264 --threads {n} -o /dev/null video.y4m"),
+    Program("FastTree", "C", "OpenMP", "debian:fasttree", "fasttreeMP -nt alignment.fasta"),
+    Program("GraphicsMagick", "C", "OpenMP", "debian:graphicsmagick", "gm convert picture.ppm -median 3 null:"),
+    Program("Clustal Omega", "C++", "OpenMP", "debian:clustalo", "clustalo -i proteins.fasta --force -o /dev/null"),
+    Program("xtb", "Fortran", "OpenMP", "debian:xtb", "xtb drop.xyz --gfn 2"),
+    Program("DFT-D4", "Fortran", "OpenMP", "pypi:dftd4", f"{PYTHON} dispersion.py lake.xyz"),
+    Program("Zstandard", "C", "pthreads", "debian:zstd", "zstd -q -12 -T{n} -c text.txt"),
+    Program("x264", "C", "pthreads", "debian:x264", "x264 --threads {n} -o /dev/null video.y4m"),
+    Program("Stockfish", "C++", "std::thread", "debian:stockfish", "/usr/games/stockfish bench 16 {n} 9"),
     Program(
-        "Clustal Omega", "C++, OpenMP", "debian:clustalo", "try", "clustalo -i proteins.fasta --force -o /dev/null"
+        *("POV-Ray", "C++", "boost::thread", "debian:povray"),
+        "povray +Iscene.pov +W240 +H180 +WT{n} -D +O/dev/null",
     ),
-    Program("Stockfish", "C++", "debian:stockfish", "sweep", "/usr/games/stockfish bench 16 {n} 9"),
-    Program("POV-Ray", "C++", "debian:povray", "sweep", "povray +Iscene.pov +W240 +H180 +WT{n} -D +O/dev/null"),
-    Program("7-Zip", "C++", "debian:7zip", "sweep", "7zz a -txz -mx=3 -mmt{n} -so packed text.txt"),
+    Program("7-Zip", "C++", "pthreads", "debian:7zip", "7zz a -txz -mx=3 -mmt{n} -so packed text.txt"),
     Program(
-        *("Bowtie 2", "C++", "debian:bowtie2", "sweep", "bowtie2-align-s -p {n} -x genome -U reads.fastq -S /dev/null"),
+        *("Bowtie 2", "C++", "std::thread", "debian:bowtie2"),
+        "bowtie2-align-s -p {n} -x genome -U reads.fastq -S /dev/null",
         prepare="bowtie2-build -q genome.fasta genome",
     ),
-    Program("xtb", "Fortran, OpenMP", "debian:xtb", "try", "xtb drop.xyz --gfn 2"),
-    Program("DFT-D4", "Fortran, OpenMP", "pypi:dftd4", "try", f"{PYTHON} dispersion.py lake.xyz"),
     Program(
-        *("rav1e", "Rust", "debian:rav1e", "sweep"),
+        *("rav1e", "Rust", "Rayon", "debian:rav1e"),
         "rav1e --threads {n} --tiles 4 --speed 10 --limit 8 -y -o /dev/null video.y4m",
     ),
-    Program("Polars", "Rust", "pypi:polars", "sweep", f"{PYTHON} groups.py", ("--env", "POLARS_MAX_THREADS={n}")),
-    Program("SeqKit", "Go", "debian:seqkit", "sweep", "seqkit -j {n} locate -i -d -p ACGTNNNACGT reads.fastq"),
-    Program("Hugo", "Go", "debian:hugo", "try", "hugo --quiet -s site -d hugo-out"),
-    Program("esbuild", "Go", "debian:esbuild", "try", "esbuild --bundle --minify --outfile=bundle.out sources/main.js"),
+    Program("Polars", "Rust", "Rayon", "pypi:polars", f"{PYTHON} groups.py", ("--env", "POLARS_MAX_THREADS={n}")),
+    Program("SeqKit", "Go", "goroutines", "debian:seqkit", "seqkit -j {n} locate -i -d -p ACGTNNNACGT reads.fastq"),
+    Program("Hugo", "Go", "goroutines", "debian:hugo", "hugo --quiet -s site -d hugo-out"),
     Program(
-        *("Trimmomatic", "Java", "debian:trimmomatic", "sweep"),
+        *("esbuild", "Go", "goroutines", "debian:esbuild"),
+        "esbuild --bundle --minify --outfile=bundle.out sources/main.js",
+    ),
+    Program(
+        *("Trimmomatic", "Java", "java.lang.Thread", "debian:trimmomatic"),
         "TrimmomaticSE -phred33 -threads {n} reads.fastq /dev/null SLIDINGWINDOW:4:20",
     ),
     Program(
-        *("BBDuk", "Java", "debian:bbmap", "sweep"),
+        *("BBDuk", "Java", "java.lang.Thread", "debian:bbmap"),
         "bbduk.sh -Xmx1g threads={n} in=reads.fastq ref=genome.fasta k=27 reads=8000 out=null",
     ),
-    Program("Pylint", "Python", "debian:pylint", "sweep", "pylint -j {n} --exit-zero sources"),
-    Program("Flake8", "Python", "debian:flake8", "sweep", "flake8 -j {n} sources"),
-    Program("Cutadapt", "Python", "debian:cutadapt", "sweep", "cutadapt -j {n} -a ACGTACGTAC -o /dev/null reads.fastq"),
-    Program("scikit-learn", "Python, Cython", "pypi:scikit-learn", "sweep", f"{PYTHON} forest.py {{n}}"),
-    Program("Numba", "Python", "pypi:numba", "sweep", f"{PYTHON} integral.py {{n}}"),
+    Program("Pylint", "Python", "multiprocessing", "debian:pylint", "pylint -j {n} --exit-zero sources"),
+    Program("Flake8", "Python", "multiprocessing", "debian:flake8", "flake8 -j {n} sources"),
+    Program(
+        *("Cutadapt", "Python", "multiprocessing", "debian:cutadapt"),
+        "cutadapt -j {n} -a ACGTACGTAC -o /dev/null reads.fastq",
+    ),
+    Program("scikit-learn", "Python", "joblib", "pypi:scikit-learn", f"{PYTHON} forest.py {{n}}"),
+    Program("Numba", "Python", "Numba's workers", "pypi:numba", f"{PYTHON} integral.py {{n}}"),
 )
 
 
@@ -98,9 +113,9 @@ class Outcome:
 
     ended: str
     wall_s: float
-    how: str = ""
+    regions: str = ""
     times: dict[int, float] = field(default_factory=dict)  # t(n) of the whole, medians
-    predicted: int = 0
+    predicted: str = ""
 
 
 class Campaign:
@@ -138,8 +153,7 @@ class Campaign:
             reason = next((line for line in lines if line.startswith("mpet: ")), lines[-1] if lines else "nothing said")
             sys.stderr.write(f"{program.name}: {done.stderr[-3000:]}\n")
             return Outcome(f"status {done.returncode}: {reason[:120]}", wall_s)
-        whole = program.how == "sweep" or "timed as a whole" in done.stderr
-        outcome = Outcome("page", wall_s, "as a whole" if whole else "by region")
+        outcome = Outcome("page", wall_s)
         answer = json.loads(done.stdout)
         regions = [
             region
@@ -147,8 +161,10 @@ class Campaign:
             if region.name.startswith(f"{slugify(program.name)}/")
         ]
         outcome.times = times_of_whole(regions)
+        is_whole = program.how == "sweep" or "timed as a whole" in done.stderr
+        outcome.regions = "the whole" if is_whole else str(sum(not one.name.endswith(REST) for one in regions))
         try:
-            outcome.predicted = len(self.client.rank_page(answer["url"]).rows)
+            outcome.predicted = prediction_for(TARGET, self.client.rank_page(answer["url"]).rows)
         except MpetError as error:
             outcome.ended = f"page without predictions: {error}".splitlines()[0]
         return outcome
@@ -158,6 +174,12 @@ def times_of_whole(regions: list[MeasuredRegion]) -> dict[int, float]:
     """t(n) of a program from the medians of its parts; n at which a region was not measured is left out."""
     counts = set.intersection(*(set(region.times) for region in regions)) if regions else set()
     return {n: sum(statistics.median(region.times[n]) for region in regions) for n in sorted(counts)}
+
+
+def prediction_for(machine: str, rows: list[dict[str, Any]]) -> str:
+    """`0.109 s, 0.035 to 0.338`: the best time on that machine with its interval of 90 %."""
+    row = next((row for row in rows if row["platform"] == slugify(machine)), None)
+    return f"{row['time_s']:.3g} s, {row['low_s']:.3g} to {row['high_s']:.3g}" if row else ""
 
 
 def version_of(package: str, python: str) -> str:
@@ -172,19 +194,14 @@ def version_of(package: str, python: str) -> str:
 
 
 def table_row(program: Program, version: str, outcome: Outcome) -> str:
-    cells = [program.name, program.language, version, " ".join(filter(None, (program.how, outcome.how)))]
-    if outcome.times:
-        best = min(outcome.times, key=outcome.times.__getitem__)
-        speedup = outcome.times[1] / outcome.times[best]
-        cells += [", ".join(map(str, outcome.times)), f"{outcome.times[1]:.2f} s", str(best), f"{speedup:.2f}"]
-    else:
-        cells += ["", "", "", ""]
-    cells += [str(outcome.predicted) if outcome.predicted else "", f"{outcome.wall_s:.0f} s", outcome.ended]
+    times = [f"{outcome.times[n]:.3g} s" if n in outcome.times else "" for n in (1, 2)]
+    cells = [program.name, program.language, program.threads, version, f"`mpet {program.how}`", *times]
+    cells += [outcome.regions, outcome.predicted, f"{outcome.wall_s:.0f} s", outcome.ended]
     return f"| {' | '.join(cells)} |"
 
 
 HEADER = (
-    "| program | language | package | by | threads | t(1) | best n | speedup | predicted on | took | ended |\n"
+    "| program | language | threads | package | by | t(1) | t(2) | regions | predicted, 90 % | took | ended |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
@@ -196,7 +213,6 @@ def main() -> None:
     parser.add_argument("--repeats", default="3", help="runs at each number of threads, of mpet sweep")
     parser.add_argument("--only", action="append", help="name of a program; repeatable")
     parser.add_argument("--by", choices=("try", "sweep"), help="those that are measured by this command alone")
-    parser.add_argument("--no-demo", action="store_true", help="a server without machines: nothing is predicted")
     parser.add_argument("--packages", choices=("debian", "pypi"), help="print the names of the packages, and end")
     arguments = parser.parse_args()
     if arguments.packages:
@@ -209,7 +225,7 @@ def main() -> None:
     ]
     with (
         tempfile.TemporaryDirectory(prefix="mpet-programs-") as name,
-        installation("sqlite", demo=not arguments.no_demo) as made,
+        installation("sqlite", demo=False, reference=True) as made,
     ):
         folder = Path(name)
         make_inputs(folder)

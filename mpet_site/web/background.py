@@ -21,7 +21,7 @@ from mpet_site.web.database_unavailable import RETRY_AFTER_S
 class NotReadyYet(Exception):
     """What the request needs is being prepared or in use, and will be there in some seconds. `reason` is shown."""
 
-    reason = "New measurements are being taken in."
+    reason = "New measurements are being processed."
 
 
 _in_request: ContextVar[bool] = ContextVar("in_request", default=False)

@@ -241,9 +241,13 @@ def _weight(words: list[str], document: DocumentPage, section: Section) -> int:
 
 
 def _snippet(word: str, text: str) -> str:
-    start = max(text.lower().find(word) - SNIPPET_CHARACTERS // 3, 0)
-    cut = text[start : start + SNIPPET_CHARACTERS]
-    return f"{'… ' if start else ''}{cut}{' …' if start + SNIPPET_CHARACTERS < len(text) else ''}"
+    """Whole words around the first place of the one that was searched for."""
+    found = text.lower().find(word)
+    start = text.rfind(" ", 0, max(found - SNIPPET_CHARACTERS // 3, 0)) + 1
+    end = start + SNIPPET_CHARACTERS
+    if end < len(text):
+        end = max(text.rfind(" ", start, end), found + len(word))
+    return f"{'… ' if start else ''}{text[start:end]}{' …' if end < len(text) else ''}"
 
 
 def image_path(name: str) -> Path | None:

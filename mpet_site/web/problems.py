@@ -120,7 +120,7 @@ def unavailable_problem(unavailable: Unavailable) -> HttpResponse:
 
 def mistake_problem() -> HttpResponse:
     """500."""
-    return error_response(500, "The server made a mistake; it is in the log.")
+    return error_response(500, "The server failed; the error is in its log.")
 
 
 def framework_error_response(error: exceptions.APIException) -> HttpResponse:

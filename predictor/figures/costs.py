@@ -14,14 +14,20 @@ RUNS_PRICED = {1: "run", 10**3: "1,000 runs", 10**6: "million runs", 10**9: "bil
 MOST_NAMED = 7  # points of the edge with their names
 
 
-def runs_priced(costs: Iterable[float | None]) -> int:
-    """The number of runs for which a cost is shown, so that the least cost is no tiny number: 1, 1,000, 1,000,000 ...
+def priced(costs: Iterable[float | None], unit: str, currency: str) -> tuple[float, str]:
+    """What the cost of a run is multiplied by to be shown, and the title of the product: the cost of so many runs that
+    the least is no tiny number. Where times are in an unknown unit only ratios mean something, and the least is 1.
 
-    >>> runs_priced([1.2e-5, 3.0, None]), runs_priced([0.5]), runs_priced([])
-    (1000, 1, 1)
+    >>> priced([1.2e-5, 3.0, None], "s", "USD"), priced([0.5], "s", "USD"), priced([], "s", "USD")
+    ((1000, 'USD per 1,000 runs'), (1, 'USD per run'), (1, 'USD per run'))
+    >>> priced([0.25, 3.0], "unknown unit", "USD")
+    (4.0, 'cost relative to the least')
     """
     least = min((cost for cost in costs if cost), default=1.0)
-    return next((runs for runs in RUNS_PRICED if least * runs >= LEAST_SHOWN_COST), max(RUNS_PRICED))
+    if unit != "s":
+        return 1 / least, "cost relative to the least"
+    runs = next((runs for runs in RUNS_PRICED if least * runs >= LEAST_SHOWN_COST), max(RUNS_PRICED))
+    return runs, f"{currency} per {RUNS_PRICED[runs]}"
 
 
 def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], unit: str) -> list[Chart]:
@@ -30,21 +36,22 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
     known = [row for row in rows if row["pareto"] is not None and row["cost"] > 0]
     if len(known) < 2:
         return []
-    runs = runs_priced(row["cost"] for row in known)
+    factor, cost = priced((row["cost"] for row in known), unit, known[0]["currency"])
     best = sorted((row for row in known if row["pareto"]), key=lambda row: row["time_s"])
     others = [row for row in known if not row["pareto"]][:POINTS_DRAWN]
     # Names stand at the points of the edge: at all of a few, else at some that are evenly spaced.
     step = -(-len(best) // MOST_NAMED)
     labels = [shortened_label(names[row["platform"]]) if at % step == 0 else "" for at, row in enumerate(best)]
-    cost = f"cost per {RUNS_PRICED[runs]} ({known[0]['currency']})"
     traces = [
-        _cost_trace("other machines", "muted", others, names, runs, mode="markers", marker={"size": 6, "opacity": 0.6}),
+        _cost_trace(
+            "other machines", "muted", others, names, factor, mode="markers", marker={"size": 6, "opacity": 0.6}
+        ),
         _cost_trace(
             "no machine is faster and cheaper",
             "predicted",
             best,
             names,
-            runs,
+            factor,
             mode="lines+markers+text",
             marker={"size": 9},
             text=labels,
@@ -66,12 +73,12 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
                     "title": {"text": f"predicted time ({unit})"},
                     **logarithmic_ticks([row["time_s"] for row in known]),
                 },
-                **logarithmic_ticks([row["cost"] * runs for row in known]),
+                **logarithmic_ticks([row["cost"] * factor for row in known]),
             ),
             Table(
                 ("machine", "n", f"time ({unit})", cost, f"price per hour ({known[0]['currency']})"),
                 [
-                    (names[row["platform"]], row["n_best"], row["time_s"], row["cost"] * runs, row["price"])
+                    (names[row["platform"]], row["n_best"], row["time_s"], row["cost"] * factor, row["price"])
                     for row in best
                 ],
             ),
@@ -80,13 +87,13 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
 
 
 def _cost_trace(
-    name: str, colour: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], runs: int, **style: Any
+    name: str, colour: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], factor: float, **style: Any
 ) -> Trace:
     return trace(
         name,
         colour,
         [row["time_s"] for row in rows],
-        [row["cost"] * runs for row in rows],
+        [row["cost"] * factor for row in rows],
         **{"text": [names[row["platform"]] for row in rows]} | style,
         customdata=[names[row["platform"]] for row in rows],
         hovertemplate=PlotlyMarkup("%{customdata}: %{x:.4~g}, %{y:.4~g}<extra></extra>"),

@@ -17,26 +17,26 @@ from mpet_site.web.pages import csv_address, json_address, page_of
 from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, text_link
 from predictor.models import Prediction
 from predictor.pages.predictions import rows_in_answer
-from predictor.pages.settled import Named, rows_with_names, settled_workload_link
+from predictor.pages.settled import Named, rows_with_names, settled_workload_link, target_link
 from predictor.predictions.removal import remove_predictions
 from profiles.templatetags.quantities import percent
 
 WHAT_STAYS = (
-    "A private prediction is gone.",
+    "A private prediction is deleted.",
     "One that rests on public data alone leaves your list. It is gone, unless somebody else asked the same question or "
     "a measurement has validated it: it counts for the track record then, without a name.",
 )
 
 
 def deletion_link(named: Named) -> str:
-    prediction, workload, platform = named
+    prediction, workload, platform, _ = named
     address = reverse("delete-prediction", args=[prediction.uid])
     return text_link(address, "Delete", f"Delete {workload} on {platform}")
 
 
 OWN_COLUMNS = (
     TableColumn("Workload", settled_workload_link, kind=NAME),
-    TableColumn("Machine", lambda named: named[2], kind=NAME),
+    TableColumn("Machine", target_link, kind=NAME),
     TableColumn("Method", lambda named: f"{named[0].method}, {named[0].method_version}"),
     TableColumn("Asked", lambda named: date_format(named[0].created_at, "j F Y")),
     TableColumn(

@@ -175,7 +175,7 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
     drawing = answer_drawing(answer, names, breakpoints_of(target, answer))
     behind = candidate_curves(answer, request.user)
     charts = mark_origin(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin)
-    facts = answer_facts(answer)
+    facts = answer_facts(answer, {slug: row.name for slug, row in platforms.items()})
     return {
         "answer": answer,
         "parts": answer_parts(answer, charts, facts["cautions"]),

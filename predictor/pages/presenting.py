@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from predictor.predictions.confidence import width_in_words
+from predictor.predictions.feasibility import in_names
 from profiles.figures import Breakpoints
 from profiles.identity.name_disambiguation import disambiguate
 from profiles.models import Platform
@@ -19,9 +20,10 @@ def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | Non
     return max((row for row in curve if row["speedup"] is not None), key=lambda row: row["speedup"], default=None)
 
 
-def answer_facts(answer: Mapping[str, Any]) -> dict[str, Any]:
+def answer_facts(answer: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The fastest point, for a changed question also the fastest one of the baseline and their ratio, the warnings that
-    the reasons of the confidence do not repeat, and how many cautions these are together."""
+    the reasons of the confidence do not repeat, and how many cautions these are together. `names`: of machines, by
+    slug."""
     best = fastest_point(answer["curve"])
     before = fastest_point(answer.get("baseline") or [])
     ratio = None
@@ -29,7 +31,7 @@ def answer_facts(answer: Mapping[str, Any]) -> dict[str, Any]:
         ratio = before["time_s"] / best["time_s"]
     reasons = answer["confidence"].get("reasons", [])
     half_width = answer["confidence"].get("half_width")
-    warnings = [warning for warning in answer["warnings"] if warning not in reasons]
+    warnings = [in_names(warning, names) for warning in answer["warnings"] if warning not in reasons]
     return {
         "fastest": best,
         "fastest_before": before,

@@ -272,7 +272,7 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
         )
     except RequestError as error:
         status = 200 if request.headers.get("HX-Request") == "true" else 422  # htmx shows no error
-        context |= {"refusal": shown_refusal(error, request)}
+        context |= {"refusal": shown_refusal(error, request, found.name.name)}
         return render(request, "predictor/program_measure_next.html", context, status=status)
     shown = shown_answer(request, question, request.user)
     return respond_with(

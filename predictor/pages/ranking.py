@@ -25,7 +25,7 @@ from predictor.computations.asking import LongAnswer
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
-from predictor.figures.costs import cost_charts, runs_priced
+from predictor.figures.costs import cost_charts, priced
 from predictor.figures.intervals import IntervalScale
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
@@ -34,6 +34,7 @@ from predictor.pages.presenting import rows_by_slug_disambiguated
 from predictor.pages.programs import ProgramHome, program_home, workload_home
 from predictor.pages.refusals import shown_ranking_refusal, shown_refusal
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
+from predictor.predictions.feasibility import in_names
 from predictor.predictions.programs import keep_answer, kept_answer, question_of_program
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
@@ -274,9 +275,11 @@ def ranking_context(
         )
         for row, alike in grouped
     ]
+    names = {slug: unmarked(row.name, known) for slug, row in platforms.items()}
     charts = ranking_charts(shown_rows, unit, known, choice, subject.home)
     if by_cost:
-        charts = cost_charts(rows, {slug: unmarked(row.name, known) for slug, row in platforms.items()}, unit) or charts
+        charts = cost_charts(rows, names, unit) or charts
+    cost_factor, cost_title = priced((row["cost"] for row in rows), unit, currency)
     fastest = min(chosen, key=itemgetter("time_s"), default=None)
     most_s = choice.filters.get("max_time_s") or (subject.home.own_time(question.n) if subject.home else None)
     in_time = [row for row in chosen if row["cost"] is not None and (most_s is None or row["time_s"] <= most_s)]
@@ -298,9 +301,10 @@ def ranking_context(
         "known": known,
         "time_unit": unit,
         "scale": IntervalScale.of(page),
-        "cautions": Counter(warning for row in page for warning in row["warnings"]).most_common(),
+        "cautions": Counter(in_names(warning, names) for row in page for warning in row["warnings"]).most_common(),
         "currency": currency,
-        "runs": runs_priced(row["cost"] for row in rows),
+        "cost_factor": cost_factor,
+        "cost_title": cost_title,
         "fastest": fastest,
         "fastest_platform": platforms[fastest["platform"]] if fastest else None,
         "cheapest": cheapest,

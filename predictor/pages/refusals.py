@@ -30,10 +30,11 @@ class ShownRefusal:
     suggestions: Sequence[tuple[str, str]] = ()
 
 
-def shown_refusal(error: RequestError, request: HttpRequest) -> ShownRefusal:
-    """Why the question of the page's address, or of its form, has no answer."""
+def shown_refusal(error: RequestError, request: HttpRequest, program: str = "") -> ShownRefusal:
+    """Why the question of the page's address, or of its form, has no answer; `program`: what it is about, in place of a
+    workload."""
     asked = request.POST if request.method == "POST" else request.GET
-    workload, target = asked.get("workload", ""), asked.get("target", "")
+    workload, target = asked.get("workload", program), asked.get("target", "")
     sentence = refusal_in_names(error, request.user, workload, target)
     if isinstance(error, UnknownName):
         field = error.request_field

@@ -21,13 +21,19 @@ from predictor.pages.presenting import names_by_slug
 from profiles.models import Platform, Workload
 from profiles.templatetags.quantities import DASH, percent, unmarked
 
-Named = tuple[Prediction, str, str]  # a prediction, the names of its workload and of its target
+# A prediction, the names of its workload and of its target, and the address of the target's page (empty: it is gone).
+Named = tuple[Prediction, str, str, str]
 
 
 def settled_workload_link(named: Named) -> SafeString:
-    prediction, workload, _ = named
+    prediction, workload, *_ = named
     link = text_link(reverse("prediction", args=[prediction.uid]), workload)
     return format_html('{} <span class="badge private">private</span>', link) if prediction.private_to_id else link
+
+
+def target_link(named: Named) -> str:
+    _, _, machine, address = named
+    return text_link(address, machine) if address else machine
 
 
 def measured_on(named: Named) -> str:
@@ -49,7 +55,7 @@ def counts(named: Named) -> str:
 
 COLUMNS = (
     TableColumn("Workload", settled_workload_link, sort="workload", kind=NAME),
-    TableColumn("Machine", lambda named: named[2], sort="target", kind=NAME),
+    TableColumn("Machine", target_link, sort="target", kind=NAME),
     TableColumn("Method", lambda named: f"{named[0].method}, {named[0].method_version}", sort="method"),
     TableColumn("Measured", measured_on, sort="settled_at"),
     TableColumn("Error", lambda named: percent(named[0].error_full), sort="error", kind=NUMBER, term="error"),
@@ -101,4 +107,12 @@ def rows_with_names(request: HttpRequest, rows: list[Prediction], origin: str) -
     workload, platform = (
         {slug: unmarked(name, origin) for slug, name in names.items()} for names in (workloads, platforms)
     )
-    return [(row, workload.get(row.workload, row.workload), platform.get(row.target, row.target)) for row in rows]
+    return [
+        (
+            row,
+            workload.get(row.workload, row.workload),
+            platform.get(row.target, row.target),
+            reverse("platform", args=[row.target]) if row.target in platform else "",
+        )
+        for row in rows
+    ]

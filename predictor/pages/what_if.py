@@ -147,7 +147,7 @@ def answer_context(request: HttpRequest, state: dict[str, Any], answers: Preview
         "answer": answer,
         "charts": mark_origin(answer_charts(drawing), answer_origin(answer)),
         "time_unit": drawing.time_unit,
-        **answer_facts(answer),
+        **answer_facts(answer, names),
         "twin": json_address("api-prediction-preview", query=state["state"]),
     }
 

@@ -115,7 +115,7 @@ def find_request_remedy(question: Question, snapshot: Snapshot, user: Any) -> Re
         others.append((replace(question, settings=widest), "settings", sentence))
     if question.method.name != DEFAULT_METHOD:
         method = get_method(DEFAULT_METHOD)
-        sentence = f"ask the method {DEFAULT_METHOD}: it needs no more than workloads that were measured on both sides"
+        sentence = f"ask the method {DEFAULT_METHOD}: it only needs workloads that were measured on both sides"
         others.append((replace(question, method=method, settings=method.settings()), "method", sentence))
     for other, kind, sentence in others:
         if refusal_of_question(other, snapshot) is None:

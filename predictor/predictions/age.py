@@ -13,15 +13,15 @@ def stale_reasons(prediction: Prediction) -> list[str]:
     reasons = []
     method = METHODS.get(prediction.method)
     if method is None:
-        reasons.append(f"the method {prediction.method} is no longer asked")
+        reasons.append(f"the method {prediction.method} is no longer available")
     elif method.version != prediction.method_version:
         former, newest = prediction.method_version, method.version
         reasons.append(f"it is by version {former} of {method.name}, which is at version {newest} now")
     why = prediction.answer.get("why", {})
     if why.get("sentences") and why.get("version") != WHY_VERSION:
-        reasons.append("its reasons (why) may follow rules that were mended since")
+        reasons.append("its reasons (why) may follow rules that were corrected since")
     if prediction.source_uids is None:
         reasons.append(
-            "which deliveries it rests on was not noted then: it cannot say whether one of them was withdrawn"
+            "the uploads it rests on were not recorded then: it cannot say whether one of them was withdrawn"
         )
     return reasons

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from profiles.scaling.wording import whole_percent
+from profiles.scaling.wording import spell_threads, whole_percent
 
 LEVELS = ("high", "medium", "low")
 FEW_CANDIDATES, VERY_FEW_CANDIDATES = 10, 3
@@ -58,7 +58,7 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
             (
                 evidence.largest_n > evidence.largest_measured_n,
                 1,
-                f"no reference was measured beyond {evidence.largest_measured_n} threads",
+                f"no reference was measured with more than {spell_threads(evidence.largest_measured_n)}",
             ),
             (evidence.stand_in_t1, 1, "a profile that took part has no run at n = 1"),
             (evidence.relative_times, 1, "times are relative: their unit is unknown"),

@@ -55,7 +55,7 @@ REASONS = {
     "reference": "{workload} was measured on no other machine",
     "benchmark": "no other workload was measured on {target}",
     "shared": "{target} and the machines that have {workload} share no workload",
-    "comparable": "what was measured on {target} and where {workload} was measured is of kinds that are not compared",
+    "comparable": "what was measured on {target} and where {workload} was measured cannot be compared",
 }
 REPAIRED_BY_KIT = frozenset({"benchmark", "comparable", "shared"})
 

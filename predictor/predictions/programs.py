@@ -110,7 +110,7 @@ def narrowing_question(question: RankingQuestion, target: str, viewer: Any) -> N
     try:
         row = question.row(position)
     except methods.PredictionError as error:
-        raise NoPrediction(str(error), 0, 1) from error
+        raise NoPrediction(str(error), 0, 1, error.lacks) from error
     rest = question.parts.serial_rest
     is_rest = rest is not None and row["widest_part"] == question.snapshot.database.workloads[rest]
     request = PredictionRequest(

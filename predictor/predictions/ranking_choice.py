@@ -115,7 +115,7 @@ class RankingChoice:
         if most is None:
             return {BY_TIME: "fastest first", BY_CORE_TIME: "least core time first", BY_COST: "cheapest first"}[by]
         word = {BY_TIME: "fastest", BY_CORE_TIME: "least core time", BY_COST: "cheapest"}[by]
-        return f"{word} within {most:g} {unit}"
+        return f"{word} within {most:g} {unit}" if unit == "s" else f"{word} within {most:g} ({unit})"
 
     @property
     def depends_on_prices(self) -> bool:

@@ -23,7 +23,7 @@ REFUSAL_REASONS = {
     "reference": "the workload was measured on no other machine",
     "benchmark": "no other workload was measured there",
     "shared": "no workload was measured both there and on a machine that has this one",
-    "comparable": "what was measured there is of kinds that the method does not compare",
+    "comparable": "the method cannot compare what was measured there",
     "clock": "a clock that the method needs is not known",
 }
 OTHER_REASON = "no time can be predicted there at the thread counts asked for"

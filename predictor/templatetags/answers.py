@@ -9,7 +9,6 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from predictor.figures.costs import RUNS_PRICED
 from predictor.figures.intervals import IntervalScale, has_interval
 from profiles.scaling.wording import whole_percent
 from profiles.templatetags.quantities import in_unit, significant
@@ -60,19 +59,10 @@ def relative_speed(here_s: float, there_s: float | None) -> str:
 
 
 @register.filter
-def per_runs(cost: float | None, runs: int) -> str:
-    """The cost of a run as that of so many runs, without a unit.
+def times(cost: float | None, factor: float) -> str:
+    """The cost of a run as it is shown (`predictor.figures.costs.priced`).
 
-    >>> per_runs(1.2e-5, 1000), per_runs(None, 1)
+    >>> times(1.2e-5, 1000), times(None, 1)
     ('0.012', '–')
     """
-    return significant(None if cost is None else cost * runs)
-
-
-@register.filter
-def runs_named(runs: int) -> str:
-    """
-    >>> runs_named(1000)
-    '1,000 runs'
-    """
-    return RUNS_PRICED[runs]
+    return significant(None if cost is None else cost * factor)

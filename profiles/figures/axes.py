@@ -53,7 +53,7 @@ def doubling_axis(low: float, high: float) -> dict[str, Any]:
     first, last = int(np.ceil(np.log2(low))), int(np.floor(np.log2(high)))
     step = 1 + (last - first) // MOST_DOUBLINGS
     ticks = [2.0**exponent for exponent in range(first, last + 1, step)]
-    if float(high).is_integer() and high >= 1.25 * ticks[-1]:
+    if float(high).is_integer() and high >= 1.5 * ticks[-1]:
         ticks.append(float(high))
     room = np.log10(high / low) * 0.03
     return {

@@ -78,7 +78,7 @@ def show(source: Source, decision: Decision) -> ModerationEntry:
 def _set_hidden(source: Source, hidden: bool, decision: Decision) -> ModerationEntry:
     source = Source.objects.select_for_update().get(pk=source.pk)
     if source.private_to_id is not None:
-        raise ModerationError("What somebody keeps private is no moderator's business.")
+        raise ModerationError("Private data is not moderated.")
     if source.hidden == hidden:
         raise ModerationError(f"This delivery is {'hidden' if hidden else 'shown'} already.")
     set_hidden(source, hidden)
@@ -143,7 +143,7 @@ def undo(entry: ModerationEntry, decision: Decision) -> ModerationEntry:
     """Take an entry back, where everything still is as it left it; the entry that says so."""
     entry = ModerationEntry.objects.select_for_update().get(pk=entry.pk)
     if ModerationEntry.objects.filter(undoes=entry).exists():
-        raise ModerationError("It was taken back already.")
+        raise ModerationError("It was undone already.")
     row = SUBJECTS[entry.subject_kind].objects.filter(pk=entry.subject_key).first()
     if row is None:
         raise ModerationError("What it is about is gone: its owner has deleted it.")
@@ -176,7 +176,7 @@ def _undo_judgement(entry: ModerationEntry, row: Profile, decision: Decision) ->
 
 def _check_unchanged(is_unchanged: bool) -> None:
     if not is_unchanged:
-        raise ModerationError("Something else was decided since: take that back first.")
+        raise ModerationError("A later decision exists: undo that first.")
 
 
 def _hand_back(entry: ModerationEntry, row: Any, decision: Decision) -> ModerationEntry:

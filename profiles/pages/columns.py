@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from django.core.paginator import Page
@@ -60,12 +59,6 @@ def delivery(profile: Profile) -> SafeString:
     label = unmarked(profile.source.label, profile.origin)
     short = label if len(label) <= LABEL_SHOWN else f"{label[: LABEL_SHOWN - 1]}…"
     return format_html("{} <small>{}</small>", short, f"{profile.source.created_at:%Y-%m-%d}")
-
-
-def show_name(path: str) -> Callable[[Profile], str]:
-    """The name of the workload or platform of a profile, without its mark where the origin of the profile says it."""
-    read = attrgetter(path)
-    return lambda profile: unmarked(read(profile), profile.origin)
 
 
 def curves_link(text: str, label: str, profile: Profile) -> SafeString:
@@ -158,7 +151,7 @@ PROFILE_COLUMNS_OF_PLATFORM = (
 )
 PROFILE_COLUMNS_OF_UPLOAD = (
     TableColumn("Workload", lambda row: with_input(unmarked(row.workload.name, row.origin), row.workload), kind=NAME),
-    TableColumn("Machine", show_name("platform.name"), kind=NAME),
+    TableColumn("Machine", lambda row: platform_link(row.platform, row.origin), kind=NAME),
     ONE_THREAD_TIME,
     FIT_ERROR,
     curves_column(ON_PLATFORM),
@@ -217,7 +210,7 @@ VALUE_HERE = TableColumn("Here", lambda found: fact_text(found.field, found.here
 DIFFERENCE_COLUMNS = (
     FACT_COLUMN,
     VALUE_HERE,
-    TableColumn("Other deliveries say", lambda found: fact_text(found.field, found.value), kind=VALUE),
+    TableColumn("Other uploads say", lambda found: fact_text(found.field, found.value), kind=VALUE),
     TableColumn("Delivered", delivery_links, kind=VALUE),
 )
 DIFFERENCE_COLUMNS_OF_UPLOAD = (

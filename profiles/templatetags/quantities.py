@@ -1,13 +1,14 @@
 """How numbers are written on pages. Unknown is a dash everywhere."""
 
 import math
+import re
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 from django import template
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from mpet_site.web.tables import NUMBER, PageTable, TableColumn
 
@@ -16,6 +17,8 @@ DASH = "–"
 SIGNIFICANT_DIGITS = 3
 LARGEST_PERCENT = 1000  # beyond, a factor is easier to read
 ROUNDING = 1e-9
+# A percent sign after a number in the text of a page: no tag, no script and nothing to copy.
+PERCENT = re.compile(r"(<(script|pre|textarea|option)\b.*?</\2>|<[^>]*>)|(?<=\d) %", re.DOTALL)
 
 
 def is_unknown(value: Any) -> bool:
@@ -103,6 +106,26 @@ def percent(value: float | None) -> str:
     if abs(100 * value) >= LARGEST_PERCENT:
         return f"{significant(float(value))} times"
     return f"{significant(100.0 * value) if abs(value) > ROUNDING else 0} %"
+
+
+@register.filter
+def sentence_case(title: str) -> str:
+    """A title of another project as ours are written.
+
+    >>> sentence_case(" Two-Factor Authentication "), sentence_case("IP Address"), sentence_case("Sign in with GitHub")
+    ('Two-factor authentication', 'IP address', 'Sign in with GitHub')
+    """
+    return re.sub(r"(?<=[\s-])[A-Z](?=[a-z]+\b)", lambda initial: initial[0].lower(), title.strip())
+
+
+@register.filter
+def unbroken(html: str) -> SafeString:
+    """A page in which no line breaks between a number and its percent sign.
+
+    >>> unbroken('<p title="5 %">5 % of all</p>') == '<p title="5 %">5\xa0% of all</p>'
+    True
+    """
+    return mark_safe(PERCENT.sub(lambda found: found[1] or "\xa0%", html))  # noqa: S308  (what came in is a page)
 
 
 @register.filter

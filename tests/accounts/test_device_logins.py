@@ -70,7 +70,7 @@ def test_the_code_is_typed_the_person_agrees_and_the_program_gets_a_token_once(c
 
 def test_who_refuses_gives_nothing(client, ada, begun):
     client.force_login(ada)
-    assert "you refused" in text_of(agree(client, begun, "deny"))
+    assert "You refused" in text_of(agree(client, begun, "deny"))
     problem_in(ask(begun), 403)
     problem_in(ask(begun), 404)
     assert not ApiToken.objects.exists()

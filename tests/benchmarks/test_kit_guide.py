@@ -47,5 +47,5 @@ def test_without_the_kit_the_page_says_so(client, monkeypatch, tmp_path):
     monkeypatch.setattr(kit_guide.kit_workloads, "__defaults__", (tmp_path,))
     page = client.get(reverse("measure"))
     assert page.status_code == 404
-    assert "came without the benchmark kit" in text_of(page)
+    assert "has no benchmark kit" in text_of(page)
     assert client.get(API + "kit/guide/").status_code == 404

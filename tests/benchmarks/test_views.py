@@ -326,7 +326,7 @@ def test_what_a_hidden_upload_says_otherwise_is_shown_nowhere(client, ada):
         page = client.get(address)
         twin = client.get(twin_of(page))
         assert twin.json()["differences"] == []
-        assert "What it says otherwise" not in text_of(page) and "Measured with" not in text_of(page)
+        assert "Where it disagrees" not in text_of(page) and "Measured with" not in text_of(page)
     assert "VANDAL" not in client.get(pages[1]).content.decode()
 
 

@@ -25,7 +25,7 @@ from tests.samples import sample_platform, sample_workload
 DOCS = ROOT / "docs"
 LARGEST_BYTES = 150_000
 DARK = "-dark"
-WIDE, PHONE = (1120, 940), (390, 844)
+WIDE, PHONE = (1120, 840), (390, 844)
 
 # name, seconds per unit of work, what a thread of a second NUMA node and a hyperthread are worth, waiting per thread
 MACHINES = [

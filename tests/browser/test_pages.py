@@ -81,7 +81,8 @@ def test_a_prediction_by_keyboard_shows_its_measured_error(visit, profile):
     page.wait_for_url("**/predictions/**")
     drawn(page)
     stored = Prediction.objects.get(uid=page.url.rstrip("/").rsplit("/", 1)[-1])
-    assert as_percent(stored.answer["measured"]["error_percent"]) in page.locator("#measured-error").inner_text()
+    error = as_percent(stored.answer["measured"]["error_percent"])
+    expect(page.locator("#measured-error")).to_contain_text(error)
     page.get_by_text("Numbers of “Time”").click()
     expect(page.get_by_role("region", name="Numbers of Time").locator("tbody tr")).to_have_count(16)
 
@@ -103,7 +104,7 @@ def test_without_an_account_an_answer_is_shown_and_kept_after_signing_in(visit, 
     page.fill("#id_password", PASSWORD)
     page.locator("main button.primary").click()
     page.wait_for_url("**/predictions/answer/**")
-    page.get_by_role("button", name="Keep this answer").click()
+    page.get_by_role("button", name="Save this prediction").click()
     page.wait_for_url(re.compile(r"/predictions/[0-9a-f-]{36}/"))
     assert page.url.endswith(reverse("prediction", args=[Prediction.objects.get().uid]))
 

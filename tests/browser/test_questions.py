@@ -86,7 +86,7 @@ def ask_for_the_showcase(visit) -> None:
         began = time.monotonic()
         visitor = Visitor(visit, "showcase")
         example = visitor.page.locator("#example")
-        expect(example.get_by_role("heading", level=2)).to_have_text(re.compile(r"Off by [\d.]+ %"))
+        expect(example.get_by_role("heading", level=2)).to_have_text(re.compile(r"Off by [\d.]+\s%"))
         drawn(visitor.page)
         seconds.append(time.monotonic() - began)
     assert min(seconds) < SHOWCASE_SECONDS
@@ -100,7 +100,7 @@ def ask_how_good_these_predictions_are(visit) -> None:
     visitor = Visitor(visit, "how good these predictions are")
     said = visitor.page.get_by_text("hidden measurements: half within")
     expect(said).to_have_text(
-        re.compile(r"[\d,]+ hidden measurements: half within [\d.]+ %, 90 % intervals held \d+ %")
+        re.compile(r"[\d,]+ hidden measurements: half within [\d.]+\s%, 90\s% intervals held [\d.]+\s%")
     )
     visitor.has_the_answer()
     visitor = Visitor(visit, "every figure of the accuracy")

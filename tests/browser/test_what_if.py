@@ -100,7 +100,7 @@ def test_the_shown_answer_can_be_kept_with_an_account(opened):
     page = opened(user=user("ada"))
     page.get_by_label("Work", exact=True).fill("2")
     page.wait_for_url("**work=2")
-    page.get_by_role("button", name="Keep this answer").click()
+    page.get_by_role("button", name="Save this prediction").click()
     page.wait_for_url("**/predictions/**")
     assert Prediction.objects.get().answer["workload_changes"] == {"work": 2.0}
     assert "What was changed" in page.locator("main").inner_text()

@@ -232,7 +232,7 @@ def test_a_delivery_is_hidden_and_shown_again_from_the_log(client, moderator):
     assert "undone" in text_of(client.get(reverse("moderation-log")))
     assert text_of(client.get(reverse("profile", args=[profile.uid]))) == text_of(page)
     again = client.post(reverse("moderate-undo", args=[entry.pk]), {"reason": "twice"})
-    assert (again.status_code, "taken back already" in text_of(again)) == (422, True)
+    assert (again.status_code, "undone already" in text_of(again)) == (422, True)
 
 
 def test_platforms_are_merged_and_separated(client, moderator):

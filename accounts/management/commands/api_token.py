@@ -11,7 +11,7 @@ from accounts.models import LIFETIME, ApiToken
 
 
 class Command(BaseCommand):
-    help = "Print a new API token of a user, once; make the user (without a password) if there is none."
+    help = "Print a new API token of a user, once; create the user (without a password) if there is none."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
@@ -52,5 +52,5 @@ class Command(BaseCommand):
         except ValidationError as error:
             raise CommandError(f"{username!r} cannot be a user name: {' '.join(error.messages)}") from error
         user.save()
-        self.stderr.write(f"Made user {username!r}, without a password.")
+        self.stderr.write(f"Created user {username!r}, without a password.")
         return user

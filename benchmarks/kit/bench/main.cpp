@@ -32,12 +32,13 @@ struct Options {
     std::vector<int> processors;
     int threads = 1;
     int repeats = 3;
+    int attempts = 3;  // times the repeats, at most
     bool counters = false, list = false;
 };
 
 constexpr const char* usage =
-    "mpet-bench-clean|profile --application NAME [--n N] [--repeats K] [--scale tiny|quick|full] [--size X] "
-    "[--cpus 0,2,1,3] [--counters]\n"
+    "mpet-bench-clean|profile --application NAME [--n N] [--repeats K] [--attempts A] [--scale tiny|quick|full] "
+    "[--size X] [--cpus 0,2,1,3] [--counters]\n"
     "mpet-bench-clean --list [--scale tiny|quick|full]     workload, application, section, strategy, bound, version, "
     "description, unit of sizes, sizes (the nominal one first)\n";
 
@@ -82,6 +83,7 @@ Options parse(int count, char** arguments) {
         if (option == "--application") options.application = value;
         else if (option == "--n") options.threads = positive(option, value);
         else if (option == "--repeats") options.repeats = positive(option, value);
+        else if (option == "--attempts") options.attempts = positive(option, value);
         else if (option == "--size") options.size = positive(option, value);
         else if (option == "--scale") options.scale = scale_called(value);
         else if (option == "--cpus") options.processors = numbers(value);
@@ -131,12 +133,12 @@ void require_same_output(const Repeat& first, const Repeat& repeat) {
     if (first.checksums != repeat.checksums) throw std::runtime_error("two repeats put out different results");
 }
 
-// Repeats disturbed by other programs are done again, up to three times as many in all; then the least disturbed count.
-std::vector<Repeat> measure(mpet::Application& application, mpet::Team& team, int wanted) {
+// Repeats disturbed by other programs are done again, up to so many times as many in all; then the least disturbed count.
+std::vector<Repeat> measure(mpet::Application& application, mpet::Team& team, int wanted, int attempts) {
     const Repeat warm_up = execute(application, team);
     std::vector<Repeat> repeats;
     int undisturbed = 0;
-    while (undisturbed < wanted && static_cast<int>(repeats.size()) < 3 * wanted) {
+    while (undisturbed < wanted && static_cast<int>(repeats.size()) < attempts * wanted) {
         repeats.push_back(execute(application, team));
         require_same_output(warm_up, repeats.back());
         undisturbed += repeats.back().load.disturbed() ? 0 : 1;
@@ -224,7 +226,7 @@ void run(const Options& options) {
         std::printf("input\t%s\t%s\n", section.name.c_str(), application->input().c_str());
     if (options.counters) std::printf("source\t%s\n", mpet::counter_source_name());
     if (options.counters) count(*application, team, options.repeats);
-    else print_repeats(measure(*application, team, options.repeats), options.repeats);
+    else print_repeats(measure(*application, team, options.repeats, options.attempts), options.repeats);
 }
 
 }  // namespace

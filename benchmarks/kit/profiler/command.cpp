@@ -85,7 +85,7 @@ Outcome run(const Command& command) {
     const std::uint64_t begin_ns = mpet_monotonic_ns();
     const pid_t process = fork();
     if (process == 0) become(command);
-    if (process < 0) return {127, 0, 0, false};
+    if (process < 0) return {127};
     child = process;
     int wait_status = 0;
     rusage used{};
@@ -95,7 +95,9 @@ Outcome run(const Command& command) {
     outcome.wall_ns = mpet_monotonic_ns() - begin_ns;
     outcome.status = status_of(wait_status);
     const std::int64_t wall_ms = static_cast<std::int64_t>(outcome.wall_ns / 1000000);
-    const std::int64_t others_ms = machine_busy_ms() - busy_before_ms - milliseconds(used.ru_utime) - milliseconds(used.ru_stime);
+    const std::int64_t own_ms = milliseconds(used.ru_utime) + milliseconds(used.ru_stime);
+    const std::int64_t others_ms = machine_busy_ms() - busy_before_ms - own_ms;
+    outcome.processor_ns = static_cast<std::uint64_t>(own_ms) * 1000000;
     if (wall_ms > 0 && others_ms > 0) outcome.others_percent = others_ms * 100 / wall_ms;
     outcome.interrupted = caught_signal != 0;
     return outcome;

@@ -13,6 +13,7 @@ struct Outcome {
     std::uint64_t wall_ns = 0;
     std::int64_t others_percent = 0;  // of one processor that other programs, or the host, used meanwhile
     bool interrupted = false;  // by the user
+    std::uint64_t processor_ns = 0;
 };
 
 struct Command {

@@ -21,6 +21,7 @@
 #include "../topology/build.hpp"
 #include "../topology/topology.hpp"
 #include "command.hpp"
+#include "constructs.hpp"
 #include "elf_file.hpp"
 #include "program.hpp"
 #include "results.hpp"
@@ -279,7 +280,8 @@ public:
         clean_library_ = built_file(stem + "_clean.so");
     }
 
-    // Disturbed runs are done again, up to three times as many in all; then the least disturbed are kept.
+    // Disturbed runs are done again, up to three times as many in all; then the least disturbed are kept. Where other
+    // programs disturbed all runs at one number of threads, none is done again at the next ones, until one is undisturbed.
     std::vector<Run> run_all() {
         planned_ = options_.threads.size() * 2 * static_cast<std::size_t>(options_.repeats);
         std::vector<Run> runs;
@@ -292,12 +294,44 @@ public:
                     attempts->push_back(attempt({n, attempts == &profile, number}));
                 }
             }
+            is_busy_ = undisturbed(clean) + undisturbed(profile) == 0;
             keep(std::move(clean), runs);
             keep(std::move(profile), runs);
         }
         log_.clear_progress();
         report();
         return runs;
+    }
+
+    // libomp does more for each task as soon as a tool is loaded, in every pass. Where that makes the program longer on
+    // one thread: how long its regions with tasks take without. By processor time, which other programs change little.
+    std::string note_on_tool(const Results& results) {
+        std::vector<const Section*> with_tasks;
+        std::uint64_t measured_ns = 0;
+        for (const Section& section : results.sections) {
+            if (!(section.constructs & created_tasks) || section.median_ns(1, false) == 0) continue;
+            with_tasks.push_back(&section);
+            measured_ns += section.median_ns(1, false);
+        }
+        if (program_.runtime != "libomp" || with_tasks.empty()) return "";
+        std::uint64_t plain_ns = UINT64_MAX;
+        for (int number = 1; number <= options_.repeats; number++) {
+            const Outcome outcome = profiler::run({command(), threads_environment(1), "", output()});
+            check(outcome, {1, false, number});
+            plain_ns = std::min(plain_ns, outcome.processor_ns);
+        }
+        if (least_clean_ns_ * 20 < plain_ns * 21) return "";
+        const double measured_share = static_cast<double>(measured_ns) / static_cast<double>(results.program_ns);
+        const double surplus_share = 1 - static_cast<double>(plain_ns) / static_cast<double>(least_clean_ns_);
+        const double kept = std::max(0.0, 1 - surplus_share / measured_share);
+        std::string text = "libomp does more for each task while a tool is loaded, so t(n) of regions with tasks is too long. Without, on one thread:";
+        for (const Section* section : with_tasks) {
+            const double seconds = static_cast<double>(section->median_ns(1, false)) / 1e9;
+            char line[64];
+            std::snprintf(line, sizeof line, " takes about %.3g s, and not %.3g s", seconds * kept, seconds);
+            text += "\n    " + section->name + line;
+        }
+        return text;
     }
 
 private:
@@ -307,10 +341,14 @@ private:
         bool disturbed;
     };
 
+    static int undisturbed(const std::vector<Attempt>& attempts) {
+        return static_cast<int>(
+            std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return !attempt.disturbed; }));
+    }
+
     bool needs_more(const std::vector<Attempt>& attempts) const {
-        const auto undisturbed =
-            std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return !attempt.disturbed; });
-        return undisturbed < options_.repeats && attempts.size() < 3 * static_cast<std::size_t>(options_.repeats);
+        const int most = (is_busy_ ? 1 : 3) * options_.repeats;
+        return undisturbed(attempts) < options_.repeats && static_cast<int>(attempts.size()) < most;
     }
 
     void keep(std::vector<Attempt> attempts, std::vector<Run>& runs) {
@@ -320,9 +358,8 @@ private:
             return a.disturbed != b.disturbed ? b.disturbed : a.disturbed && a.others_percent < b.others_percent;
         });
         attempts.resize(repeats);
-        const auto disturbed =
-            std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return attempt.disturbed; });
-        if (disturbed > 0) kept_disturbed_ += name(attempts, static_cast<std::size_t>(disturbed));
+        const std::size_t disturbed = repeats - static_cast<std::size_t>(undisturbed(attempts));
+        if (disturbed > 0) kept_disturbed_ += name(attempts, disturbed);
         for (std::size_t i = 0; i < repeats; i++) {
             attempts[i].run.repeat = static_cast<int>(i) + 1;
             runs.push_back(std::move(attempts[i].run));
@@ -358,6 +395,7 @@ private:
                   std::to_string(outcome.others_percent) + " % of a processor, clock " + recording->clock);
         done_++;
         spent_ns_ += outcome.wall_ns;
+        if (pass.threads == 1 && !pass.profile) least_clean_ns_ = std::min(least_clean_ns_, outcome.processor_ns);
         std::optional<bool> disturbed;
         if (outcome.wall_ns > shortest_judged_ns) disturbed = outcome.others_percent > most_others_percent;
         return {{pass.threads, pass.profile, pass.repeat, *recording, disturbed}, outcome.others_percent, disturbed.value_or(false)};
@@ -371,12 +409,15 @@ private:
         return command;
     }
 
+    std::vector<std::pair<std::string, std::string>> threads_environment(int threads) const {
+        return {{"OMP_NUM_THREADS", std::to_string(threads)}, {"OMP_PROC_BIND", "close"},
+                {"OMP_PLACES", places(processors_, threads)}, {"OMP_DYNAMIC", "false"},
+                {"GOMP_CPU_AFFINITY", ""}, {"KMP_AFFINITY", ""}, {"KMP_HW_SUBSET", ""}};
+    }
+
     std::vector<std::pair<std::string, std::string>> environment(const Pass& pass, const std::string& recording) const {
-        std::vector<std::pair<std::string, std::string>> variables{
-            {"OMP_NUM_THREADS", std::to_string(pass.threads)}, {"OMP_PROC_BIND", "close"},
-            {"OMP_PLACES", places(processors_, pass.threads)}, {"OMP_DYNAMIC", "false"},
-            {"GOMP_CPU_AFFINITY", ""}, {"KMP_AFFINITY", ""}, {"KMP_HW_SUBSET", ""},
-            {"MPET_PROFILE_OUT", recording}};
+        auto variables = threads_environment(pass.threads);
+        variables.emplace_back("MPET_PROFILE_OUT", recording);
         const std::string& library = pass.profile ? profile_library_ : clean_library_;
         variables.emplace_back("LD_PRELOAD", preloaded(library));
         if (program_.runtime == "libomp") variables.emplace_back("OMP_TOOL", "enabled");
@@ -405,6 +446,8 @@ private:
     Log& log_;
     std::string profile_library_, clean_library_;
     TemporaryFolder folder_;
+    bool is_busy_ = false;
+    std::uint64_t least_clean_ns_ = UINT64_MAX;  // processor time on one thread
     std::size_t planned_ = 0, done_ = 0;
     std::uint64_t spent_ns_ = 0;
     std::string done_again_, kept_disturbed_;  // lines
@@ -450,10 +493,12 @@ std::string note_on_blas(const std::vector<Run>& runs) {
 }
 
 Results measure(const Program& program, const Options& options, const Topology& topology, Log& log) {
-    const std::vector<Run> runs = Profiler(program, options, topology, log).run_all();
+    Profiler profiler(program, options, topology, log);
+    const std::vector<Run> runs = profiler.run_all();
     const Results results = results_of(runs, program, options.least_share);
     for (const std::string& message : results.messages) log.say(message);
     if (const std::string note = note_on_blas(runs); !note.empty()) log.say(note);
+    if (const std::string note = profiler.note_on_tool(results); !note.empty()) log.say(note);
     if (results.sections.empty() && results.messages.empty()) throw NotProfilable(program.path + " executed no parallel region.");
     if (results.sections.empty()) throw NotProfilable("no parallel region of " + program.path + " is left to report: see above.");
     return results;

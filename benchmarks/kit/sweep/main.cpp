@@ -130,7 +130,27 @@ private:
         return name;
     }
 
-    std::string program(const char* name) const { return options_.bin + "/" + name; }
+    // A static kit also has what measures compiled for processors with AVX-512.
+    std::string program(const char* name) const {
+        const std::string path = options_.bin + "/" + name, of_level_4 = path + "-v4";
+        return is_of_level_4() && mpet::exists(of_level_4) ? of_level_4 : path;
+    }
+
+    static bool is_of_level_4() {
+#ifdef __x86_64__
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+#else
+        return false;
+#endif
+    }
+
+    mpet::Build build() const {
+        mpet::Build build = mpet::this_build();
+        if (program("mpet-bench-clean") != options_.bin + "/mpet-bench-clean") build.flags += " -march=x86-64-v4";
+        return build;
+    }
 
     std::vector<mpet::Workload> chosen_workloads() const {
         const std::string listing =
@@ -169,7 +189,7 @@ private:
 
     // An unfinished sweep goes on only if it was made in the same way.
     void open_folder() {
-        const mpet::Build build = mpet::this_build();
+        const mpet::Build build = this->build();
         const std::string settings = std::string(MPET_KIT_VERSION) + "\n" + options_.scale + "\n" +
                                      std::to_string(options_.repeats) + "\n" + joined(topology_.placement()) + "\n" +
                                      build.compiler + "\n" + build.flags;
@@ -195,6 +215,8 @@ private:
                                          std::to_string(job.threads),
                                          "--repeats",
                                          std::to_string(job.pass == mpet::Pass::counters ? 1 : options_.repeats),
+                                         "--attempts",
+                                         options_.quick() && is_busy_ ? "1" : "3",
                                          "--scale",
                                          options_.inputs(),
                                          "--cpus",
@@ -204,6 +226,8 @@ private:
         progress.begin(job);
         try {
             mpet::run_into_file(command, file);
+            if (job.pass != mpet::Pass::counters)
+                is_busy_ = mpet::read_file(file).value_or("").find("\tkept\n") == std::string::npos;
         } catch (const std::runtime_error& error) {
             fail(job.application, error.what(), progress);
         }
@@ -292,7 +316,7 @@ private:
 
     void write_files(const mpet::Results& results) const {
         write("platform.json",
-              mpet::platform_json(options_.name, topology_, mpet::read_hardware(root_, topology_), mpet::this_build()));
+              mpet::platform_json(options_.name, topology_, mpet::read_hardware(root_, topology_), build()));
         write("workloads.json", mpet::workloads_json(measured_workloads(), results.inputs));
         write("runs.csv", results.runs_csv);
         write("counters.csv", counters_csv(results));
@@ -342,6 +366,8 @@ private:
     const std::string root_;
     const mpet::Topology topology_;
     const std::vector<int> threads_;
+    // Whether other programs disturbed every repeat of the last job: a quick sweep then repeats nothing in vain.
+    bool is_busy_ = false;
     const std::vector<mpet::Workload> workloads_;
     std::string counter_statuses_, counter_source_;
     const std::vector<Job> jobs_;

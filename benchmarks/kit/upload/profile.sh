@@ -53,7 +53,7 @@ server_knows_machine() {
         *) fail "$(problem)" ;;
     esac
     slugs=$(awk -F '\t' 'split($1, path, ".") == 4 && path[2] == "results" && path[4] == "slug" { print $2 }' "$work/answer")
-    newest=$(newest_sweep "$kit/results" "$machine")
+    newest=$(newest_sweep "$kit/results" "$fingerprint")
     for slug in $slugs; do
         if server_has "$slug" "$kit_workload" || sweep_is_there "$slug" "$newest"; then return 0; fi
     done
@@ -84,13 +84,13 @@ server_has() {
 
 # What compares this machine with others: a sweep that is here and not there, or with --with-kit a new one.
 bring_sweep() {
-    sweep=$(newest_sweep "$kit/results" "$machine")
+    sweep=$(newest_sweep "$kit/results" "$fingerprint")
     if [ -n "$sweep" ]; then
         say "$sweep ($(kind_of "$sweep")) is not on the server: it is sent too"
     elif [ -n "$with_kit" ]; then
         say "make quick first: it measures this machine with the kit's workloads, in a minute or two once they are compiled"
         make -C "$kit" quick ${name:+"NAME=$name"} >&2 || fail "make quick failed"
-        sweep=$(newest_sweep "$kit/results" "$machine")
+        sweep=$(newest_sweep "$kit/results" "$fingerprint")
         [ -n "$sweep" ] || fail "make quick left no results in $kit/results"
     else
         say "this machine, $machine, has not run the kit, and without that little is known of how others compare with it: run" \

@@ -24,10 +24,10 @@ is_sweep() {
     return 1
 }
 
-# The newest sweep by the kit in the folder $1 of the machine that is called $2; nothing where there is none.
+# The newest sweep by the kit in the folder $1 of the machine with the fingerprint $2; nothing where there is none.
 newest_sweep() {
     tarballs "$1" | while IFS= read -r tarball; do
-        if is_sweep "$tarball" && [ "$(value_in "$tarball" platform.json .name)" = "$2" ]; then
+        if is_sweep "$tarball" && [ "$(value_in "$tarball" platform.json .fingerprint)" = "$2" ]; then
             printf '%s\n' "$tarball"
             break
         fi

@@ -19,7 +19,7 @@ from profiles.ingest.service import IngestError
 
 
 class Command(BaseCommand):
-    help = "Bring public measurements in. What is stored already is left as it is; a call that ended early goes on."
+    help = "Import public measurements. What is stored already is kept; an interrupted call goes on where it ended."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("source", metavar="SOURCE", choices=sorted(SOURCES), help=", ".join(sorted(SOURCES)))
@@ -84,7 +84,7 @@ class Command(BaseCommand):
 
     def report(self, source: PublicSource, report: FetchReport) -> None:
         self.stdout.write(f"{source.title}: {report.stored} machines stored with {report.profiles} profiles")
-        self.stdout.write(f"{report.known} were stored before, {report.outdated} had changed and were taken anew")
+        self.stdout.write(f"{report.known} were stored before, {report.outdated} had changed and were replaced")
         self.list_counted(f"{report.refused.total()} machines refused", report.refused)
         self.list_counted(f"{report.left_out.total()} single results left out", report.left_out)
         if report.prices_dropped:

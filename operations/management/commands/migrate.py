@@ -31,7 +31,7 @@ class Command(migrate.Command):
             type=float,
             default=0.0,
             metavar="SECONDS",
-            help="wait at most so long until the database answers; with --check, until all migrations are applied",
+            help="wait at most this long until the database answers; with --check, until all migrations are applied",
         )
 
     def handle(self, *args: Any, wait: float, **options: Any) -> None:

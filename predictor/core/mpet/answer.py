@@ -284,14 +284,16 @@ def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer, 
     target = database.platforms[evidence.target]
     warnings = architecture_warnings(database, evidence.target, evidence.platforms) + other_runtimes(database, evidence)
     if evidence.measured_on_target.sum() < FEW_TARGET_WORKLOADS:
-        warnings.append(f"{target} is known by {evidence.measured_on_target.sum()} workloads only")
+        count = evidence.measured_on_target.sum()
+        warnings.append(f"{target} is known by {count} workload{'s' if count > 1 else ''} only")
     if len(evidence.platforms) < FEW_NAMED_REFERENCES:
         count = len(evidence.platforms)
         warnings.append(f"{count} reference machine{'s' if count > 1 else ''} only")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
         warnings.append(f"{target} behaves unlike every reference: the nearest is far away")
     if evidence.outliers:
-        warnings.append(f"{evidence.outliers} profiles were left out: far from what all others say")
+        left_out = "1 profile was" if evidence.outliers == 1 else f"{evidence.outliers} profiles were"
+        warnings.append(f"{left_out} left out: far from what all others say")
     return warnings + range_warnings(database, evidence, credible_n)
 
 

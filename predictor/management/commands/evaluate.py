@@ -89,7 +89,7 @@ class Command(BaseCommand):
             help="a small database in place of the whole: P random platforms, each of another cpu_model, and W random "
             "workloads of theirs; not kept",
         )
-        parser.add_argument("--cuts", metavar="N", type=int, help="so many cuts, each by itself (default: 1)")
+        parser.add_argument("--cuts", metavar="N", type=int, help="number of cuts, each evaluated alone (default: 1)")
         parser.add_argument(
             "--diverse",
             action="store_true",

@@ -12,7 +12,7 @@ from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.steps import ComputedStep
-from predictor.figures.costs import RUNS_PRICED, runs_priced
+from predictor.figures.costs import priced
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import Prediction
 from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
@@ -266,7 +266,7 @@ def show_step(bar: Any, step: ComputedStep) -> None:
 def ranking_report(ranking: Ranking, choice: RankingChoice) -> list[str]:
     unit = "s" if ranking.time_kind == "absolute" else "relative"
     currency = next((result["currency"] for result in ranking.results if result["currency"]), "")
-    runs = runs_priced(result["cost"] for result in ranking.results)
+    factor, cost = priced((result["cost"] for result in ranking.results), unit, currency)
     order = choice.title(has_prices=bool(currency), unit=unit)
     if choice.by == BY_COST and not currency:
         order += ": no price of these platforms is known"
@@ -277,7 +277,7 @@ def ranking_report(ranking: Ranking, choice: RankingChoice) -> list[str]:
             str(result["n_best"]),
             *(formatted_number(result[name]) for name in ("time_s", "low_s", "high_s", "measured_time_s")),
             formatted_number(result["core_time_s"]),
-            "" if result["cost"] is None else f"{formatted_number(result['cost'] * runs)} {result['currency']}",
+            "" if result["cost"] is None else formatted_number(result["cost"] * factor),
             " ".join(words for words, said in marks.items() if result[said]),
         ]
         for result in ranking.results
@@ -295,7 +295,7 @@ def ranking_report(ranking: Ranking, choice: RankingChoice) -> list[str]:
         "high",
         "measured",
         "core time",
-        f"cost per {RUNS_PRICED[runs]}" if currency else "cost",
+        cost if currency else "cost",
         "",
     ]
     lines += text_table(heads, rows, words=1)

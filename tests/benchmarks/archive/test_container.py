@@ -35,7 +35,7 @@ def test_not_gzip():
     assert first(refusal(b"plain text")) == (
         None,
         None,
-        "is not a gzip file, or is truncated or damaged: Not a gzipped file (b'pl')",
+        "is not a gzip file, or is truncated or damaged: Not a gzipped file",
     )
     assert refusal(b"").reason == "is empty"
 

@@ -87,6 +87,17 @@ def test_the_token_is_not_in_the_environment_of_what_is_run(tmp_path, monkeypatc
     assert said == [f"<> --output {tmp_path / 'out.tar.gz'} --n 1 ./program its"]
 
 
+def test_statuses_that_are_no_failure_are_told_to_the_profiler(mpet, monkeypatch, tmp_path):
+    content = packed(
+        (f"{TOP_FOLDER}/Makefile", b"", tarfile.REGTYPE),
+        (f"{TOP_FOLDER}/mpet-profile", b"#!/bin/sh\necho $*; touch $2\n", tarfile.REGTYPE),
+    )
+    monkeypatch.setattr("mpet.client.Client.kit", lambda self: content)
+    words = ("--no-upload", "--accept-exit", "1", "--accept-exit", "3", "--output", tmp_path / "out.tar.gz")
+    status, _, said = mpet("profile", *words, "--", "./program", "its")
+    assert status == 0 and "--accept-exit 1 --accept-exit 3 ./program its" in said
+
+
 def test_the_status_says_that_a_program_cannot_be_profiled(tmp_path):
     """Whatever the words are: `mpet try` times such a program as a whole."""
     for status in (1, NOT_PROFILABLE):

@@ -3,13 +3,25 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 from mpet import cli
 from mpet.errors import UsageError
-from mpet.sweep import SHORTEST_JUDGED_S, Machine, Run, Sweep, is_there, merge, pack, read_tarball, sweep_tarball
+from mpet.sweep import (
+    SHORTEST_JUDGED_S,
+    Machine,
+    Run,
+    Sweep,
+    is_there,
+    merge,
+    newest_kit_results,
+    pack,
+    read_tarball,
+    sweep_tarball,
+)
 
 from benchmarks.models import Upload
 from tests.benchmarks.kit.kit_build import need
@@ -82,6 +94,11 @@ def test_disturbed_runs_are_made_again_and_the_least_disturbed_are_kept(monkeypa
     always = iter([Run(3.0, True), Run(1.0, True), Run(2.0, True)])
     monkeypatch.setattr(Sweep, "_run", lambda self, n, machine: next(always))
     assert [row[2] for row in Sweep(["x"], {}, repeats=1).measure(MACHINE, [1], lambda line: None)] == [1.0]
+    # Where every run was disturbed, the next number of threads has no more runs than repeats.
+    busy = iter([Run(3.0, True), Run(1.0, True), Run(2.0, True), Run(4.0, True)])
+    monkeypatch.setattr(Sweep, "_run", lambda self, n, machine: next(busy))
+    rows = Sweep(["x"], {}, repeats=1).measure(MACHINE, [1, 2], lambda line: None)
+    assert [(row[0], row[2]) for row in rows] == [(1, 1.0), (2, 4.0)]
 
 
 def test_a_short_run_is_not_judged():
@@ -115,6 +132,26 @@ def test_results_of_kit_and_program_are_one_tarball(tmp_path):
     assert json.loads(read_tarball(both)["platform.json"]) == MACHINE.platform
     manifest = json.loads(read_tarball(both)["manifest.json"])
     assert set(manifest["files"]) == {"platform.json", "workloads.json", "runs.csv", "counters.csv"}
+
+
+def test_results_of_the_kit_are_this_machines_by_its_hardware_and_not_by_its_name(tmp_path):
+    here = {"name": "here", "fingerprint": "f" * 64}
+    (tmp_path / "results").mkdir()
+
+    def measured(platform, scale, age):
+        members = {"platform.json": json.dumps(platform), "environment.json": json.dumps({"scale": scale})}
+        path = tmp_path / "results" / f"mpet-{age}.tar.gz"
+        pack({name: text.encode() for name, text in members.items()}, path, "measured")
+        os.utime(path, (1000 - age, 1000 - age))
+        return path
+
+    measured(here, "tiny", 1)
+    other = measured(here | {"fingerprint": "0" * 64}, "quick", 2)
+    assert newest_kit_results(tmp_path, here) is None
+    renamed = measured(here | {"name": "laptop"}, "quick", 3)
+    measured(here, "full", 4)
+    assert newest_kit_results(tmp_path, here) == renamed
+    assert newest_kit_results(tmp_path, {"name": "here"}) == other  # without a fingerprint the name has to do
 
 
 @pytest.fixture
@@ -167,8 +204,9 @@ def test_an_openmp_program_ends_in_its_page(mpet, alice, client, few_workloads, 
     assert page.status_code == 200 and b"program" in page.content
     platforms = {profile.platform_id for upload in Upload.objects.all() for profile in upload.source.profiles.all()}
     assert len(platforms) == 1  # kit and program are of one machine
-    # A second time the server knows the machine: the kit's results are not sent again.
-    status, text, said = mpet("try", "--json", "--n", "1", "--application", "again", "--", program)
+    # A second time the server knows the machine, also by another name: the kit's results are not sent again.
+    words = ("--json", "--n", "1", "--application", "again", "--name", "renamed")
+    status, text, said = mpet("try", *words, "--", program)
     assert status == 0, said
     newest = Upload.objects.order_by("pk").last()
     assert {profile.workload.application for profile in newest.source.profiles.all()} == {"again"}

@@ -144,12 +144,15 @@ def test_a_machine_that_has_another_name_now_is_known_by_its_hardware(kit, progr
 
 def test_a_sweep_that_the_server_has_not_seen_goes_along(kit, program, token):
     (kit / "results").mkdir()
-    (kit / "results" / "mpet-host-1.tar.gz").write_bytes(sweep(kit, "host"))
-    (kit / "results" / "mpet-other-1.tar.gz").write_bytes(sweep(kit, "other"))
+    (kit / "results" / "mpet-laptop-1.tar.gz").write_bytes(sweep(kit, "laptop"))
+    here = json.loads((kit / "measured" / "platform.json").read_text())
+    elsewhere = here | {"name": "host", "fingerprint": "0" * 64}
+    (kit / "results" / "mpet-host-1.tar.gz").write_bytes(repacked(kit, elsewhere))
     said = profile(kit, program, "--upload", "--name", "host", MPET_TOKEN=token)
-    assert "mpet-host-1.tar.gz (make quick) is not on the server: it is sent too" in said.err
+    # The hardware identifies the machine: the sweep of this name is newer, and of other hardware.
+    assert "mpet-laptop-1.tar.gz (make quick) is not on the server: it is sent too" in said.err
     assert HAS_NOT_RUN not in said.err
-    assert Upload.objects.order_by("pk").first().filename == "mpet-host-1.tar.gz"
+    assert Upload.objects.order_by("pk").first().filename == "mpet-laptop-1.tar.gz"
     assert Upload.objects.count() == 2
 
 

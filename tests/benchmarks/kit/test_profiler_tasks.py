@@ -1,6 +1,7 @@
 """Tasks of kinds that a runtime reports in its own way (profiler_programs/tasks.c), through both profilers."""
 
 import os
+import re
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.benchmarks.kit.profiled import (
     build_profiler,
     compile_program,
     eventually,
+    profile,
     run_preloaded,
 )
 
@@ -60,6 +62,22 @@ def test_a_task_goes_on_after_one_that_is_not_deferred(tasks, tmp_path):
         threads, time_ns, parts = region(*tasks, "mixed", tmp_path)
         assert sum(parts) == threads * time_ns
         assert parts[0] / sum(parts) == pytest.approx(0.5, abs=0.05)
+
+    eventually(check)
+
+
+def test_the_time_without_a_tool_is_said_where_libomp_takes_longer_with_one(tasks, tmp_path):
+    """Twice as long and more for empty tasks; a region of libgomp's has no such time, as no tool is loaded."""
+    program, library = tasks
+
+    def check():
+        said = profile([program, "undeferred"], tmp_path, "--n", "1", "--repeats", "1").said
+        found = re.search(r"undeferred:\d+ takes about (\S+) s, and not (\S+) s", said)
+        if library.name == "libmpet_gomp.so":
+            assert "while a tool is loaded" not in said
+        else:
+            assert found, said
+            assert 0.2 < float(found[1]) / float(found[2]) < 1
 
     eventually(check)
 

@@ -57,6 +57,8 @@ def test_compared_platforms_show_speeds_wins_curves_and_figure_9(client, public)
     assert {"speed", "time", "speedup", "characteristic-0", "characteristic-3"} <= set(figures)
     assert [trace["name"] for trace in figures["time"]["data"]] == ["machine-0", "machine-1", "machine-2"]
     assert next(trace["x"] for trace in figures["speed"]["data"]) == [1.0] * 4
+    assert page.content.decode().count('href="/platforms/machine-2/"') == 2, "in the wins and in the table"
+    assert "Machine 3 Machine 4, optional" in text_of(page)
     assert "4 of 4" in text_of(page)  # the first is the fastest everywhere
     other = client.get(platforms(0, 1) + "&workload=app1-section0")
     assert other.context["drawn"].workload == "app1-section0"

@@ -38,6 +38,7 @@ def test_the_page_and_the_api_list_the_same(ada, signed_in):
     page = signed_in.get(reverse("own-predictions"))
     assert [row[0].pk for row in page.context["table"].rows] == [private.pk, public.pk]
     assert "private" in text_of(page)
+    assert 'href="/platforms/machine-1/"' in page.content.decode()
     rows = signed_in.get(twin_of(page)).json()["results"]
     assert [(row["id"], row["private"]) for row in rows] == [(str(private.uid), True), (str(public.uid), False)]
     written = csv.DictReader(io.StringIO(read(signed_in.get(page.context["csv"])).decode()))
@@ -80,7 +81,7 @@ def test_all_are_deleted_at_once(ada, signed_in):
     other = predict(PredictionRequest("app1-section0", "machine-0"), user("bob"))
     signed_in.post(reverse("delete-predictions"))
     assert Prediction.objects.get() == other
-    assert "You have asked for none yet" in text_of(signed_in.get(reverse("own-predictions")))
+    assert "You have no predictions yet" in text_of(signed_in.get(reverse("own-predictions")))
 
 
 def test_the_api_deletes_ones_own_alone(ada):

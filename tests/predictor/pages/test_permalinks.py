@@ -51,7 +51,7 @@ def test_the_answer_is_the_one_that_is_kept_with_an_account(client, public, fiel
     kept = ask(client, **fields).context["answer"]
     assert {name: value for name, value in shown.context["answer"].items() if name in kept} == kept
     page = client.get(shown.redirect_chain[0][0])
-    assert "Keep this answer" in text_of(page)
+    assert "Save this prediction" in text_of(page)
     client.post(reverse("predict"), page.context["parameters"])
     assert Prediction.objects.count() == 1, "the button asks the same question"
 
@@ -77,8 +77,8 @@ def test_a_short_address_asks_with_the_defaults(client, public):
     page = client.get(reverse("unstored-answer"), {"workload": "app0-section0", "target": "machine-1"})
     assert page.context["answer"]["method"] == "mpet"
     words = html.unescape(text_of(page))
-    assert "This answer is not kept" in words
-    assert "Sign in to keep it" in words
+    assert "This prediction is not saved" in words
+    assert "Sign in to save it" in words
 
 
 def test_the_twin_is_the_same_answer_where_an_address_can_ask_for_it(client, public):

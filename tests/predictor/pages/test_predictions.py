@@ -251,7 +251,9 @@ def test_suggestions_for_a_misspelt_name_betray_nothing_private(client, public):
 
 
 def test_an_empty_database_says_what_to_do(client):
-    assert "upload the results" in text_of(client.get(reverse("predict")))
+    page = client.get(reverse("predict"))
+    assert "upload the results" in text_of(page)
+    assert 'name="workload"' not in page.content.decode(), "a form that could only be refused"
 
 
 def test_a_private_answer_is_for_its_owner_alone(client, public):
@@ -330,6 +332,7 @@ def test_what_to_measure_next_says_when_nothing_is_known_to_help(client, public)
 
 def test_the_answer_says_why_and_what_carried_it(client, public):
     page = client.get(post_question(client, method="mpet").context["why_address"])
+    assert "Why: app0/section0 on machine-1" in text_of(page)
     why = page.context["why"]
     words = html.unescape(text_of(page))
     assert why["sentences"]

@@ -46,10 +46,10 @@ def without_version(prediction):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda row: {"answer": without_version(row)}, "rules that were mended since"),
+        (lambda row: {"answer": without_version(row)}, "rules that were corrected since"),
         (lambda row: {"source_uids": None}, "cannot say whether one of them was withdrawn"),
         (lambda row: {"method_version": "2"}, f"by version 2 of mpet, which is at version {METHODS['mpet'].version}"),
-        (lambda row: {"method": "mpet1999"}, "the method mpet1999 is no longer asked"),
+        (lambda row: {"method": "mpet1999"}, "the method mpet1999 is no longer available"),
     ],
     ids=["why", "sources", "version", "method"],
 )
@@ -62,13 +62,13 @@ def test_what_is_from_before_is_said_on_page_and_api(prediction, change, words):
     assert after["curve"] == before["curve"]
     page = page_of(prediction)
     assert words in text_of(page)
-    assert "The same question, answered today" in text_of(page)
+    assert "Predict again with the data of today" in text_of(page)
 
 
 def test_reasons_of_which_no_rules_were_noted_are_from_before(prediction):
     why = {name: value for name, value in prediction.answer["why"].items() if name != "version"}
     Prediction.objects.filter(pk=prediction.pk).update(answer={**prediction.answer, "why": why})
-    assert "rules that were mended since" in document_of(prediction)["outdated"][0]
+    assert "rules that were corrected since" in document_of(prediction)["outdated"][0]
 
 
 def test_an_answer_without_reasons_has_none_from_before(prediction):

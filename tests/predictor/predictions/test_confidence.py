@@ -34,7 +34,7 @@ def test_nothing_speaks_against_it():
         ({"fit_error": 0.11}, "medium", "11 %"),
         ({"fit_error": 0.3}, "low", "30 %"),
         ({"same_architecture": False}, "low", "x86_64"),
-        ({"largest_n": 17}, "medium", "beyond 16"),
+        ({"largest_n": 17}, "medium", "more than 16 threads"),
         ({"stand_in_t1": True}, "medium", "n = 1"),
         ({"relative_times": True}, "medium", "relative"),
         ({"simulated": True}, "low", "simulated"),

@@ -13,7 +13,7 @@ from predictor.core.steps import last_step
 from predictor.figures.costs import RUNS_PRICED
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.rankings import RankingQuestion
-from profiles.models import Platform, Price
+from profiles.models import Platform, Price, Revision, Workload
 from profiles.prices import replace_own_prices, set_price_factor
 from tests.pages import figures_of, store_public, text_of, user
 from tests.predictor.predictions.test_ranking_choice import by_api, by_command, by_page
@@ -80,10 +80,20 @@ def test_the_cheapest_within_a_time_is_one_question(client):
 def test_costs_are_those_of_so_many_runs_that_they_are_no_tiny_number(client):
     page = by_page(client, by="cost")
     costs = [row["cost"] for row, _ in page.context["rows"]]
-    runs = page.context["runs"]
+    runs = page.context["cost_factor"]
     assert min(costs) * runs >= 0.01
     assert not re.search(r"\de-\d", text_of(page))
     assert f"USD per {RUNS_PRICED[runs]}" in text_of(page)
+
+
+def test_costs_in_an_unknown_unit_are_relative_to_the_least(client):
+    Workload.objects.update(time_kind=Workload.TimeKind.RELATIVE)
+    Revision.raise_for(None)
+    page = by_page(client, by="cost", max_time_s="1000")
+    words = text_of(page)
+    assert "Cost relative to the least" in words and "USD per run" not in words
+    assert "cheapest within 1000 (unknown unit)" in words
+    assert min(row["cost"] for row, _ in page.context["rows"]) * page.context["cost_factor"] == pytest.approx(1)
 
 
 def test_budgets_leave_out_what_is_dearer_and_what_has_no_price(client):

@@ -106,7 +106,7 @@ class TestShown:
         near, far = (point["high_s"] / point["low_s"] for point in answer["curve"])
         assert far > near
         assert any("beyond the 16 threads" in text for text in answer["warnings"])
-        assert any("beyond 16 threads" in reason for reason in answer["confidence"]["reasons"])
+        assert any("more than 16 threads" in reason for reason in answer["confidence"]["reasons"])
 
     def test_what_was_measured_on_the_platform_itself(self, measured):
         answer = answer_to(references=["machine-1"], workload_changes={"work_imbalance": 0})

@@ -237,7 +237,7 @@ class TestAnswers:
         newest = Workload.objects.order_by("-pk").first().slug
         answer = APIClient().get(f"{API}rankings/?workload={newest}")
         assert (answer.status_code, answer["Retry-After"]) == (503, "5")
-        assert "being taken in" in answer.json()["detail"]
+        assert "being processed" in answer.json()["detail"]
         unknown = APIClient().get(f"{API}rankings/?workload=unheard")
         assert unknown.status_code == 400
 

@@ -11,6 +11,7 @@ from profiles.models import FeatureVector, Platform, Profile
 from profiles.moderation.actions import mark_outlier, merge_platforms
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from tests.mpet_site.api_samples import API, client_of, make_user, read, secret_measurements, store, strict_json
+from tests.pages import text_of
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
@@ -280,7 +281,7 @@ def test_what_limits_a_profile_is_what_its_page_says():
     client = client_of()
     limits = client.get(f"{API}profiles/{profile.uid}/").json()["limits"]
     assert set(limits) == {"sentences", "bottlenecks", "bound"}
-    page = Client().get(f"/profiles/{profile.uid}/").content.decode()
+    page = text_of(Client().get(f"/profiles/{profile.uid}/"))
     assert limits["sentences"]
     assert all(escape(sentence) in page for sentence in limits["sentences"])
     assert "limits" not in client.get(f"{API}profiles/").json()["results"][0]

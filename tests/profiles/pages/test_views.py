@@ -208,4 +208,4 @@ def test_compiler_and_kernel_are_shown_with_the_delivery(client, public):
     words = text_of(client.get(reverse("profile", args=[public[0].uid])))
     assert "Compiler, flags, kernel g++ 12.2, -O2, Linux 6.1" in words
     words = text_of(client.get(reverse("platform", args=[public[0].platform.slug])))
-    assert "Compilers and kernels of these deliveries" in words and "g++ 12.2 -O2 Linux 6.1" in words
+    assert "Compilers and kernels of these uploads" in words and "g++ 12.2 -O2 Linux 6.1" in words

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,7 @@ JSON = typer.Option(False, "--json", help="Print the answer of the API as JSON."
 PUBLIC = typer.Option(False, "--public/--private", help="Who may see it: everybody, or you alone.")
 LICENCE = typer.Option(None, help="How others may use it: CC BY 4.0, CC0, ODbL.")
 NAME = typer.Option(None, help="What to call this machine; default: its host name.")
+ACCEPT_EXIT = typer.Option(None, "--accept-exit", help="A status that is no failure either; repeatable.")
 GZIP_MAGIC = b"\x1f\x8b"
 ROWS_OF_TRIAL = 3
 # Of the kit's workloads those that tell most of a machine, chosen one after another so that the others are predicted
@@ -126,6 +127,13 @@ def numbers_of_threads(text: Optional[str]) -> Optional[list[int]]:
         raise UsageError(f"--n {text}: give numbers of threads as 1,2,4") from error
 
 
+def profiler_options(given: Mapping[str, Any], accepted: Optional[list[int]]) -> list[str]:
+    """The options of mpet-profile that have a value, as its command line takes them."""
+    pairs = [pair for pair in given.items() if pair[1] is not None]
+    pairs += [("--accept-exit", status) for status in accepted or ()]
+    return [part for option, value in pairs for part in (option, str(value))]
+
+
 @app.command()
 def login(
     context: typer.Context,
@@ -192,6 +200,7 @@ def profile(
     program: str = typer.Argument(..., help="An OpenMP program; what follows are its arguments."),
     n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4-8."),
     repeats: Optional[int] = typer.Option(None, help="Runs of each pass at each number of threads."),
+    accept_exit: Optional[list[int]] = ACCEPT_EXIT,
     application: Optional[str] = typer.Option(None, help="What to call the program; default: its file's name."),
     name: Optional[str] = NAME,
     output: Optional[Path] = typer.Option(None, help="Where the results are written; default: a file here."),
@@ -205,7 +214,7 @@ def profile(
     """Measure an OpenMP program of your own with the kit's mpet-profile, and send the results."""
     client = context.obj.client()
     given = {"--n": n, "--repeats": repeats, "--application": application, "--name": name}
-    options = [part for option, value in given.items() if value is not None for part in (option, str(value))]
+    options = profiler_options(given, accept_exit)
     path = output or Path(f"mpet-{Path(program).name}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
     folder = benchmark_kit.unpack_kit(client.kit())
     command = [str(Path(program).resolve()) if Path(program).exists() else program, *context.args]
@@ -275,7 +284,7 @@ def sweep(
     n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4; default: a few up to all."),
     env: Optional[list[str]] = typer.Option(None, "--env", help="A variable of its own, as NAME={n}; repeatable."),
     repeats: int = typer.Option(3, min=1, help="Runs at each number of threads."),
-    accept_exit: Optional[list[int]] = typer.Option(None, "--accept-exit", help="A status that is no failure either."),
+    accept_exit: Optional[list[int]] = ACCEPT_EXIT,
     longest: float = typer.Option(600.0, min=1.0, help="Seconds that one run may take."),
     application: Optional[str] = typer.Option(None, help="What to call the program; default: its file's name."),
     name: Optional[str] = NAME,
@@ -315,7 +324,7 @@ def try_program(
     ),
     server: Optional[str] = typer.Option(None, help="Address of the server; default: as for every command."),
     n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4."),
-    accept_exit: Optional[list[int]] = typer.Option(None, "--accept-exit", help="A status that is no failure either."),
+    accept_exit: Optional[list[int]] = ACCEPT_EXIT,
     application: Optional[str] = typer.Option(None, help="What to call the program; default: its file's name."),
     name: Optional[str] = NAME,
     as_json: bool = JSON,
@@ -332,10 +341,9 @@ def try_program(
     with tempfile.TemporaryDirectory() as folder:
         measured = Path(folder) / f"mpet-{called}.tar.gz"
         command = [is_there(program), *context.args]
-        options = ["--name", str(machine.platform["name"]), "--application", called, *(["--n", n] if n else [])]
-        options += [part for status in accept_exit or () for part in ("--accept-exit", str(status))]
+        given = {"--name": machine.platform["name"], "--application": called, "--n": n}
         try:
-            benchmark_kit.profile(kit, command, measured, options, _say)
+            benchmark_kit.profile(kit, command, measured, profiler_options(given, accept_exit), _say)
         except KitFailed as error:
             if error.status != benchmark_kit.NOT_PROFILABLE:
                 raise
@@ -356,11 +364,11 @@ def try_program(
 
 def _kit_results(kit: Path, machine: Machine) -> Path:
     """What compares this machine with others: results that are here already, or new ones."""
-    name = str(machine.platform["name"])
-    found = newest_kit_results(kit, name)
+    found = newest_kit_results(kit, machine.platform)
     if found is None:
         _say("the kit measures this machine with twelve workloads, once")
-        found = benchmark_kit.measure(kit, "quick", {"NAME": name, "WORKLOADS": TRIAL_WORKLOADS}, _say)
+        options = {"NAME": str(machine.platform["name"]), "WORKLOADS": TRIAL_WORKLOADS}
+        found = benchmark_kit.measure(kit, "quick", options, _say)
     return found
 
 
@@ -441,10 +449,10 @@ def predict(
 def advise(
     context: typer.Context,
     workload: str = typer.Argument(..., help="Slug or name."),
-    target: str = typer.Argument(..., help="Platform: slug or name."),
+    target: str = typer.Argument(..., help="Machine: its name, or its slug from the address of its page."),
     as_json: bool = JSON,
 ) -> None:
-    """Say with how many threads to run a workload on a platform, and what all of its threads would lose."""
+    """Say with how many threads to run a workload on a machine, and what all of its threads would lose."""
     advice = context.obj.client().advise(workload, target)
     print_json(advice) if as_json else tables.print_advice(out, advice)
 

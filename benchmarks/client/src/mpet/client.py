@@ -160,14 +160,17 @@ class Client:
         return dict(document)
 
     def knows_machine(self, platform: Mapping[str, Any]) -> bool:
-        """Whether results of the kit on this machine, known by its processor, threads and name, are there."""
-        asked = {"search": platform["name"], "cpu_model": platform["cpu_model"], "page_size": 500}
+        """Whether results of the kit on this machine are there: you sent some from this hardware, under whatever name.
+        A machine without a fingerprint is known by its processor, threads and name."""
+        fingerprint = platform.get("fingerprint")
+        named = {"search": platform["name"], "cpu_model": platform["cpu_model"]}
+        asked = {"page_size": 500, **({"fingerprint": fingerprint} if fingerprint else named)}
         return any(
             self.transport.json(
                 "GET", "profiles/", params={"platform": row["slug"], "search": KIT_WORKLOAD, "page_size": 1}
             )["results"]
             for row in self.transport.json("GET", "platforms/", params=asked)["results"]
-            if row["name"] == platform["name"] and row["threads"] == platform["threads"]
+            if fingerprint or (row["name"] == platform["name"] and row["threads"] == platform["threads"])
         )
 
     def page_of_upload(self, upload: UploadReport) -> tuple[str, str]:

@@ -28,7 +28,7 @@ def test_prints_the_secret_alone_and_makes_the_user():
     assert timedelta(days=364) < token.expires_at - timezone.now() <= timedelta(days=365)
     assert not token.user.has_usable_password()
     assert not (token.user.is_staff or token.user.is_superuser)
-    assert "Made user 'ada'" in err
+    assert "Created user 'ada'" in err
 
 
 def test_takes_the_user_that_is_there():

@@ -1,0 +1,67 @@
+"""The campaign on outside programs: its table, and inputs that are the same each time."""
+
+import random
+import re
+
+import pytest
+from mpet.changes import MeasuredRegion
+
+from lab.programs import campaign, inputs
+
+
+def test_programs_of_openmp_are_tried_and_all_others_swept():
+    assert {one.how for one in campaign.PROGRAMS if one.threads == "OpenMP"} == {"try"}
+    assert {one.how for one in campaign.PROGRAMS if one.threads != "OpenMP"} == {"sweep"}
+    assert len(campaign.PROGRAMS) >= 20
+    languages = {one.language for one in campaign.PROGRAMS}
+    assert languages >= {"C", "C++", "Fortran", "Rust", "Go", "Java", "Python"}
+    assert all(re.fullmatch(r"(debian|pypi):[a-z0-9-]+", one.package) for one in campaign.PROGRAMS)
+
+
+def region(name, times):
+    return MeasuredRegion(name=name, times=times, parts={})
+
+
+def test_the_time_of_a_program_is_the_sum_of_its_parts_where_all_were_measured():
+    regions = [
+        region("a/main:1", {1: [1.0, 3.0, 2.0], 2: [1.0]}),
+        region("a/serial rest", {1: [0.5], 2: [0.5], 4: [0.5]}),
+    ]
+    assert campaign.times_of_whole(regions) == {1: 2.5, 2: 1.5}
+    assert campaign.times_of_whole([]) == {}
+
+
+def test_a_row_says_what_was_measured_and_predicted_or_why_not():
+    program = campaign.Program("xtb", "Fortran", "OpenMP", "debian:xtb", "xtb drop.xyz")
+    rows = [{"platform": "kvm-guest-2-vcpus-of-an-amd-epyc", "time_s": 0.10896, "low_s": 0.03512, "high_s": 0.338}]
+    said = campaign.prediction_for(campaign.TARGET, rows)
+    assert said == "0.109 s, 0.0351 to 0.338"
+    assert campaign.prediction_for("another", rows) == ""
+    outcome = campaign.Outcome("page", 12.4, "3", {1: 2.0, 2: 1.25}, said)
+    row = campaign.table_row(program, "xtb 6.5 (Debian)", outcome)
+    assert (
+        row == f"| xtb | Fortran | OpenMP | xtb 6.5 (Debian) | `mpet try` | 2 s | 1.25 s | 3 | {said} | 12 s | page |"
+    )
+    refused = campaign.table_row(program, "xtb 6.5 (Debian)", campaign.Outcome("status 7: it crashed", 1.0))
+    assert refused.endswith("|  |  |  |  | 1 s | status 7: it crashed |")
+    assert row.count("|") == refused.count("|") == campaign.HEADER.splitlines()[0].count("|")
+
+
+@pytest.mark.parametrize("write", [inputs.write_sources, inputs.write_pictures])
+def test_inputs_are_the_same_each_time(tmp_path, write):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, random.Random(20))
+    assert inputs.checksum(tmp_path / "a") == inputs.checksum(tmp_path / "b") != 0
+
+
+def test_sequences_descend_from_each_other_and_water_is_whole(tmp_path):
+    inputs.write_family(tmp_path / "f.fasta", "ACGT", (5, 40), random.Random(1))
+    lines = (tmp_path / "f.fasta").read_text().splitlines()
+    assert lines[::2] == [f">s{number}" for number in range(5)]
+    assert all(len(line) == 40 and set(line) <= set("ACGT") for line in lines[1::2])
+    assert any(sum(a == b for a, b in zip(lines[1], other, strict=True)) > 20 for other in lines[3::2])
+    inputs.write_water(tmp_path / "w.xyz", 2)
+    count, _, *atoms = (tmp_path / "w.xyz").read_text().splitlines()
+    assert int(count) == len(atoms) == 3 * 2**3
+    assert sum(atom.startswith("O") for atom in atoms) == 8
