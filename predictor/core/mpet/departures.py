@@ -45,7 +45,7 @@ def with_departures_of_others(
 def stranger_variance(database: Database, evidence: Evidence, h: Hyperparameters = DEFAULTS) -> float:
     """What is added to the square of half an interval of ln t for a stranger; 0 for others.
 
-        a^2 = 0.42^2 (2 / S) (1 / R + 1 / K)
+        a^2 = 0.6^2 (2 / S) (1 / R + 1 / K)
 
     from S applications and K workloads on T, and R references. A stranger is of a named application of which T has no
     workload, while T's are of such that have several: what few applications depart from each other says little about
