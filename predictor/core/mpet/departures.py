@@ -24,12 +24,13 @@ UNKNOWN_DEPARTURE = 0.6  # of ln t, at 90 %: where no two machines have enough w
 def with_departures_of_others(
     database: Database, evidence: Evidence, half_width: FloatArray, level: float, h: Hyperparameters = DEFAULTS
 ) -> FloatArray:
-    """Half the interval of ln t (J,), of which T's workloads tell as much as they are many.
+    """Half the interval of ln t (J,), of which T's workloads tell the more, the more there are.
 
-        h'^2 = ((K - 1) h^2 + v q^2 (1 + 1/K) (1 + 1/R) / 2) / (K - 1 + v) + a^2,    v = 3 by default
+        h'^2 = ((K - 1) h^2 + w q^2 (1 + 1/K) (1 + 1/R) / 2) / (K - 1 + w) + a^2,    w = 4 / K by default
 
     from K workloads that were measured on T and R references. q is `usual_departure`, between two machines and from the
-    median of many workloads; h, which was calibrated on T's own workloads, says nothing where there is one.
+    median of many workloads; h, which was calibrated on T's own workloads, says nothing where there is one. With
+    many, A is predicted better than by one ratio, and q would be too wide.
     a^2 is added for a stranger (`stranger_variance`).
     """
     workloads = int(np.count_nonzero(evidence.measured_on_target))
@@ -37,8 +38,8 @@ def with_departures_of_others(
     strange = stranger_variance(database, evidence, h)
     usual = usual_departure(database, evidence, level, by_application=strange > 0)
     usual_square = usual**2 * (1.0 + 1.0 / workloads) * (1.0 + 1.0 / references) / 2.0
-    known = workloads - 1.0
-    square = (known * half_width**2 + h.usual_weight * usual_square) / (known + h.usual_weight)
+    known, weight = workloads - 1.0, h.usual_weight / workloads
+    square = (known * half_width**2 + weight * usual_square) / (known + weight)
     return np.asarray(np.sqrt(square + strange))
 
 

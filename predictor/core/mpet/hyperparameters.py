@@ -40,7 +40,7 @@ class Hyperparameters:
     features_length: float = 0.3  # root mean square distance of features, each in 0..1, over which it falls
     workload_noise: float = 1.0  # variance of a workload's own departure
     strange: float = 0.6  # of ln t: what sets applications apart, from one reference, where T has two others
-    usual_weight: float = 3.0  # workloads of T as which the departures on other machines count
+    usual_weight: float = 4.0  # over K: of the departures on other machines, where T has K workloads
     few_shift: float = 0.25  # of the squared half interval, towards the median of relative errors
     most_few_shift: float = 0.04  # of ln t
     laws_weight: float = (
