@@ -137,7 +137,7 @@ def question_of_workload(slug: str, user: Any, *, public_only: bool, **choices: 
 
 
 @require_safe
-@kept_for_visitors
+@kept_for_visitors(of="workload")
 def workload(request: HttpRequest, slug: str) -> HttpResponse:
     """The page of a workload: that of a program of one part, and all profiles of it. It is there where nothing can be
     predicted, too."""
