@@ -115,7 +115,7 @@ class RankedSubject:
 
 
 @require_safe
-@kept_for_visitors
+@kept_for_visitors(of="workload")
 def ranking(request: HttpRequest) -> HttpResponse:
     """?workload=[&method=&level=&include_simulated=true&n=] and, of what is shown, &by=, filters and &page=. What takes
     longer than a request is shown as far as it is."""

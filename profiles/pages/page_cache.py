@@ -32,9 +32,9 @@ View = Callable[..., HttpResponse]
 def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
     """The view, whose answers to visitors are kept by address and public revision, at most PAGE_CACHE_SECONDS long.
 
-    The page of one thing, `of` a "platform" or a "workload" that the view takes as `slug`, outlives what is added to
-    others, such as one more machine to predict for: making it takes longest. An answer that says itself how long it
-    keeps, sets a cookie or has a form to send is made each time.
+    What is said of one thing, `of` a "platform" or a "workload" that the path has as `slug` or the query by its kind,
+    outlives what is added to others, such as one more machine to predict for: making it takes longest. An answer that
+    says itself how long it keeps, sets a cookie or has a form to send is made each time.
     """
     if view is None:
         return partial(kept_for_visitors, of=of)
@@ -44,7 +44,8 @@ def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
         is_for_all = request.method == "GET" and "If-None-Match" not in request.headers and not is_somebody(request)
         if not settings.PAGE_CACHE_SECONDS or not is_for_all:
             return view(request, *args, **kwargs)
-        state = state_of(of, kwargs["slug"]) if of else Revision.current(None)[0]
+        slug = kwargs.get("slug") or request.GET.get(of, "")
+        state = state_of(of, slug) if of else Revision.current(None)[0]
         pages, key = caches["pages"], page_key(request, state)
         kept = pages.get(key)
         if kept is not None:

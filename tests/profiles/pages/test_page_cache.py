@@ -63,6 +63,17 @@ def test_the_page_of_one_outlives_what_is_added_to_others(kind):
     assert Client().get(address).content != first
 
 
+def test_a_ranking_of_the_api_outlives_what_is_added_to_others():
+    workload = store(sample_measurements(3, 3)).profiles[0].workload.slug
+    address = f"{reverse('api-rankings')}?workload={workload}"
+    first = Client().get(address)
+    assert first.json()["results"]
+    store(secret_measurements())
+    assert Client().get(address).content == first.content
+    store(sample_measurements(3, 3), label="measured again")
+    assert Client().get(address)["ETag"] != first["ETag"]
+
+
 def test_a_list_of_the_api_is_made_once(django_assert_num_queries):
     store(sample_measurements(2, 3))
     address = reverse("api-platforms")
