@@ -165,7 +165,7 @@ LEAST_FREE_BYTES = env.int("MPET_LEAST_FREE_BYTES", default=512 * 2**20)  # of S
 CACHES: dict[str, dict] = {"default": env.cache_url("MPET_CACHE_URL", default="locmemcache://")}
 CACHES["pages"] = {**CACHES["default"], "KEY_PREFIX": "page"}
 if not CACHES["default"]["LOCATION"]:  # per-process memory; each cache needs a distinct LOCATION
-    CACHES["pages"] |= {"LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 200}}
+    CACHES["pages"] |= {"LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 1000}}
 PAGE_CACHE_SECONDS = env.int("MPET_PAGE_CACHE_SECONDS", default=60)
 CACHE_IS_SHARED = bool(env.str("MPET_CACHE_URL", default=""))
 RATES_FILE = STATE_DIR / "rates.sqlite3"

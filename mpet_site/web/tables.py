@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 NUMBER, NAME, VALUE = "number", "name", "value"  # classes of site.css
@@ -46,16 +47,26 @@ class PageTable:
     @property
     def body(self) -> SafeString:
         """The rows, which a template would take longer for than for the rest of a page."""
-        return format_html_join("\n", "<tr>{}</tr>", ((self._cells(row),) for row in self.rows))
-
-    def _cells(self, row: Any) -> SafeString:
         heads = ('<th scope="row"', "</th>"), *[("<td", "</td>")] * (len(self.columns) - 1)
+        cells = [
+            (f"{start}{column.class_attribute}>", column.show, end)
+            for column, (start, end) in zip(self.columns, heads, strict=True)
+        ]
         return SafeString(
-            "".join(
-                f"{start}{column.class_attribute}>{conditional_escape(column.show(row))}{end}"
-                for column, (start, end) in zip(self.columns, heads, strict=True)
+            "\n".join(
+                f"<tr>{''.join([f'{start}{escaped(show(row))}{end}' for start, show, end in cells])}</tr>"
+                for row in self.rows
             )
         )
+
+
+def escaped(value: Any) -> str:
+    """As `conditional_escape`, which takes ten times as long for each of thousands of cells.
+
+    >>> escaped("<a>"), escaped(SafeString("<a>")), escaped(3)
+    ('&lt;a&gt;', '<a>', '3')
+    """
+    return str(value.__html__()) if hasattr(value, "__html__") else html.escape(str(value))
 
 
 def show_attribute(path: str, written: Callable[[Any], Any] = str) -> Callable[[Any], Any]:

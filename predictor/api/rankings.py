@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.http import Http404, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.decorators import method_decorator
 from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -39,6 +40,7 @@ from predictor.predictions.rankings import PROGRAM_COLUMNS, RANKING_COLUMNS, Ran
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.models import Platform
 from profiles.pages.etags import database_etag
+from profiles.pages.page_cache import kept_for_visitors
 from profiles.programs import LONGEST_LABEL, ProfiledProgram, RegionLabelError, program_or_404, rename_regions
 
 RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
@@ -188,6 +190,7 @@ PROGRAM_PARAMETERS = (*ASKED_PARAMETERS, *CHOSEN_PARAMETERS, RANKING_PAGE, PROGR
 FORMAT = OneOf("format", choices=("json", "csv"))
 
 
+@method_decorator(kept_for_visitors(of="workload"), name="dispatch")
 class RankingView(ApiView):
     """One workload predicted on every platform, by rising time; each as if it had not been measured there.
 

@@ -115,7 +115,7 @@ class RankedSubject:
 
 
 @require_safe
-@kept_for_visitors
+@kept_for_visitors(of="workload")
 def ranking(request: HttpRequest) -> HttpResponse:
     """?workload=[&method=&level=&include_simulated=true&n=] and, of what is shown, &by=, filters and &page=. What takes
     longer than a request is shown as far as it is."""
@@ -137,7 +137,7 @@ def question_of_workload(slug: str, user: Any, *, public_only: bool, **choices: 
 
 
 @require_safe
-@kept_for_visitors
+@kept_for_visitors(of="workload")
 def workload(request: HttpRequest, slug: str) -> HttpResponse:
     """The page of a workload: that of a program of one part, and all profiles of it. It is there where nothing can be
     predicted, too."""

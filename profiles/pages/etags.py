@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from django.utils.decorators import method_decorator
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from mpet_site.web.etags import etag_of
 from profiles.models import OwnPriceList, Revision
+from profiles.pages.page_cache import kept_for_visitors
 from profiles.scaling.names import METHOD_VERSION
 
 
@@ -20,6 +22,7 @@ def database_etag(request: Request, *parts: Any) -> str:
     return etag_of(METHOD_VERSION, public, private, viewer, renderer, request.build_absolute_uri(), *parts)
 
 
+@method_decorator(kept_for_visitors, name="dispatch")
 class RevisionEtag(APIView):
     """For list and detail views whose rows change with the revision only."""
 

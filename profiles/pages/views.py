@@ -55,7 +55,7 @@ CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
 
 
 @require_safe
-@kept_for_visitors
+@kept_for_visitors(of="platform")
 def platform(request: HttpRequest, slug: str) -> HttpResponse:
     shown_platform = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_platform_page(shown_platform, request.user))

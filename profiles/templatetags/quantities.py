@@ -17,8 +17,8 @@ DASH = "–"
 SIGNIFICANT_DIGITS = 3
 LARGEST_PERCENT = 1000  # beyond, a factor is easier to read
 ROUNDING = 1e-9
-# A percent sign after a number in the text of a page: no tag, no script and nothing to copy.
-PERCENT = re.compile(r"(<(script|pre|textarea|option)\b.*?</\2>|<[^>]*>)|(?<=\d) %", re.DOTALL)
+LITERAL = re.compile(r"(<(?:script|pre|textarea|option)\b.*?</(?:script|pre|textarea|option)>)", re.DOTALL)
+PERCENT = re.compile(r" %(?<=\d %)(?![^<>]*>)")  # after a number, not in a tag
 
 
 def is_unknown(value: Any) -> bool:
@@ -125,7 +125,9 @@ def unbroken(html: str) -> SafeString:
     >>> unbroken('<p title="5 %">5 % of all</p>') == '<p title="5 %">5\xa0% of all</p>'
     True
     """
-    return mark_safe(PERCENT.sub(lambda found: found[1] or "\xa0%", html))  # noqa: S308  (what came in is a page)
+    parts = LITERAL.split(html)  # every second one is a script, or something to copy
+    parts[::2] = [PERCENT.sub("\xa0%", text) for text in parts[::2]]
+    return mark_safe("".join(parts))  # noqa: S308  (what came in is a page)
 
 
 @register.filter

@@ -1,5 +1,7 @@
 """A page that is made once for all visitors is nobody's own, and no older than what is public."""
 
+import gzip
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import caches
@@ -8,7 +10,7 @@ from django.urls import reverse
 
 from profiles.models import Platform, Revision
 from profiles.pages.page_cache import page_key
-from tests.mpet_site.api_samples import store
+from tests.mpet_site.api_samples import secret_measurements, store
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +37,7 @@ def rename():
 def test_visitors_share_a_page(address, django_assert_num_queries):
     first = Client().get(address)
     rename()
-    with django_assert_num_queries(1):  # the revision
+    with django_assert_num_queries(3):  # what is public, what is judged, what the machine has
         second = Client().get(address)
     assert second.content == first.content
     assert "Cookie" in second["Vary"]
@@ -47,6 +49,52 @@ def test_a_new_revision_makes_it_anew(address):
     rename()
     Revision.raise_for(None)
     assert b"renamed behind its back" in Client().get(address).content
+
+
+@pytest.mark.parametrize("kind", ["platform", "workload"])
+def test_the_page_of_one_outlives_what_is_added_to_others(kind):
+    shown = store(sample_measurements(1, 2), label="shown").profiles[0]
+    address = reverse(kind, args=[getattr(shown, kind).slug])
+    first = Client().get(address).content
+    rename()
+    store(secret_measurements())
+    assert Client().get(address).content == first
+    store(sample_measurements(1, 2), label="measured again")
+    assert Client().get(address).content != first
+
+
+def test_a_ranking_of_the_api_outlives_what_is_added_to_others():
+    workload = store(sample_measurements(3, 3)).profiles[0].workload.slug
+    address = f"{reverse('api-rankings')}?workload={workload}"
+    first = Client().get(address)
+    assert first.json()["results"]
+    store(secret_measurements())
+    assert Client().get(address).content == first.content
+    store(sample_measurements(3, 3), label="measured again")
+    assert Client().get(address)["ETag"] != first["ETag"]
+
+
+def test_a_list_of_the_api_is_made_once(django_assert_num_queries):
+    store(sample_measurements(2, 3))
+    address = reverse("api-platforms")
+    first = Client().get(address)
+    rename()
+    with django_assert_num_queries(1):  # the revision
+        second = Client().get(address)
+    assert second.json() == first.json() and second["ETag"] == first["ETag"]
+    assert Client().get(address, headers={"If-None-Match": first["ETag"]}).status_code == 304
+    assert Client().get(f"{address}?format=csv")["Content-Type"].startswith("text/csv")
+    Revision.raise_for(None)
+    assert Client().get(address).json() != first.json()
+
+
+def test_a_kept_answer_is_compressed_for_those_who_take_that(address):
+    plain = Client().get(address)
+    compressed = Client().get(address, headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in plain
+    assert compressed["Content-Encoding"] == "gzip"
+    assert gzip.decompress(compressed.content) == plain.content
+    assert "Accept-Encoding" in compressed["Vary"]
 
 
 def test_somebody_signed_in_neither_gets_nor_leaves_one(address):
@@ -82,7 +130,7 @@ def test_addresses_and_parts_are_told_apart():
         ask("/workloads/"),
         ask("/platforms/", headers={"Host": "localhost"}),
     ]
-    assert len({page_key(request) for request in requests}) == len(requests)
+    assert len({page_key(request, 1) for request in requests}) == len(requests)
 
 
 def test_trust_third_4_a_prefix_that_a_client_names_is_no_part_of_another_pages_address(settings):
@@ -90,7 +138,7 @@ def test_trust_third_4_a_prefix_that_a_client_names_is_no_part_of_another_pages_
     ask = RequestFactory().get
     assert settings.FORCE_SCRIPT_NAME == ""
     settings.FORCE_SCRIPT_NAME = None  # as Django has it by default
-    assert page_key(ask("/", SCRIPT_NAME="/workloads")) != page_key(ask("/workloads/"))
+    assert page_key(ask("/", SCRIPT_NAME="/workloads"), 1) != page_key(ask("/workloads/"), 1)
 
 
 def test_trust_third_4_no_request_chooses_the_prefix_of_addresses(address):
