@@ -32,14 +32,14 @@ MOST_LOST = 0.6  # by both: on a machine of two threads ln 2 is lost by what doe
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
 
 
-class Machine(NamedTuple):
+class MachineThreads(NamedTuple):
     """Its hardware threads, and from which of them on cores have a second one; NaN: they have none."""
 
     n_max: float
     n_ht: float
 
     @classmethod
-    def of(cls, database: Database, platform: int) -> Machine:
+    def of(cls, database: Database, platform: int) -> MachineThreads:
         return cls(float(database.n_max[platform]), float(database.n_ht[platform]))
 
 
@@ -69,13 +69,13 @@ class ScalingLaws:
     load: FloatArray
     smt: FloatArray
 
-    def log_thread_time(self, n: FloatArray, cores: FloatArray, machine: Machine) -> FloatArray:
+    def log_thread_time(self, n: FloatArray, cores: FloatArray, machine: MachineThreads) -> FloatArray:
         """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores (J,), (J, L).
 
         >>> laws = scaling_laws()
         >>> serial = laws.sigma.tolist().index(1.0)  # Amdahl's law without a parallel part
         >>> n = np.array([1.0, 8.0])
-        >>> machine = Machine(n_max=8.0, n_ht=4.0)
+        >>> machine = MachineThreads(n_max=8.0, n_ht=4.0)
         >>> np.exp(laws.log_thread_time(n, nominal_cores(n, n_ht=4.0), machine)[:, serial]).round(9).tolist()
         [1.0, 8.0]
         >>> laws.log_thread_time(n, n, machine)[:, -1].tolist()  # lost to the machine's load
@@ -279,7 +279,7 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> In
         known = evaluated.inside[columns][:, patterns] & (gap < WIDEST_GAP) & (rows[p] >= 0)
         values[~known] = np.nan
         n = evaluated.n[columns].astype(np.float64)
-        machine = Machine.of(database, int(platforms[p]))
+        machine = MachineThreads.of(database, int(platforms[p]))
         by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], machine.n_ht), machine)
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
@@ -336,7 +336,7 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
         values[inside[:, None], of_pattern] = np.log(
             interpolate_rows(thread_times, measured_n.astype(np.float64), counts[inside]).T
         )
-    machine = Machine.of(database, target)
+    machine = MachineThreads.of(database, target)
     cores = cores_worth(counts.astype(np.float64), values, machine.n_ht)
     further = laws.log_thread_time(n.astype(np.float64), cores[1:], machine)
     return np.append(values[1:] - values[1], further - further[0], axis=1)

@@ -16,7 +16,7 @@ from predictor.core.robust import known_median
 from profiles.arrays import FloatArray, IntArray
 
 MOST_REFERENCES, MOST_OTHERS = 4, 24  # machines that are compared: more of them change the quantile little
-MOST_COLUMNS = 3  # thread counts at which they are compared
+MOST_KNOTS_COMPARED = 3  # thread counts at which they are compared
 FEWEST_COMMON = 4  # workloads of two machines: from the median of fewer nothing departs far
 UNKNOWN_DEPARTURE = 0.6  # of ln t, at 90 %: where no two machines have enough workloads in common
 
@@ -77,7 +77,7 @@ def usual_departure(database: Database, evidence: Evidence, level: float, *, by_
     references = evidence.platforms[:MOST_REFERENCES]
     table = visible_table(database, np.concatenate([references, others]), evidence.groups, evaluated)
     columns = np.searchsorted(evaluated.n, evidence.n)
-    columns = columns[:: -(-len(columns) // MOST_COLUMNS)]
+    columns = columns[:: -(-len(columns) // MOST_KNOTS_COMPARED)]
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
     of_references, of_others = values[: len(references)], values[len(references) :]
