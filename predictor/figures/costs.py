@@ -39,7 +39,8 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
     factor, cost = priced((row["cost"] for row in known), unit, known[0]["currency"])
     best = sorted((row for row in known if row["pareto"]), key=lambda row: row["time_s"])
     others = [row for row in known if not row["pareto"]][:POINTS_DRAWN]
-    # Names stand at the points of the edge: at all of a few, else at some that are evenly spaced.
+    # Names stand at the points of the edge, below them, where no machine is: at all of a few, else at some that are
+    # evenly spaced.
     step = -(-len(best) // MOST_NAMED)
     labels = [shortened_label(names[row["platform"]]) if at % step == 0 else "" for at, row in enumerate(best)]
     traces = [
@@ -55,7 +56,7 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
             mode="lines+markers+text",
             marker={"size": 9},
             text=labels,
-            textposition="top right",
+            textposition=["bottom right", *["bottom left"] * (len(best) - 1)],
             cliponaxis=False,
         ),
     ]

@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import replace
+from operator import itemgetter
 
 import pytest
 from django.core.management import call_command
@@ -86,6 +87,14 @@ def test_the_order_asked_for_says_which_rows_are_computed():
     Platform.objects.filter(slug="machine-5").update(physical_cores=1)
     ranking = rank_platforms(WORKLOAD, page=1, choice=RankingChoice.of({"by": "core_time"}))
     assert not next(row for row in ranking.results if row["platform"] == "machine-5")["estimated"]
+
+
+def test_the_fastest_of_all_is_computed_in_every_order():
+    Platform.objects.update(physical_cores=1)
+    fastest = rank_platforms(WORKLOAD, page=1).results[0]["platform"]
+    Platform.objects.filter(slug=fastest).update(physical_cores=16)
+    ranking = rank_platforms(WORKLOAD, page=1, choice=RankingChoice.of({"by": "core_time"}))
+    assert not min(ranking.results, key=itemgetter("time_s"))["estimated"]
 
 
 def test_without_a_page_and_by_methods_that_estimate_nothing_all_are_computed(computed):
