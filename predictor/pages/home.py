@@ -50,8 +50,8 @@ def home(request: HttpRequest) -> HttpResponse:
         everything = pairs = OfferedPairs([], [], [])
     measurements = shown_measurements()
     context = {
-        "workload": label_of(everything.workloads, workload),
-        "target": label_of(everything.machines, target),
+        "workload": shown_label(everything.workloads, workload),
+        "target": shown_label(everything.machines, target),
         "pairs": pairs,
         **example_context(request, read_showcase()),
         "measurements": measurements,
@@ -64,7 +64,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "predictor/home.html", context)
 
 
-def label_of(offers: Sequence[Offer], typed: str) -> str:
+def shown_label(offers: Sequence[Offer], typed: str) -> str:
     """What the box shows: the name, also where the address has a slug."""
     return next((offer.label for offer in offers if offer.stands_for == typed), typed)
 
