@@ -97,6 +97,14 @@ def test_the_fastest_of_all_is_computed_in_every_order():
     assert not min(ranking.results, key=itemgetter("time_s"))["estimated"]
 
 
+def test_an_estimate_is_not_called_the_fastest(client, monkeypatch):
+    """As long as rows are computed, the page shows those before."""
+    monkeypatch.setattr(estimated_rankings.RowOrder, "still_to_compute", lambda self: [])
+    page = client.get(reverse("ranking"), {"workload": WORKLOAD})
+    assert page.context["fastest"] is None
+    assert "What to measure next for" not in text_of(page)
+
+
 def test_without_a_page_and_by_methods_that_estimate_nothing_all_are_computed(computed):
     for choices in ({"page": None}, {"page": 1, "method": "mpet2020"}):
         computed.clear()
