@@ -136,8 +136,9 @@ class RowOrder:
         page; before them those that could not be estimated."""
         unknown = [position for position, row in enumerate(self.rows) if row is None]
         shown = np.argsort(self.keys, kind="stable")[self.shown]
-        fastest = self.times.argmin(keepdims=True)
-        shown = np.concatenate([shown, fastest[~np.isin(fastest, shown)]])
+        fastest = int(self.times.argmin())
+        if fastest not in shown:
+            shown = np.append(shown, fastest)
         return unknown + shown[self.is_estimate[shown] & np.isfinite(self.keys[shown])].tolist()
 
 

@@ -30,8 +30,8 @@ def many(monkeypatch):
     """Nine platforms count as many, of which two are a page."""
     store(sample_measurements(PLATFORMS, 6))
     monkeypatch.setattr("predictor.predictions.rankings.FEWEST_ESTIMATED_PLATFORMS", PLATFORMS)
+    monkeypatch.setattr("predictor.pages.ranking.RANKED_PER_PAGE", PER_PAGE)  # first: importing it copies the next
     monkeypatch.setattr(estimated_rankings, "RANKED_PER_PAGE", PER_PAGE)
-    monkeypatch.setattr("predictor.pages.ranking.RANKED_PER_PAGE", PER_PAGE)
 
 
 @pytest.fixture
