@@ -16,7 +16,7 @@ ARCHITECTURES = ("x86_64", "aarch64")  # as `uname -m` calls them
 RUN_FILES = {
     "VERSION": "VERSION",
     "static/measure.sh": "measure",
-    **{f"stress-ng/{name}": f"stress-ng/{name}" for name in ("measure.sh", "stressors")},
+    **{f"stress-ng/{name}": f"stress-ng/{name}" for name in ("measure.sh", "stressors", "bridge.sh", "bridge")},
     **{
         f"upload/{name}": f"upload/{name}"
         for name in ("json.awk", "results.sh", "sending.sh", "server.sh", "upload.sh")

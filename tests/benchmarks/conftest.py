@@ -45,8 +45,7 @@ def static_build(kit_folder):
     """What `make static` leaves in the kit's folder for one architecture, and the scripts that go with it."""
     for name, text in {
         "static/measure.sh": "#!/bin/sh\n",
-        "stress-ng/measure.sh": "#!/bin/sh\n",
-        "stress-ng/stressors": "cpu\n",
+        **{f"stress-ng/{name}": "x" for name in ("measure.sh", "stressors", "bridge.sh", "bridge")},
         **{f"upload/{name}": "x" for name in ("json.awk", "results.sh", "sending.sh", "server.sh", "upload.sh")},
         "build/static/x86_64/mpet-sweep": "built",
         "build/static/x86_64/libmpet_gomp.so": "built",
