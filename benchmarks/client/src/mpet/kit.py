@@ -99,8 +99,7 @@ def measure(
 
 def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[str] = (), said: Said = print) -> Path:
     """Measure an OpenMP program of one's own with the kit's mpet-profile; the tarball."""
-    profiler = kit / "build" / "mpet-profile" if is_built(kit) else kit / "mpet-profile"
-    run_command([str(profiler), "--output", str(output.resolve()), *options, *program], said)
+    run_command([str(kit / "mpet-profile"), "--output", str(output.resolve()), *options, *program], said)
     if not output.is_file():
         raise KitFailed("mpet-profile has written no results")
     return output
