@@ -38,7 +38,12 @@ class SignInView(LoginView):
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
     """What is kept of the user, and what can be done with it."""
-    context = {"counts": user_data_counts(request.user), "section": "account", "twin": json_address("api-account")}
+    context = {
+        "counts": user_data_counts(request.user),
+        "sign_in_elsewhere": bool(settings.SOCIALACCOUNT_PROVIDERS),
+        "section": "account",
+        "twin": json_address("api-account"),
+    }
     return render(request, "accounts/account.html", context)
 
 

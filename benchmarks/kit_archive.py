@@ -16,10 +16,11 @@ ARCHITECTURES = ("x86_64", "aarch64")  # as `uname -m` calls them
 RUN_FILES = {
     "VERSION": "VERSION",
     "static/measure.sh": "measure",
-    **{f"stress-ng/{name}": f"stress-ng/{name}" for name in ("measure.sh", "stressors")},
+    "mpet-profile": "mpet-profile",
+    **{f"stress-ng/{name}": f"stress-ng/{name}" for name in ("measure.sh", "stressors", "bridge.sh", "bridge")},
     **{
         f"upload/{name}": f"upload/{name}"
-        for name in ("json.awk", "results.sh", "sending.sh", "server.sh", "upload.sh")
+        for name in ("json.awk", "profile.sh", "results.sh", "sending.sh", "server.sh", "upload.sh")
     },
 }
 NOT_SERVED = {"build", "results", "__pycache__", "TOKEN", SERVER_FILE}  # built here, or the operator's own

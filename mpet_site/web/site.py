@@ -74,12 +74,13 @@ def place_in_menu(path: str) -> tuple[str, MenuPage] | None:
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """The context processor: `site`, and `part`, `part_page` and `part_pages` of the menu."""
+    """The context processor: `server` (django-allauth's pages have a `site` of their own), and `part`, `part_page` and
+    `part_pages` of the menu."""
     place = place_in_menu(request.path_info)
     part, page = place or ("", None)
     pages = MENU.get(part, ())
     return {
-        "site": {
+        "server": {
             "signup": settings.SIGNUP,
             "operator": settings.OPERATOR,
             "operator_url": settings.OPERATOR_URL,

@@ -34,8 +34,9 @@ def error_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **st
     return trace(name, colour, x, y, **({"mode": "lines"} | style))
 
 
-def error_axis(values: Sequence[float | None], title: str = ERROR_TITLE) -> dict[str, Any]:
-    return {"title": {"text": title}, **logarithmic_ticks([value for value in values if value])}
+def error_axis(values: Sequence[float | None], *, few: bool = False) -> dict[str, Any]:
+    """`few`: of an axis along which names would turn on a phone."""
+    return {"title": {"text": ERROR_TITLE}, **logarithmic_ticks([value for value in values if value], few=few)}
 
 
 def category_axis(title: str) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def methods_chart(methods: Sequence[tuple[str, ErrorRow]]) -> Chart:
         )
         for column, values in columns.items()
     ]
-    axis = error_axis([value for values in columns.values() for value in values])
+    axis = error_axis([value for values in columns.values() for value in values], few=True)
     return Chart(
         "methods",
         "Error of each method",
@@ -282,7 +283,7 @@ def ablation_chart(part: str, rows: Sequence[ErrorRow]) -> Chart:
         )
         for name, column in (("median", "med"), ("mean", "av"), ("p95", "p95"))
     ]
-    axis = error_axis([clipped_error(row[column]) for row in mine for column in ("av", "med", "p95")])
+    axis = error_axis([clipped_error(row[column]) for row in mine for column in ("av", "med", "p95")], few=True)
     return Chart(
         f"ablation-{PART_SLUGS[part]}",
         f"Other choices: {part}",

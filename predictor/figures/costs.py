@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -39,7 +40,8 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
     factor, cost = priced((row["cost"] for row in known), unit, known[0]["currency"])
     best = sorted((row for row in known if row["pareto"]), key=lambda row: row["time_s"])
     others = [row for row in known if not row["pareto"]][:POINTS_DRAWN]
-    # Names stand at the points of the edge: at all of a few, else at some that are evenly spaced.
+    # Names stand at the points of the edge, below them, where no machine is: at all of a few, else at some that are
+    # evenly spaced.
     step = -(-len(best) // MOST_NAMED)
     labels = [shortened_label(names[row["platform"]]) if at % step == 0 else "" for at, row in enumerate(best)]
     traces = [
@@ -55,7 +57,7 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
             mode="lines+markers+text",
             marker={"size": 9},
             text=labels,
-            textposition="top right",
+            textposition=["top right", *["bottom left"] * (len(best) - 1)],
             cliponaxis=False,
         ),
     ]
@@ -72,6 +74,7 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
                 x_axis={
                     "title": {"text": f"predicted time ({unit})"},
                     **logarithmic_ticks([row["time_s"] for row in known]),
+                    "range": range_with_room([row["time_s"] for row in known]),
                 },
                 **logarithmic_ticks([row["cost"] * factor for row in known]),
             ),
@@ -84,6 +87,17 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
             ),
         )
     ]
+
+
+def range_with_room(times: Sequence[float]) -> list[float]:
+    """Of a logarithmic axis, with room for names before the first point.
+
+    >>> range_with_room([1.0, 10.0, 100.0])
+    [-0.3, 2.1]
+    """
+    first, last = math.log10(min(times)), math.log10(max(times))
+    span = max(last - first, 0.1)
+    return [first - 0.15 * span, last + 0.05 * span]
 
 
 def _cost_trace(

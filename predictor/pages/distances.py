@@ -1,5 +1,6 @@
 """The pages of all mean distances: the heat maps, and the workloads on a map."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,7 @@ from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags import quantities
 
 HEAT_MAP_SHADES = 8  # of a heat map
+SMALL_DISTANCES = 0.05  # two decimals do not tell smaller ones apart
 
 
 @require_safe
@@ -117,8 +119,10 @@ def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], ne
         order.sort(key=lambda index: slugs[index] != near)
     order = [index for index in order if slugs[index] in names]
     largest = max(mean[np.isfinite(mean)].tolist(), default=0.0) or 1.0
+    unit = 10.0 ** math.floor(math.log10(largest)) if largest < SMALL_DISTANCES else 1.0
     heads = [(slugs[index], names[slugs[index]]) for index in order]
     return {
+        "unit": unit,
         "heads": heads,
         "rows": [
             (
@@ -126,7 +130,7 @@ def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], ne
                 name,
                 SafeString(
                     "".join(
-                        heat_map_cell(kind, (slugs[a], name), slugs[b], (mean[a, b], int(count[a, b])), largest)
+                        heat_map_cell(kind, (slugs[a], name), slugs[b], (mean[a, b], int(count[a, b])), (largest, unit))
                         for b in order
                     )
                 ),
@@ -138,11 +142,11 @@ def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], ne
 
 
 def heat_map_cell(
-    kind: Kind, row: tuple[str, str], column: str, distance: tuple[float, int], largest: float
+    kind: Kind, row: tuple[str, str], column: str, distance: tuple[float, int], scale: tuple[float, float]
 ) -> SafeString:
     """One of up to 40,000 cells, for which a template would take longer than for the rest of the page. `row`: slug
-    and name; `distance`: the mean, and over how many pairs."""
-    (slug, name), (mean, count), parameter = row, distance, kind[:-1]
+    and name; `distance`: the mean, and over how many pairs; `scale`: the largest mean, and the unit of the numbers."""
+    (slug, name), (mean, count), (largest, unit), parameter = row, distance, scale, kind[:-1]
     defined = bool(np.isfinite(mean))
     exact = format_html(' data-distance="{}"', repr(float(mean))) if defined else ""
     if slug == column or not defined:
@@ -157,5 +161,5 @@ def heat_map_cell(
         column,
         quantities.significant(float(mean)),
         count,
-        f"{mean:.2f}",
+        f"{mean / unit:.2f}",
     )

@@ -17,7 +17,7 @@ from predictor.accuracy.own_evaluation import shown_measurements
 from predictor.computations.showcase import read_showcase
 from predictor.figures.accuracy import error_histogram
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
-from predictor.pages.pairs import OfferedPairs, offered_pairs
+from predictor.pages.pairs import Offer, OfferedPairs, offered_pairs
 from predictor.pages.permalinks import question_address
 from predictor.pages.presenting import rows_by_slug
 from profiles.figures import Breakpoints, mark_origin
@@ -47,11 +47,11 @@ def home(request: HttpRequest) -> HttpResponse:
         pairs = offered_pairs(request.user, **chosen) if workload or target else everything
     except NotReadyYet:
         note_outdated()
-        pairs = OfferedPairs([], [], [])
+        everything = pairs = OfferedPairs([], [], [])
     measurements = shown_measurements()
     context = {
-        "workload": workload,
-        "target": target,
+        "workload": shown_label(everything.workloads, workload),
+        "target": shown_label(everything.machines, target),
         "pairs": pairs,
         **example_context(request, read_showcase()),
         "measurements": measurements,
@@ -62,6 +62,11 @@ def home(request: HttpRequest) -> HttpResponse:
         "twin": json_address("api-root"),
     }
     return render(request, "predictor/home.html", context)
+
+
+def shown_label(offers: Sequence[Offer], typed: str) -> str:
+    """What the box shows: the name, also where the address has a slug."""
+    return next((offer.label for offer in offers if offer.stands_for == typed), typed)
 
 
 def example_context(request: HttpRequest, examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -281,6 +281,8 @@ def ranking_context(
         charts = cost_charts(rows, names, unit) or charts
     cost_factor, cost_title = priced((row["cost"] for row in rows), unit, currency)
     fastest = min(chosen, key=itemgetter("time_s"), default=None)
+    if fastest and fastest["estimated"]:
+        fastest = None  # an estimate orders; the row is computed next
     most_s = choice.filters.get("max_time_s") or (subject.home.own_time(question.n) if subject.home else None)
     in_time = [row for row in chosen if row["cost"] is not None and (most_s is None or row["time_s"] <= most_s)]
     cheapest = min(in_time, key=itemgetter("cost"), default=None)

@@ -147,8 +147,9 @@ def suggest_measurement(question: Question, snapshot: Snapshot, user: Any) -> Re
         return remedy_without_reference(database, question.workload, question.target)
     if snapshot.is_simulated[rows].all():
         return Remedy("measure", f"measure {workload} on a machine: only simulated profiles of it are known")
-    if is_simulated_alone(target, user):
-        return Remedy(MIXED_ORIGINS, f"simulated and measured machines are never mixed, and {target} is simulated")
+    mixed = mixed_origins_remedy(snapshot, question.target, user)
+    if mixed is not None:
+        return mixed
     rows = rows[~snapshot.is_simulated[rows]]
     hosts = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)
     counts = kit_counts(user, workload, {target, *hosts})
@@ -156,10 +157,13 @@ def suggest_measurement(question: Question, snapshot: Snapshot, user: Any) -> Re
     return in_fleet or kit_remedy(hosts, target, counts)
 
 
-def is_simulated_alone(platform: str, user: Any) -> bool:
-    """Whether all that the user may use of the platform was simulated."""
-    rows = Profile.objects.candidates_for(user).filter(platform__slug=platform)
-    return rows.filter(origin__in=SIMULATED).exists() and not rows.exclude(origin__in=SIMULATED).exists()
+def mixed_origins_remedy(snapshot: Snapshot, target: int, user: Any) -> Remedy | None:
+    """Where all that the user may use of the target was simulated: that such machines are apart."""
+    name = snapshot.database.platforms[target]
+    rows = Profile.objects.candidates_for(user).filter(platform__slug=name)
+    if not rows.filter(origin__in=SIMULATED).exists() or rows.exclude(origin__in=SIMULATED).exists():
+        return None
+    return Remedy(MIXED_ORIGINS, f"simulated and measured machines are never mixed, and {name} is simulated")
 
 
 def absent_platforms(snapshot: Snapshot) -> set[str]:

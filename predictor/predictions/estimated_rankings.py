@@ -106,6 +106,7 @@ class RowOrder:
         user = question.own_prices and question.own_prices.user
         self.prices = hourly_prices(self.platforms.values(), self.choice.filters, user) if self.platforms else {}
         self.keys = np.full(len(rows), np.inf)
+        self.times = np.full(len(rows), np.inf)
         self.is_estimate = np.zeros(len(rows), dtype=bool)
         for position in range(len(rows)):
             self.note(position)
@@ -115,6 +116,8 @@ class RowOrder:
         row = self.rows[position]
         self.is_estimate[position] = row is not None and bool(row.get("estimated"))
         self.keys[position] = self._key(row)
+        if row is not None and np.isfinite(self.keys[position]):
+            self.times[position] = row["time_s"]
 
     def _key(self, row: Row | None) -> float:
         if row is None or "reason" in row or row["time_s"] is None:
@@ -129,9 +132,13 @@ class RowOrder:
         return np.inf if value is None or not self.choice.takes(platform, completed) else float(value)
 
     def still_to_compute(self) -> list[int]:
-        """Positions of the estimates on the page, the first first; before them those that could not be estimated."""
+        """Positions of the estimates on the page, the first first, and of the fastest of all, which stands above each
+        page; before them those that could not be estimated."""
         unknown = [position for position, row in enumerate(self.rows) if row is None]
         shown = np.argsort(self.keys, kind="stable")[self.shown]
+        fastest = int(self.times.argmin())
+        if fastest not in shown:
+            shown = np.append(shown, fastest)
         return unknown + shown[self.is_estimate[shown] & np.isfinite(self.keys[shown])].tolist()
 
 

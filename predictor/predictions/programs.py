@@ -7,6 +7,7 @@ from typing import Any
 
 from predictor.core import methods
 from predictor.models import StoredProgramAnswer
+from predictor.predictions.advice import mixed_origins_remedy
 from predictor.predictions.next_measurements import NextMeasurementsQuestion
 from predictor.predictions.question import position_named
 from predictor.predictions.ranking_choice import RankingChoice
@@ -110,7 +111,9 @@ def narrowing_question(question: RankingQuestion, target: str, viewer: Any) -> N
     try:
         row = question.row(position)
     except methods.PredictionError as error:
-        raise NoPrediction(str(error), 0, 1, error.lacks) from error
+        refusal = NoPrediction(str(error), 0, 1, error.lacks)
+        refusal.remedy = mixed_origins_remedy(question.snapshot, position, viewer)
+        raise refusal from error
     rest = question.parts.serial_rest
     is_rest = rest is not None and row["widest_part"] == question.snapshot.database.workloads[rest]
     request = PredictionRequest(

@@ -77,7 +77,7 @@ def thread_count_range(profile: Profile) -> str:
 
 
 def time_breakdown(profile: Profile) -> str:
-    return "seven parts" if profile.decomposed else "none: wall time only"
+    return "seven parts" if profile.decomposed else "wall time only"
 
 
 def curves_column(label: str) -> TableColumn:

@@ -52,6 +52,7 @@ from profiles.validity.quality import CONFIDENCE
 
 MOST_COUNTERS = 64  # columns of a table
 CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
+EXACT_FIT = 1e-12  # what a fit through all points leaves
 
 
 @require_safe
@@ -226,6 +227,7 @@ def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:
     """The 84 elements, a row a curve with its residual: the scaling curves, and the ratios of counters; without
     those that the profile does not have."""
     features, rms = stored_features(profile)
+    rms = np.where(rms < EXACT_FIT, 0.0, rms)
     rows = list(zip(CURVE_NAMES, features.reshape(len(CURVE_NAMES), -1).tolist(), rms.tolist(), strict=True))
     parts = len(SCALING_PARTS)
     groups = {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}

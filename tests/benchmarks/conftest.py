@@ -45,9 +45,12 @@ def static_build(kit_folder):
     """What `make static` leaves in the kit's folder for one architecture, and the scripts that go with it."""
     for name, text in {
         "static/measure.sh": "#!/bin/sh\n",
-        "stress-ng/measure.sh": "#!/bin/sh\n",
-        "stress-ng/stressors": "cpu\n",
-        **{f"upload/{name}": "x" for name in ("json.awk", "results.sh", "sending.sh", "server.sh", "upload.sh")},
+        "mpet-profile": "#!/bin/sh\n",
+        **{f"stress-ng/{name}": "x" for name in ("measure.sh", "stressors", "bridge.sh", "bridge")},
+        **{
+            f"upload/{name}": "x"
+            for name in ("json.awk", "profile.sh", "results.sh", "sending.sh", "server.sh", "upload.sh")
+        },
         "build/static/x86_64/mpet-sweep": "built",
         "build/static/x86_64/libmpet_gomp.so": "built",
         "build/static/x86_64/clean/a.o": "built",
@@ -56,6 +59,6 @@ def static_build(kit_folder):
         path = kit_folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for name in ("static/measure.sh", "build/static/x86_64/mpet-sweep"):
+    for name in ("static/measure.sh", "mpet-profile", "build/static/x86_64/mpet-sweep"):
         (kit_folder / name).chmod(0o755)
     return kit_folder

@@ -12,8 +12,9 @@ from benchmarks.archive import read_archive
 from benchmarks.reading import archive_limits
 from tests.benchmarks.uploads import receive, tarball
 from tests.browser.walk import drawn
-from tests.pages import user
+from tests.pages import store_public, user
 from tests.paths import ROOT
+from tests.predictor.predictions.test_costs import price
 from tests.programs import program_measurements
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -96,6 +97,16 @@ def test_nothing_is_wider_than_the_window_and_the_missing_rest_is_said(visit, re
         drawn(page)
         expect(page.locator(".notice").first).to_contain_text("The serial rest is unknown")
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_names_in_the_chart_of_costs_stand_where_there_is_room(visit, db):
+    store_public()
+    price(0, "3.6")
+    price(1, "0.36")
+    for width, names in ((1280, True), (390, False)):
+        page = visit(f"{reverse('ranking')}?workload=app0-section0&by=cost", width=width)
+        drawn(page)
+        assert bool(page.locator('[data-figure="cost"] .textpoint').count()) is names
 
 
 def test_the_badge_is_shown_by_a_relative_address_and_copied_with_the_whole_one(visit, settings, tmp_path, db):

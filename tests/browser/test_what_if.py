@@ -48,7 +48,7 @@ def test_a_moved_slider_redraws_with_the_baseline(page):
     assert line(page, "baseline") == before
     assert line(page, "predicted") != before
     assert page.evaluate("document.querySelector('.plot').dataset.mark") == marked
-    expect(page.locator("#answer-notes")).to_contain_text("work x 2")
+    expect(page.locator("#answer-notes")).to_contain_text("work × 2")
 
 
 def test_the_address_holds_the_sliders_and_the_twin_follows(page):

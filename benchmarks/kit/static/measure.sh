@@ -26,6 +26,8 @@ else
     sizes) set -- --scale full --sizes --repeats 5 "$@" ;;
     esac
     tarball=$(build/mpet-sweep --bin build --results results "$@")
+    bridge=${BRIDGE-$(cat stress-ng/bridge)}
+    [ "$what" != quick ] || [ -z "$bridge" ] || sh stress-ng/bridge.sh build "$tarball" "$bridge"
 fi
 echo "Results: $tarball"
 echo "Upload them in the browser, or with: URL=$(cat SERVER 2>/dev/null || echo https://...) TOKEN=<your token> sh upload/upload.sh results $tarball"

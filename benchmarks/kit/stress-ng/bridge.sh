@@ -12,7 +12,7 @@ seconds=2
 installed=$(stress-ng --version 2>/dev/null | sed -n 's/.*version \([0-9][0-9.]*\).*/\1/p')
 if [ "$installed" != "$version" ]; then
     echo "stress-ng $version, which is not installed${installed:+ (it is $installed)}, would connect this machine with" \
-        "$servers servers of the public fleet: then make stress-ng, or make quick again" >&2
+        "$servers servers of the public fleet: then measure again" >&2
     exit 0
 fi
 echo "a minute of stress-ng connects this machine with $servers servers of the public fleet (BRIDGE= leaves it out)" >&2

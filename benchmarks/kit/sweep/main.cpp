@@ -130,25 +130,30 @@ private:
         return name;
     }
 
-    // A static kit also has what measures compiled for processors with AVX-512.
-    std::string program(const char* name) const {
-        const std::string path = options_.bin + "/" + name, of_level_4 = path + "-v4";
-        return is_of_level_4() && mpet::exists(of_level_4) ? of_level_4 : path;
+    // A static kit also has what measures compiled for families of processors (VARIANTS_x86_64 in the Makefile).
+    struct Variant {
+        const char *suffix, *flags;
+    };
+
+    static Variant variant() {
+#ifdef __x86_64__
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl"))
+            return {"-v4", " -march=x86-64-v4 -mtune=skylake-avx512"};
+        if (__builtin_cpu_is("amd")) return {"-zen", " -mtune=znver2"};
+#endif
+        return {"", ""};
     }
 
-    static bool is_of_level_4() {
-#ifdef __x86_64__
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-#else
-        return false;
-#endif
+    std::string program(const char* name) const {
+        const std::string path = options_.bin + "/" + name, of_variant = path + variant().suffix;
+        return mpet::exists(of_variant) ? of_variant : path;
     }
 
     mpet::Build build() const {
         mpet::Build build = mpet::this_build();
-        if (program("mpet-bench-clean") != options_.bin + "/mpet-bench-clean") build.flags += " -march=x86-64-v4";
+        if (mpet::exists(options_.bin + "/mpet-bench-clean" + variant().suffix)) build.flags += variant().flags;
         return build;
     }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -16,12 +17,13 @@ Progress::Progress(std::string log_file, std::size_t jobs)
       on_terminal_(isatty(STDERR_FILENO) != 0),
       started_ns_(mpet_monotonic_ns()) {}
 
-std::string Progress::time_left() const {
+// Never more than it said before: jobs that take longer than the earlier ones would let it rise.
+std::string Progress::time_left() {
     if (ran_ == 0) return "";
-    const std::uint64_t seconds = ran_ns_ / ran_ * (jobs_ - done_) / 1000000000u;
+    least_left_s_ = std::min(least_left_s_, ran_ns_ / ran_ * (jobs_ - done_) / 1000000000u);
     char text[48];
-    std::snprintf(text, sizeof text, "about %u:%02u left", static_cast<unsigned>(seconds / 60),
-                  static_cast<unsigned>(seconds % 60));
+    std::snprintf(text, sizeof text, "about %u:%02u left", static_cast<unsigned>(least_left_s_ / 60),
+                  static_cast<unsigned>(least_left_s_ % 60));
     return text;
 }
 

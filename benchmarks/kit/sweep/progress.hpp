@@ -21,13 +21,13 @@ public:
     void finish();
 
 private:
-    std::string time_left() const;
+    std::string time_left();
 
     const std::string log_file_;
     const std::size_t jobs_;
     const bool on_terminal_;
     std::size_t done_ = 0, ran_ = 0;
-    std::uint64_t started_ns_ = 0, job_started_ns_ = 0, ran_ns_ = 0;
+    std::uint64_t started_ns_ = 0, job_started_ns_ = 0, ran_ns_ = 0, least_left_s_ = UINT64_MAX;
     std::string application_;
 };
 

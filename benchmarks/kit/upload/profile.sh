@@ -89,9 +89,13 @@ bring_sweep() {
         say "$sweep ($(kind_of "$sweep")) is not on the server: it is sent too"
     elif [ -n "$with_kit" ]; then
         say "make quick first: it measures this machine with the kit's workloads, in a minute or two once they are compiled"
-        make -C "$kit" quick ${name:+"NAME=$name"} >&2 || fail "make quick failed"
+        if [ -f "$kit/measure" ]; then
+            "$kit/measure" quick ${name:+--name "$name"} >&2 || fail "measure quick failed"
+        else
+            make -C "$kit" quick ${name:+"NAME=$name"} >&2 || fail "make quick failed"
+        fi
         sweep=$(newest_sweep "$kit/results" "$fingerprint")
-        [ -n "$sweep" ] || fail "make quick left no results in $kit/results"
+        [ -n "$sweep" ] || fail "the kit left no results in $kit/results"
     else
         say "this machine, $machine, has not run the kit, and without that little is known of how others compare with it: run" \
             "make quick once, a minute or two after compiling, or say --with-kit, which does it first"

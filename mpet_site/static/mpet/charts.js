@@ -29,6 +29,7 @@
   function legendInstead(data, layout) {
     layout.annotations = layout.annotations?.filter((note) => !note.name);
     for (const trace of data) if (trace.meta?.named) trace.showlegend = true;
+    for (const trace of data) trace.mode = trace.mode?.replace("+text", "");
     layout.showlegend ||= data.some((trace) => trace.meta?.named);
     layout.margin = { ...layout.margin, r: 16, b: layout.showlegend ? 12 : layout.margin.b };
   }

@@ -240,7 +240,7 @@ def _change_clock(
             "of unknown bound: taken half way between changing in proportion and not at all, both in the interval"
         ),
     }[exponent]
-    sentence = f"clock {old.base_mhz:g} -> {new.base_mhz:g} MHz; the workload is {why}"
+    sentence = f"clock from {old.base_mhz:g} to {new.base_mhz:g} MHz; the workload is {why}"
     return scaled, Assumed(scaled, [sentence], [(MEDIUM, "the effect of the clock is taken from the workload's bound")])
 
 
@@ -248,21 +248,26 @@ def _sentences(
     old: PlatformTopology, new: PlatformTopology, n: IntArray, source: IntArray
 ) -> tuple[list[str], list[tuple[int, str]]]:
     sentences, lowered = [], []
-    for name, what in (("n_nu", "further NUMA nodes"), ("n_ht", "SMT threads")):
+    for name, title, what in (
+        ("n_nu", "NUMA breakpoint", "further NUMA nodes"),
+        ("n_ht", "SMT breakpoint", "SMT threads"),
+    ):
         before, after = getattr(old, name), getattr(new, name)
         if before == after or (np.isnan(before) and np.isnan(after)):
             continue
         if np.isnan(after):
-            sentences.append(f"{name} {before:g} -> none: no effect of {what}; the curve before goes on")
+            sentences.append(f"no {title}, before {before:g}: no effect of {what}; the curve before goes on")
         elif after >= new.n_max:
-            sentences.append(f"{name} -> {after:g}: no thread count lies beyond it")
+            sentences.append(f"{title} at {after:g}: no thread count lies beyond it")
         elif np.isnan(before) or before >= old.n_max:
-            sentences.append(f"{name} -> {after:g}: the effect of {what} is the mean of that on the references")
+            sentences.append(f"{title} at {after:g}: the effect of {what} is the mean of that on the references")
             lowered.append((LOW, f"the machine has no {what}: their effect is that of other machines"))
         else:
-            sentences.append(f"{name} {before:g} -> {after:g}: the effect of {what} begins there, with the same slopes")
+            sentences.append(
+                f"{title} from {before:g} to {after:g}: the effect of {what} begins there, with the same slopes"
+            )
     if new.n_max != old.n_max:
-        sentences.append(f"n_max {old.n_max} -> {new.n_max}")
+        sentences.append(f"threads from {old.n_max} to {new.n_max}")
     if sentences:
         lowered.append((MEDIUM, "a machine that nobody has: known by its topology alone"))
     segment = _segment_of_counts(n, new)

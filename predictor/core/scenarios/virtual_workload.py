@@ -181,11 +181,11 @@ def _sentences(answer: Answer, changes: WorkloadChanges, memory: str) -> list[st
     sentences = []
     for name in changes.changed:
         factor = changes.factor(name)
-        sentence = f"{name.replace('_', ' ')} x {factor:g}"
+        sentence = f"{name.replace('_', ' ')} × {factor:g}"
         if name in FRACTIONS:
             nothing = not (answer.curves[name] > NEGLIGIBLE_SHARE).any()
             sentence += (
-                ": there is none of it, so that nothing changes"
+                ": the workload has none, so nothing changes"
                 if nothing
                 else ": its thread time changes by this factor at every n; everything else stays"
             )

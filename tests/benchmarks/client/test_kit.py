@@ -2,12 +2,13 @@
 
 import io
 import tarfile
+from types import SimpleNamespace
 
 import pytest
 from mpet.errors import KitFailed
 from mpet.kit import NOT_PROFILABLE, TOP_FOLDER, measure, profile, unpack_kit
 
-from benchmarks.kit_archive import kit_tarball
+from benchmarks.kit_archive import built_tarball, kit_tarball, kit_version
 
 MAKEFILE = b"""quick:
 \t@echo building; mkdir -p results; echo x > results/a.tar.gz; echo 'Results: results/a.tar.gz'
@@ -96,6 +97,22 @@ def test_statuses_that_are_no_failure_are_told_to_the_profiler(mpet, monkeypatch
     words = ("--no-upload", "--accept-exit", "1", "--accept-exit", "3", "--output", tmp_path / "out.tar.gz")
     status, _, said = mpet("profile", *words, "--", "./program", "its")
     assert status == 0 and "--accept-exit 1 --accept-exit 3 ./program its" in said
+
+
+def test_without_a_compiler_the_servers_programs_measure(mpet, monkeypatch, kit_folder, static_build):
+    monkeypatch.setattr("mpet.client.can_build", lambda: False)
+    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(machine="x86_64"))
+    for function, defaults in {kit_version: (kit_folder,), built_tarball: ("", kit_folder)}.items():
+        monkeypatch.setattr(function, "__defaults__", defaults)
+    (static_build / "static/measure.sh").write_text(
+        '#!/bin/sh\ncd "$(dirname "$0")"; mkdir results; echo x > results/a.tar.gz; echo "$@"\n'
+        "echo 'Results: results/a.tar.gz'\n"
+    )
+    status, _, said = mpet("measure", "--no-upload", "--full", "--workloads", "hog sgm")
+    assert status == 0 and "full --workloads hog sgm" in said
+    (static_build / "build/static/x86_64/VERSION").unlink()
+    status, _, said = mpet("measure", "--no-upload")
+    assert status == 7 and "needs make and g++ here: the server has none that is built for x86_64" in said
 
 
 def test_the_status_says_that_a_program_cannot_be_profiled(tmp_path):

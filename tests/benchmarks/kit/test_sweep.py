@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import tarfile
 import time
@@ -196,6 +197,22 @@ def test_a_workload_that_fails_is_left_out_and_the_rest_is_kept(native, tmp_path
     with tarball.open("rb") as file:
         assert [w.name for w in read_archive(file).workloads] == ["fib"]
     assert "nqueens is left out of the results" in member(tarball, "log.txt")
+
+
+def test_the_time_that_is_left_never_rises(native, tmp_path):
+    """A stand-in for the clean build that takes two seconds more for the second of four applications."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for program in ("mpet-sweep", "mpet-pack", "mpet-bench-profile"):
+        (programs / program).symlink_to(native / program)
+    wrapper = programs / "mpet-bench-clean"
+    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *hog*) sleep 2;; esac\nexec "{native}/mpet-bench-clean" "$@"\n')
+    wrapper.chmod(0o755)
+    words = ["--results", tmp_path, "--scale", "tiny", "--threads", "1", "--workloads", "fib hog kmeans nqueens"]
+    command = [programs / "mpet-sweep", "--bin", programs, "--no-roofline", *words]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    left = [60 * int(minutes) + int(seconds) for minutes, seconds in re.findall(r"about (\d+):(\d+) left", said)]
+    assert len(left) == 3 and left == sorted(left, reverse=True)
 
 
 def test_disturbed_repeats_are_done_again_and_reported(native):

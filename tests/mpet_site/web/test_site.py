@@ -23,6 +23,15 @@ def test_the_footer_says_who_runs_the_server_and_where_its_source_is(client, set
     assert "An institute" in page.split("<main")[1].split("</main")[0]
 
 
+@pytest.mark.parametrize("name", ["login", "password_reset", "account_email_verification_sent"])
+def test_pages_about_accounts_have_the_same_frame(client, settings, name):
+    settings.OPERATOR = "An institute"
+    page = client.get(reverse(name)).content.decode()
+    assert "An institute" in page.split("<footer")[1]
+    assert reverse("signup") in page.split('aria-label="Account"')[1].split("</nav>")[0]
+    assert "contact us" not in page
+
+
 def test_every_link_of_the_footer_leads_somewhere(client):
     footer = client.get(reverse("home")).content.decode().split("<footer")[1]
     addresses = [part.split('"')[0] for part in footer.split('href="')[1:]]

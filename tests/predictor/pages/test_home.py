@@ -99,6 +99,13 @@ def test_a_workload_and_a_machine_lead_to_the_answer_by_name_or_slug(client, pub
     assert not Prediction.objects.exists()
 
 
+def test_a_box_shows_the_name_where_the_address_has_a_slug(client, public):
+    workload = Profile.objects.first().workload
+    page = client.get(reverse("home"), {"workload": workload.slug})
+    assert page.context["workload"] == workload.name != workload.slug
+    assert workload.slug not in text_of(page)
+
+
 def test_a_program_in_the_box_leads_to_its_page(client, public):
     source = store(program_measurements(), label="program").source
     (program,) = programs_by_source([source.pk], None)[source.pk]

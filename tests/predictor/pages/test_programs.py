@@ -381,6 +381,16 @@ def test_what_cannot_be_predicted_cannot_be_narrowed(client, program, target):
     }
 
 
+def test_what_to_measure_next_on_a_simulated_machine_says_that_it_is_apart(client, program):
+    machines = [replace(machine, name="sim 0") for machine in sample_measurements(1, 2).platforms]
+    store(replace(sample_measurements(1, 2), platforms=machines, origin="simulated"), label="simulated")
+    machine = Platform.objects.get(name__startswith="sim 0")
+    response = client.get(address_of("program", view="program-measure-next") + f"?target={machine.slug}")
+    assert response.status_code == 422
+    assert "never mixed" in text_of(response)
+    assert "No other workload was measured" not in text_of(response)
+
+
 def test_a_long_one_is_computed_behind_the_request(client, program, started):  # noqa: F811
     response = client.get(program)
     assert "Waiting for other computations" in text_of(response)

@@ -241,8 +241,10 @@ def test_of_many_machines_own_prices_say_which_rows_are_computed(client, monkeyp
         return RankingQuestion.of("app0-section0", viewer, choice=choice, page=1)
 
     def first_computed(asked):
+        """Without the fastest, which is computed in every order."""
         results = last_step(asked.steps()).document()["results"]
-        return {row["platform"] for row in results if not row["estimated"]}
+        fastest = min(results, key=lambda row: row["time_s"])["platform"]
+        return {row["platform"] for row in results if not row["estimated"]} - {fastest}
 
     public, own = question(None), question(ada)
     assert first_computed(public) == {"machine-1"}

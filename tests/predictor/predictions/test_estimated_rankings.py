@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import replace
+from operator import itemgetter
 
 import pytest
 from django.core.management import call_command
@@ -29,8 +30,8 @@ def many(monkeypatch):
     """Nine platforms count as many, of which two are a page."""
     store(sample_measurements(PLATFORMS, 6))
     monkeypatch.setattr("predictor.predictions.rankings.FEWEST_ESTIMATED_PLATFORMS", PLATFORMS)
+    monkeypatch.setattr("predictor.pages.ranking.RANKED_PER_PAGE", PER_PAGE)  # first: importing it copies the next
     monkeypatch.setattr(estimated_rankings, "RANKED_PER_PAGE", PER_PAGE)
-    monkeypatch.setattr("predictor.pages.ranking.RANKED_PER_PAGE", PER_PAGE)
 
 
 @pytest.fixture
@@ -86,6 +87,22 @@ def test_the_order_asked_for_says_which_rows_are_computed():
     Platform.objects.filter(slug="machine-5").update(physical_cores=1)
     ranking = rank_platforms(WORKLOAD, page=1, choice=RankingChoice.of({"by": "core_time"}))
     assert not next(row for row in ranking.results if row["platform"] == "machine-5")["estimated"]
+
+
+def test_the_fastest_of_all_is_computed_in_every_order():
+    Platform.objects.update(physical_cores=1)
+    fastest = rank_platforms(WORKLOAD, page=1).results[0]["platform"]
+    Platform.objects.filter(slug=fastest).update(physical_cores=16)
+    ranking = rank_platforms(WORKLOAD, page=1, choice=RankingChoice.of({"by": "core_time"}))
+    assert not min(ranking.results, key=itemgetter("time_s"))["estimated"]
+
+
+def test_an_estimate_is_not_called_the_fastest(client, monkeypatch):
+    """As long as rows are computed, the page shows those before."""
+    monkeypatch.setattr(estimated_rankings.RowOrder, "still_to_compute", lambda self: [])
+    page = client.get(reverse("ranking"), {"workload": WORKLOAD})
+    assert page.context["fastest"] is None
+    assert "What to measure next for" not in text_of(page)
 
 
 def test_without_a_page_and_by_methods_that_estimate_nothing_all_are_computed(computed):

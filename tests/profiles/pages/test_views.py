@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from django.urls import reverse
 
 from predictor.snapshot.cache import read_database
 from profiles.ingest.service import ingest
+from profiles.judgement.stored import stored_features
 from profiles.models import Profile, Workload
+from profiles.pages import views
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
 from tests.samples import sample_measurements
 
@@ -68,6 +71,13 @@ def test_a_time_only_profile_shows_no_parts_and_no_empty_fits(client):
     assert set(figures_of(page)) == {"speedup", "efficiency", "redundancy", "residuals"}
     assert [row[0] for row in page.context["fits"]["Scaling curves"]] == ["redundancy"]
     assert list(page.context["fits"]) == ["Scaling curves"]
+
+
+def test_a_fit_through_all_points_has_no_residual(client, public, monkeypatch):
+    features, rms = stored_features(public[0])
+    monkeypatch.setattr(views, "stored_features", lambda profile: (features, np.full_like(rms, 3.5e-16)))
+    page = client.get(reverse("profile", args=[public[0].uid]))
+    assert {row[2] for rows in page.context["fits"].values() for row in rows} == {0.0}
 
 
 def test_a_profile_that_waits_for_its_curves_is_still_a_page(client, public):

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import shutil
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from typing import Any, Optional
 from urllib.parse import urlsplit
 
 from mpet.changes import LEAST_CHANGE, Changes, MeasuredRegion, compare_regions, match_regions, read_region
 from mpet.config import chosen_server, chosen_token
-from mpet.errors import MpetError, NoPrediction, NothingToCompare, Refused, Unreachable, UsageError
+from mpet.errors import KitFailed, MpetError, NoPrediction, NothingToCompare, Refused, Unreachable, UsageError
+from mpet.kit import can_build
 from mpet.results import Comparison, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
 from mpet.transport import Progress, Transport
 
@@ -284,5 +287,14 @@ class Client:
         return int(dump["revision"])
 
     def kit(self) -> bytes:
-        """The benchmark kit, as a tarball."""
-        return self.transport.send("GET", "kit/").content
+        """The benchmark kit, as a tarball: its sources, or where they cannot be built here, its programs."""
+        if can_build():
+            return self.transport.send("GET", "kit/").content
+        architecture = os.uname().machine
+        try:
+            return self.transport.send("GET", f"kit/{architecture}/").content
+        except Refused as error:
+            if error.problem.get("status") != HTTPStatus.NOT_FOUND:
+                raise
+            message = f"the kit needs make and g++ here: the server has none that is built for {architecture}"
+            raise KitFailed(message) from error

@@ -21,9 +21,19 @@ RESULTS_LINE = "Results: "
 FAREWELL_LINE = "Upload them in the browser"  # which the client does itself
 MOST_KIT_BYTES = 64 << 20
 LINES_SHOWN = 15
+BUILT_KIT = "measure"  # the script of a kit whose programs the server has built; it has no Makefile
 NOT_PROFILABLE = 4  # the status of mpet-profile where no profile can be made of this program
 
 Said = Callable[[str], Any]
+
+
+def can_build() -> bool:
+    """Whether the kit can be built here; else the server's programs are taken."""
+    return shutil.which("make") is not None and shutil.which(os.environ.get("CXX") or "g++") is not None
+
+
+def is_built(kit: Path) -> bool:
+    return (kit / BUILT_KIT).is_file()
 
 
 def unpack_kit(content: bytes, folder: Optional[Path] = None) -> Path:
@@ -40,7 +50,7 @@ def unpack_kit(content: bytes, folder: Optional[Path] = None) -> Path:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
             for member in archive:
                 _unpack_member(archive, member, unfinished)
-        if not (unfinished / TOP_FOLDER / "Makefile").is_file():
+        if not any((unfinished / TOP_FOLDER / name).is_file() for name in ("Makefile", BUILT_KIT)):
             raise KitFailed("what the server sends is no benchmark kit")
         try:
             unfinished.rename(home)
@@ -75,8 +85,11 @@ def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Pa
 def measure(
     kit: Path, target: str = "quick", options: Optional[Mapping[str, str]] = None, said: Said = lambda line: None
 ) -> Path:
-    """Run `make TARGET` in the kit; the tarball with what it measured."""
+    """Run `make TARGET` in the kit, or what stands for it in a built one; the tarball with what it measured."""
     command = ["make", "-C", str(kit), target, *(f"{name}={value}" for name, value in (options or {}).items())]
+    if is_built(kit):
+        words = [word for name, value in (options or {}).items() for word in (f"--{name.lower()}", value)]
+        command = [str(kit / BUILT_KIT), "full" if target == "all" else target, *words]
     lines = run_command(command, lambda line: None if line.startswith(FAREWELL_LINE) else said(line))
     named = [line[len(RESULTS_LINE) :] for line in lines if line.startswith(RESULTS_LINE)]
     if not named:

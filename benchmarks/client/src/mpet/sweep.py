@@ -26,7 +26,7 @@ from typing import Any, Optional
 
 from mpet import __version__
 from mpet.errors import KitFailed, UsageError
-from mpet.kit import LINES_SHOWN, Said, run_command
+from mpet.kit import LINES_SHOWN, Said, is_built, run_command
 
 SCHEMA = "mpet-results/1"
 COLUMNS = (
@@ -58,7 +58,8 @@ class Run:
 
 def read_machine(kit: Path, name: Optional[str] = None, said: Said = lambda line: None) -> Machine:
     """Build the kit's mpet-topology, once, and ask it."""
-    run_command(["make", "-s", "-C", str(kit), "build/mpet-topology"], said)
+    if not is_built(kit):
+        run_command(["make", "-s", "-C", str(kit), "build/mpet-topology"], said)
     tool = str(kit / "build" / "mpet-topology")
 
     def asked(*options: str) -> str:

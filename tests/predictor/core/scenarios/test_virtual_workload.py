@@ -102,7 +102,7 @@ def test_a_part_that_is_not_there_says_so():
     answer = answer_of(**HALF_LOCKED)
     found = changed(answer, task_join=0.5)
     np.testing.assert_array_equal(found.answer.time_s, answer.time_s)
-    assert "there is none of it" in found.changes[0]
+    assert "the workload has none" in found.changes[0]
 
 
 def test_the_interval_moves_along_and_widens():
