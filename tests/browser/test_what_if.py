@@ -81,7 +81,7 @@ def test_by_keyboard_alone_and_back(page):
 
 def test_what_the_service_refuses_is_said_and_the_figures_stay(page):
     page.get_by_label("SMT breakpoint").fill("2")
-    expect(page.get_by_role("alert")).to_contain_text("n_nu = 4 is not below n_ht = 2; SMT threads are used last")
+    expect(page.get_by_role("alert")).to_contain_text("the NUMA breakpoint, 4, is not below the SMT breakpoint, 2")
     assert page.locator(".plot .main-svg").first.is_visible()
     page.get_by_label("SMT breakpoint").fill("12")
     expect(page.get_by_role("alert")).to_have_count(0)

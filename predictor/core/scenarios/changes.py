@@ -142,7 +142,8 @@ class PlatformChanges:
         if changed.n_nu >= changed.n_ht and old.n_nu != old.n_ht:
             raise SettingsError(
                 f"platform_changes.{'n_nu' if 'n_nu' in new else 'n_ht'}",
-                f"n_nu = {changed.n_nu:g} is not below n_ht = {changed.n_ht:g}; SMT threads are used last",
+                f"the NUMA breakpoint, {changed.n_nu:g}, is not below the SMT breakpoint, {changed.n_ht:g}: SMT "
+                "threads are used last",
             )
         if "base_mhz" in new and math.isnan(old.base_mhz):
             raise SettingsError(

@@ -57,7 +57,7 @@ def test_values_that_no_platform_has(values, name):
 
 @pytest.mark.parametrize("values", [{"n_nu": 8}, {"n_ht": 3}, {"n_nu": 9, "n_ht": 5}])
 def test_hyperthreads_come_last(values):
-    with pytest.raises(SettingsError, match="not below n_ht"):
+    with pytest.raises(SettingsError, match="not below the SMT breakpoint"):
         PlatformChanges.of(values).of_platform(KNOWN)
 
 
