@@ -166,6 +166,12 @@ CACHES: dict[str, dict] = {"default": env.cache_url("MPET_CACHE_URL", default="l
 CACHES["pages"] = {**CACHES["default"], "KEY_PREFIX": "page"}
 if not CACHES["default"]["LOCATION"]:  # per-process memory; each cache needs a distinct LOCATION
     CACHES["pages"] |= {"LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 1000}}
+    if STATE_IS_WRITABLE:  # pages take longest: the processes of a server share them
+        make_private(STATE_DIR / "pages")
+        CACHES["pages"] |= {
+            "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+            "LOCATION": STATE_DIR / "pages",
+        }
 PAGE_CACHE_SECONDS = env.int("MPET_PAGE_CACHE_SECONDS", default=60)
 CACHE_IS_SHARED = bool(env.str("MPET_CACHE_URL", default=""))
 RATES_FILE = STATE_DIR / "rates.sqlite3"

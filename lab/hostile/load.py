@@ -119,6 +119,7 @@ class Client:
 
 def contents_of(url: str) -> Contents:
     client = Client(url)
+    client.headers = {}  # nothing compressed
 
     def rows(path: str) -> list[dict]:
         return json.loads(client.ask("GET", f"/api/v1/{path}?page_size=200")[1])["results"]
@@ -266,9 +267,9 @@ def measure(made: Installation, arguments: argparse.Namespace) -> list[Answer]:
     """The answers of one server, after every address was asked for once or so."""
     token = made.manage("api_token", "load")
     with served(made, WORKERS=str(arguments.workers)) if arguments.workers else served(made) as url:
-        Crowd(url, token, arguments.warm, seed=0).run(8, 0, 0)
-        readers = arguments.clients - arguments.writers - arguments.uploaders
         hostile = [made.manage("api_token", f"hostile-{number}") for number in range(arguments.hostile_previews)]
+        Crowd(url, token, arguments.warm, seed=0, hostile=hostile).run(8, arguments.writers, arguments.uploaders)
+        readers = arguments.clients - arguments.writers - arguments.uploaders
         worth = cores_worth()
         crowd, before = Crowd(url, token, arguments.seconds, arguments.seed, hostile), time.process_time()
         answers = crowd.run(readers, arguments.writers, arguments.uploaders)
@@ -324,7 +325,7 @@ def main() -> int:
     parser.add_argument("--uploaders", type=int, default=1, help="of the clients, who upload")
     parser.add_argument("--hostile-previews", type=int, default=0, help="accounts that send mutated files, besides")
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--warm", type=float, default=15, help="seconds of reading before it counts")
+    parser.add_argument("--warm", type=float, default=15, help="seconds with all kinds of clients before it counts")
     parser.add_argument("--workers", type=int, default=0, help="processes of the server; 0: as `make run` has them")
     parser.add_argument("--p99", type=float, default=1.0, help="most seconds, of the reads")
     parser.add_argument("--seed", type=int, default=1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial, wraps
 from typing import Any
 
@@ -57,7 +58,8 @@ def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
         if not may_be_kept(request, response):
             return response
         kept = gzip.compress(response.content, compresslevel=6), dict(response.items())
-        pages.set(key, kept, settings.PAGE_CACHE_SECONDS)
+        with suppress(OSError):  # on a full disk it is made again
+            pages.set(key, kept, settings.PAGE_CACHE_SECONDS)
         return kept_page(request, *kept)
 
     return kept_view

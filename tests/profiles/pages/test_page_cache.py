@@ -1,5 +1,6 @@
 """A page that is made once for all visitors is nobody's own, and no older than what is public."""
 
+import errno
 import gzip
 
 import pytest
@@ -42,6 +43,14 @@ def test_visitors_share_a_page(address, django_assert_num_queries):
     assert second.content == first.content
     assert "Cookie" in second["Vary"]
     assert second["Content-Type"] == first["Content-Type"]
+
+
+def test_a_full_disk_keeps_nobody_from_a_page(address, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(type(caches["pages"]), "set", refuse)
+    assert Client().get(address).status_code == 200
 
 
 def test_a_new_revision_makes_it_anew(address):
