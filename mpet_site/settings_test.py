@@ -22,4 +22,8 @@ ACCOUNT_RATE_LIMITS = False
 TASKS = {"default": {"BACKEND": "django_tasks.backends.immediate.ImmediateBackend"}}
 REST_FRAMEWORK = {**REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": {"anon": None, "user": None}}  # noqa: F405
 PAGE_CACHE_SECONDS = 0  # tests change rows without a revision
+CACHES["pages"] |= {  # noqa: F405  tests run side by side, and clear it
+    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+    "LOCATION": "pages",
+}
 REQUEST_SECONDS = 600.0  # so that nothing is left to computations because the machine is busy

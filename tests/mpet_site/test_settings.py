@@ -48,6 +48,13 @@ def test_trust_third_11_a_database_in_a_folder_that_cannot_be_written(tmp_path, 
     assert "init_command" not in options["OPTIONS"]
 
 
+def test_the_processes_of_a_server_share_kept_pages(tmp_path):
+    caches = settings_with(tmp_path)["CACHES"]
+    assert "FileBasedCache" in caches and f"'{tmp_path}/pages'" in caches
+    assert (tmp_path / "pages").stat().st_mode & 0o777 == 0o700
+    assert "FileBasedCache" not in settings_with(tmp_path, MPET_CACHE_URL="redis://localhost:6379/0")["CACHES"]
+
+
 def test_sqlite_writes_ahead_and_waits_for_its_turn():
     if connection.vendor != "sqlite":
         pytest.skip("this is about SQLite")
