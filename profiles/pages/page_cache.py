@@ -45,8 +45,7 @@ def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
         is_for_all = request.method == "GET" and "If-None-Match" not in request.headers and not is_somebody(request)
         if not settings.PAGE_CACHE_SECONDS or not is_for_all:
             return view(request, *args, **kwargs)
-        slug = kwargs.get("slug") or request.GET.get(of, "")
-        state = state_of(of, slug) if of else Revision.current(None)[0]
+        state = state_of(of, kwargs.get("slug") or request.GET.get(of, "")) if of else Revision.current(None)[0]
         pages, key = caches["pages"], page_key(request, state)
         kept = pages.get(key)
         if kept is not None:

@@ -18,7 +18,8 @@ SIGNIFICANT_DIGITS = 3
 LARGEST_PERCENT = 1000  # beyond, a factor is easier to read
 ROUNDING = 1e-9
 LITERAL = re.compile(r"(<(?:script|pre|textarea|option)\b.*?</(?:script|pre|textarea|option)>)", re.DOTALL)
-PERCENT = re.compile(r" %(?<=\d %)(?![^<>]*>)")  # after a number, not in a tag
+NO_BREAK_PERCENT = "\xa0%"
+PERCENT = re.compile(r" %(?<=\d %)")  # after a number
 
 
 def is_unknown(value: Any) -> bool:
@@ -120,13 +121,20 @@ def sentence_case(title: str) -> str:
 
 @register.filter
 def unbroken(html: str) -> SafeString:
-    """A page in which no line breaks between a number and its percent sign.
+    """A page in which no line breaks between a number and its percent sign; tags stay as they are.
 
-    >>> unbroken('<p title="5 %">5 % of all</p>') == '<p title="5 %">5\xa0% of all</p>'
+    >>> unbroken('5 %<p title="5 %">5 % of all</p>') == '5\xa0%<p title="5 %">5\xa0% of all</p>'
     True
     """
+
+    def text_unbroken(piece: str) -> str:
+        tag, end, text = piece.rpartition(">")
+        return f"{tag}{end}{PERCENT.sub(NO_BREAK_PERCENT, text)}"
+
     parts = LITERAL.split(html)  # every second one is a script, or something to copy
-    parts[::2] = [PERCENT.sub("\xa0%", text) for text in parts[::2]]
+    parts[::2] = [
+        "<".join([text_unbroken(piece) if " %" in piece else piece for piece in part.split("<")]) for part in parts[::2]
+    ]
     return mark_safe("".join(parts))  # noqa: S308  (what came in is a page)
 
 

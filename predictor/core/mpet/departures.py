@@ -82,21 +82,16 @@ def usual_departure(database: Database, evidence: Evidence, level: float, *, by_
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
     of_references, of_others = values[: len(references)], values[len(references) :]
     family = platform_metadata(database).microarchitecture
-    applications = _application_codes(database) if by_application else None
-    departures = np.concatenate(
-        [
-            _departures(of_others[family[others] != family[p]] - own, applications)
-            for p, own in zip(references.tolist(), of_references, strict=True)
-        ]
-    )
+    applications = None
+    if by_application:
+        names = np.array(database.workload_table["application"], dtype=str)
+        applications = np.unique(names, return_inverse=True)[1]
+    unlike = family[references][:, None] != family[others]
+    departures = _departures((of_others - of_references[:, None])[unlike], applications)
     if not len(departures):
-        unlike = family[others[1:]] != family[others[:-1]]
-        departures = _departures((of_others[1:] - of_others[:-1])[unlike], applications)
+        next_unlike = family[others[1:]] != family[others[:-1]]
+        departures = _departures((of_others[1:] - of_others[:-1])[next_unlike], applications)
     return float(np.quantile(departures, level)) if len(departures) else UNKNOWN_DEPARTURE
-
-
-def _application_codes(database: Database) -> IntArray:
-    return np.unique(np.array(database.workload_table["application"], dtype=str), return_inverse=True)[1]
 
 
 def _departures(gap: FloatArray, applications: IntArray | None) -> FloatArray:

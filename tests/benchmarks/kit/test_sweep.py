@@ -184,15 +184,20 @@ def test_what_cannot_be_measured_is_named(native, tmp_path, options, complaint):
         sweep(native, tmp_path, "--no-roofline", *options)
 
 
+def with_stand_in(native, folder, name, case):
+    """The programs of the build, of which one does first what the shell's `case` says of its arguments."""
+    folder.mkdir()
+    for program in {"mpet-sweep", "mpet-pack", "mpet-bench-clean", "mpet-bench-profile"} - {name}:
+        (folder / program).symlink_to(native / program)
+    wrapper = folder / name
+    wrapper.write_text(f'#!/bin/sh\ncase "$*" in {case} esac\nexec "{native}/{name}" "$@"\n')
+    wrapper.chmod(0o755)
+    return folder
+
+
 def test_a_workload_that_fails_is_left_out_and_the_rest_is_kept(native, tmp_path):
     """A stand-in for the profile build that knows all applications but one."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for program in ("mpet-sweep", "mpet-pack", "mpet-bench-clean"):
-        (programs / program).symlink_to(native / program)
-    wrapper = programs / "mpet-bench-profile"
-    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *nqueens*) exit 9;; esac\nexec "{native}/mpet-bench-profile" "$@"\n')
-    wrapper.chmod(0o755)
+    programs = with_stand_in(native, tmp_path / "bin", "mpet-bench-profile", "*nqueens*) exit 9;;")
     tarball = sweep(programs, tmp_path / "results", "--workloads", "fib nqueens", "--no-roofline")
     with tarball.open("rb") as file:
         assert [w.name for w in read_archive(file).workloads] == ["fib"]
@@ -201,13 +206,7 @@ def test_a_workload_that_fails_is_left_out_and_the_rest_is_kept(native, tmp_path
 
 def test_the_time_that_is_left_never_rises(native, tmp_path):
     """A stand-in for the clean build that takes two seconds more for the second of four applications."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for program in ("mpet-sweep", "mpet-pack", "mpet-bench-profile"):
-        (programs / program).symlink_to(native / program)
-    wrapper = programs / "mpet-bench-clean"
-    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *hog*) sleep 2;; esac\nexec "{native}/mpet-bench-clean" "$@"\n')
-    wrapper.chmod(0o755)
+    programs = with_stand_in(native, tmp_path / "bin", "mpet-bench-clean", "*hog*) sleep 2;;")
     words = ["--results", tmp_path, "--scale", "tiny", "--threads", "1", "--workloads", "fib hog kmeans nqueens"]
     command = [programs / "mpet-sweep", "--bin", programs, "--no-roofline", *words]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
