@@ -136,9 +136,11 @@ def faults_as_shown(page, width: int, scheme: str, *, audited: bool = True) -> l
 @pytest.mark.parametrize("audits", [1, pytest.param(2, marks=pytest.mark.lab)])
 def test_every_page_is_sound_wide_in_light_and_on_a_phone_in_dark(visit, walk, ada, audits):
     """Colours do not depend on the width, nor the layout on the colours. A page is loaded as the last one was left;
-    axe-core audits it so, and in `make lab` in the other look, too."""
+    axe-core audits it so. In `make lab` in the other look, too, and what pages show of other questions."""
     found, weights, looks = {}, Weights(), [(1280, "light"), (390, "dark")]
     for name, address, own in walk.everywhere():
+        if "," in name and audits == 1:
+            continue
         page = visit(address, *looks[0], user=ada if own else None)
         found[name] = faults_at_first_sight(page, name, weights)
         for place, (width, scheme) in enumerate(looks):
