@@ -247,6 +247,7 @@ def test_a_wrong_token_fails_the_job_before_anything_is_compared(runner, reposit
     assert "mpet_wrong" not in runner.said
 
 
+@pytest.mark.lab
 def test_without_another_client_the_action_installs_its_own(runner, repository, tmp_path):
     runner.inputs |= {"client": ""}
     status = runner.run(repository, only="install", RUNNER_TEMP=str(tmp_path))

@@ -35,6 +35,7 @@ def installed(wheel, tmp_path_factory) -> Path:
     return folder / "bin" / "mpet"
 
 
+@pytest.mark.lab
 def test_the_wheel_alone_measures_uploads_predicts_and_ranks(installed, live_server, settings, tmp_path, alice):
     need("make", "g++")
     settings.MEDIA_ROOT = tmp_path / "media"
