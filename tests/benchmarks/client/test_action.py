@@ -16,7 +16,7 @@ from tests.benchmarks.kit.kit_build import AS_OTHER_TESTS, need
 from tests.conftest import skip_or_fail
 from tests.paths import ROOT
 
-pytestmark = [pytest.mark.kit, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.kit, pytest.mark.lab, pytest.mark.django_db(transaction=True)]
 ACTION = ROOT / "action" / "action.yml"
 STEP_TIMEOUT_S = 300
 
@@ -247,7 +247,6 @@ def test_a_wrong_token_fails_the_job_before_anything_is_compared(runner, reposit
     assert "mpet_wrong" not in runner.said
 
 
-@pytest.mark.lab
 def test_without_another_client_the_action_installs_its_own(runner, repository, tmp_path):
     runner.inputs |= {"client": ""}
     status = runner.run(repository, only="install", RUNNER_TEMP=str(tmp_path))
