@@ -1,4 +1,4 @@
-"""Predictions whose pair was measured later, and the score that they make."""
+"""Predictions whose pair was measured later, and the track record that they make."""
 
 from typing import Any, ClassVar
 
