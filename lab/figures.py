@@ -30,7 +30,7 @@ ASKED_FOR_FOLDERS = {"commands", "templatetags"}
 SHAPES_OF_ANSWER = (
     "predictor.core.answers.Answer",
     "predictor.core.scenarios.outcome.ScenarioOutcome",
-    "predictor.predictions.basis.Basis",
+    "predictor.predictions.answering.Basis",
     "predictor.predictions.document.answer_document",
     "predictor.models.Prediction",
     "predictor.api.prediction_serializers.PredictionSerializer",
@@ -39,10 +39,10 @@ SHAPES_OF_ANSWER = (
 SHAPES_OF_QUESTION = (
     "predictor.pages.forms.PredictionForm",
     "predictor.api.prediction_serializers.PredictionRequestSerializer",
-    "predictor.predictions.request.PredictionRequest",
+    "predictor.predictions.question.PredictionRequest",
     "predictor.predictions.question.Question",
     "predictor.core.answers.Query",
-    "predictor.core.scenarios.inquiry.Inquiry",
+    "predictor.core.scenarios.scenario.Inquiry",
 )
 FILES_OF_NEW_FIELD = (
     "predictor/predictions/document.py",

@@ -107,7 +107,7 @@ def trace_predictions() -> dict[str, Trace]:
 
     from accounts.models import ApiToken  # noqa: PLC0415
     from predictor.core.methods import DEFAULT_METHOD, get_method  # noqa: PLC0415
-    from predictor.predictions.request import PredictionRequest  # noqa: PLC0415
+    from predictor.predictions.question import PredictionRequest  # noqa: PLC0415
     from predictor.predictions.service import predict  # noqa: PLC0415
 
     user = get_user_model().objects.create_user("ada")

@@ -17,7 +17,7 @@ from django.db import transaction
 from mpet_site.web.background import waiting
 from predictor.accuracy.outliers import judge_delivery, judge_profiles, outliers_beside
 from predictor.accuracy.settlement import settle_delivery, settle_merged, settle_pairs, unsettle, unsettle_separated
-from predictor.predictions.removal import remove_what_rests_on
+from predictor.predictions.service import remove_what_rests_on
 from predictor.snapshot.files import remove_of_viewer
 from profiles.models import Platform, Source
 from profiles.signals import delivered, merged, separated, withdrawing

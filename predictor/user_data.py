@@ -8,7 +8,7 @@ from typing import Any
 from accounts.user_data import ArchiveMember, UserData
 from predictor.api.prediction_serializers import PredictionSerializer
 from predictor.models import Prediction
-from predictor.predictions.removal import remove_predictions
+from predictor.predictions.service import remove_predictions
 from predictor.snapshot.files import remove_of_viewer
 
 ANSWERS_AT_ONCE = 50

@@ -14,7 +14,7 @@ from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.jobs.executors import Executor
 from profiles.judgement.outliers import keep_verdicts, own_reasons, profiles_to_judge
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import Profile, Source
 
 JUDGED_AT_ONCE = 500  # profiles with their curves in memory

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import Platform, Profile, Source
 
 SETTLED_ORDERINGS = {

@@ -22,7 +22,7 @@ from predictor.extrapolation.fits import (
 )
 from predictor.scaling_models.measured import MeasuredPoints
 from predictor.scaling_models.registry import SCALING_MODELS
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import Profile, Run
 
 OFFERED_MODELS = ("automatic", "mpet_curve", "growth", "amdahl", "usl", "parallel_penalty", "memory_wall")

@@ -14,12 +14,12 @@ from predictor.core.why.influence import Influence, influences_on_answer, predic
 from profiles.models import Platform
 from profiles.pages.ceilings import machine_facts
 from profiles.scaling.limits import limits_document
-from profiles.scaling.machine_facts import MachineFacts
+from profiles.scaling.roofline import MachineFacts
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.wording import whole_percent
 
 if TYPE_CHECKING:
-    from predictor.predictions.basis import Basis
+    from predictor.predictions.answering import Basis
 
 PLAIN_SCENARIOS = ("migration", "scaling")
 LARGEST_PLAUSIBLE_FACTOR = 10.0

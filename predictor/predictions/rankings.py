@@ -18,6 +18,10 @@ from predictor.core.steps import ComputedStep, last_step
 from predictor.core.threads import single_thread
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, estimated_steps
 from predictor.predictions.question import (
+    DEFAULT_METHOD,
+    InvalidField,
+    InvalidSettings,
+    UnknownWorkloadName,
     checked_settings,
     checked_thread_counts,
     position_named,
@@ -26,7 +30,6 @@ from predictor.predictions.question import (
 )
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.ranking_rows import OTHER_REASON, REFUSAL_REASONS, ranking_row, row_or_refusal
-from predictor.predictions.request import DEFAULT_METHOD, InvalidField, InvalidSettings, UnknownWorkloadName
 from predictor.snapshot.building import Snapshot
 from profiles.models import OwnPriceList, Workload
 

@@ -17,8 +17,7 @@ from profiles.consistency import consistent_reads
 from profiles.dump.croissant import CROISSANT_FILE, croissant_document
 from profiles.dump.files import SQLITE_FILE, DumpRow, write_table
 from profiles.dump.package import PACKAGE_FILE, package_document
-from profiles.dump.registry import dumped_tables
-from profiles.dump.rows import DumpedKeys, credited_sources
+from profiles.dump.rows import DumpedKeys, credited_sources, dumped_tables
 from profiles.dump.tables import DumpTable
 from profiles.models import Revision
 

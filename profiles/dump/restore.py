@@ -20,7 +20,7 @@ from django.db import transaction
 
 from profiles.dump.files import DumpError, DumpRow, member_name, read_table
 from profiles.dump.package import DumpPackage, open_dump
-from profiles.dump.registry import dump_tables, further_tables
+from profiles.dump.rows import dump_tables, further_tables
 from profiles.dump.tables import (
     COUNTER_READINGS_TABLE,
     PLATFORMS_TABLE,

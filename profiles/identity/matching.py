@@ -2,6 +2,9 @@
 
 A public delivery sees and makes public rows only. A private delivery sees the public rows and its owner's, edits its
 owner's alone, and makes rows that nobody else can find. No message names a row that the deliverer may not see.
+
+A machine of one owner is also known by the kit's fingerprint of its hardware: processor, topology, memory,
+virtualisation. Between owners names and topology decide (docs/decisions/hardware-fingerprint.md).
 """
 
 from __future__ import annotations
@@ -15,11 +18,12 @@ from itertools import chain, count
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.text import slugify
+from django.utils.timesince import timesince
 
 from profiles.identity import spelling as identity
-from profiles.models import Platform, Workload
+from profiles.models import Platform, PlatformDescription, Source, Workload
 
 SLUG_LENGTH = 190
 PRIVATE_SLUG_LENGTH = 175
@@ -321,3 +325,36 @@ def merge_private_rows_into(rules: MatchingRules, new: Sequence[Any]) -> None:
                 for moved in (private_row.profiles, private_row.descriptions):
                     moved.update(**{rules.noun: row})
                 private_row.delete()
+
+
+def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: MatchingNotes) -> list[Platform]:
+    """The platforms of a delivery that is being stored. Where its owner has measured the same hardware before it is
+    that platform, under any name; where its owner has measured other hardware of that name it is another one."""
+    if not source.fingerprint or source.owner_id is None or len(drafts) != 1:
+        return match_rows(PLATFORM_RULES, drafts, notes)
+    earlier = _described(source).filter(source__fingerprint=source.fingerprint).order_by("-source__created_at").first()
+    if earlier is None:
+        others = _described(source).exclude(source__fingerprint="").values_list("platform", flat=True)
+        return match_rows(PLATFORM_RULES, drafts, notes, other_than=dict.fromkeys(others, source.fingerprint))
+    platform = earlier.platform
+    since = timesince(earlier.source.created_at).replace("\xa0", " ")
+    notes.add("machines known by their hardware", f"The same machine as {platform.name}, measured {since} ago")
+    return [platform]
+
+
+def machines_of_fingerprint(fingerprint: str, owner: Any) -> QuerySet[Platform]:
+    """The machines on which this owner has measured with that fingerprint."""
+    described = PlatformDescription.objects.filter(source__owner=owner, source__fingerprint=fingerprint)
+    return Platform.objects.filter(pk__in=described.values("platform"))
+
+
+def _described(source: Source) -> QuerySet[PlatformDescription]:
+    """What the owner's earlier deliveries say of machines that this delivery may be of: public ones, or, of a private
+    delivery, also private ones."""
+    visible = Q(platform__private_to=None)
+    if source.private_to_id is not None:
+        visible |= Q(platform__private_to=source.private_to_id)
+    rows = PlatformDescription.objects.filter(
+        visible, source__owner=source.owner_id, source__hidden=False, platform__hidden=False
+    )
+    return rows.exclude(source=source).select_related("platform", "source")

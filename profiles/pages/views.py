@@ -1,15 +1,21 @@
-"""The pages of one platform and one profile, and what that of a workload shows of its profiles."""
+"""The pages of one platform and one profile, what that of a workload shows of its profiles, and the page of the search
+in the header: without scripts, the only way to its results."""
 
+from __future__ import annotations
+
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from django.core.paginator import Page, Paginator
 from django.db.models import Avg
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
+from mpet_site.web.lists import search_refusal
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from profiles.figures import (
@@ -29,7 +35,7 @@ from profiles.figures.roofline import roofline_chart
 from profiles.identity.descriptions import DELIVERIES_COMPARED, differences_of
 from profiles.identity.years import year_of
 from profiles.ingest.derivation import stored_spread
-from profiles.judgement.stored import stored_curves, stored_features
+from profiles.judgement.usability import stored_curves, stored_features
 from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
 from profiles.pages.ceilings import limits_of, roofline_of, roofline_points
 from profiles.pages.columns import (
@@ -48,6 +54,7 @@ from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.repeats import RepeatSpread
 from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
+from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 from profiles.validity.quality import CONFIDENCE
 
 MOST_COUNTERS = 64  # columns of a table
@@ -233,3 +240,23 @@ def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:
     groups = {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}
     measured = {title: [row for row in group if not np.isnan(row[1]).all()] for title, group in groups.items()}
     return {title: group for title, group in measured.items() if group}
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """?q=; the results of each kind together, or the page of the only one of that name."""
+    text = request.GET.get("q", "").strip()
+    refusal = search_refusal(text)
+    results = [] if refusal else search_everything(text, request.user)
+    named = [result for result in results if result.name.casefold() == text.casefold()]
+    if len(named) == 1:
+        return redirect(named[0].url)
+    groups = [(SEARCH_KINDS[kind], list(rows)) for kind, rows in groupby(results, attrgetter("kind"))]
+    context = {
+        "site_search": text,
+        "refusal": refusal,
+        "groups": groups,
+        "most": MOST_OF_A_KIND,
+        "twin": json_address("api-search", query=urlencode({"q": text})),
+    }
+    return render(request, "profiles/search.html", context)

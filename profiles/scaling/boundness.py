@@ -11,8 +11,7 @@ import numpy as np
 
 from profiles.arrays import FloatArray
 from profiles.scaling.losses import has_scaling, loss_shares
-from profiles.scaling.machine_facts import MachineFacts
-from profiles.scaling.roofline import CACHE_LINE_BYTES, Roof, Roofline, RooflinePoint
+from profiles.scaling.roofline import CACHE_LINE_BYTES, MachineFacts, Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.wording import spell_threads, whole_percent
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import LOSSES, WORTH_NAMING_SHARE, bound_without, has_scaling, limiting_ranges, loss_shares
-from profiles.scaling.machine_facts import MachineFacts
-from profiles.scaling.roofline import RooflinePoint
+from profiles.scaling.roofline import MachineFacts, RooflinePoint
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.wording import spell_threads, whole_percent
 

@@ -8,12 +8,12 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from benchmarks.archive import ArchiveError
-from benchmarks.archive.platforms import read_platform_file
+from benchmarks.archive.reading import read_platform_file
 from benchmarks.foreign import ingest_foreign, known_platform, read_files
 from benchmarks.formats import FORMATS
 from benchmarks.formats.collecting import ForeignFile
 from profiles.ingest.service import IngestError
-from profiles.management.owners import add_owner_arguments, owner_of
+from profiles.management.options import add_owner_arguments, owner_of
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform
 from profiles.readers import UnreadableError

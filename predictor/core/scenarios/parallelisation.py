@@ -20,8 +20,8 @@ from predictor.core.scenarios.benchmarks import (
     half_width_of_strategy,
     strategy_benchmarks,
 )
-from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import LOW, MEDIUM, ScenarioOutcome, log_half_widths, refit_features
+from predictor.core.scenarios.scenario import Inquiry
 from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, predict_sequential, sequential_database
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS

@@ -24,7 +24,7 @@ from predictor.core.noise import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from profiles.jobs.executors import Executor
-from profiles.management.executing import add_executor_options, chosen_executor
+from profiles.management.options import add_executor_options, chosen_executor
 
 ERROR_STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
 CSV_COLUMNS = (

@@ -9,7 +9,7 @@ from tqdm import tqdm
 from predictor.accuracy.outliers import batches_of_keys, judge_profiles
 from predictor.management.tables import text_table
 from profiles.judgement.outliers import judge_all_pairs, profiles_to_judge
-from profiles.management.executing import add_executor_options, chosen_executor
+from profiles.management.options import add_executor_options, chosen_executor
 from profiles.models import Profile
 
 

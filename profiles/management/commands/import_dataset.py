@@ -13,7 +13,7 @@ from profiles.dump.files import DumpError
 from profiles.dump.package import is_dump
 from profiles.dump.restore import restore_dump
 from profiles.ingest.service import IngestError, IngestResult, ingest
-from profiles.management.owners import add_owner_arguments, owner_of
+from profiles.management.options import add_owner_arguments, owner_of
 from profiles.measurements import Measurements
 from profiles.models import Source
 
