@@ -14,10 +14,6 @@ from predictor.snapshot.files import remove_of_viewer
 ANSWERS_AT_ONCE = 50
 
 
-def count_predictions(user: Any) -> dict[str, int]:
-    return {"predictions": Prediction.objects.asked_by(user).count()}
-
-
 def prediction_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
     rows = Prediction.objects.asked_by(user).select_related("settled_by").order_by("pk")
     for prediction in rows.iterator(ANSWERS_AT_ONCE):
@@ -31,4 +27,9 @@ def remove_questions(user: Any, keep_public: bool) -> None:
     remove_of_viewer(user.pk)
 
 
-QUESTIONS_ASKED = UserData("predictions", count_predictions, prediction_members, remove_questions)
+QUESTIONS_ASKED = UserData(
+    "predictions",
+    lambda user: {"predictions": Prediction.objects.asked_by(user).count()},
+    prediction_members,
+    remove_questions,
+)

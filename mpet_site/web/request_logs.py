@@ -85,14 +85,6 @@ def has_secret(address: str) -> bool:
     return SECRET_IN_ADDRESS.search(address) is not None
 
 
-def without_secret(text: str) -> str:
-    """
-    >>> without_secret("GET /quarantine/0123456789abcdefghijkl/claim/ 302")
-    'GET /quarantine/.../claim/ 302'
-    """
-    return SECRET_IN_ADDRESS.sub(r"\1...", text)
-
-
 class SecretAddressesMiddleware:
     """Whatever is answered at such an address, errors included, or leads to one: no cache keeps it, no link or picture
     on it tells another server the address, no robot lists it."""
@@ -112,4 +104,4 @@ class SecretsHandler(logging.StreamHandler):
     """Shortens the secrets in the whole line, whoever wrote it, tracebacks included."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return without_secret(super().format(record))
+        return SECRET_IN_ADDRESS.sub(r"\1...", super().format(record))

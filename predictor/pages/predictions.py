@@ -238,7 +238,10 @@ def why_response(
         "target": platforms.get(answer["target"]),
         "why": why,
         "sentences": [in_names(sentence, names) for sentence in why.get("sentences", [])],
-        "carried": [(row, carried_name(row, names)) for row in why.get("carried", [])],
+        "carried": [
+            (row, spelled_element(row["name"]) if row["kind"] == "element" else names.get(row["name"], row["name"]))
+            for row in why.get("carried", [])
+        ],
         "known": measured_label(answer_origin(answer)),
         "section": "predict",
     }
@@ -312,11 +315,6 @@ def answer_snippets(request: HttpRequest, answer: dict[str, Any], *, public_only
         "python": permalinks.python_program(asked, address),
         "question": urlencode(again | ({"public_only": "true"} if public_only else {})),
     }
-
-
-def carried_name(row: dict[str, Any], names: Mapping[str, str]) -> str:
-    """What a row of the attribution calls its platform, benchmark or element."""
-    return spelled_element(row["name"]) if row["kind"] == "element" else names.get(row["name"], row["name"])
 
 
 def rows_in_answer(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], dict[str, Workload]]:

@@ -258,15 +258,10 @@ class RankingQuestion:
             settings=methods.settings_values(self.settings),
             revision=database.revision,
             time_kind=str(database.workload_table["time_kind"][self.workload]),
-            results=fastest_first(results),
+            results=tuple(sorted(results, key=lambda row: (row["time_s"] is None, row["time_s"], row["platform"]))),
             refused=tuple(sorted(refused, key=itemgetter("platform"))),
             n=self.n,
         )
-
-
-def fastest_first(results: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    """The rows of a ranking by rising time."""
-    return tuple(sorted(results, key=lambda row: (row["time_s"] is None, row["time_s"], row["platform"])))
 
 
 def summarise_refused(refused: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -44,7 +45,7 @@ from profiles.pages.filters import (
 )
 from profiles.pages.page_cache import RevisionEtag
 from profiles.querysets import PlatformQuerySet, ProfileQuerySet, WorkloadQuerySet
-from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_document
+from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 
 MOST = WholeNumber("most", "Results of each kind at most.", default=MOST_OF_A_KIND, low=1, high=MOST_OF_A_KIND)
 
@@ -215,4 +216,5 @@ class Search(ApiView):
         text = request.query_params.get("q", "").strip()
         if refusal := search_refusal(text):
             raise invalid_request("q", refusal)
-        return Response(SearchSerializer(search_document(text, request.user, MOST.read(request))).data)
+        results = [asdict(result) for result in search_everything(text, request.user, MOST.read(request))]
+        return Response(SearchSerializer({"query": text, "results": results}).data)

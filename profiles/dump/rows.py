@@ -21,7 +21,6 @@ from profiles.dump.tables import (
     COUNTER_READINGS_TABLE,
     CURVES_TABLE,
     FEATURES_TABLE,
-    MEASURED_TABLES,
     PLATFORMS_TABLE,
     PROFILES_TABLE,
     RUNS_TABLE,
@@ -209,7 +208,3 @@ def further_tables() -> tuple[FurtherTable, ...]:
 
 def dumped_tables() -> tuple[DumpedTable, ...]:
     return (*measured_tables(), *(further.dumped for further in further_tables()))
-
-
-def dump_tables() -> tuple[DumpTable, ...]:
-    return (*MEASURED_TABLES, *(further.dumped.table for further in further_tables()))

@@ -49,8 +49,8 @@ class MatchingRules:
     identity: Callable[[Any], str]
     spelling: Callable[[Any], str]
     kin: Callable[[Any], tuple[Any, ...]]
-    text: Callable[[Any], str]
-    described_by: tuple[str, ...]  # the columns that `kin` and `text` read
+    texts: tuple[str, ...]  # the columns whose texts are compared for near misses
+    described_by: tuple[str, ...]  # the columns that `kin` reads, and `texts`
     coarse: str  # a column that near misses share
     suffixes: tuple[str, ...]  # columns that distinguish rows of one name, in a slug
 
@@ -61,7 +61,7 @@ PLATFORM_RULES = MatchingRules(
     identity=identity.platform_identity,
     spelling=identity.platform_spelling,
     kin=identity.platform_kin,
-    text=identity.platform_text,
+    texts=identity.IDENTIFYING_PLATFORM_TEXTS,
     described_by=(*identity.TOPOLOGY_COLUMNS, *identity.IDENTIFYING_PLATFORM_TEXTS),
     coarse="threads",
     suffixes=(),
@@ -72,7 +72,7 @@ WORKLOAD_RULES = MatchingRules(
     identity=identity.workload_identity,
     spelling=identity.workload_spelling,
     kin=identity.workload_kin,
-    text=identity.workload_text,
+    texts=("name", "runtime"),
     described_by=identity.IDENTIFYING_WORKLOAD_TEXTS,
     coarse="input",
     suffixes=("version", "input", "runtime"),
@@ -254,10 +254,12 @@ def _warn_of_near_misses(rules: MatchingRules, new: list[Any], notes: MatchingNo
     for query in chain([alike], (Q(**{f"{rules.coarse}__in": part}) for part in parts)):
         for row in known.filter(query):
             if (same := kin.get(rules.kin(row))) is not None:
-                same[rules.text(row)] = row.name
+                same[identity.folded_text(row, rules.texts)] = row.name
     for draft in new:
         texts = kin[rules.kin(draft)]
-        for text in difflib.get_close_matches(rules.text(draft), texts, n=1, cutoff=NEAR_MISS_RATIO):
+        for text in difflib.get_close_matches(
+            identity.folded_text(draft, rules.texts), texts, n=1, cutoff=NEAR_MISS_RATIO
+        ):
             kind = f"{rules.noun}s that are new but look like existing ones"
             notes.add(kind, f"{rules.noun} {draft.name!r} is new, but looks like the existing {texts[text]!r}")
 

@@ -121,12 +121,9 @@ def workload_kin(workload: Any) -> tuple[Any, ...]:
     return (*_texts(workload, ("version", "input"), fold_spelling), _numbers(workload, ("name",)))
 
 
-def platform_text(platform: Any) -> str:
-    return " ".join(fold_spelling(getattr(platform, name) or "") for name in IDENTIFYING_PLATFORM_TEXTS)
-
-
-def workload_text(workload: Any) -> str:
-    return " ".join(fold_spelling(getattr(workload, name) or "") for name in ("name", "runtime"))
+def folded_text(described: Any, names: tuple[str, ...]) -> str:
+    """These texts of a description in one, for near misses."""
+    return " ".join(fold_spelling(getattr(described, name) or "") for name in names)
 
 
 def canonical_vendor(text: str | None) -> str | None:

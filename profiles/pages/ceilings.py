@@ -61,11 +61,6 @@ class LimitsReader:
         return points_by_profile(self.profiles)
 
 
-def roofline_points(profiles: Sequence[Profile]) -> list[RooflinePoint]:
-    """Where the profiles lie below the roofs, at the most threads measured; those without the counters are left out."""
-    return list(points_by_profile(profiles).values())
-
-
 def points_by_profile(profiles: Sequence[Profile]) -> dict[int, RooflinePoint]:
     """The same, by primary key."""
     readings = CounterReading.objects.filter(

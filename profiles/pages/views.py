@@ -34,10 +34,10 @@ from profiles.figures.multiples import small_multiples
 from profiles.figures.roofline import roofline_chart
 from profiles.identity.descriptions import DELIVERIES_COMPARED, differences_of
 from profiles.identity.years import year_of
-from profiles.ingest.derivation import stored_spread
+from profiles.ingest.derivation import stored_spreads
 from profiles.judgement.usability import stored_curves, stored_features
 from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
-from profiles.pages.ceilings import limits_of, roofline_of, roofline_points
+from profiles.pages.ceilings import limits_of, points_by_profile, roofline_of
 from profiles.pages.columns import (
     DIFFERENCE_COLUMNS,
     PROFILE_COLUMNS_OF_PLATFORM,
@@ -72,7 +72,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         [profile_curve(profile, profile.workload.name + label_of(profile, origin)) for profile in page]
     )
     roofline = roofline_of(shown_platform, request.user)
-    chart = roofline and roofline_chart(roofline, roofline_points(list(page)))
+    chart = roofline and roofline_chart(roofline, list(points_by_profile(list(page)).values()))
     context = {
         "platform": shown_platform,
         "page": page,
@@ -150,14 +150,16 @@ def workload_profiles(request: HttpRequest, workload: Workload) -> dict[str, Any
 @kept_for_visitors
 def profile(request: HttpRequest, uid: Any) -> HttpResponse:
     shown_profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
-    drawing = profile_drawing(shown_profile, stored_spread(shown_profile))
+    drawing = profile_drawing(shown_profile, stored_spreads([shown_profile]).get(shown_profile.pk))
     in_time = request.GET.get("budget") == "time"
     context = {
         "profile": shown_profile,
         "in_time": in_time,
         "sentences": limits_of(shown_profile, drawing.curves, request.user)["sentences"] if drawing else [],
         "charts": mark_origin(profile_charts(drawing, in_time=in_time), shown_profile.origin) if drawing else [],
-        "time_half_width": time_half_width(shown_profile),
+        "time_half_width": (
+            None if shown_profile.standard_error is None else CONFIDENCE * shown_profile.standard_error
+        ),
         "counters": counter_rows(shown_profile),
         "section": "profiles",
         "fits": fit_rows(shown_profile),
@@ -168,12 +170,6 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "twin": json_address("api-profile", shown_profile.uid),
     }
     return render(request, "profiles/profile.html", context)
-
-
-def time_half_width(profile: Profile) -> float | None:
-    """Half the interval that t(n) is in with a probability of 90 %, as a share of it; None where nothing was
-    repeated."""
-    return None if profile.standard_error is None else CONFIDENCE * profile.standard_error
 
 
 def toolchain_of(profile: Profile) -> tuple[str | None, ...] | None:

@@ -215,7 +215,9 @@ def prediction_report(prediction: Prediction) -> list[str]:
     for part, title in (("t1", "Candidates for t(1)"), ("scaling", "Candidates for the scaling vector")):
         lines += ["", title, *candidate_table(answer["candidates"][part])]
     lines += [f"warning: {warning}" for warning in answer["warnings"]]
-    return lines + [f"data: {source_line(source)}" for source in answer["sources"]]
+    for source in answer["sources"]:
+        lines.append("data: " + "; ".join(filter(None, (source["label"], source["licence"], source["citation"]))))
+    return lines
 
 
 def next_measurements_report(prediction: Prediction, *, as_json: bool) -> list[str]:
@@ -309,7 +311,3 @@ def candidate_table(candidates: list[dict[str, Any]]) -> list[str]:
         for candidate in candidates
     ]
     return text_table(["platform", "workload", "D_p", "D_a", "D_t", "weight"], rows, words=2)
-
-
-def source_line(source: dict[str, str]) -> str:
-    return "; ".join(text for text in (source["label"], source["licence"], source["citation"]) if text)
