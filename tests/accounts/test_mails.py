@@ -13,8 +13,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from accounts.addresses import confirm_address, has_confirmed_address
-from accounts.mails import MAIL_THREAD
+from accounts.mails import MAIL_THREAD, confirm_address, has_confirmed_address
 from accounts.models import ApiToken
 from tests.pages import PASSWORD, text_of, user
 

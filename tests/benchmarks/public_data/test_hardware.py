@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from benchmarks.public_data.microarchitectures import ANY, X86_MODELS, x86_microarchitecture
+from benchmarks.public_data.hardware import ANY, X86_MODELS, x86_microarchitecture
 from tests.paths import ROOT
 
 VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}

@@ -7,8 +7,8 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from mpet_site.web import request_ids
-from mpet_site.web.request_ids import RequestIdMiddleware, request_id
+from mpet_site.web import request_logs
+from mpet_site.web.request_logs import RequestIdMiddleware, request_id
 from tests.logs import written_log
 
 pytestmark = pytest.mark.django_db
@@ -63,4 +63,4 @@ def test_the_id_of_a_trusted_proxy_is_kept(proxies, given, is_kept, settings):
     response = RequestIdMiddleware(lambda _: HttpResponse(request_id()))(request)
     assert (response["X-Request-ID"] == given) == is_kept
     assert response.content.decode() == response["X-Request-ID"]
-    assert request_ids.ACCEPTED.fullmatch(response["X-Request-ID"])
+    assert request_logs.ACCEPTED.fullmatch(response["X-Request-ID"])

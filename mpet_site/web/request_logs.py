@@ -1,6 +1,7 @@
-"""A name for each request, which its log lines, its answer and its problem document carry.
+"""What the log says of requests: the name of each request, and no address that is a secret.
 
-What a proxy in front sends as `X-Request-ID` is kept, so that its log and ours can be read together.
+The answer and the problem document carry the name too. What a proxy in front sends as `X-Request-ID` is kept, so that
+its log and ours can be read together. What is answered at a secret address is kept and named nowhere.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 logger = logging.getLogger("mpet.requests")
 
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
+SECRET_IN_ADDRESS = re.compile(r"((?:/|%2F)quarantine(?:/|%2F))[A-Za-z0-9_-]{20,}", re.IGNORECASE)
+SECRET_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
 
 
 def request_id() -> str:
@@ -72,3 +75,33 @@ class RequestIdFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id() or "-"
         return True
+
+
+def has_secret(address: str) -> bool:
+    """
+    >>> has_secret("/quarantine/0123456789abcdefghijkl/"), has_secret("/api/v1/quarantine/")
+    (True, False)
+    """
+    return SECRET_IN_ADDRESS.search(address) is not None
+
+
+class SecretAddressesMiddleware:
+    """Whatever is answered at such an address, errors included, or leads to one: no cache keeps it, no link or picture
+    on it tells another server the address, no robot lists it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if has_secret(request.path) or has_secret(response.get("Location", "")):
+            for name, value in SECRET_HEADERS.items():
+                response[name] = value
+        return response
+
+
+class SecretsHandler(logging.StreamHandler):
+    """Shortens the secrets in the whole line, whoever wrote it, tracebacks included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return SECRET_IN_ADDRESS.sub(r"\1...", super().format(record))

@@ -4,7 +4,7 @@ import pytest
 
 from predictor.core.errors import SettingsError
 from predictor.core.scenarios import SCENARIOS, Scenario
-from predictor.core.scenarios.changes import PlatformChanges, PlatformTopology, WorkloadChanges
+from predictor.core.scenarios.scenario import PlatformChanges, PlatformTopology, WorkloadChanges
 from profiles.measurements import STRATEGIES
 
 KNOWN = PlatformTopology(4.0, 8.0, 16, 2000.0)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from predictor.comparisons.neighbours import neighbours_of
+from predictor.comparisons.selection import neighbours_of
 from profiles.ingest.service import ingest
 from tests.pages import store_private, store_public, text_of, user
 from tests.samples import sample_measurements, sample_platform
