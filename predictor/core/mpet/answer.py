@@ -10,7 +10,7 @@ from predictor.core.answers import Answer, AnswerConfidence, Candidate, Deferred
 from predictor.core.database import Database
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
-from predictor.core.mpet.evidence.gathering import Evidence
+from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.transfer import Transfer
 from predictor.core.references import architecture_warnings, runtimes_of_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray

@@ -16,8 +16,8 @@ import numpy as np
 
 from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
-from predictor.core.mpet.evidence.curves import distinct_codes, evaluated_curves, interpolate_rows
-from predictor.core.mpet.evidence.gathering import Evidence
+from predictor.core.mpet.curves import distinct_codes, evaluated_curves, interpolate_rows
+from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
 from predictor.core.mpet.robust_ratios import application_families

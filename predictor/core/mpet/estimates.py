@@ -22,18 +22,18 @@ from predictor.core.mpet.beyond import (
     growth_counts,
     mixed_growth,
 )
-from predictor.core.mpet.evidence.curves import (
+from predictor.core.mpet.curves import (
     MOST_AVERAGED_PLATFORMS,
     EvaluatedCurves,
     MeanCurve,
     curves_at,
     evaluated_curves,
 )
-from predictor.core.mpet.evidence.gathering import visible_table
-from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.evidence.platforms import PAPER_SHARE, groups_of_targets
+from predictor.core.mpet.gathering import visible_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
 from predictor.core.mpet.log_ratios import CORRELATION_WEIGHT_FLOOR
+from predictor.core.mpet.metadata import PlatformMetadata, platform_metadata
+from predictor.core.mpet.platforms import PAPER_SHARE, groups_of_targets
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.references import groups_beside
 from profiles.arrays import FloatArray, IntArray

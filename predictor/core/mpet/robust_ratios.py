@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from predictor.core.database import Database
-from predictor.core.mpet.evidence.curves import evaluated_curves
-from predictor.core.mpet.evidence.gathering import Evidence, knots_first, knots_last
+from predictor.core.mpet.curves import evaluated_curves
+from predictor.core.mpet.gathering import Evidence, knots_first, knots_last
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEW_FAMILIES_CORRECTION, family_members, left_out_family_errors
 from predictor.core.mpet.transfer import Transfer

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predictor.core.database import Database
-from predictor.core.mpet.evidence.gathering import Evidence
+from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from profiles.arrays import BoolArray, FloatArray
 

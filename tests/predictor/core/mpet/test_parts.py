@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.evidence.gathering import gather_evidence
-from predictor.core.mpet.gaussian.process import KnownErrors, ResidualRegression
+from predictor.core.mpet.gathering import gather_evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.parts import separate_parts
+from predictor.core.mpet.process import KnownErrors, ResidualRegression
 from tests.predictor.core.curves import curve_database
 
 TRUSTING = replace(DEFAULTS, clip=1e6)  # no error is too large

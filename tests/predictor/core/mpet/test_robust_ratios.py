@@ -8,7 +8,7 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
-from predictor.core.mpet.evidence.gathering import gather_evidence
+from predictor.core.mpet.gathering import gather_evidence
 from predictor.core.mpet.hyperparameters import Hyperparameters
 from predictor.core.mpet.robust_ratios import (
     application_families,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from predictor.core.database import Database
-from predictor.core.mpet.evidence import curves
-from predictor.core.mpet.evidence.curves import codes_of_rows, evaluated_curves
+from predictor.core.mpet import curves
+from predictor.core.mpet.curves import codes_of_rows, evaluated_curves
 from tests.predictor.core.curves import curve_arrays
 
 

@@ -11,17 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.mpet.evidence.gathering import Evidence, knots_first
-from predictor.core.mpet.evidence.metadata import PlatformMetadata
-from predictor.core.mpet.gaussian.kriging import (
-    KrigingResult,
-    behaviour_covariances,
-    invert_definite,
-    krige,
-    metadata_covariance,
-    nearness_weights,
-    whole_curve_weights,
-)
+from predictor.core.mpet.gathering import Evidence, knots_first
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import (
     FEWEST_USABLE_ERRORS,
@@ -32,6 +22,16 @@ from predictor.core.mpet.intervals import (
     noisiness,
     position_of_target,
 )
+from predictor.core.mpet.kriging import (
+    KrigingResult,
+    behaviour_covariances,
+    invert_definite,
+    krige,
+    metadata_covariance,
+    nearness_weights,
+    whole_curve_weights,
+)
+from predictor.core.mpet.metadata import PlatformMetadata
 from predictor.core.mpet.parts import CurveParts, separate_parts, workload_weights
 from predictor.core.mpet.transfer import LeftOutErrors, Transfer, downward_shift, mean_transfer
 from predictor.core.robust import MEAN_TO_SIGMA, clip_to, finite_median

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.evidence.gathering import gather_evidence
-from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.gaussian.kriging import (
+from predictor.core.mpet.gathering import gather_evidence
+from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.kriging import (
     behaviour_covariances,
     metadata_covariance,
     nearness_weights,
     whole_curve_weights,
 )
-from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.metadata import platform_metadata
 from predictor.core.mpet.parts import separate_parts
 from tests.predictor.core.curves import curve_database
 

@@ -15,9 +15,9 @@ from predictor.core.answers import Query
 from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoBenchmark, NoReference, NothingComparable, NothingShared
-from predictor.core.mpet.evidence.curves import evaluated_curves
-from predictor.core.mpet.evidence.metadata import platform_metadata
+from predictor.core.mpet.curves import evaluated_curves
 from predictor.core.mpet.hyperparameters import TINY
+from predictor.core.mpet.metadata import platform_metadata
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 # In the order in which `gather_evidence` finds out.

@@ -4,8 +4,8 @@ import numpy as np
 
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.evidence import gathering
-from predictor.core.mpet.evidence.gathering import gather_evidence
+from predictor.core.mpet import gathering
+from predictor.core.mpet.gathering import gather_evidence
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from predictor.core.mpet.gaussian.kriging import (
+from predictor.core.mpet.hyperparameters import Hyperparameters
+from predictor.core.mpet.intervals import left_out_errors
+from predictor.core.mpet.kriging import (
     FEWEST_CHOLESKY_REFERENCES,
     invert_definite,
     krige,
     krige_once,
 )
-from predictor.core.mpet.gaussian.process import stacking_share
-from predictor.core.mpet.hyperparameters import Hyperparameters
-from predictor.core.mpet.intervals import left_out_errors
+from predictor.core.mpet.process import stacking_share
 from predictor.core.mpet.transfer import downward_shift
 
 TRUSTING = Hyperparameters(robust=1e6)  # no value is an outlier
