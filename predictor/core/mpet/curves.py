@@ -6,7 +6,6 @@ Between measured counts they follow the mean curve of their workload.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,9 +14,12 @@ from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # thread counts of the grid, where so many were measured
-MOST_CODES = 1 << 40  # of rows; times as many thread counts as there can be they still are numbers of 64 bits
-BLOCK_ROWS = 1 << 12  # interpolated together: what that needs stays in the processor's cache
 MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_GRID_COLUMNS allows it
+BLOCK_ROWS = 1 << 12  # interpolated together: what that needs stays in the processor's cache
+MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known
+MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve no more
+AVERAGE_WORKLOAD_PROFILES = 3.0  # a mean step counts as so many profiles of the average workload
+STEEPEST_CONTINUATION = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class EvaluatedCurves:
 
     def measured_in(self, patterns: IntArray) -> IntArray:
         """Columns that rows of some of these patterns measured."""
-        return np.flatnonzero(self.measured[:, patterns].any(axis=1))
+        return np.flatnonzero(self.measured[:, distinct_codes(patterns)].any(axis=1))
 
 
 def evaluated_curves(database: Database) -> EvaluatedCurves:
@@ -60,67 +62,59 @@ def evaluated_curves(database: Database) -> EvaluatedCurves:
 
 
 def _evaluate(database: Database) -> EvaluatedCurves:
-    curves = _FlatCurves.of(database)
-    n = _grid(np.append(curves.n, 1), len(database))
-    values = np.zeros((len(n), len(database) + 1))
+    # The points of all curves by row and n; t(1) alone where no curve was kept.
+    lengths = np.diff(database.curve_offsets)
+    single = np.flatnonzero((lengths == 0) & ~np.isnan(database.t1_s))
+    row = np.append(np.repeat(np.arange(len(lengths)), lengths), single)
+    n = np.append(database.curve_n.astype(np.int64), np.ones(len(single), dtype=np.int64))
+    order = np.lexsort((n, row))
+    n, log_time = n[order], np.log(np.append(database.curve_time_s, database.t1_s[single])[order])
+    lengths[single] = 1
+    starts = np.cumsum(lengths) - lengths
+    # All thread counts, or where they are too many those nearest to equal steps of ln n.
+    grid = distinct_codes(np.append(n, 1))
+    most = int(np.clip(MOST_GRID_VALUES // max(len(database), 1), FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS))
+    grid = grid[evenly_spaced(np.log(grid), most)]
+    # Rows by the bytes of their thread counts.
+    rows_of: dict[bytes, list[int]] = {}
+    counts, size = n.tobytes(), n.itemsize
+    for at, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
+        if length:
+            rows_of.setdefault(counts[start * size : (start + length) * size], []).append(at)
+    values = np.zeros((len(grid), len(database) + 1))
     pattern = np.zeros(len(database) + 1, dtype=np.int64)
-    log_time = np.log(curves.time_s)
-    tables = [_Pattern.of_nothing(n)]
-    for members, points in curves.alike():
-        counts = curves.n[points[0]]
+    tables = [tuple(np.zeros(len(grid), dtype=kind) for kind in (bool, bool, float, np.int64, np.int64, float))]
+    for rows in rows_of.values():
+        members = np.array(rows)
+        points = starts[members][:, None] + np.arange(lengths[rows[0]])
         pattern[members] = len(tables)
-        tables.append(_Pattern.of(n, counts))
+        tables.append(_pattern(grid, n[points[0]]))
+        x = np.log(n[points[0]])
         for first in range(0, len(members), BLOCK_ROWS):
             block = slice(first, first + BLOCK_ROWS)
-            measured = np.log(counts) + log_time[points[block]]
-            values[:, members[block]] = interpolate_rows(measured, np.log(counts), np.log(n)).T
-    columns = {name: np.stack([getattr(table, name) for table in tables], axis=1) for name in _Pattern._fields}
-    return EvaluatedCurves(n=n, log_n=np.log(n), values=values, pattern=pattern, **columns)
+            values[:, members[block]] = interpolate_rows(x + log_time[points[block]], x, np.log(grid)).T
+    columns = (np.stack(column, axis=1) for column in zip(*tables, strict=True))
+    return EvaluatedCurves(grid, np.log(grid), values, pattern, *columns)
 
 
-class _FlatCurves(NamedTuple):
-    """Curves one after the other, each by ascending n: t(n) in seconds; t(1) alone where no curve was kept."""
-
-    n: IntArray
-    time_s: FloatArray
-    starts: IntArray
-    lengths: IntArray
-
-    @classmethod
-    def of(cls, database: Database) -> _FlatCurves:
-        lengths = np.diff(database.curve_offsets)
-        sequential = np.flatnonzero((lengths == 0) & ~np.isnan(database.t1_s))
-        row = np.append(np.repeat(np.arange(len(lengths)), lengths), sequential)
-        n = np.append(database.curve_n.astype(np.int64), np.ones(len(sequential), dtype=np.int64))
-        time_s = np.append(database.curve_time_s, database.t1_s[sequential])
-        lengths[sequential] = 1
-        starts = np.cumsum(lengths) - lengths
-        if np.all((row[1:] > row[:-1]) | (n[1:] >= n[:-1])) and not len(sequential):
-            return cls(n, time_s, starts, lengths)
-        order = np.lexsort((n, row))
-        return cls(n[order], time_s[order], starts, lengths)
-
-    def alike(self) -> list[tuple[IntArray, IntArray]]:
-        """Which curves have the same n (members,), and where their points are (members, n); empty ones are left out.
-
-        In the order of the first member.
-        """
-        found = []
-        for length in distinct_codes(self.lengths[self.lengths > 0]).tolist():
-            members = np.flatnonzero(self.lengths == length)
-            points = self.starts[members][:, None] + np.arange(length)
-            kind = codes_of_rows(self.n[points])
-            order = np.argsort(kind, kind="stable")
-            parts = np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
-            found += [(members[part], points[part]) for part in parts]
-        return sorted(found, key=lambda same: int(same[0][0]))
-
-
-def _grid(n: IntArray, rows: int) -> IntArray:
-    """All thread counts, or where they are too many those nearest to equal steps of ln n."""
-    counts = distinct_codes(n)
-    most = int(np.clip(MOST_GRID_VALUES // max(rows, 1), FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS))
-    return counts[evenly_spaced(np.log(counts), most)]
+def _pattern(grid: IntArray, n: IntArray) -> tuple[BoolArray, BoolArray, FloatArray, IntArray, IntArray, FloatArray]:
+    """What all rows measured at the same `n` share over the grid: the tables of `EvaluatedCurves` in their order."""
+    x, ends = np.log(grid), np.log([n[0], n[-1]])
+    inside = (grid >= n[0]) & (grid <= n[-1])
+    on_grid = np.isin(grid, n)
+    measured = on_grid if np.isin(n, grid).all() else on_grid | inside
+    if not measured.any():
+        measured = np.abs(x - ends[0]) == np.abs(x - ends[0]).min()
+    supports = np.flatnonzero(measured)
+    columns = np.arange(len(grid))
+    following = np.searchsorted(supports, columns)
+    right = supports[np.minimum(following, len(supports) - 1)]
+    left = np.where(right == columns, columns, supports[np.maximum(following - 1, 0)])
+    left = np.where(columns > supports[-1], supports[-1], left)
+    width = x[right] - x[left]
+    share = np.where(width > 0, (x - x[left]) / np.where(width > 0, width, 1.0), 0.0)
+    outside = np.maximum(ends[0] - x, 0.0) + np.maximum(x - ends[1], 0.0)
+    return measured, inside, outside, left, right, np.clip(share, 0.0, 1.0)
 
 
 def distinct_codes(codes: IntArray) -> IntArray:
@@ -130,59 +124,6 @@ def distinct_codes(codes: IntArray) -> IntArray:
     [0, 3]
     """
     return np.flatnonzero(np.bincount(codes.ravel()))
-
-
-def codes_of_rows(rows: IntArray) -> IntArray:
-    """Equal rows (R, K) of numbers >= 0 have equal codes (R,), others have not: a tenth of the time of `np.unique`,
-    which sorts rows.
-
-    >>> codes_of_rows(np.array([[1, 9], [4, 2], [1, 9], [1, 2]])).tolist()
-    [1, 2, 1, 0]
-    """
-    codes = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        present = distinct_codes(column)
-        rank = np.zeros(present.max(initial=0) + 1, dtype=np.int64)
-        rank[present] = np.arange(len(present))
-        codes = codes * len(present) + rank[column]
-        if codes.max(initial=0) > MOST_CODES:
-            codes = np.unique(codes, return_inverse=True)[1]
-    return codes
-
-
-class _Pattern(NamedTuple):
-    """What all rows measured at the same thread counts share, over the grid."""
-
-    measured: BoolArray
-    inside: BoolArray
-    outside: FloatArray
-    left: IntArray
-    right: IntArray
-    share: FloatArray
-
-    @classmethod
-    def of_nothing(cls, grid: IntArray) -> _Pattern:
-        none, zero = np.zeros(len(grid), dtype=bool), np.zeros(len(grid), dtype=np.int64)
-        return cls(none, none, np.zeros(len(grid)), zero, zero, np.zeros(len(grid)))
-
-    @classmethod
-    def of(cls, grid: IntArray, n: IntArray) -> _Pattern:
-        x, ends = np.log(grid), np.log([n[0], n[-1]])
-        inside = (grid >= n[0]) & (grid <= n[-1])
-        on_grid = np.isin(grid, n)
-        measured = on_grid if np.isin(n, grid).all() else on_grid | inside
-        if not measured.any():
-            measured = np.abs(x - ends[0]) == np.abs(x - ends[0]).min()
-        supports = np.flatnonzero(measured)
-        columns = np.arange(len(grid))
-        following = np.searchsorted(supports, columns)
-        right = supports[np.minimum(following, len(supports) - 1)]
-        left = np.where(right == columns, columns, supports[np.maximum(following - 1, 0)])
-        left = np.where(columns > supports[-1], supports[-1], left)
-        width = x[right] - x[left]
-        share = np.where(width > 0, (x - x[left]) / np.where(width > 0, width, 1.0), 0.0)
-        outside = np.maximum(ends[0] - x, 0.0) + np.maximum(x - ends[1], 0.0)
-        return cls(measured, inside, outside, left, right, np.clip(share, 0.0, 1.0))
 
 
 def interpolate_rows(values: FloatArray, x: FloatArray, wanted: FloatArray) -> FloatArray:
@@ -197,16 +138,8 @@ def interpolate_rows(values: FloatArray, x: FloatArray, wanted: FloatArray) -> F
         return np.repeat(values, len(wanted), axis=1)
     right = np.minimum(np.maximum(np.searchsorted(x, wanted), 1), len(x) - 1)
     left = right - 1
-    start = x[left]
-    share = np.minimum(np.maximum((wanted - start) / (x[right] - start), 0.0), 1.0)
+    share = np.minimum(np.maximum((wanted - x[left]) / (x[right] - x[left]), 0.0), 1.0)
     return np.asarray(values[:, left] * (1.0 - share) + values[:, right] * share)
-
-
-MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known
-MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve no more
-MOST_PATTERNS = 256  # of measured thread counts: more are worth the time of finding those that occur
-AVERAGE_WORKLOAD_PROFILES = 3.0  # a mean step counts as so many profiles of the average workload
-STEEPEST_CONTINUATION = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,42 +171,31 @@ def curves_at(
 
     so that nothing changes where it was measured, and the deviation from the mean curve is held outside.
     """
-    support = evaluated.measured_in(distinct_codes(patterns))
+    support = evaluated.measured_in(patterns)
     support = support[evenly_spaced(evaluated.log_n[support], MOST_MEAN_CURVE_COUNTS)]
     means = _means(evaluated, rows, patterns, support)
     values = evaluated.at(rows, knots)
-    _add_bends(values, evaluated, patterns, means, knots)
-    own = evaluated.measured_in(distinct_codes(patterns[:, -1]))
-    if not np.array_equal(own, support):
-        means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
-    return values, _mean_curve(evaluated, means[:, -1], own)
-
-
-def _add_bends(
-    values: FloatArray, evaluated: EvaluatedCurves, patterns: IntArray, means: FloatArray, knots: IntArray
-) -> None:
-    """Add what the mean curves are above straight lines between where a pattern was measured."""
-    kinds = np.arange(evaluated.measured.shape[1])
-    if len(kinds) > MOST_PATTERNS:
-        kinds = distinct_codes(patterns)
-        patterns = np.searchsorted(kinds, patterns)
-    flat = patterns * means.shape[1] + np.arange(means.shape[1])
+    # Add what the mean curves are above straight lines between where a pattern was measured.
+    kinds = distinct_codes(patterns)
+    place = np.zeros(evaluated.measured.shape[1], dtype=np.int64)
+    place[kinds] = np.arange(len(kinds))
+    flat = place.take(patterns) * means.shape[1] + np.arange(means.shape[1])
     for value, knot in zip(values, knots.tolist(), strict=True):
-        left, right, share = evaluated.left[knot], evaluated.right[knot], evaluated.share[knot]
-        between = np.flatnonzero((left[kinds] != knot) & (kinds > 0))
+        left, right, share = (table[knot, kinds] for table in (evaluated.left, evaluated.right, evaluated.share))
+        between = np.flatnonzero((left != knot) & (kinds > 0))
         if len(between):
-            left, right, share = (table[kinds[between]] for table in (left, right, share))
+            left, right, share = left[between], right[between], share[between]
             bends = np.zeros((len(kinds), means.shape[1]))
             bends[between] = means[knot] - means[left] - share[:, None] * (means[right] - means[left])
             np.add(value, bends.take(flat), out=value)
-
-
-def _mean_curve(evaluated: EvaluatedCurves, values: FloatArray, support: IntArray) -> MeanCurve:
-    slope = 0.0
-    if len(support) > 1:
-        (x, end), (y, last) = evaluated.log_n[support[-2:]].tolist(), values[support[-2:]].tolist()
+    own = evaluated.measured_in(patterns[:, -1])
+    if not np.array_equal(own, support):
+        means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
+    slope, mean = 0.0, means[:, -1]
+    if len(own) > 1:
+        (x, end), (y, last) = evaluated.log_n[own[-2:]].tolist(), mean[own[-2:]].tolist()
         slope = min(max((last - y) / (end - x), 0.0), STEEPEST_CONTINUATION)
-    return MeanCurve(evaluated.log_n, values, int(evaluated.n[support[-1]]), slope)
+    return values, MeanCurve(evaluated.log_n, mean, int(evaluated.n[own[-1]]), slope)
 
 
 def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:
@@ -286,14 +208,9 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
     inside = evaluated.inside[support]
     across = (inside[1:] & inside[:-1]).astype(np.float64).take(patterns, axis=1)
     values = evaluated.at(rows, support)
-    steps = np.einsum("gpb,gpb->gb", values[1:] - values[:-1], across)
-    counts = across.sum(axis=1)
+    steps, counts = np.einsum("gpb,gpb->gb", values[1:] - values[:-1], across), across.sum(axis=1)
     overall = steps.sum(axis=1) / np.maximum(counts.sum(axis=1), 1.0)
-    curve = np.zeros((len(support), rows.shape[1]))
-    np.cumsum(
-        (steps + AVERAGE_WORKLOAD_PROFILES * overall[:, None]) / (counts + AVERAGE_WORKLOAD_PROFILES),
-        axis=0,
-        out=curve[1:],
-    )
+    steps = (steps + AVERAGE_WORKLOAD_PROFILES * overall[:, None]) / (counts + AVERAGE_WORKLOAD_PROFILES)
+    curve = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), steps]), axis=0)
     x = evaluated.log_n
     return interpolate_rows(curve.T, x[support], x).T

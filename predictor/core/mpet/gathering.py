@@ -275,7 +275,7 @@ def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArra
     By the columns of T and the patterns of A. Not those that are asked for: what is said of one n would depend on which
     others are asked.
     """
-    of_a = evaluated.measured_in(distinct_codes(of_workload))
+    of_a = evaluated.measured_in(of_workload)
     if 0 < of_a[-1] < on_target[-1]:  # where A was measured at n = 1 alone, T's workloads tell all there is
         on_target = np.append(on_target[on_target < of_a[-1]], of_a[-1])
     inside = on_target[evenly_spaced(evaluated.log_n[on_target], MOST_KNOTS)]
