@@ -11,7 +11,7 @@ from predictor.core.database import Database
 from predictor.core.mpet.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, visible_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
-from predictor.core.mpet.metadata import platform_metadata
+from predictor.core.mpet.platforms import platform_metadata
 from predictor.core.robust import known_median
 from profiles.arrays import FloatArray, IntArray
 

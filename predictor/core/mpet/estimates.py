@@ -32,8 +32,7 @@ from predictor.core.mpet.curves import (
 from predictor.core.mpet.gathering import visible_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
 from predictor.core.mpet.log_ratios import CORRELATION_WEIGHT_FLOOR
-from predictor.core.mpet.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.platforms import PAPER_SHARE, groups_of_targets
+from predictor.core.mpet.platforms import PAPER_SHARE, PlatformMetadata, groups_of_targets, platform_metadata
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.references import groups_beside
 from profiles.arrays import FloatArray, IntArray

@@ -15,8 +15,7 @@ from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
 from predictor.core.mpet.curves import EvaluatedCurves, MeanCurve, curves_at, distinct_codes, evaluated_curves
-from predictor.core.mpet.metadata import platform_metadata
-from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
+from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms, platform_metadata
 from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from predictor.core.robust import MEDIAN_TO_SIGMA

@@ -10,7 +10,7 @@ import numpy as np
 
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import TINY
-from predictor.core.mpet.metadata import PlatformMetadata
+from predictor.core.mpet.platforms import PlatformMetadata
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is

@@ -14,8 +14,8 @@ from predictor.core.mpet.curves import distinct_codes
 from predictor.core.mpet.gathering import Evidence, knots_first
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import left_out_errors, left_out_families
-from predictor.core.mpet.metadata import PlatformMetadata
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts
+from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.robust import MEDIAN_TO_SIGMA, finite_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 

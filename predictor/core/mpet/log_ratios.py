@@ -12,8 +12,8 @@ import numpy as np
 from predictor.core.mpet.gathering import Evidence, knots_first
 from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.intervals import conformal_factor
-from predictor.core.mpet.metadata import PlatformMetadata
 from predictor.core.mpet.parts import CurveParts
+from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.mpet.transfer import Transfer
 from predictor.core.robust import finite_median
 from profiles.arrays import BoolArray, FloatArray, IntArray

@@ -23,9 +23,8 @@ from predictor.core.mpet.gathering import Evidence, check_evidence, gather_evide
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.kriging import fill_in_workloads
 from predictor.core.mpet.log_ratios import log_transfer, small_transfer
-from predictor.core.mpet.metadata import PlatformMetadata, platform_metadata
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
-from predictor.core.mpet.platforms import lacks_by_target
+from predictor.core.mpet.platforms import PlatformMetadata, lacks_by_target, platform_metadata
 from predictor.core.mpet.process import gaussian_transfer, mean_with_neighbours
 from predictor.core.mpet.robust_ratios import application_families, robust_transfer
 from predictor.core.mpet.transfer import Transfer, mean_transfer, widen_by_noise

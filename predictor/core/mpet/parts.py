@@ -10,8 +10,7 @@ import numpy as np
 
 from predictor.core.mpet.gathering import Evidence, knots_first, knots_last
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.metadata import PlatformMetadata
-from predictor.core.mpet.platforms import nearest_at_any
+from predictor.core.mpet.platforms import PlatformMetadata, nearest_at_any
 from predictor.core.robust import MEAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 

@@ -1,24 +1,125 @@
-"""Which platforms a question is about: those on which a workload can be predicted, and of thousands the nearest ones.
-
-What is kept with the database is the levels of all profiles at a few thread counts. A question reads those that it may
-see, one by one: what is hidden from it changes nothing.
-"""
+"""Platforms: what they are like on paper, on which of them a workload can be predicted, and who is near whom."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.answers import Query
-from predictor.core.arrays import evenly_spaced, stretch_positions
+from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
 from predictor.core.errors import NoBenchmark, NoReference, NothingComparable, NothingShared
 from predictor.core.mpet.curves import evaluated_curves
 from predictor.core.mpet.hyperparameters import TINY
-from predictor.core.mpet.metadata import platform_metadata
 from profiles.arrays import BoolArray, FloatArray, IntArray
+
+# What vendors publish: the year of the first server (else any) product; the bits of one vector execution unit; whether
+# there are instructions for dot products of 8-bit integers, and such that multiply small matrices.
+MICROARCHITECTURE_FACTS: dict[str, tuple[float, float, float, float]] = {
+    "sandy bridge-ep": (2012, 256, 0, 0),
+    "ivy bridge-ep": (2013, 256, 0, 0),
+    "haswell-ep": (2014, 256, 0, 0),
+    "skylake": (2015, 256, 0, 0),
+    "broadwell-ep": (2016, 256, 0, 0),
+    "coffee lake": (2017, 256, 0, 0),
+    "skylake-sp": (2017, 512, 0, 0),
+    "skylake-sp/cascade lake": (2018, 512, 0.5, 0),  # a name that hides which of both
+    "cascade lake": (2019, 512, 1, 0),
+    "cooper lake": (2020, 512, 1, 0),
+    "ice lake-sp": (2021, 512, 1, 0),
+    "rocket lake": (2021, 512, 1, 0),
+    "sapphire rapids": (2023, 512, 1, 1),
+    "emerald rapids": (2023, 512, 1, 1),
+    "granite rapids": (2024, 512, 1, 1),
+    "zen1": (2017, 128, 0, 0),
+    "zen2": (2019, 256, 0, 0),
+    "zen3": (2021, 256, 0, 0),
+    "zen4": (2022, 256, 1, 0),
+    "zen5": (2024, 512, 1, 0),
+    "cortex-a72": (2015, 128, 0, 0),
+    "neoverse-n1": (2019, 128, 1, 0),
+    "neoverse-v1": (2020, 256, 1, 1),
+    "neoverse-n2": (2021, 128, 1, 1),
+    "neoverse-v2": (2022, 128, 1, 1),
+    "neoverse-n3": (2024, 128, 1, 1),
+}
+# How far apart two platforms are that differ by one in a quantity. Logarithms of: clock, L1d and L2 for each core, L3
+# and memory for each thread, threads for each core, cores, L3.
+QUANTITY_WEIGHTS = np.array([1.0, 0.5, 0.5, 0.5, 0.2, 1.0, 0.2, 0.2])
+FACT_WEIGHTS = np.array([0.15, 0.5, 0.5, 0.5])  # year, log2 of the vector width, dot products, matrix units
+OTHER_ISA_WEIGHT, AMD_WEIGHT = 3.0, 1.5  # an instruction set other than x86_64; the vendor AMD, not another
+
+
+def microarchitecture_facts(names: tuple[str, ...]) -> FloatArray:
+    """The facts of microarchitectures by name, (P, 4); NaN = unknown.
+
+    Columns: year, log2 of the vector width in bits, dot products, matrix units.
+
+    >>> microarchitecture_facts(("Zen4", "Z80")).tolist()
+    [[2022.0, 8.0, 1.0, 0.0], [nan, nan, nan, nan]]
+    """
+    facts = [MICROARCHITECTURE_FACTS.get(name.strip().casefold(), (np.nan,) * 4) for name in names]
+    table = np.array(facts, dtype=np.float64).reshape(-1, 4)
+    table[:, 1] = np.log2(table[:, 1])
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class PlatformMetadata:
+    """What is known of P platforms on paper: `vectors` (P, F); codes `cpu` and `microarchitecture` (P,).
+
+    An unknown CPU model or microarchitecture has a code of its own.
+
+    >>> metadata = PlatformMetadata(np.array([[0.0, 1.0], [3.0, 5.0]]), np.arange(2), np.arange(2))
+    >>> metadata.squared_distances(np.array([1]), target=0).tolist()
+    [25.0]
+    """
+
+    vectors: FloatArray
+    cpu: IntArray
+    microarchitecture: IntArray
+
+    def squared_distances(self, platforms: IntArray, target: int) -> FloatArray:
+        """Squared distances of `platforms` (R,) to the target, (R,)."""
+        return np.asarray(((self.vectors[platforms] - self.vectors[target]) ** 2).sum(axis=1))
+
+
+def platform_metadata(database: Database) -> PlatformMetadata:
+    """The metadata of all platforms, computed once for a database and all its views."""
+    return database.derive("platform_metadata", lambda: _metadata(database))
+
+
+def _metadata(database: Database) -> PlatformMetadata:
+    table = database.platform_table
+    clock, l1d, l2, l3, memory, threads, cores = (
+        np.asarray(table[name], dtype=np.float64)
+        for name in ("base_mhz", "l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes", "threads", "physical_cores")
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log([clock, l1d / cores, l2 / cores, l3 / threads, memory / threads, threads / cores, cores, l3])
+    names = tuple(str(name) for name in table["microarchitecture"])
+    instruction_sets, vendors = (np.array(table[name], dtype=str) for name in ("architecture", "vendor"))
+    other_isa = (instruction_sets != "") & (instruction_sets != "x86_64")
+    is_amd = np.char.find(np.char.upper(vendors), "AMD") >= 0
+    weighted = QUANTITY_WEIGHTS[:, None] * logs, FACT_WEIGHTS[:, None] * microarchitecture_facts(names).T
+    vectors = np.concatenate([*weighted, [OTHER_ISA_WEIGHT * other_isa, AMD_WEIGHT * is_amd]])
+    # Unknown values take the median of the known ones: they bring nobody nearer or farther than usual.
+    for column in vectors:
+        is_known = np.isfinite(column)
+        column[~is_known] = np.median(column[is_known]) if is_known.any() else 0.0
+    return PlatformMetadata(np.ascontiguousarray(vectors.T), _codes(table["cpu_model"]), _codes(names))
+
+
+def _codes(words: object) -> IntArray:
+    """A number for each different text; every unknown one ("") has its own."""
+    texts = np.array(words, dtype=str)
+    codes = np.unique(texts, return_inverse=True)[1].astype(np.int64)
+    unknown = texts == ""
+    codes[unknown] = len(texts) + np.arange(unknown.sum())
+    return codes
+
 
 # In the order in which `gather_evidence` finds out.
 LACKS = ("", NoReference.lacks, NoBenchmark.lacks, NothingComparable.lacks, NothingShared.lacks)
@@ -96,28 +197,15 @@ def _lacks_in_origin(database: Database, workload: int, origin: int) -> IntArray
     usable = visible & (_origin_codes(database)[database.group] == origin)
     usable &= evaluated_curves(database).pattern[: len(database)] > 0
     of_workload = database.workload_index == workload
-    has_a = _any_of(database.platform_index[usable & of_workload], platforms)
-    other = _distinct_pairs(database, usable & ~of_workload)
-    on_platform, of_benchmark = np.divmod(other, len(database.workloads))
+    has_a = np.bincount(database.platform_index[usable & of_workload], minlength=platforms) > 0
+    others = usable & ~of_workload
+    pairs = database.platform_index[others].astype(np.int64) * len(database.workloads) + database.workload_index[others]
+    on_platform, of_benchmark = np.divmod(np.unique(pairs), len(database.workloads))
     having = np.bincount(of_benchmark[has_a[on_platform]], minlength=len(database.workloads))
     shares = having[of_benchmark] - has_a[on_platform] > 0  # with a reference other than the platform itself
-    has_reference = has_a.sum() - has_a > 0
-    has_benchmark = _any_of(database.platform_index[visible & ~of_workload], platforms)
-    conditions = has_reference, has_benchmark, _any_of(on_platform, platforms), _any_of(on_platform[shares], platforms)
-    return np.select([~condition for condition in conditions], np.arange(1, len(LACKS)).tolist(), 0)
-
-
-def _distinct_pairs(database: Database, rows: BoolArray) -> IntArray:
-    """platform * W + workload of these rows, each pair once."""
-    pairs = database.platform_index[rows].astype(np.int64) * len(database.workloads) + database.workload_index[rows]
-    return np.unique(pairs)
-
-
-def _any_of(indices: IntArray, length: int) -> BoolArray:
-    """Which of 0..length-1 occur."""
-    occurs = np.zeros(length, dtype=bool)
-    occurs[indices] = True
-    return occurs
+    benchmarks = database.platform_index[visible & ~of_workload], on_platform, on_platform[shares]
+    lacking = [has_a.sum() == has_a, *(np.bincount(found, minlength=platforms) == 0 for found in benchmarks)]
+    return np.select(lacking, np.arange(1, len(LACKS)).tolist(), 0)
 
 
 MOST_EXAMINED_REFERENCES = 384  # platforms that have A: of more, so many nearest ones are looked at closely
@@ -125,14 +213,6 @@ MOST_INDEX_WORKLOADS, FEWEST_INDEX_WORKLOADS = 48, 8  # of T's: more of them har
 MOST_INDEX_PROFILES = 100_000  # of all platforms together: bounds what a question costs, where they allow it
 INDEX_COLUMNS, COLUMNS_OF_A_QUESTION = 6, 3  # thread counts of the grid at which levels are known, and compared
 PAPER_SHARE = 0.3  # of squared distance on paper, beside that of behaviour in units of its median
-
-
-class LevelsOfTarget(NamedTuple):
-    """Workloads that T has, ascending, (B,), their levels at some columns of the grid, (C, B), and these columns."""
-
-    workloads: IntArray
-    levels: FloatArray
-    columns: IntArray
 
 
 def nearest_platforms(
@@ -151,20 +231,46 @@ def nearest_platforms(
     Parameters: `groups`, in which T and the platforms are compared, the first first; `platforms` (R,), ascending, all
     of them not T. Returns (at most R,).
     """
-    most_workloads = max(MOST_INDEX_PROFILES // len(platforms), FEWEST_INDEX_WORKLOADS)
-    target = _levels_of_target(database, query, groups, min(most_workloads, MOST_INDEX_WORKLOADS))
-    patterns = evaluated_curves(database).pattern[_rows_on_platforms(database, query, groups)[platforms]]
+    evaluated = evaluated_curves(database)
+
+    def rows_by(index: NDArray[np.int32], rows: IntArray, count: int) -> IntArray:
+        """The visible row with a curve of each platform or workload (count,), of several groups the first."""
+        row_of = np.full(count, -1)
+        rows = rows[evaluated.pattern[rows] > 0]
+        for group in reversed(groups):
+            of_group = rows[database.group[rows] == group]
+            row_of[index[of_group]] = of_group
+        return row_of
+
+    def rows_of(workload: int) -> IntArray:
+        rows = database.rows_of_workload(workload)
+        return rows_by(database.platform_index, rows, len(database.platforms))[platforms]
+
+    patterns = evaluated.pattern[rows_of(query.workload)]
     platforms, patterns = platforms[patterns > 0], patterns[patterns > 0]
-    if not len(target.workloads):
+    own = rows_by(database.workload_index, database.rows_of_platform(query.target), len(database.workloads))
+    own[query.workload] = -1
+    workloads = np.flatnonzero(own >= 0)
+    if not len(workloads):
         return platforms
-    variance, shared = _variances(database, target, groups, platforms)
+    columns = evenly_spaced(evaluated.log_n, INDEX_COLUMNS)
+    last = evaluated.measured_in(evaluated.pattern[own[workloads]])[-1]
+    columns = columns[: max(1, int(np.searchsorted(columns, last, side="right")))]
+    columns = columns[evenly_spaced(evaluated.log_n[columns], COLUMNS_OF_A_QUESTION)]
+    most_workloads = min(max(MOST_INDEX_PROFILES // len(patterns), FEWEST_INDEX_WORKLOADS), MOST_INDEX_WORKLOADS)
+    workloads = workloads[:: -(-len(workloads) // most_workloads)]
+    table = np.stack([rows_of(workload) for workload in workloads.tolist()], axis=1)  # (R, B)
+    gap = (evaluated.at(own[workloads], columns)[:, None] - evaluated.at(table, columns)) * (table >= 0)
+    shared = np.count_nonzero(table >= 0, axis=1)
     if np.count_nonzero(shared) < most:
         return platforms
-    lacking = 1.0 - shared / len(target.workloads)
+    values = np.maximum(shared * len(columns), 1)
+    variance = np.maximum((gap**2).sum(axis=(0, 2)) / values - (gap.sum(axis=(0, 2)) / values) ** 2, 0.0)
+    lacking = 1.0 - shared / len(workloads)
     typical = float(np.median(variance[shared > 0])) + TINY
     distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
     distance += PAPER_SHARE * platform_metadata(database).squared_distances(platforms, query.target)
-    outside = evaluated_curves(database).outside[target.columns].take(patterns, axis=1)
+    outside = evaluated.outside[columns].take(patterns, axis=1)
     return platforms[nearest_at_any(distance + outside, most)]
 
 
@@ -180,94 +286,3 @@ def nearest_at_any(distance: FloatArray, most: int) -> IntArray:
     rank = distance.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
     order = np.lexsort((distance.sum(axis=0), rank.min(axis=0)))
     return np.sort(order[:most])
-
-
-def _rows_on_platforms(database: Database, query: Query, groups: tuple[int, ...]) -> IntArray:
-    """The row of A on each platform, of several groups the first; -1 = none (P,)."""
-    rows = database.rows_of_workload(query.workload)
-    row_of = np.full(len(database.platforms), -1)
-    for group in reversed(groups):
-        of_group = rows[database.group[rows] == group]
-        row_of[database.platform_index[of_group]] = of_group
-    return row_of
-
-
-def _levels_of_target(database: Database, query: Query, groups: tuple[int, ...], most: int) -> LevelsOfTarget:
-    """At most so many of T's workloads but A, evenly among those that it has; of several groups the first."""
-    evaluated = evaluated_curves(database)
-    rows = database.rows_of_platform(query.target)
-    rows = rows[(evaluated.pattern[rows] > 0) & (database.workload_index[rows] != query.workload)]
-    row_of = np.full(len(database.workloads), -1)
-    for group in reversed(groups):
-        of_group = rows[database.group[rows] == group]
-        row_of[database.workload_index[of_group]] = of_group
-    workloads = np.flatnonzero(row_of >= 0)
-    if not len(workloads):
-        return LevelsOfTarget(workloads, np.zeros((0, 0)), workloads)
-    columns = evenly_spaced(evaluated.log_n, INDEX_COLUMNS)
-    measured = evaluated.measured_in(evaluated.pattern[row_of[workloads]])
-    columns = columns[: max(1, int(np.searchsorted(columns, measured[-1], side="right")))]
-    columns = columns[evenly_spaced(evaluated.log_n[columns], COLUMNS_OF_A_QUESTION)]
-    workloads = workloads[:: -(-len(workloads) // most)]
-    return LevelsOfTarget(workloads, evaluated.at(row_of[workloads], columns), columns)
-
-
-def _levels(database: Database, column: int) -> NDArray[np.float32]:
-    """ln(n t(n)) of all profiles at a column of the grid, in the order of `Database.rows_by_workload`."""
-    return database.derive(
-        ("levels", column),
-        lambda: evaluated_curves(database).values[column].take(database.rows_by_workload()[0]).astype(np.float32),
-    )
-
-
-def _platforms_by_workload(database: Database) -> NDArray[np.int32]:
-    """The platform of every profile in the order of `Database.rows_by_workload`; -1: it has no curve."""
-
-    def compute() -> NDArray[np.int32]:
-        order = database.rows_by_workload()[0]
-        usable = evaluated_curves(database).pattern[order] > 0
-        return np.where(usable, database.platform_index[order], -1).astype(np.int32)
-
-    return database.derive("platforms_by_workload", compute)
-
-
-def _variances(
-    database: Database, target: LevelsOfTarget, groups: tuple[int, ...], platforms: IntArray
-) -> tuple[FloatArray, IntArray]:
-    """The variance of T's levels over those of each platform (R,), and how many workloads it shares with T (R,)."""
-    order, of_workload = database.rows_by_workload()
-    starts, stops = (np.searchsorted(of_workload, target.workloads, side=side) for side in ("left", "right"))
-    lengths = stops - starts
-    positions, b = stretch_positions(starts, lengths), np.repeat(np.arange(len(starts)), lengths)
-    platform_of = _platforms_by_workload(database)
-    place = np.full(len(database.platforms) + 1, -1, dtype=np.int32)  # the last is no platform
-    place[platforms] = np.arange(len(platforms))
-    p = place[platform_of[positions]]
-    counts = p >= 0
-    if len(database.hidden_rows):
-        counts &= ~database.hidden[order[positions]]
-    if len(database.groups) > 1:
-        counts &= _is_of_first_group(database, order[positions], groups, counts)
-    positions, b, p = positions[counts], b[counts], p[counts]
-    sums, squares = np.zeros(len(platforms)), np.zeros(len(platforms))
-    for column, level in zip(target.columns.tolist(), target.levels, strict=True):
-        gap = level[b] - _levels(database, column)[positions]
-        sums += np.bincount(p, gap, len(platforms))
-        squares += np.bincount(p, gap**2, len(platforms))
-    shared = np.bincount(p, minlength=len(platforms))
-    values = np.maximum(shared * len(target.columns), 1)
-    return np.maximum(squares / values - (sums / values) ** 2, 0.0), shared
-
-
-def _is_of_first_group(
-    database: Database, rows: IntArray, groups: tuple[int, ...], counts: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Which rows are of the first of the groups in which their pair has one that counts. Rows of a pair follow each
-    other."""
-    rank = np.full(len(database.groups), len(groups))
-    rank[list(groups)] = np.arange(len(groups))
-    ranks = np.where(counts, rank[database.group[rows]], len(groups))
-    platform, workload = database.platform_index[rows], database.workload_index[rows]
-    begins = np.flatnonzero(np.append(True, (platform[1:] != platform[:-1]) | (workload[1:] != workload[:-1])))
-    best = np.minimum.reduceat(ranks, begins) if len(rows) else ranks
-    return np.asarray((ranks < len(groups)) & (ranks == np.repeat(best, np.diff(np.append(begins, len(rows))))))

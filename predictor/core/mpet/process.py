@@ -31,8 +31,8 @@ from predictor.core.mpet.kriging import (
     nearness_weights,
     whole_curve_weights,
 )
-from predictor.core.mpet.metadata import PlatformMetadata
 from predictor.core.mpet.parts import CurveParts, separate_parts, workload_weights
+from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.mpet.transfer import LeftOutErrors, Transfer, downward_shift, mean_transfer
 from predictor.core.robust import MEAN_TO_SIGMA, clip_to, finite_median
 from profiles.arrays import FloatArray, IntArray

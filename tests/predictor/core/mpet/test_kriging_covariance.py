@@ -12,8 +12,8 @@ from predictor.core.mpet.kriging import (
     nearness_weights,
     whole_curve_weights,
 )
-from predictor.core.mpet.metadata import platform_metadata
 from predictor.core.mpet.parts import separate_parts
+from predictor.core.mpet.platforms import platform_metadata
 from tests.predictor.core.curves import curve_database
 
 h = DEFAULTS

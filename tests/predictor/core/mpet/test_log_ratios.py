@@ -11,8 +11,8 @@ from predictor.core.methods import METHODS
 from predictor.core.mpet import log_ratios
 from predictor.core.mpet.gathering import gather_evidence, knots_first
 from predictor.core.mpet.log_ratios import MOST_CHECKED_WORKLOADS, AskedWorkloads, log_transfer, small_transfer
-from predictor.core.mpet.metadata import platform_metadata
 from predictor.core.mpet.parts import separate_parts
+from predictor.core.mpet.platforms import platform_metadata
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 WORKLOAD, TARGET = 2, 4

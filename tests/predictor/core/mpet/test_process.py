@@ -7,8 +7,8 @@ from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.mpet import process
 from predictor.core.mpet.hyperparameters import DEFAULTS
-from predictor.core.mpet.metadata import platform_metadata
 from predictor.core.mpet.method import MpetSettings, evidence_with_parts
+from predictor.core.mpet.platforms import platform_metadata
 from predictor.core.mpet.process import FEWEST_REFERENCES_RATIO, gaussian_transfer, mean_with_neighbours
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
