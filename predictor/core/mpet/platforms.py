@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.answers import Query
 from predictor.core.arrays import evenly_spaced
@@ -232,40 +231,37 @@ def nearest_platforms(
     of them not T. Returns (at most R,).
     """
     evaluated = evaluated_curves(database)
-
-    def rows_by(index: NDArray[np.int32], rows: IntArray, count: int) -> IntArray:
-        """The visible row with a curve of each platform or workload (count,), of several groups the first."""
-        row_of = np.full(count, -1)
-        rows = rows[evaluated.pattern[rows] > 0]
-        for group in reversed(groups):
-            of_group = rows[database.group[rows] == group]
-            row_of[index[of_group]] = of_group
-        return row_of
-
-    def rows_of(workload: int) -> IntArray:
-        rows = database.rows_of_workload(workload)
-        return rows_by(database.platform_index, rows, len(database.platforms))[platforms]
-
-    patterns = evaluated.pattern[rows_of(query.workload)]
-    platforms, patterns = platforms[patterns > 0], patterns[patterns > 0]
-    own = rows_by(database.workload_index, database.rows_of_platform(query.target), len(database.workloads))
-    own[query.workload] = -1
-    workloads = np.flatnonzero(own >= 0)
+    on_target = database.rows_of_platform(query.target)
+    on_target = on_target[(evaluated.pattern[on_target] > 0) & np.isin(database.group[on_target], groups)]
+    workloads = np.setdiff1d(database.workload_index[on_target], query.workload)
     if not len(workloads):
         return platforms
     columns = evenly_spaced(evaluated.log_n, INDEX_COLUMNS)
-    last = evaluated.measured_in(evaluated.pattern[own[workloads]])[-1]
+    last = evaluated.measured_in(evaluated.pattern[on_target])[-1]
     columns = columns[: max(1, int(np.searchsorted(columns, last, side="right")))]
     columns = columns[evenly_spaced(evaluated.log_n[columns], COLUMNS_OF_A_QUESTION)]
-    most_workloads = min(max(MOST_INDEX_PROFILES // len(patterns), FEWEST_INDEX_WORKLOADS), MOST_INDEX_WORKLOADS)
+    most_workloads = min(max(MOST_INDEX_PROFILES // len(platforms), FEWEST_INDEX_WORKLOADS), MOST_INDEX_WORKLOADS)
     workloads = workloads[:: -(-len(workloads) // most_workloads)]
-    table = np.stack([rows_of(workload) for workload in workloads.tolist()], axis=1)  # (R, B)
-    gap = (evaluated.at(own[workloads], columns)[:, None] - evaluated.at(table, columns)) * (table >= 0)
+    # The row of every pair of a platform and one of the workloads, A last; of several groups the first.
+    order, of_workload = database.rows_by_workload()
+    chosen = np.append(workloads, query.workload)
+    starts, stops = (np.searchsorted(of_workload, chosen, side=side) for side in ("left", "right"))
+    rows = np.concatenate([order[start:stop] for start, stop in zip(starts, stops, strict=True)])
+    pairs = database.platform_index[rows] * len(chosen) + np.repeat(np.arange(len(chosen)), stops - starts)
+    table = np.full((len(database.platforms), len(chosen)), -1)
+    usable = (evaluated.pattern[rows] > 0) & ~database.hidden[rows]
+    for group in reversed(groups):
+        of_group = usable & (database.group[rows] == group)
+        table.ravel()[pairs[of_group]] = rows[of_group]
+    platforms = platforms[table[platforms, -1] >= 0]
+    own, patterns, table = table[query.target, :-1], evaluated.pattern[table[platforms, -1]], table[platforms, :-1]
+    gap = (evaluated.at(own, columns)[:, None] - evaluated.at(table, columns)) * (table >= 0)
     shared = np.count_nonzero(table >= 0, axis=1)
     if np.count_nonzero(shared) < most:
         return platforms
     values = np.maximum(shared * len(columns), 1)
-    variance = np.maximum((gap**2).sum(axis=(0, 2)) / values - (gap.sum(axis=(0, 2)) / values) ** 2, 0.0)
+    squares, sums = np.einsum("jrb,jrb->r", gap, gap), np.einsum("jrb->r", gap)
+    variance = np.maximum(squares / values - (sums / values) ** 2, 0.0)
     lacking = 1.0 - shared / len(workloads)
     typical = float(np.median(variance[shared > 0])) + TINY
     distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
