@@ -17,10 +17,9 @@ import numpy as np
 from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
 from predictor.core.mpet.curves import distinct_codes, evaluated_curves, interpolate_rows
-from predictor.core.mpet.gathering import Evidence
+from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
-from predictor.core.mpet.robust_ratios import application_families
 from predictor.core.mpet.transfer import downward_shift
 from profiles.arrays import FloatArray, IntArray
 
@@ -30,17 +29,6 @@ LOAD_LOSSES = (0.0, 0.1, 0.2, 0.35, 0.5)  # of ln t, where all hardware threads 
 SMT_LOSSES = (0.0, 0.15, 0.3, 0.45)  # and where every core has its second thread
 MOST_LOST = 0.6  # by both: on a machine of two threads ln 2 is lost by what does not scale at all
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
-
-
-class MachineThreads(NamedTuple):
-    """Its hardware threads, and from which of them on cores have a second one; NaN: they have none."""
-
-    n_max: float
-    n_ht: float
-
-    @classmethod
-    def of(cls, database: Database, platform: int) -> MachineThreads:
-        return cls(float(database.n_max[platform]), float(database.n_ht[platform]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,24 +57,24 @@ class ScalingLaws:
     load: FloatArray
     smt: FloatArray
 
-    def log_thread_time(self, n: FloatArray, cores: FloatArray, machine: MachineThreads) -> FloatArray:
+    def log_thread_time(self, n: FloatArray, cores: FloatArray, n_max: float, n_ht: float) -> FloatArray:
         """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores (J,), (J, L).
+
+        On a machine of `n_max` hardware threads, on which from `n_ht` on cores have a second one; NaN: they have none.
 
         >>> laws = scaling_laws()
         >>> serial = laws.sigma.tolist().index(1.0)  # Amdahl's law without a parallel part
         >>> n = np.array([1.0, 8.0])
-        >>> machine = MachineThreads(n_max=8.0, n_ht=4.0)
-        >>> np.exp(laws.log_thread_time(n, nominal_cores(n, n_ht=4.0), machine)[:, serial]).round(9).tolist()
+        >>> np.exp(laws.log_thread_time(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)[:, serial]).round(9).tolist()
         [1.0, 8.0]
-        >>> laws.log_thread_time(n, n, machine)[:, -1].tolist()  # lost to the machine's load
+        >>> laws.log_thread_time(n, n, 8.0, 4.0)[:, -1].tolist()  # lost to the machine's load
         [0.0625, 0.5]
         """
         m = cores[:, None]
         redundancy = np.maximum(1.0 + self.sigma * (m - 1.0) + self.kappa * m * (m - 1.0), m / self.limit)
         redundancy *= np.maximum(m**-self.relief, self.floor)
-        at_work = np.minimum(n / machine.n_max, 1.0)
-        has_second = machine.n_ht < machine.n_max
-        second = np.clip((n - machine.n_ht) / (machine.n_max - machine.n_ht), 0.0, 1.0) if has_second else at_work
+        at_work = np.minimum(n / n_max, 1.0)
+        second = np.clip((n - n_ht) / (n_max - n_ht), 0.0, 1.0) if n_ht < n_max else at_work
         of_load = at_work[:, None] * self.load + second[:, None] * self.smt
         return np.where(self.is_of_load > 0, of_load, np.log(redundancy * n[:, None] / m))
 
@@ -172,17 +160,6 @@ class Growth:
         return int(self.n[best])
 
 
-class Inside(NamedTuple):
-    """Growth of the companions and of A (last) inside the measured range, (B + 1, F), NaN = not measured; and that of
-    the laws, (L, F).
-
-    Each of the F columns is of one reference, from some thread count to the last at which A was measured there.
-    """
-
-    measured: FloatArray
-    of_laws: FloatArray
-
-
 class Agreement(NamedTuple):
     """How the curves that A may follow, the companions and then the laws (K,), agree with it inside the measured range.
 
@@ -208,7 +185,7 @@ def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyper
     workloads = evidence.workloads[companions]
     agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads, h.laws_weight)
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
-    at_last = evidence.curves[-1, companions, np.searchsorted(evidence.n, last)]
+    at_last = evidence.curves[np.searchsorted(evidence.n, last), -1, companions]
     courses = courses_on_target(database, evidence.target, rows[-1, :-1], n, at_last)
     families = application_families(database, evidence)[0][companions]
     return mixed_growth(n, agreement, courses, families, level)
@@ -237,19 +214,18 @@ def agreement_inside(
     Parameters: `rows` (R, B + 1) of the companions and of A (last) on the references, the `platforms`, -1 = none; the
     companions' `workloads` (B,); as how many companions the laws count.
     """
-    inside, laws = growth_inside(database, rows, platforms), scaling_laws()
-    known = ~np.isnan(inside.measured)
-    values, weight = np.where(known, inside.measured, 0.0), known.astype(np.float64)
+    (measured, of_laws), laws = growth_inside(database, rows, platforms), scaling_laws()
+    values, weight = np.nan_to_num(measured), (~np.isnan(measured)).astype(np.float64)
     shared = weight @ weight.T
     squares = values**2 @ weight.T
     distance = (squares + squares.T - 2.0 * values @ values.T) / np.maximum(shared, 1.0)
     distance = np.where(shared > 0, distance, distance.max(initial=0.0))
-    to_laws = squares.diagonal()[:, None] - 2.0 * values @ inside.of_laws.T + weight @ (inside.of_laws**2).T
+    to_laws = squares.diagonal()[:, None] - 2.0 * values @ of_laws.T + weight @ (of_laws**2).T
     to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
     near = np.argsort(-laws.share / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:MOST_LAWS_ASKED]
     share = weight[-1] / max(weight[-1].sum(), 1.0)
-    squares = inside.of_laws**2 @ share
-    among_laws = squares[near, None] + squares - 2.0 * (inside.of_laws[near] * share) @ inside.of_laws.T
+    squares = of_laws**2 @ share
+    among_laws = squares[near, None] + squares - 2.0 * (of_laws[near] * share) @ of_laws.T
     B, application = len(workloads), database.workload_table["application"]
     table = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, near].T, among_laws], [distance[B:, :B], to_laws[B:]]]
     names = np.array([application[b] or f"workload {b}" for b in workloads.tolist()], dtype=str)
@@ -261,9 +237,13 @@ def agreement_inside(
     )
 
 
-def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> Inside:
-    """How the thread times of A and the companions change between the counts at which A was measured, on the references
-    where it was measured at several: of many, those where it was measured farthest."""
+def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> tuple[FloatArray, FloatArray]:
+    """How the thread times of the companions and of A (last) change inside the measured range, (B + 1, F), NaN = not
+    measured; and those of the laws, (L, F).
+
+    Each of the F columns is of one reference, from some thread count to the last at which A was measured there: of
+    references where it was measured at several counts, and of many those where it was measured farthest.
+    """
     evaluated, laws = evaluated_curves(database), scaling_laws()
     measured = evaluated.measured[:, evaluated.pattern[rows[:, -1]]] & (rows[:, -1] >= 0)
     farthest = len(measured) - 1 - measured[::-1].argmax(axis=0)
@@ -279,11 +259,11 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> In
         known = evaluated.inside[columns][:, patterns] & (gap < WIDEST_GAP) & (rows[p] >= 0)
         values[~known] = np.nan
         n = evaluated.n[columns].astype(np.float64)
-        machine = MachineThreads.of(database, int(platforms[p]))
-        by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], machine.n_ht), machine)
+        n_max, n_ht = (float(of_all[platforms[p]]) for of_all in (database.n_max, database.n_ht))
+        by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht)
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
-    return Inside(np.concatenate(growth).T, np.concatenate(of_laws).T)
+    return np.concatenate(growth).T, np.concatenate(of_laws).T
 
 
 def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> FloatArray:
@@ -336,9 +316,9 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
         values[inside[:, None], of_pattern] = np.log(
             interpolate_rows(thread_times, measured_n.astype(np.float64), counts[inside]).T
         )
-    machine = MachineThreads.of(database, target)
-    cores = cores_worth(counts.astype(np.float64), values, machine.n_ht)
-    further = laws.log_thread_time(n.astype(np.float64), cores[1:], machine)
+    n_max, n_ht = float(database.n_max[target]), float(database.n_ht[target])
+    cores = cores_worth(counts.astype(np.float64), values, n_ht)
+    further = laws.log_thread_time(n.astype(np.float64), cores[1:], n_max, n_ht)
     return np.append(values[1:] - values[1], further - further[0], axis=1)
 
 

@@ -6,30 +6,21 @@ A second one, of the references nearest to T alone, finds what counts among them
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.mpet.gathering import Evidence, knots_first
+from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.intervals import (
-    FEWEST_USABLE_ERRORS,
-    TargetPosition,
-    calibrated_half_width,
-    left_out_family_errors,
-    left_out_single_errors,
-    noisiness,
-    position_of_target,
-)
+from predictor.core.mpet.intervals import conformal_factor, left_out_errors, left_out_families, noisiness
 from predictor.core.mpet.kriging import (
     KrigingResult,
     behaviour_covariances,
-    invert_definite,
+    inverse_of_definite,
     krige,
     metadata_covariance,
     nearness_weights,
-    whole_curve_weights,
 )
 from predictor.core.mpet.parts import CurveParts, separate_parts, workload_weights
 from predictor.core.mpet.platforms import PlatformMetadata
@@ -37,61 +28,7 @@ from predictor.core.mpet.transfer import LeftOutErrors, Transfer, downward_shift
 from predictor.core.robust import MEAN_TO_SIGMA, clip_to, finite_median
 from profiles.arrays import FloatArray, IntArray
 
-
-class KnownErrors(NamedTuple):
-    """Errors of kriging with one covariance, in ln t, where the truth is known.
-
-    Of A (J, R) and of T's workloads (J, R, B) on each reference without itself; of the workloads in T's position
-    (J, R, B); and on T (J, B), 0 where nothing was measured.
-    """
-
-    own: FloatArray
-    alone: FloatArray
-    in_position: FloatArray
-    on_target: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class ResidualRegression:
-    """A ridge regression of A's errors on those of the known workloads, over the references and knots.
-
-    X (J, R, B) and x (J, B) are the workloads' errors on the references and T, `y` (J, R) those of A, none of them too
-    large; `inverse` is C^-1 with C = X'X + ridge, and f (B,) the coefficients.
-    """
-
-    X: FloatArray
-    x: FloatArray
-    y: FloatArray
-    inverse: FloatArray
-    f: FloatArray
-
-    @classmethod
-    def fit(cls, errors: KnownErrors, h: Hyperparameters = DEFAULTS) -> ResidualRegression:
-        J, R, B = errors.alone.shape
-        limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(errors.alone).sum(axis=1)
-        rows, x = clip_to(errors.alone, limit[:, None]).reshape(J * R, B), clip_to(errors.on_target, limit)
-        y = clip_to(errors.own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(errors.own).sum(axis=1, keepdims=True))
-        deviation = np.sqrt(np.einsum("ib,ib->b", rows, rows) / len(rows)) + TINY
-        rows /= deviation
-        inverse = rows.T @ rows
-        inverse.flat[:: B + 1] += h.ridge * len(rows)
-        invert_definite(inverse)  # definite, by the ridge
-        return cls(rows.reshape(J, R, B), x / deviation, y, inverse, inverse @ (y.ravel() @ rows))
-
-    def on_target(self) -> FloatArray:
-        """What A's value on T gains from what the same kriging gets wrong about T's known workloads, (J,)."""
-        return np.asarray(self.x @ self.f)
-
-    def on_references(self) -> FloatArray:
-        """What A's value on every reference p would gain in the same way, learned from the others, (J, R).
-
-        X_p f_p = y_p - (1 - H_pp)^-1 r_p,    r_p = y_p - X_p f,    H_pp = X_p C^-1 X_p'
-        """
-        left = self.y - self.X @ self.f
-        hat = self.X.transpose(1, 0, 2) @ (self.X @ self.inverse).transpose(1, 2, 0)
-        return np.asarray(self.y - np.linalg.solve(np.eye(len(left)) - hat, left.T[:, :, None])[:, :, 0].T)
-
-
+FEWEST_USABLE_ERRORS = 20  # references times knots: with fewer in T's position all references count
 DEPARTURE_WIDENING = 0.5  # how much the distance from what was calibrated adds to half the interval
 LEAST_ERROR_RATIO = 0.8  # of errors: thirty references do not tell more
 FEWEST_REFERENCES_RATIO = 1.5  # times as many references as are near: with fewer both processes are nearly the same
@@ -116,104 +53,114 @@ def gaussian_transfer(
         t = s(T) + sum_p u_p (z(p,A) - s(p)) + sum_b v_b (e(T,b) - sum_p u_p e(p,b)),    sum u = 1
 
     The weights u are a mean of those of two covariances: one for each knot from what is known at near n, one from whole
-    curves.
+    curves. The interval is calibrated on the references, each left out like T and predicted:
+
+        score = |error| / (deviation sqrt(noise)),    h = conformal factor * deviation on T * sqrt(noise of T)
     """
-    weights = workload_weights(parts.correlation, h)
-    position = position_of_target(evidence, metadata)
-    knots = whole_curve_weights(evidence)
-    if len(evidence.n) > 1:
-        knots = np.concatenate([knots, nearness_weights(evidence.log_n, h)])
-    covariances = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata, h), knots, h)
-    values = [parts.own, *parts.own.T[:, :, None]][: len(knots)]
-    outside = evidence.outside.T**2
-    outside = np.concatenate([outside.sum(axis=0, keepdims=True) / len(outside), outside])[: len(knots)]
-    kriged = krige(covariances.matrix, values, h.noise + h.outside_noise * outside, h)
-    whole, known_errors = whole_curve_model(kriged, evidence, parts, position, h)
+    J, R = parts.own.shape
+    correlation = parts.correlations()[0]
+    weights = workload_weights(correlation, h)
+    families, can_be_left_out = left_out_families(evidence.platforms, evidence.target, metadata)
+    units = len(np.unique(families))
+    usable = evidence.measured & can_be_left_out
+    if np.count_nonzero(usable) < FEWEST_USABLE_ERRORS:
+        usable = np.ones(usable.shape, dtype=bool)
+    # The covariance of whole curves, and where there are several knots one for each.
+    K = 1 + J if J > 1 else 1
+    knots = np.append(np.full((1, J), 1.0 / J), nearness_weights(evidence.log_n, h), axis=0)[:K]
+    covariances, distance = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata, h), knots, h)
+    outside = evidence.outside**2
+    outside = np.append(outside.mean(axis=0, keepdims=True), outside, axis=0)[:K]
+    kriged = krige(covariances, [parts.own.T, *parts.own[:, :, None]][:K], h.noise + h.outside_noise * outside, h)
+    # A and T's workloads by the weights of whole curves; A by those of near n, too.
+    values = np.append(parts.rest[:, :-1], parts.own[:, :, None], axis=2)
+    products = kriged.projections[0] @ values
+    alone = products / kriged.projections[0].diagonal()[:, None]
+    whole, in_position = _model(kriged, slice(1), products, families, columns=slice(J), h=h)
+    on_target = (parts.rest[:, -1] - (kriged.weights[0] @ values)[:, :-1]) * evidence.measured_on_target
     model = whole
-    if len(knots) > 1:
-        near = near_knots_model(kriged, parts.own, position, h)
-        share = stacking_share(whole.errors[position.usable], near.errors[position.usable])
-        pairs = zip(whole, near, strict=True)
-        model = KrigedModel(*((1.0 - share) * of_whole + share * of_near for of_whole, of_near in pairs))
-    regression = ResidualRegression.fit(known_errors, h)
-    value = np.einsum("jp,pj->j", model.weights, parts.own) + regression.on_target()
-    noise = noisiness(evidence, known_errors.in_position, known_errors.on_target, weights)
-    if position.is_alone:
-        model = model._replace(errors=model.errors - regression.on_references())
-    errors, deviations, deviation = add_filling_errors(evidence.fill_errors, parts, model)
-    errors = errors + downward_shift(model.deviations**2, h)
+    if K > 1:
+        products = kriged.projections[1:] @ parts.own[:, :, None]
+        near, _ = _model(kriged, slice(1, None), products, families, columns=slice(J, None), h=h)
+        share = stacking_share(whole.errors[usable], near.errors[usable])
+        model = KrigedModel(*((1.0 - share) * w + share * n for w, n in zip(whole, near, strict=True)))
+    gain, gains = unexplained_gains(alone[:, :, :-1], alone[:, :, -1], on_target, h, on_references=units == R)
+    errors, deviations, deviation = model.errors - gains, model.deviations, model.deviation
+    if evidence.fill_errors is not None:
+        added = carried_fill_errors(evidence.fill_errors, parts)
+        square = (added**2).mean(axis=1)
+        errors, deviations = errors + added, np.sqrt(deviations**2 + square[:, None])
+        deviation = np.sqrt(deviation**2 + square)
+    errors = errors + downward_shift(model.deviations**2, h)  # of what would be answered
+    noise = np.sqrt(noisiness(evidence, in_position[:, :, :-1], on_target, weights))
+    factor = conformal_factor(np.abs(errors) / (deviations * noise[:-1] + TINY), usable, level, units)
+    value = parts.speed[:, -1] + np.einsum("jp,jp->j", model.weights, parts.own) + gain
     return Transfer(
-        value=parts.speed[-1] + value - downward_shift(model.deviation**2, h),
-        half_width=calibrated_half_width(
-            position, noise, level, errors=errors, deviations=deviations, deviation=deviation
-        ),
+        value=value - downward_shift(model.deviation**2, h),
+        half_width=factor * deviation * noise[-1],
         platform_weights=model.weights,
         workload_weights=weights**2 / (weights**2).sum(),
-        platform_distance=1.0 - np.exp(-covariances.distance[-len(evidence.n) :].mean(axis=0) / 2),
-        workload_distance=1.0 - np.minimum(np.abs(parts.correlation), 1.0),
-        errors_on_target=known_errors.on_target,
-        left_out=LeftOutErrors(errors, deviations, position.usable),
+        platform_distance=1.0 - np.exp(-distance[-J:].mean(axis=0) / 2),
+        workload_distance=1.0 - np.minimum(np.abs(correlation), 1.0),
+        errors_on_target=on_target,
+        left_out=LeftOutErrors(errors, deviations, usable),
     )
 
 
-def whole_curve_model(
-    kriged: KrigingResult, evidence: Evidence, parts: CurveParts, position: TargetPosition, h: Hyperparameters
-) -> tuple[KrigedModel, KnownErrors]:
-    """The model of the first covariance, for all knots, and how wrong T's known workloads would be with it."""
-    rest, J = knots_first(parts.rest), len(evidence.n)
-    values = np.concatenate([rest[:, :-1], parts.own.T[:, :, None]], axis=2)
-    products = kriged.projections[0] @ values
-    errors, variances = alone, _ = left_out_single_errors(kriged.projections[:1], products)
-    if not position.is_alone:
-        errors, variances = left_out_family_errors(kriged.projections[:1], products, position.members)
-    variances = np.maximum(variances - kriged.added[:1], h.noise)
-    on_target = rest[:, -1] - (kriged.weights[0] @ values)[:, :-1]
-    on_target *= evidence.measured_on_target
-    model = KrigedModel(
-        weights=kriged.weights[:1],
-        deviation=np.sqrt(np.maximum(kriged.variance[:J], 0.0)),
-        errors=errors[:, :, -1],
-        deviations=np.sqrt(np.maximum(variances * kriged.scale[:J, None], 0.0)),
-    )
-    return model, KnownErrors(alone[:, :, -1], alone[:, :, :-1], errors[:, :, :-1], on_target)
+def _model(
+    kriged: KrigingResult, of: slice, products: FloatArray, families: IntArray, *, columns: slice, h: Hyperparameters
+) -> tuple[KrigedModel, FloatArray]:
+    """The model by some of the covariances and their columns of values, and its errors (J, R, C) of all `products`, of
+    which A's are the last."""
+    errors, variances = left_out_errors(kriged.projections[of], products, families)
+    variances = np.maximum(variances - kriged.added[of], h.noise) * kriged.scale[columns, None]
+    deviation, deviations = (np.sqrt(np.maximum(each, 0.0)) for each in (kriged.variance[columns], variances))
+    return KrigedModel(kriged.weights[of], deviation, errors[:, :, -1], deviations), errors
 
 
-def near_knots_model(
-    kriged: KrigingResult, own: FloatArray, position: TargetPosition, h: Hyperparameters
-) -> KrigedModel:
-    """The model of the other covariances, one for each knot."""
-    projections, J = kriged.projections[1:], own.shape[1]
-    errors, variances = left_out_family_errors(projections, projections @ own.T[:, :, None], position.members)
-    variances = np.maximum(variances - kriged.added[1:], h.noise)
-    return KrigedModel(
-        weights=kriged.weights[1:],
-        deviation=np.sqrt(np.maximum(kriged.variance[J:], 0.0)),
-        errors=errors[:, :, 0],
-        deviations=np.sqrt(np.maximum(variances * kriged.scale[J:, None], 0.0)),
-    )
+def unexplained_gains(
+    rows: FloatArray, own: FloatArray, on_target: FloatArray, h: Hyperparameters = DEFAULTS, *, on_references: bool
+) -> tuple[FloatArray, FloatArray | float]:
+    """What A's value gains from what the same kriging gets wrong about the known workloads: on T (J,), and on every
+    reference p, learned from the others, (J, R); 0 where that is not wanted.
+
+    By a ridge regression of A's errors y = `own` (J, R) on those of the workloads, X = `rows` (J, R, B) on the
+    references and `on_target` (J, B), none of them too large, over the references and knots:
+
+        f = C^-1 X'y,    C = X'X + ridge,    X_p f_p = y_p - (1 - H_pp)^-1 (y_p - X_p f),    H_pp = X_p C^-1 X_p'
+    """
+    J, R, B = rows.shape
+    limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(rows).sum(axis=1)
+    X, x = clip_to(rows, limit[:, None]).reshape(J * R, B), clip_to(on_target, limit)
+    y = clip_to(own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(own).sum(axis=1, keepdims=True))
+    deviation = np.sqrt(np.einsum("ib,ib->b", X, X) / len(X)) + TINY
+    X /= deviation
+    C = X.T @ X
+    C.flat[:: B + 1] += h.ridge * len(X)
+    inverse = inverse_of_definite(C)
+    f = inverse @ (y.ravel() @ X)
+    if not on_references:
+        return (x / deviation) @ f, 0.0
+    X_p = X.reshape(J, R, B).transpose(1, 0, 2)
+    hat = X_p @ (X_p @ inverse).transpose(0, 2, 1)
+    left = np.linalg.solve(np.eye(J) - hat, (y.T - X_p @ f)[:, :, None])[:, :, 0].T
+    return (x / deviation) @ f, y - left
 
 
-def add_filling_errors(
-    errors: FloatArray | None, parts: CurveParts, model: KrigedModel
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Errors, deviations and T's deviation of the model, with what errors (J, R, B) of filled-in workloads add to them.
+def carried_fill_errors(errors: FloatArray, parts: CurveParts) -> FloatArray:
+    """What errors (J, R, B) of filled-in workloads add to those of A (J, R).
 
     As much as a ridge regression of A on the known workloads says, over the references and knots; and T's speed, which
     is a mean over the workloads, is as much too high as they are.
     """
-    if errors is None:
-        return model.errors, model.deviations, model.deviation
-    rest = knots_first(parts.rest)[:, :-1]
+    rest = parts.rest[:, :-1]
     J, R, B = rest.shape
     X = (rest - rest.sum(axis=(0, 1)) / (J * R)).reshape(J * R, B)
-    own = (parts.own - parts.own.sum(axis=0) / R).T.ravel()
+    own = (parts.own - parts.own.mean(axis=1, keepdims=True)).ravel()
     products = X.T @ X
     products.flat[:: B + 1] += FILL_RIDGE * np.trace(products) / B + TINY
     gain = np.linalg.solve(products, own @ X)
-    added = errors @ (gain - gain.sum() / B + 1.0 / B)
-    square = (added**2).sum(axis=1) / R
-    deviations = np.sqrt(model.deviations**2 + square[:, None])
-    return model.errors + added, deviations, np.sqrt(model.deviation**2 + square)
+    return np.asarray(errors @ (gain - gain.sum() / B + 1.0 / B))
 
 
 def stacking_share(first: FloatArray, second: FloatArray, clip: float = DEFAULTS.clip) -> float:
@@ -246,7 +193,11 @@ def mean_with_neighbours(
     references = len(evidence.platforms)
     if references < FEWEST_REFERENCES_RATIO * h.neighbours:
         return wide
-    nearest = _nearest(wide.platform_distance, evidence, metadata, h)
+    # Those that behave most like T (D_p, back in squares) and are most like it on paper, in their order.
+    squares = -np.log(np.maximum(1.0 - wide.platform_distance, TINY))
+    on_paper = metadata.squared_distances(evidence.platforms, evidence.target)
+    apart = squares / (finite_median(squares) + TINY) + h.neighbours_paper * on_paper
+    nearest = np.sort(np.argsort(apart, kind="stable")[: h.neighbours])
     among = evidence.nearest(nearest)
     narrow = gaussian_transfer(among, separate_parts(among, h.far_off), metadata, level, h)
     weights = np.zeros((len(evidence.n), references))
@@ -275,11 +226,3 @@ def _error_ratio(
     limit = h.clip * MEAN_TO_SIGMA * sizes[0].sum() / sizes[0].size
     alone, both = (float((np.minimum(size, limit) ** 2).sum()) + TINY for size in sizes)
     return min(max(math.sqrt(both / alone), LEAST_ERROR_RATIO), 1.0 / LEAST_ERROR_RATIO)
-
-
-def _nearest(distance: FloatArray, evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters) -> IntArray:
-    """The references that behave most like T (D_p, back in squares) and are most like it on paper, in their order."""
-    squares = -np.log(np.maximum(1.0 - distance, TINY))
-    on_paper = metadata.squared_distances(evidence.platforms, evidence.target)
-    apart = squares / (finite_median(squares) + TINY) + h.neighbours_paper * on_paper
-    return np.sort(np.argsort(apart, kind="stable")[: h.neighbours])

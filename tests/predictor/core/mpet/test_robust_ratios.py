@@ -8,10 +8,9 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
-from predictor.core.mpet.gathering import gather_evidence
+from predictor.core.mpet.gathering import application_families, gather_evidence
 from predictor.core.mpet.hyperparameters import Hyperparameters
-from predictor.core.mpet.robust_ratios import (
-    application_families,
+from predictor.core.mpet.ratios import (
     guess_by_medians,
     held_curves,
     robust_transfer,
