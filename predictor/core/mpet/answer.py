@@ -29,7 +29,7 @@ RELATIVE_MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
 WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n, on either side
 WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t: a wider interval tells no more
 CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # an answer names so many platforms, each with workloads
-FEW_TARGET_WORKLOADS, FEW_NAMED_REFERENCES = 3, 3  # an answer by fewer warns
+FEW_NAMED = 3  # workloads of T, and references: an answer by fewer warns
 FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other
 MOSTLY_MEASURED = 0.5  # of the references: where A was run at n = 1 on so many, t(1) is t(1)
 
@@ -199,8 +199,6 @@ def fitted_features(n: IntArray, curves: FloatArray, n_nu: float, n_ht: float) -
     Parameters: `n` (J,), any order; `curves` (15, J), t(n) first, NaN = invalid; `n_nu`, `n_ht` of the target, NaN = no
     such effect. Returns (84,), NaN = invalid.
 
-    Example: R = 1, 1.1, 1.3 at n = 1, 2, 4 is 0.1 n + 0.9.
-
     >>> curves = np.full((15, 3), np.nan)
     >>> curves[:2] = [10.0, 5.5, 3.25], [1.0, 1.1, 1.3]
     >>> fitted_features(np.array([1, 2, 4]), curves, np.nan, np.nan)[:3].round(9).tolist()
@@ -244,10 +242,10 @@ def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer, 
         theirs = f"those of {', '.join(of_target)} tell how it compares"
         warnings.append(f"no workload of runtime {', '.join(own)} is known on {target}: {theirs}")
     count = int(np.count_nonzero(evidence.measured_on_target))
-    if count < FEW_TARGET_WORKLOADS:
+    if count < FEW_NAMED:
         warnings.append(f"{target} is known by {count} workload{'s' if count > 1 else ''} only")
     count = len(evidence.platforms)
-    if count < FEW_NAMED_REFERENCES:
+    if count < FEW_NAMED:
         warnings.append(f"{count} reference machine{'s' if count > 1 else ''} only")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
         warnings.append(f"{target} behaves unlike every reference: the nearest is far away")

@@ -20,14 +20,9 @@ from predictor.core.mpet.curves import distinct_codes, evaluated_curves, interpo
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
-from predictor.core.mpet.transfer import downward_shift
+from predictor.core.mpet.transfer import LEAST_SQUARE, downward_shift
 from profiles.arrays import FloatArray, IntArray
 
-# The share of each kind of law; within a kind all laws are alike probable.
-SERIAL_SHARE, AMDAHL_SHARE, USL_SHARE, SATURATION_SHARE, CACHE_SHARE, LOAD_SHARE = 0.15, 0.20, 0.20, 0.20, 0.05, 0.20
-LOAD_LOSSES = (0.0, 0.1, 0.2, 0.35, 0.5)  # of ln t, where all hardware threads work: slower clock, shared caches
-SMT_LOSSES = (0.0, 0.15, 0.3, 0.45)  # and where every core has its second thread
-MOST_LOST = 0.6  # by both: on a machine of two threads ln 2 is lost by what does not scale at all
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
 SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
@@ -38,7 +33,6 @@ MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 5, 12  # thread counts, on each referen
 WIDEST_GAP = 1.5  # of ln n between measured counts: a value between them is no measurement
 MEASUREMENT_ERROR = 0.03  # of ln t
 LARGEST_COMPANION_ERROR = 1.5  # of ln t: a larger one of a companion says no more
-LEAST_SQUARE = 1e-6  # of errors in ln t: smaller ones are alike
 CREDIBILITY = 0.9
 LEAST_GAIN = 0.05  # of ln t: less is no gain
 
@@ -55,17 +49,18 @@ def scaling_laws() -> FloatArray:
     kappas = np.geomspace(1e-5, 0.3, 10)
     limits = np.geomspace(2.0, 256.0, 8)
     caches = [(relief, floor) for relief in (0.05, 0.1, 0.2, 0.4) for floor in (0.8, 0.5, 0.25)]
-    kinds = [
-        (SERIAL_SHARE, [(1.0, 0.0, np.inf, 0.0, 1.0)]),
-        (AMDAHL_SHARE, [(sigma, 0.0, np.inf, 0.0, 1.0) for sigma in sigmas]),
-        (USL_SHARE, [(sigma, kappa, np.inf, 0.0, 1.0) for sigma in sigmas for kappa in kappas]),
-        (SATURATION_SHARE, [(sigma, 0.0, limit, 0.0, 1.0) for sigma in sigmas for limit in limits]),
-        (CACHE_SHARE, [(0.0, 0.0, np.inf, relief, floor) for relief, floor in caches]),
+    # Of ln t, where all hardware threads work (slower clock, shared caches), and where every core has its second one.
+    # By both 0.6 at most: on a machine of two threads ln 2 is lost by what does not scale at all.
+    losses = [(load, smt) for load in (0.0, 0.1, 0.2, 0.35, 0.5) for smt in (0.0, 0.15, 0.3, 0.45) if load + smt <= 0.6]
+    kinds = [  # the share of each kind; within a kind all laws are alike probable
+        (0.15, [(1.0, 0.0, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0)]),  # serial
+        (0.20, [(sigma, 0.0, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas]),  # Amdahl's
+        (0.20, [(sigma, kappa, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas for kappa in kappas]),  # USL
+        (0.20, [(sigma, 0.0, limit, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas for limit in limits]),  # saturation
+        (0.05, [(0.0, 0.0, np.inf, relief, floor, 0.0, 0.0, 0.0) for relief, floor in caches]),
+        (0.20, [(0.0, 0.0, np.inf, 0.0, 1.0, 1.0, load, smt) for load, smt in losses]),
     ]
-    rows = [(share / len(laws), *law, 0.0, 0.0, 0.0) for share, laws in kinds for law in laws]
-    of_load = [(load, smt) for load in LOAD_LOSSES for smt in SMT_LOSSES if load + smt <= MOST_LOST]
-    rows += [(LOAD_SHARE / len(of_load), 0.0, 0.0, np.inf, 0.0, 1.0, 1.0, *losses) for losses in of_load]
-    return np.array(rows).T
+    return np.array([(share / len(laws), *law) for share, laws in kinds for law in laws]).T
 
 
 def log_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float) -> FloatArray:

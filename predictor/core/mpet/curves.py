@@ -17,7 +17,7 @@ FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # thread counts of the grid, w
 MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_GRID_COLUMNS allows it
 BLOCK_ROWS = 1 << 12  # interpolated together: what that needs stays in the processor's cache
 MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known
-MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve no more
+MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve or a median distance no more
 AVERAGE_WORKLOAD_PROFILES = 3.0  # a mean step counts as so many profiles of the average workload
 STEEPEST_CONTINUATION = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
 

@@ -39,8 +39,6 @@ def conformal_factor(
     scores reach, where the units are what may be exchanged for the target: platforms, or families of them that were
     left out together. Beyond the largest score, where that asks for it, the factor grows by 1 / units.
 
-    Example: 99 scores 0.01 ... 0.99 of 99 platforms, level 0.9: the 91st of them, 0.91.
-
     Parameters: `scores` of any shape; `usable`, which of them count; 0 < `level` < 1.
     Returns a number without unit; 3 with fewer than 3 usable scores.
 
@@ -62,8 +60,6 @@ def left_out_errors(projections: FloatArray, products: FloatArray, families: Int
     Without fitting again, by block deletion in the projections of the kriging:
 
         error_f = Q_ff^-1 (Q y)_f,    variance_f = diag(Q_ff^-1) in units of the process variance
-
-    Example: one's own family each, and Q = K^-1 [1 - 1 1'K^-1 / 1'K^-1 1]: error_p = (Q y)_p / Q_pp.
 
     Parameters: `projections` (J, R, R), Q at each thread count, or (1, R, R), one for all; `products` (J, R, C), Q y
     for known values y; `families` (R,). Returns errors (J, R, C) in the unit of y, and variances (J, R). A family that
@@ -95,9 +91,6 @@ def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetada
     T has a twin (cpu_model) among the references: each reference alone, of those that have a twin. T has relatives of
     its microarchitecture: all of a cpu_model, where others of the microarchitecture remain. T has none: all of a
     microarchitecture.
-
-    Example: references of the CPU models 0, 0, 1, 2, of which 0 and 1 are of T's microarchitecture 0, and T's model is
-    3: a model at a time is left out, of the first three.
 
     >>> metadata = PlatformMetadata(np.zeros((5, 1)), np.array([0, 0, 1, 2, 3]), np.array([0, 0, 0, 1, 0]))
     >>> families, can_be_left_out = left_out_families(np.array([0, 1, 2, 3]), 4, metadata)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from predictor.core.mpet.curves import MOST_AVERAGED_PLATFORMS
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import left_out_errors, left_out_families
@@ -18,10 +19,7 @@ from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.robust import MEDIAN_TO_SIGMA, finite_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-MOST_MEDIAN_PLATFORMS = 48  # platforms whose distances from each other say what is typical
 LEAST_ADDED_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
-LEAST_KRIGING_VARIANCE = 1e-9  # in the same units: rounding must not make a variance 0 or less
-LEAST_TYPICAL_SQUARE = 1e-18  # of leave-one-out residuals: where all are 0 none is out of proportion
 EXCESS_NOISE_SHARE = 0.5  # of the noise that would bring a residual out of proportion back to the limit
 FEWEST_CHOLESKY_REFERENCES = 40  # below, one call for all matrices costs less than a faster algorithm for each
 FEWEST_PLATFORMS_TO_FILL_IN = 20  # with fewer, covariances do not tell who is like T
@@ -57,7 +55,7 @@ def behaviour_covariances(
     gram = (knots @ (weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P)).reshape(-1, P, P)
     shape = (parts.speed - parts.speed.mean(axis=0)).T / np.sqrt(J)
     distance = squared_distances(gram) + squared_distances(shape @ shape.T)
-    some = np.arange(P - 1)[:: -(-(P - 1) // MOST_MEDIAN_PLATFORMS)]
+    some = np.arange(P - 1)[:: -(-(P - 1) // MOST_AVERAGED_PLATFORMS)]
     rows, columns = (some[of_pair] for of_pair in np.tril_indices(len(some), k=-1))
     distance /= finite_median(distance[:, rows, columns], axis=1)[:, None, None] + TINY
     own = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)
@@ -118,8 +116,6 @@ def krige(
 
     `noise` (K, R) is added to the references' own; outlying ones get more.
 
-    Example: T is like the first of two references, whose values are 1 and 3: it is nearly 1.
-
     >>> covariance = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])
     >>> values = np.array([[1.0], [3.0]])
     >>> kriged = krige(covariance[None], [values], noise=np.full((1, 2), 0.02))
@@ -158,7 +154,7 @@ def ordinary_weights(
     variance = covariances[:, -1, -1] - (to_target * through).sum(axis=1) + h.noise + free * shortfall
     weights = through + rows * shortfall[:, None]
     inverses -= rows[:, :, None] * (rows / rows.sum(axis=1)[:, None])[:, None]
-    return weights, np.maximum(variance, LEAST_KRIGING_VARIANCE), inverses
+    return weights, np.maximum(variance, TINY), inverses
 
 
 def _without_outliers(
@@ -171,7 +167,7 @@ def _without_outliers(
     squares **= 2
     own = np.diagonal(inverses, axis1=1, axis2=2)
     squares /= own[covariance_of]
-    squares /= h.robust**2 * MEDIAN_TO_SIGMA**2 * finite_median(squares, axis=1)[:, None] + LEAST_TYPICAL_SQUARE
+    squares /= h.robust**2 * MEDIAN_TO_SIGMA**2 * finite_median(squares, axis=1)[:, None] + TINY**2
     count = np.bincount(covariance_of)
     excess = np.add.reduceat(squares, np.cumsum(count) - count, axis=0) / count[:, None] - 1.0
     excess = np.maximum(excess, 0.0, out=excess)

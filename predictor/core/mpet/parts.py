@@ -9,13 +9,12 @@ import numpy as np
 
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.platforms import PlatformMetadata, nearest_at_any
+from predictor.core.mpet.platforms import PAPER_SHARE, PlatformMetadata, nearest_at_any
 from predictor.core.robust import MEAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 
 MEAN_ROUNDS = 4  # of alternating means: more change the parts no more
 ROBUST_MEAN_ROUNDS = 3  # of alternating means after which far curves have their least weight
-METADATA_DISTANCE_SHARE = 0.3  # of the squared distance on paper, beside that of behaviour in units of its median
 FEWEST_WORKLOADS_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
 NO_WORKLOADS = np.zeros(0, dtype=np.int64)
 
@@ -108,5 +107,5 @@ def nearest_references(
     distance = np.einsum("jrb,jrb,b->r", gap, gap, weights**2 / (J * B))
     distance += (parts.speed[:, :-1] - parts.speed[:, -1:]).var(axis=0)
     distance /= finite_median(distance) + TINY
-    distance += METADATA_DISTANCE_SHARE * metadata.squared_distances(evidence.platforms, evidence.target)
+    distance += PAPER_SHARE * metadata.squared_distances(evidence.platforms, evidence.target)
     return nearest_at_any(distance + evidence.outside, most)

@@ -32,14 +32,13 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
 
 LEAST_REMAINING_WEIGHT = 0.1  # a workload that is nearly the whole ratio is left out of it as if so much remained
-MOST_CHECKED_WORKLOADS = 16  # known workloads: more of them change the interval little
+MOST_CHECKED_WORKLOADS = 16  # or families: more of them change the interval little, and leaving one out no median
 CORRELATION_WEIGHT_FLOOR = 0.05  # added to squared correlations: a workload unlike A still counts so much
 METADATA_SPREAD_SHARE = 0.1  # of the median spread: what a unit of squared metadata distance adds to a platform's
 RATIO_SLOPE_SHARE = 0.3  # of the squares by which a ratio changes over n: so much of them counts as spread
 WIDTH_RANK = 2  # the third workload by distance of shape sets how fast the weights of workloads fall
 LEAST_SHAPE_WIDTH = 0.01  # of ln t, added to that distance: curves of the same shape do not make it 0
 SHAPE_WEIGHT_FLOOR = 0.001  # added to the weights of workloads by shape, which so are never all 0
-LEAST_PLATFORM_DISTANCE = 0.02  # of ln t: no reference is nearer, however well its ratio fits
 COMMON_WORKLOADS_PENALTY = 2  # (m + 2) / m multiplies the spread over m common workloads: few of them agree by chance
 
 
@@ -139,7 +138,7 @@ def small_transfer(evidence: Evidence, level: float) -> Transfer:
     v = asked.without_themselves(np.exp(-shape_distance / width) + SHAPE_WEIGHT_FLOOR)
     ratios = _log_ratios(evidence, v)
     common = np.maximum((is_known & (v > 0)[:, None]).sum(axis=2), 1)
-    distance = LEAST_PLATFORM_DISTANCE + np.sqrt(ratios.spread) * np.sqrt((common + COMMON_WORKLOADS_PENALTY) / common)
+    distance = LEAST_RATIO_SPREAD + np.sqrt(ratios.spread) * np.sqrt((common + COMMON_WORKLOADS_PENALTY) / common)
     ratios = ratios._replace(spread=distance**2)
     workload_distance = 1.0 - np.exp(-shape_distance[0] / width[0])
     u = asked.is_measured * distance**-2
@@ -205,9 +204,7 @@ def _carried_values(asked: AskedWorkloads, u: FloatArray, ratios: LogRatios) -> 
 
 LEAST_RATIO_SPREAD = 0.02  # of ln t: no reference counts as having more even ratios
 SPREAD_POWER = 4  # of the spread of its ratios: how much less an uneven reference counts
-MOST_RECENTRED = 16  # families: of more, leaving out one moves no median
 WEIGHT_SOFTNESS = 0.25  # robust deviations: ratios this near to the median carry it alike
-LARGEST_DEPARTURE = 3.0  # robust deviations of a workload's departure: a larger one counts as so large
 LONGEST_COORDINATES = 2.0  # medians of the workloads' lengths, for what is linear in the coordinates
 FEATURE_QUANTILES = (5, 95)  # percentiles of the workloads that become 0 and 1 of a feature
 DOUBTED_WORKLOADS = 3.0  # so many departures of typical size speak against what the process explains
@@ -254,7 +251,7 @@ def robust_transfer(
     disagreement = (disagreement + disagreement.mean(axis=1, keepdims=True)) / 2
     deviation = np.sqrt((typical + LEAST_RATIO_SPREAD) ** 2 + disagreement)
     if explain and len(errors) > 1:
-        limit = LARGEST_DEPARTURE * typical + TINY
+        limit = h.clip * typical + TINY
         covariance, distance = workload_covariance(database, known, guesses, h)
         expected, of_workloads = _explained(covariance, clip_to(guesses.departure, limit), families, h)
         share = explained_share(errors, of_workloads, limit)
@@ -310,8 +307,6 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     Parameters: `curves` (R + 1, B + 1, J), T and A last; `is_known` (R + 1, B). Every reference has A and one of T's
     workloads.
 
-    Example: T takes 2, 3 and 9 more than the reference for three workloads, so it would take 3 more for A.
-
     >>> curves = np.array([[0.0, 1.0, 2.0, 5.0], [2.0, 4.0, 11.0, 0.0]])[:, :, None]
     >>> guess_by_medians(curves, np.ones((2, 3), dtype=bool)).value[-1].tolist()
     [8.0]
@@ -339,7 +334,7 @@ def _recentred_departures(guesses: Guesses, families: IntArray) -> FloatArray:
     """How far T's workloads are from the guess (B, J), each without what its own family does to the medians."""
     count = int(families.max()) + 1
     errors = guesses.departure.copy()
-    for family in range(count) if 1 < count <= MOST_RECENTRED else ():
+    for family in range(count) if 1 < count <= MOST_CHECKED_WORKLOADS else ():
         members = families == family
         moved = guesses.centre - known_median(guesses.gap[:, ~members])
         errors[members] += guesses.weights @ np.nan_to_num(moved, nan=0.0)  # a reference without others stays as it is

@@ -18,7 +18,7 @@ from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from profiles.arrays import BoolArray, FloatArray
 
-LEAST_SQUARED_ERROR = 1e-6  # of an error in ln t: smaller ones are alike
+LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
 DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
 
 
@@ -70,8 +70,6 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
 
     for the mean errs less than its parts if their errors are not all `alike` (their correlation).
 
-    Example: values 1 and 2 of transfers that err by 0.1 and 0.3 have the shares 3/4 and 1/4.
-
     >>> one, none = np.ones(1), np.zeros(1)
     >>> better = Transfer(np.array([1.0]), np.array([0.2]), one, one, none, none, errors_on_target=np.array([[0.1]]))
     >>> worse = replace(better, value=np.array([2.0]), errors_on_target=np.array([[0.3]]))
@@ -79,7 +77,7 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
     [1.25]
     """
     squares = np.array([(transfer.errors_on_target**2).mean() for transfer in transfers])
-    shares = (squares + LEAST_SQUARED_ERROR) ** -0.5
+    shares = (squares + LEAST_SQUARE) ** -0.5
     shares /= shares.sum()
     names = [field.name for field in fields(Transfer) if field.name not in {"half_width", "left_out"}]
     means = {
@@ -119,9 +117,6 @@ def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> Floa
 
     Runs on one platform err alike (docs/method-mpet.md).
 
-    Example: e = 0.01 of a workload with s = 0.02, beside one that was measured once: q = 0.01^2 and 0.02^2. A further
-    platform, on which everything was measured once, has q = 0.02^2, too.
-
     Parameters: e and s (P, W), of ln t; NaN where nothing was repeated, or nothing was measured.
     Returns (P, W), of ln t squared; 0 where nothing at all was repeated.
 
@@ -146,9 +141,6 @@ def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, 
     q is the squared standard error of each measurement: these are independent of each other. f is the share of its runs
     that were disturbed. What slows one workload on T slows the others too, so their disturbances add up; a reference's
     other workloads would take off some of what was added to A there, and do not count.
-
-    Example: one reference and one workload, A known to 3 % there, the workload to 4 % on T and exactly on the
-    reference: V = 0.03^2 + 0.04^2 = 0.05^2. Were all runs of A disturbed, V = 0.05^2 + 0.2^2.
 
     Parameters: `squares` q and `disturbed` f (R + 1, B + 1), T and A last, 0 where nothing is known; `u` (J, R), of sum
     1 at each knot; `v` (B,), of sum 1. Returns (J,), of ln t squared.
