@@ -24,6 +24,7 @@ from predictor.core.mpet.intervals import (
     conformal_factor,
     left_out_errors,
 )
+from predictor.core.mpet.kriging import squared_distances
 from predictor.core.mpet.parts import CurveParts
 from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.mpet.transfer import Transfer
@@ -356,7 +357,8 @@ def workload_covariance(
     x = apart.reshape(len(apart), -1) / np.sqrt(values.shape[1])
     shape = values - values.mean(axis=1, keepdims=True)
     shape = (shape - finite_median(shape)) / np.sqrt(values.shape[1])
-    d = _squared_distances(np.append(x, shape, axis=1))
+    coordinates = np.append(x, shape, axis=1)
+    d = squared_distances(coordinates @ coordinates.T)
     d /= finite_median(d[np.tril_indices(len(d) - 1, k=-1)]) + TINY
     covariance = h.near_workloads * np.exp(-np.sqrt(d))
     length = np.sqrt((x**2).sum(axis=1))
@@ -365,17 +367,11 @@ def workload_covariance(
         x = x * np.minimum(1.0, LONGEST_COORDINATES * typical / np.maximum(length, TINY))[:, None]
         covariance += h.linear_workloads * x @ x.T / typical**2
     if h.features and any(database.valid_elements(group)[COUNTER_FEATURES].any() for group in evidence.groups):
-        f = _squared_distances(_scaled_features(database, evidence.rows[:-1], guesses.weights))
-        covariance += h.features * np.exp(f / (-2 * h.features_length**2))
+        scaled = _scaled_features(database, evidence.rows[:-1], guesses.weights)
+        covariance += h.features * np.exp(squared_distances(scaled @ scaled.T) / (-2 * h.features_length**2))
     scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
     alike = covariance[-1, :-1] / (scale[-1] * scale[:-1])
     return covariance, 1.0 - clip_to(np.maximum(alike, 0.0), 1.0)
-
-
-def _squared_distances(vectors: FloatArray) -> FloatArray:
-    """Of vectors (B, any) from each other, (B, B)."""
-    squares = (vectors**2).sum(axis=1)
-    return np.asarray(np.maximum(squares[:, None] + squares - 2 * vectors @ vectors.T, 0.0))
 
 
 def _scaled_features(database: Database, rows: IntArray, weights: FloatArray) -> FloatArray:
