@@ -49,9 +49,9 @@ class MpetConfidence(AnswerConfidence):
     negative_weight: float
 
 
-def answer_from_transfer(database: Database, evidence: Evidence, transfer: Transfer, growth: Growth | None) -> Answer:
+def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth | None) -> Answer:
     """The answer to what the evidence was gathered for; `growth`: how it goes on beyond what was measured."""
-    n, mean, u = evidence.asked_n, evidence.mean_curve, transfer.platform_weights
+    database, n, mean, u = evidence.database, evidence.asked_n, evidence.mean_curve, transfer.platform_weights
     # At any n, and at 1 (last): how far the knots are from A's mean curve is linear in ln n, and held outside them. The
     # interval is wider by judgement, not by calibration, where T was not measured.
     counts = np.append(n, 1)
@@ -69,7 +69,7 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
     half_width = np.minimum(half_width, WIDEST_HALF_WIDTH)[:-1]
     thread_time = np.exp(log_thread_time)
     time_s = thread_time[:-1] / n
-    if not can_tell_scaling(database, evidence):
+    if not can_tell_scaling(evidence):
         time_s[n > 1] = np.nan
     # Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in for t(1).
     stands_in = evidence.measured_at_one < MOSTLY_MEASURED and n.min() > 1
@@ -77,7 +77,7 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
 
     def curves(_: Answer) -> dict[str, FloatArray]:
         is_decomposed = database.groups[evidence.groups[0]].decomposed
-        overheads = predict_overheads(database, evidence, transfer) if is_decomposed else {}
+        overheads = predict_overheads(evidence, transfer) if is_decomposed else {}
         return consistent_curves(n, time_s, t1_s, overheads)
 
     def features(answer: Answer) -> FloatArray:
@@ -89,13 +89,13 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
         {
             "features": features,
             "curves": curves,
-            "candidates_t1": lambda _: heaviest_candidates(database, evidence, transfer, u[0]),
-            "candidates_scaling": lambda _: heaviest_candidates(database, evidence, transfer, u.mean(axis=0)),
+            "candidates_t1": lambda _: heaviest_candidates(evidence, transfer, u[0]),
+            "candidates_scaling": lambda _: heaviest_candidates(evidence, transfer, u.mean(axis=0)),
         },
         t1_s=t1_s,
         n=n,
         time_s=time_s,
-        warnings=answer_warnings(database, evidence, transfer, credible_n),
+        warnings=answer_warnings(evidence, transfer, credible_n),
         low_s=time_s * np.exp(-half_width),
         high_s=time_s * np.exp(half_width),
         confidence=mpet_confidence(evidence, transfer),
@@ -103,7 +103,7 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
     )
 
 
-def can_tell_scaling(database: Database, evidence: Evidence) -> bool:
+def can_tell_scaling(evidence: Evidence) -> bool:
     """Whether there is anything to tell t(n) by at n > 1: curves of A; or those of T's workloads, where A ran at n = 1
     alone because its references take one thread.
 
@@ -111,12 +111,12 @@ def can_tell_scaling(database: Database, evidence: Evidence) -> bool:
     """
     if evidence.mean_curve.largest_n > 1:
         return True
-    is_sequential = database.workload_table["strategy"][evidence.workload] == "sequential"
-    could_run_at_more = bool((database.n_max[evidence.platforms[evidence.has_workload]] > 1).any())
+    is_sequential = evidence.database.workload_table["strategy"][evidence.workload] == "sequential"
+    could_run_at_more = bool((evidence.database.n_max[evidence.platforms[evidence.has_workload]] > 1).any())
     return evidence.largest_on_target > 1 and not is_sequential and not could_run_at_more
 
 
-def predict_overheads(database: Database, evidence: Evidence, transfer: Transfer) -> dict[str, FloatArray]:
+def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, FloatArray]:
     """Fractions f and relative measures of A on T at the n asked for (J,), by name, from the heaviest positive
     references; NaN: not measured.
 
@@ -135,7 +135,7 @@ def predict_overheads(database: Database, evidence: Evidence, transfer: Transfer
     at_once = max(1, CURVE_VALUES_AT_ONCE // (rows.size * len(CURVE_NAMES)))
     of_parts, absent = [], np.ones(len(FRACTIONS), dtype=bool)
     for start in range(0, len(evidence.asked_n), at_once):
-        logs, present = log_shares(database, rows, platforms, evidence.asked_n[start : start + at_once])
+        logs, present = log_shares(evidence.database, rows, platforms, evidence.asked_n[start : start + at_once])
         gap = _mean(logs[-1:, :-1] - logs[:-1, :-1], transfer.workload_weights[:, None, None], axis=1)
         of_parts.append(_mean(logs[:-1, -1] + gap, u[chosen][:, None, None], axis=0))
         absent &= ~present[:-1, -1].any(axis=0)
@@ -212,8 +212,9 @@ def fitted_features(n: IntArray, curves: FloatArray, n_nu: float, n_ht: float) -
     return features.ravel()
 
 
-def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
+def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
     """The (P,B) that carry most of the answer. Weight: of the reference, shared out over its workloads."""
+    database = evidence.database
     platforms = np.argsort(-np.abs(u), kind="stable")[:CANDIDATE_PLATFORMS_SHOWN]
     heaviest = np.argsort(-transfer.workload_weights, kind="stable")
     measured = evidence.is_known[platforms] & evidence.measured_on_target
@@ -233,8 +234,9 @@ def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transf
     return candidates
 
 
-def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer, credible_n: int | None) -> list[str]:
+def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | None) -> list[str]:
     """What makes the answer less sure than its interval says, a sentence each."""
+    database = evidence.database
     target = database.platforms[evidence.target]
     warnings = architecture_warnings(database, evidence.target, evidence.platforms)
     own, of_target = (runtimes_of_rows(database, rows) for rows in (evidence.rows[:-1, -1], evidence.rows[-1, :-1]))
@@ -259,7 +261,7 @@ def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer, 
     if largest == 1 and most > 1:
         alone = "the workload was measured at n = 1 alone"
         guess = f"{alone}: beyond, it is taken to scale ideally where the workloads of the target do as elsewhere"
-        warnings.append(guess if can_tell_scaling(database, evidence) else f"no scaling: {alone}")
+        warnings.append(guess if can_tell_scaling(evidence) else f"no scaling: {alone}")
     elif most > largest:
         warnings.append(
             f"the workload was measured with {largest} threads at most: beyond, scaling laws and the workloads of the "

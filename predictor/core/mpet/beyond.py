@@ -147,12 +147,12 @@ class Agreement(NamedTuple):
     distance: FloatArray
 
 
-def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Growth | None:
+def growth_beyond(evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Growth | None:
     """How A goes on on T beyond the largest n at which it was measured; None where nobody asks for that.
 
     The counts at which this is known depend on T alone: what is said of an n does not depend on which others are asked.
     """
-    last = evidence.mean_curve.largest_n
+    database, last = evidence.database, evidence.mean_curve.largest_n
     if last == 1 or evidence.asked_n.max() <= last:
         return None
     companions = np.flatnonzero(evidence.measured_on_target)
@@ -162,7 +162,7 @@ def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyper
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
     at_last = evidence.curves[np.searchsorted(evidence.n, last), -1, companions]
     courses = courses_on_target(database, evidence.target, rows[-1, :-1], n, at_last)
-    families = application_families(database, evidence)[0][companions]
+    families = application_families(evidence)[0][companions]
     return mixed_growth(n, agreement, courses, families, level)
 
 

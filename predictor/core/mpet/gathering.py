@@ -15,7 +15,12 @@ from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
 from predictor.core.mpet.curves import EvaluatedCurves, MeanCurve, curves_at, distinct_codes, evaluated_curves
-from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms, platform_metadata
+from predictor.core.mpet.platforms import (
+    MOST_EXAMINED_REFERENCES,
+    PlatformMetadata,
+    nearest_platforms,
+    platform_metadata,
+)
 from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from predictor.core.robust import MEDIAN_TO_SIGMA
@@ -38,6 +43,7 @@ class Evidence:
     as rows; `fill_in_workloads` fills them in on T, or drops them: afterwards every reference has A.
     """
 
+    database: Database  # as if (T,A) had never been measured
     groups: tuple[int, ...]
     target: int
     workload: int
@@ -57,6 +63,11 @@ class Evidence:
     largest_on_target: int  # n
     outliers: int = 0  # profiles left out
     fill_errors: FloatArray | None = None  # (J, R, B): of the filled-in workloads, were the reference T
+
+    @property
+    def metadata(self) -> PlatformMetadata:
+        """Of all platforms of the database."""
+        return platform_metadata(self.database)
 
     @property
     def measured_on_target(self) -> BoolArray:
@@ -120,6 +131,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
     curves, mean_curve = curves_at(evaluated, rows, patterns, columns)
     has_workload = rows[:-1, -1] >= 0
     return Evidence(
+        database=database,
         groups=groups,
         target=query.target,
         workload=query.workload,
@@ -244,13 +256,13 @@ def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_ma
     return np.union1d(inside, outside)
 
 
-def application_families(database: Database, evidence: Evidence) -> tuple[IntArray, int]:
+def application_families(evidence: Evidence) -> tuple[IntArray, int]:
     """What is left out together to put T's workloads (B,) in A's place; and of a stranger, how many applications T has.
 
     A stranger is of a named application of which T has no workload, while T has several of others. Then whole
     applications are left out, where there are two. Otherwise (0) every workload by itself.
     """
-    names = database.workload_table["application"]
+    names = evidence.database.workload_table["application"]
     own = names[evidence.workload]
     of_workloads = np.array([names[b] or f"workload {b}" for b in evidence.workloads.tolist()], dtype=str)
     on_target = set(of_workloads[evidence.measured_on_target].tolist())

@@ -10,11 +10,10 @@ import math
 
 import numpy as np
 
-from predictor.core.database import Database
 from predictor.core.mpet.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, visible_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.platforms import PlatformMetadata, platform_metadata
+from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.robust import known_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -134,7 +133,7 @@ UNKNOWN_DEPARTURE = 0.6  # of ln t, at 90 %: where no two machines have enough w
 
 
 def with_departures_of_others(
-    database: Database, evidence: Evidence, half_width: FloatArray, level: float, h: Hyperparameters = DEFAULTS
+    evidence: Evidence, half_width: FloatArray, level: float, h: Hyperparameters = DEFAULTS
 ) -> FloatArray:
     """Half the interval of ln t (J,), of which T's workloads tell the more, the more there are.
 
@@ -147,14 +146,14 @@ def with_departures_of_others(
     """
     workloads = int(np.count_nonzero(evidence.measured_on_target))
     references = int(np.count_nonzero(evidence.has_workload))
-    strange = stranger_variance(database, evidence, h)
-    usual = usual_departure(database, evidence, level, by_application=strange > 0)
+    strange = stranger_variance(evidence, h)
+    usual = usual_departure(evidence, level, by_application=strange > 0)
     usual_square = usual**2 * (1.0 + 1.0 / workloads) * (1.0 + 1.0 / references) / 2.0
     known, weight = workloads - 1.0, h.usual_weight / workloads
     return np.asarray(np.sqrt((known * half_width**2 + weight * usual_square) / (known + weight) + strange))
 
 
-def stranger_variance(database: Database, evidence: Evidence, h: Hyperparameters = DEFAULTS) -> float:
+def stranger_variance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> float:
     """What is added to the square of half an interval of ln t for a stranger; 0 for others.
 
         a^2 = 0.6^2 (2 / S) (1 / R + 1 / K)
@@ -163,7 +162,7 @@ def stranger_variance(database: Database, evidence: Evidence, h: Hyperparameters
     workload, while T's are of such that have several: what few applications depart from each other says little about
     the next one.
     """
-    names = np.array(database.workload_table["application"], dtype=str)
+    names = np.array(evidence.database.workload_table["application"], dtype=str)
     on_target = names[evidence.workloads[evidence.measured_on_target]]
     applications = len(set(on_target.tolist()))
     own = names[evidence.workload]
@@ -173,7 +172,7 @@ def stranger_variance(database: Database, evidence: Evidence, h: Hyperparameters
     return float(h.strange**2 * (2.0 / applications) * (1.0 / references + 1.0 / len(on_target)))
 
 
-def usual_departure(database: Database, evidence: Evidence, level: float, *, by_application: bool) -> float:
+def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -> float:
     """How far in ln t `level` of the workloads are from the median ratio of speed of two unlike machines.
 
         |gap(b,n) - median_b gap(b,n)|,    gap(b,n) = z(q,b,n) - z(p,b,n)
@@ -182,7 +181,7 @@ def usual_departure(database: Database, evidence: Evidence, level: float, *, by_
     workloads, of those other machines among each other. With `by_application` the median is that of the workloads of
     the other applications.
     """
-    evaluated = evaluated_curves(database)
+    database, evaluated = evidence.database, evaluated_curves(evidence.database)
     others = np.setdiff1d(np.arange(len(database.platforms)), [evidence.target])
     others = others[:: -(-len(others) // MOST_OTHERS)]
     references = evidence.platforms[:MOST_REFERENCES]
@@ -192,7 +191,7 @@ def usual_departure(database: Database, evidence: Evidence, level: float, *, by_
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
     of_references, of_others = values[: len(references)], values[len(references) :]
-    family = platform_metadata(database).microarchitecture
+    family = evidence.metadata.microarchitecture
     applications = np.zeros(len(database.workloads), dtype=np.int64)
     if by_application:
         applications = np.unique(np.array(database.workload_table["application"]), return_inverse=True)[1]

@@ -15,7 +15,6 @@ from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import left_out_errors, left_out_families
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts
-from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.robust import MEDIAN_TO_SIGMA, finite_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -82,9 +81,10 @@ def squared_distances(gram: FloatArray) -> FloatArray:
     return np.maximum(squares, 0.0, out=squares)
 
 
-def metadata_covariance(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:
+def metadata_covariance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How alike the platforms, T last, are by their metadata and names, (P, P)."""
     index = np.append(evidence.platforms, evidence.target)
+    metadata = evidence.metadata
     vectors, cpu, family = metadata.vectors[index], metadata.cpu[index], metadata.microarchitecture[index]
     similarity = h.metadata * np.exp(squared_distances(vectors @ vectors.T) / -h.metadata_length)
     is_twin = (cpu[:-1] == cpu[-1]).any()
@@ -212,9 +212,7 @@ def inverse_of_definite(matrix: FloatArray) -> FloatArray:
     return inverse
 
 
-def fill_in_workloads(
-    evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyperparameters = DEFAULTS
-) -> Evidence:
+def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:
     """The evidence of the platforms that have A, with T's missing workloads filled in.
 
     They are kriged to T from all platforms, of which `most` take part, by the covariance that T's own workloads and
@@ -231,11 +229,11 @@ def fill_in_workloads(
     # The covariance of whole curves, by T's own workloads.
     chosen, weights = np.arange(R), np.ones(len(on_target))
     if most < R:
-        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), weights, metadata, most)
+        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), weights, most)
     nearest = alone.nearest(chosen)
     parts = separate_parts(nearest, h.far_off)
     knots = np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
-    covariance, _ = behaviour_covariances(parts, weights, metadata_covariance(nearest, metadata, h), knots, h)
+    covariance, _ = behaviour_covariances(parts, weights, metadata_covariance(nearest, h), knots, h)
     u, _, projections = ordinary_weights(noisy_inverses(covariance, h.noise), covariance, h)
     # The missing workloads less the speeds, kriged to T, and how wrong that would be on the references.
     gaps = chosen[:, None], missing
@@ -244,7 +242,7 @@ def fill_in_workloads(
     curves, is_known, errors = evidence.curves.copy(), evidence.is_known.copy(), np.zeros(evidence.curves[:, :-1].shape)
     curves[:, -1, missing] = u[0] @ values + parts.speed[:, -1:]
     is_known[-1, missing] = True
-    families, _ = left_out_families(evidence.platforms[chosen], evidence.target, metadata)
+    families, _ = left_out_families(evidence.platforms[chosen], evidence.target, evidence.metadata)
     errors[:, *gaps], _ = left_out_errors(projections, projections @ values, families)
     return replace(evidence, curves=curves, is_known=is_known, fill_errors=errors).nearest(references)
 

@@ -24,7 +24,7 @@ from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.intervals import stranger_variance, with_departures_of_others
 from predictor.core.mpet.kriging import fill_in_workloads
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
-from predictor.core.mpet.platforms import PlatformMetadata, lacks_by_target, platform_metadata
+from predictor.core.mpet.platforms import lacks_by_target
 from predictor.core.mpet.process import gaussian_transfer, mean_with_neighbours
 from predictor.core.mpet.ratios import log_transfer, robust_transfer, small_transfer
 from predictor.core.mpet.transfer import Transfer, mean_transfer, widen_by_noise
@@ -54,31 +54,26 @@ class MpetSettings:
 
 
 def predict_mpet(
-    database: Database,
-    query: Query,
-    settings: MpetSettings,
-    h: Hyperparameters = DEFAULTS,
-    *,
-    positive: bool = False,
+    database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS, *, positive: bool = False
 ) -> Answer:
     """Predict the curve of A on T with the transfer that suits the number of references. Raises a PredictionError.
 
     `positive`: with positive weights only, so without the Gaussian processes.
     """
-    metadata, level = platform_metadata(database), settings.level
-    evidence, parts = evidence_with_parts(database, query, settings, metadata, h)
+    level = settings.level
+    evidence, parts = evidence_with_parts(database, query, settings, h)
     if len(evidence.platforms) < FEWEST_ALONE_REFERENCES:
-        transfer = _transfer_from_few(database, evidence, parts, level, h, positive=positive)
+        transfer = _transfer_from_few(evidence, parts, level, h, positive=positive)
     elif positive:
-        transfer = log_transfer(evidence, parts, metadata, level, application_families(database, evidence)[0])
-        strange = stranger_variance(database, evidence, h)
+        transfer = log_transfer(evidence, parts, level, application_families(evidence)[0])
+        strange = stranger_variance(evidence, h)
         if strange:
             transfer = replace(transfer, half_width=np.hypot(LOG_WIDENING * transfer.half_width, math.sqrt(strange)))
     else:
-        transfer = gaussian_transfer(evidence, parts, metadata, level, h)
-        transfer = mean_with_neighbours(transfer, evidence, metadata, level, h)
-    transfer = widen_by_noise(database, evidence, transfer, level)
-    return answer_from_transfer(database, evidence, transfer, growth_beyond(database, evidence, level, h))
+        transfer = gaussian_transfer(evidence, parts, level, h)
+        transfer = mean_with_neighbours(transfer, evidence, level, h)
+    transfer = widen_by_noise(evidence, transfer, level)
+    return answer_from_transfer(evidence, transfer, growth_beyond(evidence, level, h))
 
 
 def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -> Answer:
@@ -92,37 +87,37 @@ def check_mpet(database: Database, query: Query, settings: MpetSettings) -> None
 
 
 def evidence_with_parts(
-    database: Database, query: Query, settings: MpetSettings, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS
+    database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS
 ) -> tuple[Evidence, CurveParts]:
     """What is known, less the outlying profiles and, of many references, those that are least like T."""
     evidence = without_outliers(gather_evidence(database, query))
-    evidence = fill_in_workloads(evidence, metadata, settings.references, h)
+    evidence = fill_in_workloads(evidence, settings.references, h)
     if len(evidence.platforms) > settings.references:
         parts = separate_parts(evidence, far_off=math.inf)
         weights = workload_weights(parts.correlations()[0], h)
-        evidence = evidence.nearest(nearest_references(evidence, parts, weights, metadata, settings.references))
+        evidence = evidence.nearest(nearest_references(evidence, parts, weights, settings.references))
     return evidence, separate_parts(evidence, h.far_off)
 
 
 def _transfer_from_few(
-    database: Database, evidence: Evidence, parts: CurveParts, level: float, h: Hyperparameters, *, positive: bool
+    evidence: Evidence, parts: CurveParts, level: float, h: Hyperparameters, *, positive: bool
 ) -> Transfer:
     """A mean of the transfers that fit the number of references; of a stranger where T has few applications, that of
     the medians alone."""
-    references, metadata = len(evidence.platforms), platform_metadata(database)
-    transfer = robust_transfer(database, evidence, level, h, explain=not positive)
-    if not 0 < application_families(database, evidence)[1] <= FEW_APPLICATIONS:
+    references = len(evidence.platforms)
+    transfer = robust_transfer(evidence, level, h, explain=not positive)
+    if not 0 < application_families(evidence)[1] <= FEW_APPLICATIONS:
         transfers, alike = [], RATIO_ERRORS_CORRELATION
         if references > 1:
-            transfers.append(log_transfer(evidence, parts, metadata, level))
+            transfers.append(log_transfer(evidence, parts, level))
         if references < FEWEST_CORRELATION_REFERENCES:
             transfers.append(small_transfer(evidence, level))
         transfers.append(transfer)
         if references >= FEWEST_PROCESS_REFERENCES and not positive:
-            transfers.append(gaussian_transfer(evidence, parts, metadata, level, h))
+            transfers.append(gaussian_transfer(evidence, parts, level, h))
             alike = PROCESS_ERRORS_CORRELATION
         transfer = mean_transfer(transfers, alike)
-    return replace(transfer, half_width=with_departures_of_others(database, evidence, transfer.half_width, level, h))
+    return replace(transfer, half_width=with_departures_of_others(evidence, transfer.half_width, level, h))
 
 
 MPET = Method(

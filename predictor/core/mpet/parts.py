@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.platforms import PAPER_SHARE, PlatformMetadata, nearest_at_any
+from predictor.core.mpet.platforms import PAPER_SHARE, nearest_at_any
 from predictor.core.robust import MEAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 
@@ -98,14 +98,12 @@ def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> 
     return np.asarray(weights / np.sqrt((weights**2).sum() / len(weights)))
 
 
-def nearest_references(
-    evidence: Evidence, parts: CurveParts, weights: FloatArray, metadata: PlatformMetadata, most: int
-) -> IntArray:
+def nearest_references(evidence: Evidence, parts: CurveParts, weights: FloatArray, most: int) -> IntArray:
     """The `most` references most like T in behaviour and on paper, in platform order."""
     J, _, B = parts.rest.shape
     gap = parts.rest[:, :-1] - parts.rest[:, -1:]
     distance = np.einsum("jrb,jrb,b->r", gap, gap, weights**2 / (J * B))
     distance += (parts.speed[:, :-1] - parts.speed[:, -1:]).var(axis=0)
     distance /= finite_median(distance) + TINY
-    distance += PAPER_SHARE * metadata.squared_distances(evidence.platforms, evidence.target)
+    distance += PAPER_SHARE * evidence.metadata.squared_distances(evidence.platforms, evidence.target)
     return nearest_at_any(distance + evidence.outside, most)

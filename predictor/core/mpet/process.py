@@ -23,7 +23,6 @@ from predictor.core.mpet.kriging import (
     nearness_weights,
 )
 from predictor.core.mpet.parts import CurveParts, separate_parts, workload_weights
-from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.mpet.transfer import LeftOutErrors, Transfer, downward_shift, mean_transfer
 from predictor.core.robust import MEAN_TO_SIGMA, clip_to, finite_median
 from profiles.arrays import FloatArray, IntArray
@@ -45,9 +44,7 @@ class KrigedModel(NamedTuple):
     deviations: FloatArray  # (J, R)
 
 
-def gaussian_transfer(
-    evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float, h: Hyperparameters = DEFAULTS
-) -> Transfer:
+def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
     """Krige A's deviations from the references' speed, then what T's workloads leave unexplained.
 
         t = s(T) + sum_p u_p (z(p,A) - s(p)) + sum_b v_b (e(T,b) - sum_p u_p e(p,b)),    sum u = 1
@@ -60,7 +57,7 @@ def gaussian_transfer(
     J, R = parts.own.shape
     correlation = parts.correlations()[0]
     weights = workload_weights(correlation, h)
-    families, can_be_left_out = left_out_families(evidence.platforms, evidence.target, metadata)
+    families, can_be_left_out = left_out_families(evidence.platforms, evidence.target, evidence.metadata)
     units = len(np.unique(families))
     usable = evidence.measured & can_be_left_out
     if np.count_nonzero(usable) < FEWEST_USABLE_ERRORS:
@@ -68,7 +65,7 @@ def gaussian_transfer(
     # The covariance of whole curves, and where there are several knots one for each.
     K = 1 + J if J > 1 else 1
     knots = np.append(np.full((1, J), 1.0 / J), nearness_weights(evidence.log_n, h), axis=0)[:K]
-    covariances, distance = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata, h), knots, h)
+    covariances, distance = behaviour_covariances(parts, weights, metadata_covariance(evidence, h), knots, h)
     outside = evidence.outside**2
     outside = np.append(outside.mean(axis=0, keepdims=True), outside, axis=0)[:K]
     kriged = krige(covariances, [parts.own.T, *parts.own[:, :, None]][:K], h.noise + h.outside_noise * outside, h)
@@ -182,9 +179,7 @@ def stacking_share(first: FloatArray, second: FloatArray, clip: float = DEFAULTS
     return min(max(float(own[0] / (own[0] + own[1])), 0.0), 1.0)
 
 
-def mean_with_neighbours(
-    wide: Transfer, evidence: Evidence, metadata: PlatformMetadata, level: float, h: Hyperparameters = DEFAULTS
-) -> Transfer:
+def mean_with_neighbours(wide: Transfer, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
     """The mean of `wide`, which carried A from all references, and of the same from the `h.neighbours` nearest.
 
     Speeds, correlations and typical distances are theirs there. Distances are those of `wide`, and so is the interval,
@@ -195,11 +190,11 @@ def mean_with_neighbours(
         return wide
     # Those that behave most like T (D_p, back in squares) and are most like it on paper, in their order.
     squares = -np.log(np.maximum(1.0 - wide.platform_distance, TINY))
-    on_paper = metadata.squared_distances(evidence.platforms, evidence.target)
+    on_paper = evidence.metadata.squared_distances(evidence.platforms, evidence.target)
     apart = squares / (finite_median(squares) + TINY) + h.neighbours_paper * on_paper
     nearest = np.sort(np.argsort(apart, kind="stable")[: h.neighbours])
     among = evidence.nearest(nearest)
-    narrow = gaussian_transfer(among, separate_parts(among, h.far_off), metadata, level, h)
+    narrow = gaussian_transfer(among, separate_parts(among, h.far_off), level, h)
     weights = np.zeros((len(evidence.n), references))
     weights[:, nearest] = narrow.platform_weights
     half_width = wide.half_width * _error_ratio(wide.left_out, narrow.left_out, nearest, h)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.database import Database
 from predictor.core.mpet.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
@@ -26,7 +25,6 @@ from predictor.core.mpet.intervals import (
 )
 from predictor.core.mpet.kriging import squared_distances
 from predictor.core.mpet.parts import CurveParts
-from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.mpet.transfer import Transfer
 from predictor.core.robust import MEDIAN_TO_SIGMA, clip_to, finite_median, known_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -88,13 +86,7 @@ class LogRatios(NamedTuple):
     gap: FloatArray
 
 
-def log_transfer(
-    evidence: Evidence,
-    parts: CurveParts,
-    metadata: PlatformMetadata,
-    level: float,
-    families: IntArray | None = None,
-) -> Transfer:
+def log_transfer(evidence: Evidence, parts: CurveParts, level: float, families: IntArray | None = None) -> Transfer:
     """Workloads weighted by their positive correlation with A; platforms by how well one ratio fits all workloads.
 
         v_b = max(correlation_b, 0)^2 + 0.05,    D_p = spread_p + 0.1 median(spread) metadata distance_p,
@@ -108,7 +100,9 @@ def log_transfer(
     v = asked.without_themselves(correlations**2 + CORRELATION_WEIGHT_FLOOR)
     ratios = _log_ratios(evidence, v)
     typical = finite_median(ratios.spread, axis=1)[:, None]
-    distance = METADATA_SPREAD_SHARE * typical * metadata.squared_distances(evidence.platforms, evidence.target)
+    distance = (
+        METADATA_SPREAD_SHARE * typical * evidence.metadata.squared_distances(evidence.platforms, evidence.target)
+    )
     distance += ratios.spread
     least = np.where(asked.is_measured, distance, np.inf).min(axis=1)[:, None] + TINY
     u = asked.is_measured * np.exp(-(distance - least) / least)
@@ -232,7 +226,7 @@ class Guesses(NamedTuple):
 
 
 def robust_transfer(
-    database: Database, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS, *, explain: bool = True
+    evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS, *, explain: bool = True
 ) -> Transfer:
     """The transfer of A by median ratios, with what a Gaussian process over workloads explains of its departure.
 
@@ -241,8 +235,8 @@ def robust_transfer(
     """
     is_measured = evidence.measured_on_target
     known = evidence if is_measured.all() else evidence.of_workloads(np.flatnonzero(is_measured))
-    guesses = guess_by_medians(held_curves(database, known), known.is_known)
-    families, _ = application_families(database, known)
+    guesses = guess_by_medians(held_curves(known), known.is_known)
+    families, _ = application_families(known)
     errors = _recentred_departures(guesses, families)
     value, distance = guesses.value[-1], np.zeros(len(errors))
     # How far a workload may be from its guess: the typical departure, and how the references disagree there and over
@@ -253,7 +247,7 @@ def robust_transfer(
     deviation = np.sqrt((typical + LEAST_RATIO_SPREAD) ** 2 + disagreement)
     if explain and len(errors) > 1:
         limit = h.clip * typical + TINY
-        covariance, distance = workload_covariance(database, known, guesses, h)
+        covariance, distance = workload_covariance(known, guesses, h)
         expected, of_workloads = _explained(covariance, clip_to(guesses.departure, limit), families, h)
         share = explained_share(errors, of_workloads, limit)
         value, errors = value + share * expected, errors - share * of_workloads
@@ -283,13 +277,13 @@ def robust_transfer(
     )
 
 
-def held_curves(database: Database, evidence: Evidence) -> FloatArray:
+def held_curves(evidence: Evidence) -> FloatArray:
     """ln(n t(n)) of the references and T (last) for T's workloads and A (last), (R + 1, B + 1, J), 0 where unknown.
 
     Outside of what was measured the last value is held, on T as on the references: of a few platforms no mean curve
     can be made that would tell how A goes on there.
     """
-    evaluated = evaluated_curves(database)
+    evaluated = evaluated_curves(evidence.database)
     knots = np.searchsorted(evaluated.n, evidence.n)
     is_outside = evaluated.outside[knots].take(evaluated.pattern.take(evidence.rows), axis=1) > 0
     curves = np.zeros(is_outside.shape)
@@ -343,7 +337,7 @@ def _recentred_departures(guesses: Guesses, families: IntArray) -> FloatArray:
 
 
 def workload_covariance(
-    database: Database, evidence: Evidence, guesses: Guesses, h: Hyperparameters = DEFAULTS
+    evidence: Evidence, guesses: Guesses, h: Hyperparameters = DEFAULTS
 ) -> tuple[FloatArray, FloatArray]:
     """How alike the departures of any two workloads are, (B + 1, B + 1), A last, in units of their variance.
 
@@ -366,18 +360,19 @@ def workload_covariance(
     if typical > TINY:
         x = x * np.minimum(1.0, LONGEST_COORDINATES * typical / np.maximum(length, TINY))[:, None]
         covariance += h.linear_workloads * x @ x.T / typical**2
-    if h.features and any(database.valid_elements(group)[COUNTER_FEATURES].any() for group in evidence.groups):
-        scaled = _scaled_features(database, evidence.rows[:-1], guesses.weights)
+    if h.features and any(evidence.database.valid_elements(group)[COUNTER_FEATURES].any() for group in evidence.groups):
+        scaled = _scaled_features(evidence, guesses.weights)
         covariance += h.features * np.exp(squared_distances(scaled @ scaled.T) / (-2 * h.features_length**2))
     scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
     alike = covariance[-1, :-1] / (scale[-1] * scale[:-1])
     return covariance, 1.0 - clip_to(np.maximum(alike, 0.0), 1.0)
 
 
-def _scaled_features(database: Database, rows: IntArray, weights: FloatArray) -> FloatArray:
-    """The features of workloads by their rows (R, B + 1) on the references, each in 0..1, such that their squared
-    distances are means by the references' weights, (B + 1, any)."""
-    values = database.features[rows][:, :, COUNTER_FEATURES]
+def _scaled_features(evidence: Evidence, weights: FloatArray) -> FloatArray:
+    """The features of T's workloads and A (last) on the references, each in 0..1, such that their squared distances are
+    means by the references' weights, (B + 1, any)."""
+    rows = evidence.rows[:-1]
+    values = evidence.database.features[rows][:, :, COUNTER_FEATURES]
     values[rows < 0] = np.nan
     values = values[:, :, ~np.isnan(values).all(axis=(0, 1))]  # what nobody has tells no workloads apart
     low, high = known_percentiles(values, FEATURE_QUANTILES)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.database import Database
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from profiles.arrays import BoolArray, FloatArray
@@ -88,14 +87,14 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
     return replace(transfers[0], left_out=None, half_width=half_width, **means)
 
 
-def widen_by_noise(database: Database, evidence: Evidence, transfer: Transfer, level: float) -> Transfer:
+def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float) -> Transfer:
     """The transfer with an interval that also holds what its measurements leave uncertain.
 
         h' = sqrt(h^2 + z^2 V),    z the normal quantile of the level
 
     V (J,) is the variance of the answer that the noise of its measurements causes (`carried_variance`).
     """
-    rows = evidence.rows
+    database, rows = evidence.database, evidence.rows
     errors, deviations, disturbed = (
         np.where(rows >= 0, column[rows], np.nan)
         for column in (database.standard_error, database.run_deviation, database.disturbed_share)

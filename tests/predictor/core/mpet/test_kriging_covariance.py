@@ -48,7 +48,7 @@ def plain_on_paper(evidence, metadata):
 
 def test_metadata_and_names(known):
     evidence, metadata, _ = known
-    square = metadata_covariance(evidence, metadata)
+    square = metadata_covariance(evidence)
     np.testing.assert_allclose(square, plain_on_paper(evidence, metadata), atol=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_the_parts_of_the_covariance(known):
     evidence, metadata, parts = known
     weights = np.linspace(0.5, 1.5, len(evidence.workloads))
     knots = np.concatenate([np.full((1, len(evidence.n)), 1.0 / len(evidence.n)), nearness_weights(evidence.log_n)])
-    matrices, distance = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata), knots)
+    matrices, distance = behaviour_covariances(parts, weights, metadata_covariance(evidence), knots)
     shape = (parts.speed - parts.speed.mean(axis=0)).T
     for k, near in enumerate(knots):
         vectors = parts.rest * weights * np.sqrt(near / len(weights))[:, None, None]

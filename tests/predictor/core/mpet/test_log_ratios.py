@@ -11,7 +11,6 @@ from predictor.core.methods import METHODS
 from predictor.core.mpet import ratios
 from predictor.core.mpet.gathering import gather_evidence
 from predictor.core.mpet.parts import separate_parts
-from predictor.core.mpet.platforms import platform_metadata
 from predictor.core.mpet.ratios import MOST_CHECKED_WORKLOADS, AskedWorkloads, log_transfer, small_transfer
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
@@ -44,7 +43,7 @@ def seen(monkeypatch):
 def transferred(kind, database, evidence, level=0.9, parts=None):
     if kind == "small":
         return small_transfer(evidence, level)
-    return log_transfer(evidence, parts or separate_parts(evidence), platform_metadata(database), level)
+    return log_transfer(evidence, parts or separate_parts(evidence), level)
 
 
 BOTH = pytest.mark.parametrize("kind", ["log", "small"])
