@@ -73,7 +73,8 @@ def one_thread_time(profile: Profile) -> str:
 
 
 def thread_count_range(profile: Profile) -> str:
-    return f"{profile.n_measured} ({profile.n_min}–{profile.n_largest})"
+    counts = str(profile.n_min) if profile.n_measured == 1 else f"{profile.n_min}–{profile.n_largest}"
+    return f"{profile.n_measured} ({counts})"
 
 
 def time_breakdown(profile: Profile) -> str:
