@@ -23,9 +23,9 @@ from profiles.cloudspecs import CLOUDS, PRICE_DIGITS
 from profiles.models import Platform, Price
 from profiles.prices import MOST_COMPLAINTS, PlatformNames, PriceTableError
 
-SOURCE = "Spare Cores, https://sparecores.com"
+SPARE_CORES = "Spare Cores, https://sparecores.com"
 LARGEST_JSON_BYTES = 128 * 1024**2
-MOST_ROWS = 2_000_000
+MOST_LISTED_PRICES = 2_000_000
 SQLITE_HEADER = b"SQLite format 3\0"
 # As --as cloudspecs: the clouds of which it documents the region have the prices of that region here, too.
 DOCUMENTED_REGIONS = {named.partition("/")[0]: region for named, region in CLOUDS.values() if region}
@@ -59,7 +59,7 @@ class SpareCoresPrices:
 
 
 @dataclass(frozen=True)
-class Offer:
+class ListedPrice:
     cloud: str
     machine: str
     region: str
@@ -74,7 +74,7 @@ def read_sparecores(paths: Sequence[Path]) -> SpareCoresPrices:
     SpareCoresError and PriceTableError."""
     read = SpareCoresPrices()
     complaints: list[str] = []
-    offers: list[Offer] = []
+    offers: list[ListedPrice] = []
     for where, row in _rows(paths, read.licences):
         offer = _read_offer(row, where, complaints)
         if len(complaints) >= MOST_COMPLAINTS:
@@ -87,18 +87,18 @@ def read_sparecores(paths: Sequence[Path]) -> SpareCoresPrices:
     known = [offer for offer in offers if machines.find(offer.machine) is not None]
     read.unknown = len({offer.machine for offer in offers}) - len({offer.machine for offer in known})
     read.regions = _choose_regions(known)
-    cheapest: dict[tuple[str, str], Offer] = {}
+    cheapest: dict[tuple[str, str], ListedPrice] = {}
     for offer in sorted(known, key=lambda offer: (offer.amount, offer.date)):
         if offer.region == read.regions[offer.cloud]:
             cheapest.setdefault((offer.machine, offer.currency), offer)
     for (machine, currency), offer in sorted(cheapest.items()):
         told = {"region": offer.region, "currency": currency, "per": Price.Per.HOUR, "kind": Price.Kind.ON_DEMAND}
         platform = machines.find(machine)
-        read.prices.append(Price(platform=platform, amount=offer.amount, source=SOURCE, date=offer.date, **told))
+        read.prices.append(Price(platform=platform, amount=offer.amount, source=SPARE_CORES, date=offer.date, **told))
     return read
 
 
-def _choose_regions(offers: Iterable[Offer]) -> dict[str, str]:
+def _choose_regions(offers: Iterable[ListedPrice]) -> dict[str, str]:
     """By cloud, the region that its prices are of; of regions with equally many machines the first by name."""
     machines: dict[str, Counter[str]] = {}
     for cloud, region, _ in sorted({(offer.cloud, offer.region, offer.machine) for offer in offers}):
@@ -120,8 +120,8 @@ def _rows(paths: Sequence[Path], licences: list[str]) -> Iterator[tuple[str, Any
             is_sqlite = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
         for row in _rows_of_sqlite(path, licences) if is_sqlite else _rows_of_json(path):
             count += 1
-            if count > MOST_ROWS:
-                raise SpareCoresError(f"{path.name}: there are more than {MOST_ROWS:,} prices")
+            if count > MOST_LISTED_PRICES:
+                raise SpareCoresError(f"{path.name}: there are more than {MOST_LISTED_PRICES:,} prices")
             yield row
 
 
@@ -170,7 +170,7 @@ def _licence_of(connection: sqlite3.Connection, path: Path) -> list[str]:
     return [f"{path.name}: {'; '.join(texts)}"] if texts else []
 
 
-def _read_offer(row: Any, where: str, complaints: list[str]) -> Offer | None:
+def _read_offer(row: Any, where: str, complaints: list[str]) -> ListedPrice | None:
     """The row's price; None where it is of another kind, or a complaint is appended."""
     try:
         if not isinstance(row, Mapping):
@@ -196,7 +196,7 @@ def _read_offer(row: Any, where: str, complaints: list[str]) -> Offer | None:
         Price(region=region_name, currency=currency, amount=amount).clean_fields(
             exclude=["platform", "per", "kind", "source", "date"]
         )
-        return Offer(cloud, f"{cloud}/{name}", region_name, amount, currency, _day(observed))
+        return ListedPrice(cloud, f"{cloud}/{name}", region_name, amount, currency, _day(observed))
     except ValidationError as error:
         complaints += [f"{where}: {member}: {' '.join(said)}" for member, said in error.message_dict.items()]
     except ValueError as error:

@@ -173,7 +173,7 @@ def test_what_is_no_answer_of_the_api_is_refused(tmp_path, written, monkeypatch)
         path.write_text(text)
         with pytest.raises(CommandError, match=said):
             imported(str(path))
-    monkeypatch.setattr(sparecores_prices, "MOST_ROWS", 1)
+    monkeypatch.setattr(sparecores_prices, "MOST_LISTED_PRICES", 1)
     with pytest.raises(CommandError, match="there are more than 1 prices"):
         imported(written(price(), price()))
     monkeypatch.setattr(sparecores_prices, "LARGEST_JSON_BYTES", 10)
