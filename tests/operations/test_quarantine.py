@@ -16,11 +16,10 @@ from django.utils import timezone
 from accounts.user_data import close_account
 from benchmarks import quarantine
 from benchmarks.models import Quarantine, Upload
-from benchmarks.ownership import delete_uploads
 from benchmarks.quarantine import ClaimError, claim_upload, find_quarantine, take_in
-from benchmarks.services import receive_tarball
+from benchmarks.services import delete_uploads, receive_tarball
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
-from mpet_site.web.secret_addresses import SECRET_HEADERS
+from mpet_site.web.request_logs import SECRET_HEADERS
 from operations.retention import apply_retention
 from predictor.snapshot.cache import read_database
 from profiles.models import Platform, Profile, Source, Workload

@@ -31,7 +31,7 @@ from mpet.errors import KitFailed, MpetError, NoPrediction, NotAllowed, NothingT
 from mpet.login import begin_login, wait_for_token
 from mpet.offline import predict_offline
 from mpet.results import ForeignFile, UploadReport
-from mpet.summary import changes_markdown, nothing_to_compare
+from mpet.summary import changes_markdown, markdown_cell, name_of
 from mpet.sweep import Machine, Sweep, is_there, merge, newest_kit_results, read_machine, sweep_tarball
 
 app = typer.Typer(no_args_is_help=True, help="Measure parallel programs, and ask how they will run on other machines.")
@@ -528,7 +528,8 @@ def changes(
             found = client.changes(head, base, base_branch=base_branch, least=least)
     except NothingToCompare as error:
         if markdown:
-            sys.stdout.write(nothing_to_compare(client.upload_report(head).document, str(error)))
+            name = markdown_cell(name_of(client.upload_report(head).document))
+            sys.stdout.write(f"## MPET: {name}\n\nNothing to compare with: {markdown_cell(error)}\n")
         raise
     if markdown:
         sys.stdout.write(changes_markdown(found))
