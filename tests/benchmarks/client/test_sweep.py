@@ -24,6 +24,7 @@ from mpet.sweep import (
 )
 
 from benchmarks.models import Quarantine, Upload
+from research.try_workloads import SHIPPED
 from tests.benchmarks.kit.kit_build import need
 from tests.paths import KIT
 
@@ -224,6 +225,7 @@ def test_what_try_measures_of_the_kit_is_in_the_kit_and_is_built(tmp_path):
     registered = "".join(path.read_text() for path in (KIT / "workloads").glob("*.cpp"))
     wanted = cli.TRIAL_WORKLOADS.split()
     assert len(set(wanted)) == 12
+    assert tuple(wanted) == SHIPPED, "the study of the choice compares with these"
     assert [name for name in wanted if f'"{name}"' not in registered] == []
     command = ["make", "-n", "-C", KIT, "quick", f"WORKLOADS={cli.TRIAL_WORKLOADS}", f"BUILD={tmp_path}", "PAPI=0"]
     planned = subprocess.run(command, capture_output=True, text=True, check=False).stdout
