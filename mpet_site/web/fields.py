@@ -30,7 +30,7 @@ def numbers(**options: Any) -> Any:
     return serializers.ListField(child=number(), **options)
 
 
-PLAIN_FIELDS: dict[Any, Callable[..., serializers.Field]] = {
+KIND_OF_TYPE: dict[Any, Callable[..., serializers.Field]] = {
     str: Text,
     int: Integer,
     float: partial(serializers.FloatField, allow_null=True),  # where it is invalid
@@ -72,11 +72,11 @@ def _field_of(hint: Any, **options: Any) -> serializers.Field:
         if arguments[1] is not Any:
             options["child"] = _field_of(arguments[1])
         return serializers.DictField(**options)
-    if origin is list and isinstance(arguments[0], type) and arguments[0] not in PLAIN_FIELDS:
+    if origin is list and isinstance(arguments[0], type) and arguments[0] not in KIND_OF_TYPE:
         return serializer_of(arguments[0])(many=True, **options)
     if origin is list:
         return serializers.ListField(child=_field_of(arguments[0]), **options)
-    return (PLAIN_FIELDS.get(hint) or serializer_of(hint))(**options)
+    return (KIND_OF_TYPE.get(hint) or serializer_of(hint))(**options)
 
 
 class PlainNumber(serializers.FloatField):
