@@ -58,7 +58,7 @@ def serializer_of(document: type) -> type[serializers.Serializer]:
 
 def _field_of(hint: Any, **options: Any) -> serializers.Field:
     origin, arguments = get_origin(hint), get_args(hint)
-    # What a hint says beside its type: Annotated[..., note], NotRequired[...], ... | None.
+    # What a hint says besides its type: Annotated[..., note], NotRequired[...], ... | None.
     while origin in (Annotated, NotRequired, Union, types.UnionType):
         if origin is Annotated:
             options["help_text" if isinstance(arguments[1], str) else "choices"] = arguments[1]

@@ -1,6 +1,6 @@
 """Distances between feature vectors, and their means (Eq. 13-20).
 
-Equation 13 has two batch forms beside it, for matrices of distances: `summed_distances` subtracts, `MaskedRows` makes
+Equation 13 has two batch forms, for matrices of distances: `summed_distances` subtracts, `MaskedRows` makes
 products of matrices, block by block, where the vectors have many elements.
 """
 
