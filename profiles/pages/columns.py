@@ -72,6 +72,11 @@ def one_thread_time(profile: Profile) -> str:
     return seconds(profile.t1_s)
 
 
+def thread_count_range(profile: Profile) -> str:
+    counts = str(profile.n_min) if profile.n_measured == 1 else f"{profile.n_min}–{profile.n_largest}"
+    return f"{profile.n_measured} ({counts})"
+
+
 def curves_column(label: str) -> TableColumn:
     return TableColumn("Profile", partial(curves_link, "Curves", label))
 
@@ -104,9 +109,7 @@ WORKLOAD_COLUMNS = (
     TableColumn("Profiles", show_attribute("profile_count"), sort="profiles", kind=NUMBER),
 )
 ONE_THREAD_TIME = TableColumn("t(1)", one_thread_time, sort="t1_s", kind=NUMBER, term="t")
-THREAD_COUNTS = TableColumn(
-    "Thread counts", lambda row: f"{row.n_measured} ({row.n_min}–{row.n_largest})", kind=NUMBER, term="n"
-)
+THREAD_COUNTS = TableColumn("Thread counts", thread_count_range, kind=NUMBER, term="n")
 TIME_BREAKDOWN = TableColumn(
     "Time breakdown", lambda row: "seven parts" if row.decomposed else "wall time only", term="time-breakdown"
 )

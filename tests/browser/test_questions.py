@@ -27,7 +27,7 @@ from tests.pages import user
 from tests.paths import ROOT
 from tests.programs import program_measurements
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.lab, pytest.mark.django_db(transaction=True)]
 
 CLIENT = ROOT / "benchmarks" / "client" / "src"
 SHOWCASE_SECONDS = 5

@@ -357,7 +357,9 @@ def try_program(
             with progress_of("sending") as progress:
                 document = client.upload_anonymously(measured, progress)
             answer = {"upload": document["url"], "program": called, "url": document["page"]}
-            print_json(answer) if as_json else _say(f"{called}: {document['page']}\nWho has this link sees the answer.")
+            until = f"It is deleted on {document['expires_at'][:10]}, unless you claim it there with an account."
+            said = f"{called}: {document['page']}\nWho has this link sees the answer. {until}"
+            print_json(answer) if as_json else _say(said)
             return
         _show_program(client, _accepted(client, measured, Delivery()), as_json)
 

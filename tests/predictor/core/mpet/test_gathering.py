@@ -4,8 +4,8 @@ import numpy as np
 
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.evidence import gathering
-from predictor.core.mpet.evidence.gathering import gather_evidence
+from predictor.core.mpet import gathering
+from predictor.core.mpet.gathering import gather_evidence
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
 
@@ -53,7 +53,7 @@ def test_curves_are_as_measured_at_the_knots_and_0_where_there_are_none():
     for p, platform_rows in enumerate(found.rows):
         for b, row in enumerate(platform_rows[:-1]):
             expected = np.log(np.array(COUNTS) * database.curve(row)[1]) if row >= 0 else 0.0
-            np.testing.assert_allclose(found.curves[p, b], expected, atol=1e-12)
+            np.testing.assert_allclose(found.curves[:, p, b], expected, atol=1e-12)
 
 
 def test_a_curve_measured_at_few_n_bends_like_its_workload():
@@ -70,7 +70,7 @@ def test_a_curve_measured_at_few_n_bends_like_its_workload():
     }
     found = gather_evidence(Database.build(**arrays), Query(1, 3, n=COUNTS))
     p, b = found.platforms.tolist().index(7), found.workloads.tolist().index(2)
-    np.testing.assert_allclose(found.curves[p, b], np.log(counts[0] * bent[8 * 7 + 2]), atol=0.05)
+    np.testing.assert_allclose(found.curves[:, p, b], np.log(counts[0] * bent[8 * 7 + 2]), atol=0.05)
 
 
 def test_hiding_a_pair_twice_is_hiding_it_once():

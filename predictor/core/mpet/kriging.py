@@ -10,23 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from predictor.core.mpet.evidence.curves import distinct_codes
-from predictor.core.mpet.evidence.gathering import Evidence, knots_first
-from predictor.core.mpet.evidence.metadata import PlatformMetadata
+from predictor.core.mpet.curves import MOST_AVERAGED_PLATFORMS
+from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import left_out_errors, left_out_families
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts
 from predictor.core.robust import MEDIAN_TO_SIGMA, finite_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-MOST_MEDIAN_PLATFORMS = 48  # platforms whose distances from each other say what is typical
-
-
-class Covariance(NamedTuple):
-    """`matrix` (K, R + 1, R + 1), T last; `distance` (K, R) to T, in units of the median between references."""
-
-    matrix: FloatArray
-    distance: FloatArray
+LEAST_ADDED_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
+EXCESS_NOISE_SHARE = 0.5  # of the noise that would bring a residual out of proportion back to the limit
+FEWEST_CHOLESKY_REFERENCES = 40  # below, one call for all matrices costs less than a faster algorithm for each
+FEWEST_PLATFORMS_TO_FILL_IN = 20  # with fewer, covariances do not tell who is like T
 
 
 def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -43,27 +38,23 @@ def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatA
     return np.asarray(near / near.sum(axis=1, keepdims=True))
 
 
-def whole_curve_weights(evidence: Evidence) -> FloatArray:
-    """The weights of a covariance from whole curves, to which all knots count alike, (1, J)."""
-    return np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
-
-
 def behaviour_covariances(
     parts: CurveParts, weights: FloatArray, paper: FloatArray, knots: FloatArray, h: Hyperparameters = DEFAULTS
-) -> Covariance:
-    """A covariance for each row of `knots` (K, J), by how much the behaviour at every knot counts.
+) -> tuple[FloatArray, FloatArray]:
+    """A covariance for each row of `knots` (K, J), by how much the behaviour at every knot counts, (K, P, P), T last.
 
         linear G_pq / mean G_pp + smooth exp(-d_pq / (2 median d)) + short exp(-sqrt(d_pq / (0.09 median d))) + paper_pq
 
     G are the scalar products of the platforms' rests, each workload by its `weights` (B,); d the squared distances in
-    them and in how the speed changes over n; `paper` (P, P) is what metadata alone says.
+    them and in how the speed changes over n; `paper` (P, P) is what metadata alone says. Also the d to T (K, R), in
+    units of the median between references.
     """
-    P, B, J = parts.rest.shape
-    weighted = np.ascontiguousarray((parts.rest * (weights / np.sqrt(B))[:, None]).transpose(2, 0, 1))
+    J, P, B = parts.rest.shape
+    weighted = parts.rest * (weights / np.sqrt(B))
     gram = (knots @ (weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P)).reshape(-1, P, P)
-    shape = (parts.speed - parts.speed.sum(axis=1, keepdims=True) / J) / np.sqrt(J)
+    shape = (parts.speed - parts.speed.mean(axis=0)).T / np.sqrt(J)
     distance = squared_distances(gram) + squared_distances(shape @ shape.T)
-    some = np.arange(P - 1)[:: -(-(P - 1) // MOST_MEDIAN_PLATFORMS)]
+    some = np.arange(P - 1)[:: -(-(P - 1) // MOST_AVERAGED_PLATFORMS)]
     rows, columns = (some[of_pair] for of_pair in np.tril_indices(len(some), k=-1))
     distance /= finite_median(distance[:, rows, columns], axis=1)[:, None, None] + TINY
     own = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)
@@ -75,7 +66,7 @@ def behaviour_covariances(
     np.sqrt(distance, out=distance)
     np.exp(np.negative(distance, out=distance), out=distance)
     gram += np.multiply(distance, h.short, out=distance)
-    return Covariance(gram, to_target)
+    return gram, to_target
 
 
 def squared_distances(gram: FloatArray) -> FloatArray:
@@ -90,9 +81,10 @@ def squared_distances(gram: FloatArray) -> FloatArray:
     return np.maximum(squares, 0.0, out=squares)
 
 
-def metadata_covariance(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:
+def metadata_covariance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How alike the platforms, T last, are by their metadata and names, (P, P)."""
     index = np.append(evidence.platforms, evidence.target)
+    metadata = evidence.metadata
     vectors, cpu, family = metadata.vectors[index], metadata.cpu[index], metadata.microarchitecture[index]
     similarity = h.metadata * np.exp(squared_distances(vectors @ vectors.T) / -h.metadata_length)
     is_twin = (cpu[:-1] == cpu[-1]).any()
@@ -100,13 +92,6 @@ def metadata_covariance(evidence: Evidence, metadata: PlatformMetadata, h: Hyper
     if is_twin:
         similarity += h.twin_microarchitecture * (family[:, None] == family)
     return np.asarray(similarity)
-
-
-LEAST_ADDED_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
-LEAST_KRIGING_VARIANCE = 1e-9  # in the same units: rounding must not make a variance 0 or less
-LEAST_TYPICAL_SQUARE = 1e-18  # of leave-one-out residuals: where all are 0 none is out of proportion
-EXCESS_NOISE_SHARE = 0.5  # of the noise that would bring a residual out of proportion back to the limit
-FEWEST_CHOLESKY_REFERENCES = 40  # below, one call for all matrices costs less than a faster algorithm for each
 
 
 class KrigingResult(NamedTuple):
@@ -131,8 +116,6 @@ def krige(
 
     `noise` (K, R) is added to the references' own; outlying ones get more.
 
-    Example: T is like the first of two references, whose values are 1 and 3: it is nearly 1.
-
     >>> covariance = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])
     >>> values = np.array([[1.0], [3.0]])
     >>> kriged = krige(covariance[None], [values], noise=np.full((1, 2), 0.02))
@@ -140,7 +123,7 @@ def krige(
     ([[0.892, 0.108]], [[1.216]])
     """
     covariance_of = np.repeat(np.arange(len(values)), [columns.shape[1] for columns in values])
-    inverses, added = _without_outliers(_noisy_inverses(covariances, noise), values, covariance_of, h)
+    inverses, added = _without_outliers(noisy_inverses(covariances, noise), values, covariance_of, h)
     weights, variance, projections = ordinary_weights(inverses, covariances, h)
     rows = np.concatenate([columns.T for columns in values])
     scale = np.einsum("fr,fr->f", rows, _products(projections, values)) / rows.shape[1]
@@ -152,20 +135,8 @@ def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate([columns.T @ matrix for columns, matrix in zip(values, matrices, strict=True)])
 
 
-def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, FloatArray]:
-    """Weights (R,) and projection (R, R), whatever the values.
-
-    >>> weights, _ = krige_once(np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]]))
-    >>> weights.round(3).tolist()
-    [0.892, 0.108]
-    """
-    noise = np.full((1, len(covariance) - 1), h.noise)
-    weights, _, projections = ordinary_weights(_noisy_inverses(covariance[None], noise), covariance[None], h)
-    return weights[0], projections[0]
-
-
 def ordinary_weights(
-    inverses: FloatArray, covariances: FloatArray, h: Hyperparameters
+    inverses: FloatArray, covariances: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weights (K, R), variances (K,) in units of the process's, and projections, by the references' inverses.
 
@@ -183,7 +154,7 @@ def ordinary_weights(
     variance = covariances[:, -1, -1] - (to_target * through).sum(axis=1) + h.noise + free * shortfall
     weights = through + rows * shortfall[:, None]
     inverses -= rows[:, :, None] * (rows / rows.sum(axis=1)[:, None])[:, None]
-    return weights, np.maximum(variance, LEAST_KRIGING_VARIANCE), inverses
+    return weights, np.maximum(variance, TINY), inverses
 
 
 def _without_outliers(
@@ -196,7 +167,7 @@ def _without_outliers(
     squares **= 2
     own = np.diagonal(inverses, axis1=1, axis2=2)
     squares /= own[covariance_of]
-    squares /= h.robust**2 * MEDIAN_TO_SIGMA**2 * finite_median(squares, axis=1)[:, None] + LEAST_TYPICAL_SQUARE
+    squares /= h.robust**2 * MEDIAN_TO_SIGMA**2 * finite_median(squares, axis=1)[:, None] + TINY**2
     count = np.bincount(covariance_of)
     excess = np.add.reduceat(squares, np.cumsum(count) - count, axis=0) / count[:, None] - 1.0
     excess = np.maximum(excess, 0.0, out=excess)
@@ -212,102 +183,71 @@ def _without_outliers(
     return inverses, added
 
 
-def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
-    """The inverses of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal.
-
-    They are made by Cholesky: inverting by halves is faster, but loses all digits where R is some hundreds.
-    """
-    matrices = _noisy(covariances, noise)
-    R = matrices.shape[1]
-    if R < FEWEST_CHOLESKY_REFERENCES:
-        return np.asarray(np.linalg.inv(matrices))
-    for k, matrix in enumerate(matrices):
-        if not invert_definite(matrix):
-            matrix[:] = np.linalg.inv(_noisy(covariances[k : k + 1], noise[k : k + 1]))[0]
-    return matrices
-
-
-def invert_definite(matrix: FloatArray) -> bool:
-    """Invert a symmetric positive definite matrix in its place, by Cholesky. False: it is not definite, and spoilt.
-
-    >>> matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> invert_definite(matrix), matrix.round(3).tolist()
-    (True, [[0.667, -0.333], [-0.333, 0.667]])
-    """
-    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # transposed: Fortran's order
-    if failed:
-        return False
-    half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
-    np.add(half, half.T, out=matrix)
-    matrix.flat[:: len(matrix) + 1] /= 2.0
-    return True
-
-
-def _noisy(covariances: FloatArray, noise: FloatArray) -> FloatArray:
+def noisy_inverses(covariances: FloatArray, noise: FloatArray | float) -> FloatArray:
+    """The inverses of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal."""
     matrices = covariances[:, :-1, :-1].copy()
     K, R, _ = matrices.shape
     matrices.reshape(K, R * R)[:, :: R + 1] += noise
+    if R < FEWEST_CHOLESKY_REFERENCES:
+        return np.asarray(np.linalg.inv(matrices))
+    for matrix in matrices:
+        matrix[:] = inverse_of_definite(matrix)
     return matrices
 
 
-FEWEST_PLATFORMS_TO_FILL_IN = 20  # with fewer, covariances do not tell who is like T
+def inverse_of_definite(matrix: FloatArray) -> FloatArray:
+    """The inverse of a symmetric positive definite matrix, by Cholesky; of one that is not definite in the usual way.
+
+    Inverting by halves would be faster, but loses all digits where R is some hundreds.
+
+    >>> inverse_of_definite(np.array([[2.0, 1.0], [1.0, 2.0]])).round(3).tolist()
+    [[0.667, -0.333], [-0.333, 0.667]]
+    """
+    factor, failed = dpotrf(matrix.T, lower=1)  # transposed: Fortran's order
+    if failed:
+        return np.asarray(np.linalg.inv(matrix))
+    half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
+    inverse: FloatArray = half + half.T
+    inverse.flat[:: len(matrix) + 1] /= 2.0
+    return inverse
 
 
-def fill_in_workloads(
-    evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyperparameters = DEFAULTS
-) -> Evidence:
+def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:
     """The evidence of the platforms that have A, with T's missing workloads filled in.
 
     They are kriged to T from all platforms, of which `most` take part, by the covariance that T's own workloads and
     the metadata give. T's relatives without A help here only.
     """
-    references = np.flatnonzero(evidence.has_workload)
-    on_target = np.flatnonzero(evidence.measured_on_target)
-    if len(on_target) == len(evidence.workloads):
+    references, R = np.flatnonzero(evidence.has_workload), len(evidence.platforms)
+    is_missing = ~evidence.measured_on_target
+    on_target, missing = np.flatnonzero(~is_missing), np.flatnonzero(is_missing)
+    if not len(missing):
         return evidence
     alone = evidence.of_workloads(on_target)
-    if len(evidence.platforms) < FEWEST_PLATFORMS_TO_FILL_IN or len(references) in (0, len(evidence.platforms)):
+    if R < FEWEST_PLATFORMS_TO_FILL_IN or len(references) in (0, R):
         return alone.nearest(references)
-    chosen, weights = np.arange(len(evidence.platforms)), np.ones(len(on_target))
-    if len(chosen) > most:
-        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), weights, metadata, most)
+    # The covariance of whole curves, by T's own workloads.
+    chosen, weights = np.arange(R), np.ones(len(on_target))
+    if most < R:
+        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), weights, most)
     nearest = alone.nearest(chosen)
     parts = separate_parts(nearest, h.far_off)
-    paper, knots = metadata_covariance(nearest, metadata, h), whole_curve_weights(nearest)
-    matrix = behaviour_covariances(parts, weights, paper, knots, h).matrix[0]
-    return _fill_in(evidence, chosen, parts, metadata, kriging=krige_once(matrix, h)).nearest(references)
+    knots = np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
+    covariance, _ = behaviour_covariances(parts, weights, metadata_covariance(nearest, h), knots, h)
+    u, _, projections = ordinary_weights(noisy_inverses(covariance, h.noise), covariance, h)
+    # The missing workloads less the speeds, kriged to T, and how wrong that would be on the references.
+    gaps = chosen[:, None], missing
+    values = (evidence.curves[:, *gaps] - parts.speed[:, :-1, None]) * evidence.is_known[gaps]
+    values = without_gaps(values, evidence.is_known[gaps], projections[0])
+    curves, is_known, errors = evidence.curves.copy(), evidence.is_known.copy(), np.zeros(evidence.curves[:, :-1].shape)
+    curves[:, -1, missing] = u[0] @ values + parts.speed[:, -1:]
+    is_known[-1, missing] = True
+    families, _ = left_out_families(evidence.platforms[chosen], evidence.target, evidence.metadata)
+    errors[:, *gaps], _ = left_out_errors(projections, projections @ values, families)
+    return replace(evidence, curves=curves, is_known=is_known, fill_errors=errors).nearest(references)
 
 
-def _fill_in(
-    evidence: Evidence,
-    chosen: IntArray,
-    parts: CurveParts,
-    metadata: PlatformMetadata,
-    *,
-    kriging: tuple[FloatArray, FloatArray],
-) -> Evidence:
-    """The evidence with T's missing workloads kriged from the `chosen` platforms.
-
-    `parts` are those of T's own workloads alone, `kriging` the weights (R,) and the projection (R, R) of `krige_once`.
-    """
-    weights, projection = kriging
-    lacking = np.flatnonzero(~evidence.measured_on_target)
-    gaps = chosen[:, None], lacking
-    is_known = evidence.is_known[gaps]
-    values = knots_first(evidence.curves)[:, *gaps]
-    values -= parts.speed[:-1].T[:, :, None]
-    values *= is_known
-    values = _without_gaps(values, is_known, projection)
-    curves, is_known_now = evidence.curves.copy(order="K"), evidence.is_known.copy()
-    knots_first(curves)[:, -1, lacking] = weights @ values + parts.speed[-1][:, None]
-    is_known_now[-1, lacking] = True
-    families, _ = left_out_families(evidence.platforms[chosen], evidence.target, metadata)
-    errors = np.zeros(knots_first(evidence.curves[:-1]).shape)
-    errors[:, *gaps], _ = left_out_errors(projection[None], projection @ values, families)
-    return replace(evidence, curves=curves, is_known=is_known_now, fill_errors=errors)
-
-
-def _without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:
+def without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:
     """Values (J, R, B) with those that are not known (R, B) kriged from the others: to T they add nothing.
 
     Of each column (b, j) the missing m are those with (projection value)_m = 0.
@@ -315,7 +255,7 @@ def _without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArra
     gaps = np.count_nonzero(~is_known, axis=0)
     order = np.argsort(is_known, axis=0, kind="stable").T  # of every column: what is missing, then what is known
     filled = values.copy()
-    for size in distinct_codes(gaps[gaps > 0]).tolist():
+    for size in np.unique(gaps[gaps > 0]).tolist():
         columns = np.flatnonzero(gaps == size)[:, None]
         missing = order[columns[:, 0], :size]
         products = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]

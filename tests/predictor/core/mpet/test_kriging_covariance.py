@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.evidence.gathering import gather_evidence
-from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.gaussian.kriging import (
+from predictor.core.mpet.gathering import gather_evidence
+from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.kriging import (
     behaviour_covariances,
     metadata_covariance,
     nearness_weights,
-    whole_curve_weights,
 )
-from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.parts import separate_parts
+from predictor.core.mpet.platforms import platform_metadata
 from tests.predictor.core.curves import curve_database
 
 h = DEFAULTS
@@ -49,18 +48,19 @@ def plain_on_paper(evidence, metadata):
 
 def test_metadata_and_names(known):
     evidence, metadata, _ = known
-    square = metadata_covariance(evidence, metadata)
+    square = metadata_covariance(evidence)
     np.testing.assert_allclose(square, plain_on_paper(evidence, metadata), atol=1e-12)
 
 
 def test_the_parts_of_the_covariance(known):
     evidence, metadata, parts = known
     weights = np.linspace(0.5, 1.5, len(evidence.workloads))
-    knots = np.concatenate([whole_curve_weights(evidence), nearness_weights(evidence.log_n)])
-    found = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata), knots)
-    shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
+    knots = np.concatenate([np.full((1, len(evidence.n)), 1.0 / len(evidence.n)), nearness_weights(evidence.log_n)])
+    matrices, distance = behaviour_covariances(parts, weights, metadata_covariance(evidence), knots)
+    shape = (parts.speed - parts.speed.mean(axis=0)).T
     for k, near in enumerate(knots):
-        vectors = (parts.rest * weights[:, None] * np.sqrt(near / len(weights))).reshape(len(shape), -1)
+        vectors = parts.rest * weights * np.sqrt(near / len(weights))[:, None, None]
+        vectors = vectors.transpose(1, 0, 2).reshape(len(shape), -1)
         gap = np.array([((vectors - one) ** 2).sum(axis=1) for one in vectors])
         gap += np.array([((shape - one) ** 2).mean(axis=1) for one in shape])
         gap /= np.median(gap[:-1, :-1][np.tri(len(gap) - 1, k=-1, dtype=bool)])
@@ -68,5 +68,5 @@ def test_the_parts_of_the_covariance(known):
         expected = h.linear * linear / np.diag(linear)[:-1].mean() + h.short * np.exp(-np.sqrt(gap / h.short_length))
         expected += h.smooth * np.exp(-gap / h.smooth_length)
         expected += plain_on_paper(evidence, metadata)
-        np.testing.assert_allclose(found.matrix[k], expected, atol=1e-6)
-        np.testing.assert_allclose(found.distance[k], gap[-1, :-1], rtol=1e-6)
+        np.testing.assert_allclose(matrices[k], expected, atol=1e-6)
+        np.testing.assert_allclose(distance[k], gap[-1, :-1], rtol=1e-6)

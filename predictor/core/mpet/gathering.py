@@ -14,9 +14,13 @@ from predictor.core.answers import Query
 from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, MeanCurve, curves_at, distinct_codes, evaluated_curves
-from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.evidence.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
+from predictor.core.mpet.curves import EvaluatedCurves, MeanCurve, curves_at, distinct_codes, evaluated_curves
+from predictor.core.mpet.platforms import (
+    MOST_EXAMINED_REFERENCES,
+    PlatformMetadata,
+    nearest_platforms,
+    platform_metadata,
+)
 from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from predictor.core.robust import MEDIAN_TO_SIGMA
@@ -32,14 +36,14 @@ DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs i
 class Evidence:
     """ln(n t(n)) of R references and T (last) for the B workloads known on T, and of A on the references.
 
-    At J thread counts, the knots. `curves` is 0 where `is_known` is False; in memory it is ordered by knots first, so
-    that numpy's loops are long. `outside` is how far in ln n a knot lies outside the measured range of (P,A).
-    Everything of (T,A) is absent.
+    At J thread counts, the knots. `curves` is 0 where `is_known` is False. `outside` is how far in ln n a knot lies
+    outside the measured range of (P,A). Everything of (T,A) is absent.
 
     Where T lacks most workloads that others have, `gather_evidence` adds them as columns, and T's relatives without A
     as rows; `fill_in_workloads` fills them in on T, or drops them: afterwards every reference has A.
     """
 
+    database: Database  # as if (T,A) had never been measured
     groups: tuple[int, ...]
     target: int
     workload: int
@@ -49,16 +53,21 @@ class Evidence:
     n: IntArray  # (J,)
     log_n: FloatArray  # (J,)
     is_known: BoolArray  # (R + 1, B)
-    curves: FloatArray  # (R + 1, B, J)
-    of_workload: FloatArray  # (R, J)
-    outside: FloatArray  # (R, J)
-    measured: BoolArray  # (R, J): where (P,A) was measured, not interpolated
+    curves: FloatArray  # (J, R + 1, B)
+    of_workload: FloatArray  # (J, R)
+    outside: FloatArray  # (J, R)
+    measured: BoolArray  # (J, R): where (P,A) was measured, not interpolated
     asked_n: IntArray  # as the query asks
     mean_curve: MeanCurve  # of A over the references
     measured_at_one: float  # the share of references where A was measured at n = 1
     largest_on_target: int  # n
     outliers: int = 0  # profiles left out
     fill_errors: FloatArray | None = None  # (J, R, B): of the filled-in workloads, were the reference T
+
+    @property
+    def metadata(self) -> PlatformMetadata:
+        """Of all platforms of the database."""
+        return platform_metadata(self.database)
 
     @property
     def measured_on_target(self) -> BoolArray:
@@ -79,32 +88,21 @@ class Evidence:
             platforms=self.platforms[order],
             rows=self.rows[with_target],
             is_known=self.is_known[with_target],
-            curves=knots_last(knots_first(self.curves).take(with_target, axis=1)),
-            of_workload=self.of_workload[order],
-            outside=self.outside[order],
-            measured=self.measured[order],
+            curves=self.curves.take(with_target, axis=1),
+            of_workload=self.of_workload[:, order],
+            outside=self.outside[:, order],
+            measured=self.measured[:, order],
         )
 
     def of_workloads(self, chosen: IntArray) -> Evidence:
         """Only these workloads, in this order."""
-        with_workload = np.append(chosen, len(self.workloads))
         return replace(
             self,
             workloads=self.workloads[chosen],
-            rows=self.rows.take(with_workload, axis=1),
+            rows=self.rows.take(np.append(chosen, len(self.workloads)), axis=1),
             is_known=self.is_known.take(chosen, axis=1),
-            curves=knots_last(knots_first(self.curves).take(chosen, axis=2)),
+            curves=self.curves.take(chosen, axis=2),
         )
-
-
-def knots_first(curves: FloatArray) -> FloatArray:
-    """A view of (P, B, J) as (J, P, B)."""
-    return curves.transpose(2, 0, 1)
-
-
-def knots_last(curves: FloatArray) -> FloatArray:
-    """A view of (J, P, B) as (P, B, J)."""
-    return curves.transpose(1, 2, 0)
 
 
 def check_evidence(database: Database, query: Query) -> None:
@@ -112,7 +110,7 @@ def check_evidence(database: Database, query: Query) -> None:
     check_query(database, query)
     database = database.without(query.target, query.workload)
     groups = evidence_groups(database, query, reference_rows(database, query))
-    _connected_rows(database, query, groups, evaluated_curves(database))
+    _connected_rows(database, query, groups)
     predicted_thread_counts(database, query.target, query.n)
 
 
@@ -124,16 +122,16 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
     check_query(database, query)
     database = database.without(query.target, query.workload)
     groups = evidence_groups(database, query, reference_rows(database, query))
+    rows, platforms, workloads = _rows(database, query, groups)
     evaluated = evaluated_curves(database)
-    rows, platforms, workloads = _rows(database, query, groups, evaluated)
     patterns = evaluated.pattern.take(rows)
-    has_workload = rows[:-1, -1] >= 0
-    of_workload = patterns[:-1, -1]
+    of_a = patterns[:-1, -1]
     on_target = evaluated.measured_in(patterns[-1, :-1])
-    columns = _knots(evaluated, of_workload, on_target, int(database.n_max[query.target]))
-    values, mean_curve = curves_at(evaluated, rows, patterns, columns)
-    curves = knots_last(values)
+    columns = _knots(evaluated, evaluated.measured_in(of_a), on_target, int(database.n_max[query.target]))
+    curves, mean_curve = curves_at(evaluated, rows, patterns, columns)
+    has_workload = rows[:-1, -1] >= 0
     return Evidence(
+        database=database,
         groups=groups,
         target=query.target,
         workload=query.workload,
@@ -143,42 +141,46 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
         n=evaluated.n[columns],
         log_n=evaluated.log_n[columns],
         is_known=rows[:, :-1] >= 0,
-        curves=curves[:, :-1],
-        of_workload=curves[:-1, -1],
-        outside=evaluated.outside[columns].take(of_workload, axis=1).T,
-        measured=evaluated.measured[columns].take(of_workload, axis=1).T,
+        curves=curves[:, :, :-1],
+        of_workload=curves[:, :-1, -1],
+        outside=evaluated.outside[columns].take(of_a, axis=1),
+        measured=evaluated.measured[columns].take(of_a, axis=1),
         asked_n=predicted_thread_counts(database, query.target, query.n),
         mean_curve=mean_curve,
-        measured_at_one=float(np.count_nonzero(evaluated.inside[0].take(of_workload)) / np.count_nonzero(has_workload)),
+        measured_at_one=float(np.count_nonzero(evaluated.inside[0].take(of_a)) / np.count_nonzero(has_workload)),
         largest_on_target=int(evaluated.n[on_target[-1]]),
     )
 
 
-def _rows(
-    database: Database, query: Query, groups: tuple[int, ...], evaluated: EvaluatedCurves
-) -> tuple[IntArray, IntArray, IntArray]:
+def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
     """Rows (R + 1, B + 1) of the references and T for the workloads of T and A, and both sets.
 
-    Where T lacks most workloads: also the others, and relatives of T that lack A.
+    Where T lacks many workloads that most references have: also these, and at most 128 relatives of T, platforms of
+    its `cpu_model` or microarchitecture that lack A.
     """
-    table, platforms, workloads = _connected_rows(database, query, groups, evaluated)
-    missing = _missing(table, query.workload)
+    table, platforms, workloads = _connected_rows(database, query, groups)
+    often = 2 * np.count_nonzero(table[:-1] >= 0, axis=0) >= len(platforms)
+    often[query.workload] = False
+    missing = np.flatnonzero(often & (table[-1] < 0))
     if len(missing) > MISSING_WORKLOADS_RATIO * len(workloads):
-        others = _relatives(database, query, _reference_platforms(database, query, groups))
-        if len(others):
-            more = visible_table(database, others, groups, evaluated)
-            shares = (more.take(workloads, axis=1).max(axis=1) >= 0) & (more.take(missing, axis=1).max(axis=1) >= 0)
-            if not shares.any():
-                return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
-            platforms = np.append(platforms, others[shares])
+        metadata = platform_metadata(database)
+        is_relative = metadata.microarchitecture == metadata.microarchitecture[query.target]
+        is_relative |= metadata.cpu == metadata.cpu[query.target]
+        is_relative[_reference_platforms(database, query, groups)] = False
+        is_relative[query.target] = False
+        others = np.flatnonzero(is_relative)
+        if query.references is not None:
+            others = others[np.isin(others, query.references)]
+        others = others[np.argsort(metadata.cpu[others] != metadata.cpu[query.target], kind="stable")][:MOST_RELATIVES]
+        more = visible_table(database, others, groups)
+        shares = (more[:, workloads] >= 0).any(axis=1) & (more[:, missing] >= 0).any(axis=1)
+        if shares.any():
+            platforms, workloads = np.append(platforms, others[shares]), np.append(workloads, missing)
             table = np.concatenate([table[:-1], more[shares], table[-1:]])
-            workloads = np.append(workloads, missing)
     return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
 
 
-def _connected_rows(
-    database: Database, query: Query, groups: tuple[int, ...], evaluated: EvaluatedCurves
-) -> tuple[IntArray, IntArray, IntArray]:
+def _connected_rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
     """Rows (R + 1, W) of the references that share a workload with T, and of T; these references, and T's workloads.
 
     Of very many references only the nearest. Raises NoReference, NoBenchmark, NothingComparable, NothingShared.
@@ -186,19 +188,20 @@ def _connected_rows(
     platforms = _reference_platforms(database, query, groups)
     if len(platforms) > MOST_EXAMINED_REFERENCES:
         platforms = nearest_platforms(database, query, groups, platforms, MOST_EXAMINED_REFERENCES)
-    table = visible_table(database, np.append(platforms, query.target), groups, evaluated)
-    table, platforms = _only(table, platforms, table[:-1, query.workload] >= 0)
-    if not len(platforms):
+    table = visible_table(database, np.append(platforms, query.target), groups)
+    has_workload = table[:-1, query.workload] >= 0
+    if not has_workload.any():
         raise NoReference(database.workloads[query.workload], database.platforms[query.target], "")
     workloads = np.flatnonzero(table[-1] >= 0)
     if not len(workloads):
-        rows_t = database.rows_of_platform(query.target)
-        raise missing_benchmarks(database, query, groups, rows_t)
-    related = table[:-1].take(workloads, axis=1).max(axis=1) >= 0
+        raise missing_benchmarks(database, query, groups, database.rows_of_platform(query.target))
+    related = has_workload & (table[:-1].take(workloads, axis=1).max(axis=1) >= 0)
     if not related.any():
-        names = ", ".join(database.platforms[p] for p in platforms[:3]) + (", ..." if len(platforms) > 3 else "")
+        having = platforms[has_workload]
+        names = ", ".join(database.platforms[p] for p in having[:3]) + (", ..." if len(having) > 3 else "")
         raise NothingShared(f"the reference machines ({names}) share no workload with the target")
-    table, platforms = _only(table, platforms, related)
+    if not related.all():
+        table, platforms = table[np.append(related, True)], platforms[related]
     return table, platforms, workloads
 
 
@@ -210,41 +213,13 @@ def _reference_platforms(database: Database, query: Query, groups: tuple[int, ..
     return np.asarray(platforms[platforms != query.target])
 
 
-def _only(table: IntArray, platforms: IntArray, kept: BoolArray) -> tuple[IntArray, IntArray]:
-    """The table and the platforms of the references that are `kept`; T, the last row of the table, stays."""
-    return (table, platforms) if kept.all() else (table[np.append(kept, True)], platforms[kept])
-
-
-def _missing(table: IntArray, workload: int) -> IntArray:
-    """Workloads but A that most references have, and T (the last row) has not."""
-    often = 2 * (table[:-1] >= 0).sum(axis=0) >= len(table) - 1
-    often[workload] = False
-    return np.flatnonzero(often & (table[-1] < 0))
-
-
-def _relatives(database: Database, query: Query, references: IntArray) -> IntArray:
-    """Platforms of T's `cpu_model` or microarchitecture that are no references, at most 128."""
-    metadata = platform_metadata(database)
-    alike = np.zeros(len(database.platforms), dtype=bool)
-    for codes in (metadata.microarchitecture, metadata.cpu):
-        alike |= codes == codes[query.target]
-    alike[references] = False
-    alike[query.target] = False
-    related = np.flatnonzero(alike)
-    if query.references is not None:
-        related = related[np.isin(related, query.references)]
-    return related[np.argsort(metadata.cpu[related] != metadata.cpu[query.target], kind="stable")][:MOST_RELATIVES]
-
-
-def visible_table(
-    database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves
-) -> IntArray:
+def visible_table(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
     """Visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the pair."""
     every = np.arange(len(database.platforms))
     if len(every) * len(database.workloads) > DENSE_PAIRS_RATIO * len(database):
-        table = _all_rows(database, platforms, groups, evaluated)
+        table = _all_rows(database, platforms, groups)
     else:
-        table = database.derive(("table", groups), lambda: _all_rows(database, every, groups, evaluated))[platforms]
+        table = database.derive(("table", groups), lambda: _all_rows(database, every, groups))[platforms]
     hidden = database.hidden_rows  # of a pair that is hidden, in all groups
     table_rows = np.full(len(every), -1)
     table_rows[platforms] = np.arange(len(platforms))
@@ -254,28 +229,24 @@ def visible_table(
     return table
 
 
-def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves) -> IntArray:
-    """As `_table`, with the hidden rows."""
-    starts = np.searchsorted(database.platform_index, platforms)
-    stops = np.searchsorted(database.platform_index, platforms, side="right")
-    lengths = stops - starts
-    table_rows = np.repeat(np.arange(len(platforms)), lengths)
-    rows = stretch_positions(starts, lengths)
+def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
+    """As `visible_table`, with the hidden rows."""
+    starts, stops = (np.searchsorted(database.platform_index, platforms, side=side) for side in ("left", "right"))
+    table_rows = np.repeat(np.arange(len(platforms)), stops - starts)
+    rows = stretch_positions(starts, stops - starts)
     table = np.full((len(platforms), len(database.workloads)), -1, dtype=np.int64)
-    usable = evaluated.pattern[rows] > 0
+    usable = evaluated_curves(database).pattern[rows] > 0
     for group in reversed(groups):
         of_group = usable & (database.group[rows] == group)
         table[table_rows[of_group], database.workload_index[rows[of_group]]] = rows[of_group]
     return table
 
 
-def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, n_max: int) -> IntArray:
+def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_max: int) -> IntArray:
     """Columns to predict at: where T's workloads were measured, and A on the references outside, up to T's threads.
 
-    By the columns of T and the patterns of A. Not those that are asked for: what is said of one n would depend on which
-    others are asked.
+    Not those that are asked for: what is said of one n would depend on which others are asked.
     """
-    of_a = evaluated.measured_in(distinct_codes(of_workload))
     if 0 < of_a[-1] < on_target[-1]:  # where A was measured at n = 1 alone, T's workloads tell all there is
         on_target = np.append(on_target[on_target < of_a[-1]], of_a[-1])
     inside = on_target[evenly_spaced(evaluated.log_n[on_target], MOST_KNOTS)]
@@ -283,6 +254,23 @@ def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArra
     outside = of_a[(of_a < on_target[0]) | ((of_a > on_target[-1]) & (of_a <= last))]
     outside = outside[evenly_spaced(evaluated.log_n[outside], MOST_OUTSIDE_KNOTS)]
     return np.union1d(inside, outside)
+
+
+def application_families(evidence: Evidence) -> tuple[IntArray, int]:
+    """What is left out together to put T's workloads (B,) in A's place; and of a stranger, how many applications T has.
+
+    A stranger is of a named application of which T has no workload, while T has several of others. Then whole
+    applications are left out, where there are two. Otherwise (0) every workload by itself.
+    """
+    names = evidence.database.workload_table["application"]
+    own = names[evidence.workload]
+    of_workloads = np.array([names[b] or f"workload {b}" for b in evidence.workloads.tolist()], dtype=str)
+    on_target = set(of_workloads[evidence.measured_on_target].tolist())
+    alone = np.arange(len(of_workloads))
+    applications = len(on_target)
+    if not own or own in on_target or applications == np.count_nonzero(evidence.measured_on_target):
+        return alone, 0
+    return (np.unique(of_workloads, return_inverse=True)[1] if applications > 1 else alone), applications
 
 
 FEWEST_PLATFORMS_TO_JUDGE, FEWEST_WORKLOADS_OF_A_PLATFORM = 6, 3  # with fewer nobody can tell who is wrong
@@ -299,30 +287,24 @@ def without_outliers(evidence: Evidence) -> Evidence:
     A workload whose profile on T is outlying tells nothing about T, and is left out altogether; so is a reference
     that shares no other with T.
     """
-    is_known = np.empty((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
-    is_known[:, :-1] = evidence.is_known
-    is_known[:-1, -1] = evidence.has_workload
-    is_known[-1, -1] = False
-    most_workloads = is_known.sum(axis=1).max()
-    if most_workloads < FEWEST_WORKLOADS_OF_A_PLATFORM or len(is_known) < FEWEST_PLATFORMS_TO_JUDGE:
+    is_known = np.append(evidence.is_known, np.append(evidence.has_workload, False)[:, None], axis=1)
+    if is_known.sum(axis=1).max() < FEWEST_WORKLOADS_OF_A_PLATFORM or len(is_known) < FEWEST_PLATFORMS_TO_JUDGE:
         return evidence
-    level = np.zeros(is_known.shape)
-    J = len(evidence.n)
-    level[:, :-1] = knots_first(evidence.curves).sum(axis=0) / J
-    level[:-1, -1] = evidence.of_workload.sum(axis=1) / J
-    is_outlying = outlying_values(level, is_known)
+    of_workload = np.append(evidence.of_workload.mean(axis=0), 0.0)[:, None]
+    is_outlying = outlying_values(np.append(evidence.curves.mean(axis=0), of_workload, axis=1), is_known)
     if not is_outlying.any():
         return evidence
     remaining = evidence.is_known & ~is_outlying[:, :-1]
-    on_target = evidence.is_known[-1] & is_outlying[-1, :-1]
     kept = np.flatnonzero(~is_outlying[:-1, -1] & (remaining[:-1] & remaining[-1]).any(axis=1))
     if not evidence.has_workload[kept].any():  # the others are relatives of T, from which workloads are filled in
         return evidence
-    curves = evidence.curves.copy(order="K")
-    curves[is_outlying[:, :-1]] = 0.0
-    outliers = int(np.count_nonzero(is_outlying))
-    of_workload = evidence.of_workload.copy(order="K")  # a view would keep all curves of before
-    plausible = replace(evidence, is_known=remaining, curves=curves, of_workload=of_workload, outliers=outliers)
+    plausible = replace(
+        evidence,
+        is_known=remaining,
+        curves=np.where(is_outlying[:, :-1], 0.0, evidence.curves),
+        outliers=int(np.count_nonzero(is_outlying)),
+    )
+    on_target = evidence.is_known[-1] & is_outlying[-1, :-1]
     if on_target.any():
         plausible = plausible.of_workloads(np.flatnonzero(~on_target))
     return plausible.nearest(kept) if len(kept) < len(evidence.platforms) else plausible

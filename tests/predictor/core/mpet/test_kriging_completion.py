@@ -5,7 +5,7 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.gaussian.kriging import _without_gaps
+from predictor.core.mpet.kriging import without_gaps
 from tests.predictor.core.curves import COUNTS, curve_arrays, without_rows
 
 MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]
@@ -113,7 +113,7 @@ def test_gaps_are_filled_by_what_adds_nothing(share):
     projection = inverse - np.outer(rows, rows) / rows.sum()
     there = rng.random((12, 6)) >= share
     values = rng.normal(size=(3, 12, 6)) * there
-    filled = _without_gaps(values, there, projection)
+    filled = without_gaps(values, there, projection)
     np.testing.assert_array_equal(filled[:, there], values[:, there])
     np.testing.assert_allclose((projection @ filled)[:, ~there], 0.0, atol=1e-12)
     assert (~there).any() == (share > 0)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.method import (
+from predictor.core.mpet.method import MPET
+from research.mpet_ablation import (
     CHANGED_FEW_REFERENCES,
     CHANGED_HYPERPARAMETERS,
-    MPET,
     REFERENCE_LIMITS,
     ablation_methods,
 )

@@ -5,21 +5,19 @@ import pytest
 
 from predictor.core.answers import Query
 from predictor.core.database import Database
-from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.gaussian import process
-from predictor.core.mpet.gaussian.process import FEWEST_REFERENCES_RATIO, gaussian_transfer, mean_with_neighbours
+from predictor.core.mpet import process
 from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.method import MpetSettings, evidence_with_parts
+from predictor.core.mpet.process import FEWEST_REFERENCES_RATIO, gaussian_transfer, mean_with_neighbours
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 A, T = 5, 3
 
 
 def transfers(database, target=T):
-    metadata = platform_metadata(database)
-    evidence, parts = evidence_with_parts(database, Query(A, target), MpetSettings(), metadata)
-    wide = gaussian_transfer(evidence, parts, metadata, 0.9)
-    return wide, mean_with_neighbours(wide, evidence, metadata, 0.9)
+    evidence, parts = evidence_with_parts(database, Query(A, target), MpetSettings())
+    wide = gaussian_transfer(evidence, parts, 0.9)
+    return wide, mean_with_neighbours(wide, evidence, 0.9)
 
 
 def two_kinds(seed, platforms=96):
