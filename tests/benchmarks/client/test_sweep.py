@@ -25,7 +25,7 @@ from mpet.sweep import (
 
 from benchmarks.models import Quarantine, Upload
 from research.try_workloads import SHIPPED
-from tests.benchmarks.kit.kit_build import need
+from tests.benchmarks.kit.kit_build import AS_OTHER_TESTS, need
 from tests.paths import KIT
 
 SLEEPS = "import sys, time; time.sleep(0.2 / int(sys.argv[1]))"
@@ -160,6 +160,8 @@ def few_workloads(monkeypatch):
     """The kit's own measurement, as short as it can be."""
     need("make", "g++")
     monkeypatch.setattr(cli, "TRIAL_WORKLOADS", "shared_histogram")
+    for name, value in AS_OTHER_TESTS.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
