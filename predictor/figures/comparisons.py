@@ -127,7 +127,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
             traces,
             "workload",
             hovermode="closest",
-            x_axis={"title": {"text": "relative speed (ratio)"}}
+            x_axis={"title": {"text": "speed (ratio)"}}
             | logarithmic_ticks([*(speed for of in speeds for speed in of if np.isfinite(speed)), 1.0], few=True),
             autorange="reversed",
             type="category",

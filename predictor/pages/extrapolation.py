@@ -51,6 +51,7 @@ def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
     context |= {
         "answer": answer,
         "answering": answering,
+        "refusals": list(dict.fromkeys(part["refusal"] for part in answer["models"] if part["refusal"])),
         "rows": prediction_rows(answering),
         "charts": beyond_charts(answer, breakpoints, time_unit(profile.workload)),
         "twin": json_address("api-profile-beyond", profile.uid, query=urlencode(parameters)),

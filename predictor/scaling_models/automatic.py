@@ -113,7 +113,7 @@ class AutomaticChoice(ScalingModel):
     ) -> None:
         self.n_, self.log_r_, self.t1_s_ = measured_growth(points.n, t)
         if len(self.n_) < 2:
-            raise TooFewPoints("AutomaticChoice", len(self.n_), 2, "thread counts")
+            raise TooFewPoints(self.title, len(self.n_), 2, "thread counts")
         self.replay_ = self._replay_companions(companions or ())
         self.own_curve_: OwnCurve | None = None
         if self.replay_ is not None:
@@ -163,7 +163,7 @@ class AutomaticChoice(ScalingModel):
 
     def _known_replay(self) -> _Replay:
         if self.replay_ is None:
-            raise TooFewPoints("AutomaticChoice", 0, 1, "companions")
+            raise TooFewPoints(self.title, 0, 1, "companions")
         return self.replay_
 
     def _interpolate(self, values: FloatArray, n: FloatArray) -> FloatArray:

@@ -60,7 +60,7 @@ class ExtendedAmdahl(ScalingModel):
         sequential = points.n == 1
         size_count = len(np.unique(size[sequential]))
         if size_count <= self.degree:
-            raise TooFewPoints("ExtendedAmdahl", size_count, self.degree + 1, "sizes at n = 1")
+            raise TooFewPoints(self.title, size_count, self.degree + 1, "sizes at n = 1")
         self.domain_ = _domain_of_sizes(size[sequential])
         basis = legendre.legvander(_to_unit_interval(size[sequential], self.domain_), self.degree)
         self.polynomial_ = np.linalg.lstsq(basis * weight[:, None], t[sequential] * weight, rcond=None)[0]
@@ -97,7 +97,7 @@ class ExtendedAmdahl(ScalingModel):
         array([4.])
         """
         if not hasattr(self, "polynomial_"):
-            raise TooFewPoints("ExtendedAmdahl", 0, 1, "points at n = 1")
+            raise TooFewPoints(self.title, 0, 1, "points at n = 1")
         return np.asarray(
             legendre.legval(_to_unit_interval(np.asarray(size, dtype=np.float64), self.domain_), self.polynomial_)
         )

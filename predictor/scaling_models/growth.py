@@ -110,7 +110,7 @@ class GrowthLaw(ScalingModel):
             raise ValueError(f"law {self.law!r}: one of {', '.join(LAWS)}")
         self.n_, self.log_r_, self.t1_s_ = measured_growth(points.n, t)
         if len(self.n_) < 2:
-            raise TooFewPoints("GrowthLaw", len(self.n_), 2, "thread counts")
+            raise TooFewPoints(self.title, len(self.n_), 2, "thread counts")
 
     def _times(self, points: Points) -> FloatArray:
         return np.asarray(

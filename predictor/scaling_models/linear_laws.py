@@ -33,7 +33,7 @@ class LinearLaw(ScalingModel):
         weighted = self._design(points) / t[:, None]
         count = weighted.shape[1]
         if np.linalg.matrix_rank(weighted) < count:
-            raise TooFewPoints(type(self).__name__, int(np.linalg.matrix_rank(weighted)), count, "independent points")
+            raise TooFewPoints(self.title, int(np.linalg.matrix_rank(weighted)), count, "independent points")
         scale = np.linalg.norm(weighted, axis=0)
         self.coefficients_ = nnls(weighted / scale, np.ones(len(t)))[0] / scale
         self.degrees_of_freedom_ = len(t) - count

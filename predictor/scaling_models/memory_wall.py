@@ -80,7 +80,7 @@ class MemoryWall(ScalingModel):
 
     def _fit(self, points: Points, t: FloatArray, *, sequential_s: ArrayLike | None = None, **measured: Any) -> None:
         if len(t) < len(LOWEST_PARAMETERS):
-            raise TooFewPoints("MemoryWall", len(t), len(LOWEST_PARAMETERS))
+            raise TooFewPoints(self.title, len(t), len(LOWEST_PARAMETERS))
         phi = _clock_ratios(points)
         t1 = _sequential_time_at_each(points.n, phi, t) if sequential_s is None else read_times(sequential_s, len(t))
         speedup = t1 / t
@@ -132,7 +132,7 @@ def _sequential_time_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> F
             t1[at_ratio] = t[at_ratio & (n == 1)].mean()
     if np.isnan(t1).any():
         missing = np.unique(phi[np.isnan(t1)])
-        raise TooFewPoints(f"MemoryWall at clock ratio {missing[0]:g}", 0, 1, "point at n = 1, or sequential_s")
+        raise TooFewPoints(f"{MemoryWall.title} at clock ratio {missing[0]:g}", 0, 1, "point at n = 1, or sequential_s")
     return t1
 
 

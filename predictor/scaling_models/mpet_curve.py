@@ -44,7 +44,7 @@ class MpetCurve(ScalingModel):
     def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
         n, index = np.unique(points.n.astype(np.int64), return_inverse=True)
         if len(n) < 2:
-            raise TooFewPoints("MpetCurve", len(n), 2, "thread counts")
+            raise TooFewPoints(self.title, len(n), 2, "thread counts")
         mean_s = np.bincount(index, weights=t) / np.bincount(index)
         self.t1_s_ = float(n[0] * mean_s[0])
         elements, rms = fit_curves(n, (n * mean_s / self.t1_s_)[None], self.n_nu, self.n_ht, NO_GAUSSIAN_SUM)

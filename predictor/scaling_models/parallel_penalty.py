@@ -181,7 +181,7 @@ def _reference_times(points: Points, t: FloatArray, sequential_s: ArrayLike | No
     is_reference = points.n == 1 if sequential_s is None else np.ones(len(t), dtype=np.bool_)
     times = t if sequential_s is None else read_times(sequential_s, len(t))
     if not is_reference.any():
-        raise TooFewPoints("ParallelPenalty", 0, 1, "points at n = 1, or sequential_s")
+        raise TooFewPoints(ParallelPenalty.title, 0, 1, "points at n = 1, or sequential_s")
     return {
         known_size: float(times[is_reference & (size == known_size)].mean())
         for known_size in np.unique(size[is_reference]).tolist()

@@ -82,7 +82,7 @@ class TaskGraphModel(ScalingModel):
         size, p = _logarithmic_size(points), points.n
         first = p == 1
         if not first.any():
-            raise TooFewPoints("TaskGraph", 0, 1, "points at n = 1")
+            raise TooFewPoints(self.title, 0, 1, "points at n = 1")
         self.sequential_work_ = positive_fit(_work_terms(size[first]), given["work_s"][first])
         work = _work_terms(size) @ self.sequential_work_
         self.work_growth_ = positive_fit(work[:, None] * _sharing_terms(p)[:, 1:], given["work_s"] - work)

@@ -1,20 +1,24 @@
-"""Snapshots that this process or this machine has already, by revision and viewer."""
+"""Snapshots that this process or this machine has already, by revision and viewer. A large one is built behind the
+request that first needs it, by one thread of one process of this machine."""
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import connections
 from prometheus_client import Gauge, Histogram
 
 from mpet_site.web.background import NotReadyYet, can_wait, note_outdated
@@ -22,13 +26,13 @@ from predictor.core.assembly import MEASURED
 from predictor.core.database import Database
 from predictor.core.growth import CannotGrow
 from predictor.snapshot import files
-from predictor.snapshot.behind import build_behind
 from predictor.snapshot.building import Lineage, Snapshot, build_snapshot
-from predictor.snapshot.growing import read_grown
-from predictor.snapshot.values import snapshot_from, snapshot_values
+from predictor.snapshot.growing import read_grown, snapshot_from, snapshot_values
 from profiles.consistency import consistent_reads
 from profiles.models import Profile, Revision, WithdrawnSource
 
+_building: set[Path] = set()
+_lock = threading.Lock()
 KEPT_SNAPSHOTS = 8
 FIELDS = [[field.name for kind in (Snapshot, Database) for field in fields(kind)], Lineage._fields]
 LAYOUT = f"{zlib.crc32(repr(FIELDS).encode()):08x}"
@@ -43,19 +47,57 @@ SNAPSHOT_BUILT = Gauge(
 )
 
 
+def build_behind(folder: Path, build: Callable[[], Any]) -> None:
+    """Have `build` called in a thread, unless this process or another is at it for the folder's viewer."""
+    with _lock:
+        if folder in _building:
+            return
+        _building.add(folder)
+    threading.Thread(target=_build, args=(folder, build), name=f"snapshot {folder.name}", daemon=True).start()
+
+
+def _build(folder: Path, build: Callable[[], Any]) -> None:
+    try:
+        with alone_on_this_machine(folder) as is_alone:
+            if is_alone:
+                build()
+    except Exception:
+        logger.exception("the snapshot %s was not built", folder.name)
+    finally:
+        connections.close_all()
+        with _lock:
+            _building.discard(folder)
+
+
+@contextmanager
+def alone_on_this_machine(folder: Path) -> Iterator[bool]:
+    """Whether no other process builds a snapshot of the same viewer and origins; the lock ends with its process."""
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder.parent / f"{folder.name.split(',')[0]}.lock"
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)
+
+
 class SnapshotCache:
     """The snapshots that this process used last. Threads that ask for the same one at once wait for one build."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self._lock = threading.Lock()
-        self._entries: OrderedDict[Hashable, Future[Snapshot]] = OrderedDict()
+        self._entries: OrderedDict[Path, Future[Snapshot]] = OrderedDict()
 
     def get(
         self,
-        key: Hashable,
+        key: Path,
         build: Callable[[], Snapshot],
-        is_outdated: Callable[[Hashable], bool] = lambda other: False,
+        is_outdated: Callable[[Path], bool] = lambda other: False,
     ) -> Snapshot:
         """Once it is built, those that are outdated by it are forgotten; callers that hold one keep it."""
         with self._lock:
@@ -79,11 +121,11 @@ class SnapshotCache:
                         self._entries.pop(other)
         return entry.result()
 
-    def has(self, key: Hashable) -> bool:
+    def has(self, key: Path) -> bool:
         """Whether `get` answers at once."""
         return key in self.finished()
 
-    def finished(self) -> dict[Hashable, Snapshot]:
+    def finished(self) -> dict[Path, Snapshot]:
         """All that `get` answers at once."""
         with self._lock:
             entries = list(self._entries.items())
@@ -146,7 +188,7 @@ class WantedSnapshot:
     def get(self) -> Snapshot:
         return _cache.get(self.folder, self.map_or_build, self.is_outdated)
 
-    def is_outdated(self, other: Hashable) -> bool:
+    def is_outdated(self, other: Path) -> bool:
         """An earlier one of the viewer and origins, or an owner's of what the public saw before: what is derived of one
         is as large as its rows."""
         if not isinstance(other, Path):
@@ -194,7 +236,7 @@ class WantedSnapshot:
             public = WantedSnapshot.of(None, self.origins, self.outliers)
             yield public.get()
             return
-        known = finished_folders()
+        known = _cache.finished()  # by their folders, which need not be there
         for folder in files.earlier_of(known, self.folder)[:1]:
             yield known[folder]
         for folder in files.earlier_folders(self.folder)[:1]:
@@ -228,11 +270,6 @@ def is_of_this_database(folder: Path, snapshot: Snapshot) -> bool:
         return True
     replaced = WithdrawnSource.objects.filter(replaced_by__isnull=False)
     return replaced.filter(uid=snapshot.lineage.newest_source_uid).exists()
-
-
-def finished_folders() -> dict[Path, Snapshot]:
-    """The snapshots that this process has, by their folders, which need not be there."""
-    return {key: snapshot for key, snapshot in _cache.finished().items() if isinstance(key, Path)}
 
 
 def mapped_snapshot(folder: Path) -> Snapshot:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.machine_facts import MachineFacts
 from profiles.scaling.names import FRACTIONS
+from profiles.scaling.roofline import MachineFacts
 from profiles.scaling.runs import CurveTable
 
 LOSSES = ("redundancy", *FRACTIONS)
@@ -168,11 +169,11 @@ class Bottleneck:
     """
 
     part: str
-    n: int
-    share: float
+    n: Annotated[int, "The largest n."]
+    share: Annotated[float, "Of the thread time."]
     speedup: float
-    speedup_without: float | None
-    first_n: int | None
+    speedup_without: Annotated[float | None, "Upper bound, all else unchanged, n at most; null: none can be told."]
+    first_n: Annotated[int | None, "It leads from here; null: nowhere."]
     last_n: int | None
 
 

@@ -4,8 +4,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from predictor.computations.asking import request_showcase
 from predictor.computations.running import compute_waiting
-from predictor.computations.showcase import request_showcase
 from tests.browser.test_walk import faults_as_shown
 from tests.pages import store_public, user
 

@@ -16,8 +16,8 @@ from django.core.management import call_command
 from playwright.sync_api import Locator, Page, expect
 
 from accounts.models import ApiToken
+from predictor.computations.asking import read_showcase, request_showcase
 from predictor.computations.running import compute_waiting
-from predictor.computations.showcase import read_showcase, request_showcase
 from profiles.models import Platform
 from tests.benchmarks.uploads import tarball
 from tests.browser.test_programs import REFERENCE, own_machine

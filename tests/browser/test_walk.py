@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 from django.urls import reverse
 
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.ingest.service import ingest
 from profiles.models import Profile

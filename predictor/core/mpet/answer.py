@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from predictor.core.answers import Answer, AnswerConfidence, Candidate, Deferred
 from predictor.core.database import Database
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
-from predictor.core.mpet.evidence.gathering import Evidence
+from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.transfer import Transfer
 from predictor.core.references import architecture_warnings, runtimes_of_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -25,18 +26,99 @@ MOST_OVERHEAD_REFERENCES = 16  # the heaviest: the others change the shares no m
 CURVE_VALUES_AT_ONCE = 1 << 18  # of the curves: bounds the memory of whole curves
 FRACTION_CURVES = slice(1, 1 + len(FRACTIONS))
 RELATIVE_MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
+WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n, on either side
+WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t: a wider interval tells no more
+CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # an answer names so many platforms, each with workloads
+FEW_NAMED = 3  # workloads of T, and references: an answer by fewer warns
+FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other
+MOSTLY_MEASURED = 0.5  # of the references: where A was run at n = 1 on so many, t(1) is t(1)
 
 
-@dataclass(frozen=True, eq=False)
-class Overheads:
-    """`fractions` (6, J) of the thread time, sum below 1; `measures` name -> (J,), NaN = not measured."""
+@dataclass(frozen=True)
+class MpetConfidence(AnswerConfidence):
+    """What a reader can judge an answer of `mpet` by.
 
-    fractions: FloatArray
-    measures: dict[str, FloatArray]
+    `references` and `benchmarks` took part; `filled_in` workloads were not measured on T but taken from its relatives;
+    `nearest_distance` is the least D_p, `negative_weight` the sum of what is subtracted.
+    """
+
+    references: int
+    benchmarks: int
+    filled_in: int
+    nearest_distance: float
+    negative_weight: float
 
 
-def predict_overheads(database: Database, evidence: Evidence, transfer: Transfer) -> Overheads:
-    """Fractions f and relative measures of A on T at the n asked for, from the heaviest positive references.
+def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth | None) -> Answer:
+    """The answer to what the evidence was gathered for; `growth`: how it goes on beyond what was measured."""
+    database, n, mean, u = evidence.database, evidence.asked_n, evidence.mean_curve, transfer.platform_weights
+    # At any n, and at 1 (last): how far the knots are from A's mean curve is linear in ln n, and held outside them. The
+    # interval is wider by judgement, not by calibration, where T was not measured.
+    counts = np.append(n, 1)
+    x = np.log(counts if growth is None else np.minimum(counts, growth.n[0]))
+    log_thread_time = np.interp(x, evidence.log_n, transfer.value - mean.at(evidence.log_n)) + mean.at(x)
+    beyond = np.log(counts) - np.log(evidence.largest_on_target if mean.largest_n > 1 else 1)
+    half_width = np.interp(x, evidence.log_n, transfer.half_width)
+    half_width += WIDENING_BEYOND_MEASURED * np.maximum(beyond, 0.0)
+    credible_n = None
+    if growth is not None:
+        log_thread_time += growth.at(growth.value, counts)
+        half_width = np.hypot(half_width, growth.at(growth.half_width, counts))
+        log_time = (transfer.value - evidence.log_n)[evidence.n <= growth.n[0]]
+        credible_n = growth.credible_n(float(log_time.min() - log_time[-1]))
+    half_width = np.minimum(half_width, WIDEST_HALF_WIDTH)[:-1]
+    thread_time = np.exp(log_thread_time)
+    time_s = thread_time[:-1] / n
+    if not can_tell_scaling(evidence):
+        time_s[n > 1] = np.nan
+    # Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in for t(1).
+    stands_in = evidence.measured_at_one < MOSTLY_MEASURED and n.min() > 1
+    t1_s = float(thread_time[n.argmin() if stands_in else -1])
+
+    def curves(_: Answer) -> dict[str, FloatArray]:
+        is_decomposed = database.groups[evidence.groups[0]].decomposed
+        overheads = predict_overheads(evidence, transfer) if is_decomposed else {}
+        return consistent_curves(n, time_s, t1_s, overheads)
+
+    def features(answer: Answer) -> FloatArray:
+        values = np.stack([time_s, *(answer.curves[name] for name in CURVE_NAMES)])
+        n_nu, n_ht = float(database.n_nu[evidence.target]), float(database.n_ht[evidence.target])
+        return fitted_features(n, values, n_nu, n_ht)
+
+    return DeferredAnswer(
+        {
+            "features": features,
+            "curves": curves,
+            "candidates_t1": lambda _: heaviest_candidates(evidence, transfer, u[0]),
+            "candidates_scaling": lambda _: heaviest_candidates(evidence, transfer, u.mean(axis=0)),
+        },
+        t1_s=t1_s,
+        n=n,
+        time_s=time_s,
+        warnings=answer_warnings(evidence, transfer, credible_n),
+        low_s=time_s * np.exp(-half_width),
+        high_s=time_s * np.exp(half_width),
+        confidence=mpet_confidence(evidence, transfer),
+        credible_n=credible_n,
+    )
+
+
+def can_tell_scaling(evidence: Evidence) -> bool:
+    """Whether there is anything to tell t(n) by at n > 1: curves of A; or those of T's workloads, where A ran at n = 1
+    alone because its references take one thread.
+
+    Of a sequential program there is nothing to tell, nor of one that ran at n = 1 alone where it could run at more.
+    """
+    if evidence.mean_curve.largest_n > 1:
+        return True
+    is_sequential = evidence.database.workload_table["strategy"][evidence.workload] == "sequential"
+    could_run_at_more = bool((evidence.database.n_max[evidence.platforms[evidence.has_workload]] > 1).any())
+    return evidence.largest_on_target > 1 and not is_sequential and not could_run_at_more
+
+
+def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, FloatArray]:
+    """Fractions f and relative measures of A on T at the n asked for (J,), by name, from the heaviest positive
+    references; NaN: not measured.
 
         x = ln((f + e) / (U + e)) for fractions, ln(measure) for measures, e = 1e-4
         x(T,A) = sum_p u_p [x(P,A) + sum_b v_b (x(T,b) - x(P,b))]
@@ -51,23 +133,19 @@ def predict_overheads(database: Database, evidence: Evidence, transfer: Transfer
     rows = evidence.rows[np.append(chosen, -1)]
     rows[:, :-1][:, ~evidence.measured_on_target] = -1
     at_once = max(1, CURVE_VALUES_AT_ONCE // (rows.size * len(CURVE_NAMES)))
-    combined, absent = [], np.ones(len(FRACTIONS), dtype=bool)
+    of_parts, absent = [], np.ones(len(FRACTIONS), dtype=bool)
     for start in range(0, len(evidence.asked_n), at_once):
-        logs, present = log_shares(database, rows, platforms, evidence.asked_n[start : start + at_once])
+        logs, present = log_shares(evidence.database, rows, platforms, evidence.asked_n[start : start + at_once])
         gap = _mean(logs[-1:, :-1] - logs[:-1, :-1], transfer.workload_weights[:, None, None], axis=1)
-        combined.append(_mean(logs[:-1, -1] + gap, u[chosen][:, None, None], axis=0))
+        of_parts.append(_mean(logs[:-1, -1] + gap, u[chosen][:, None, None], axis=0))
         absent &= ~present[:-1, -1].any(axis=0)
-    return _overheads(np.concatenate(combined, axis=1), absent)
-
-
-def _overheads(combined: FloatArray, absent: BoolArray) -> Overheads:
-    """Back from log shares and logs of the measures (13, J)."""
+    combined = np.concatenate(of_parts, axis=1)
     shares = np.exp(np.minimum(combined[: len(FRACTIONS)], -np.log(LEAST_TIME_SHARE)))
     shares[absent] = 0.0
     fractions = shares / (1.0 + shares.sum(axis=0))
     fractions *= np.minimum(1.0, (1.0 - LEAST_UTILISATION) / np.maximum(fractions.sum(axis=0), LEAST_UTILISATION))
-    measures = dict(zip(RELATIVE_MEASURES, np.exp(combined[len(FRACTIONS) :]), strict=True))
-    return Overheads(fractions, measures)
+    measures = np.exp(combined[len(FRACTIONS) :])
+    return dict(zip((*FRACTIONS, *RELATIVE_MEASURES), np.concatenate([fractions, measures]), strict=True))
 
 
 def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntArray) -> tuple[FloatArray, BoolArray]:
@@ -97,143 +175,21 @@ def _mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:
     return np.where(total > 0, mean, np.nan)
 
 
-WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n, on either side
-WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t: a wider interval tells no more
-CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # an answer names so many platforms, each with workloads
-FEW_TARGET_WORKLOADS, FEW_NAMED_REFERENCES = 3, 3  # an answer by fewer warns
-FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other
-MOSTLY_MEASURED = 0.5  # of the references: where A was run at n = 1 on so many, t(1) is t(1)
-
-
-@dataclass(frozen=True)
-class MpetConfidence(AnswerConfidence):
-    """What a reader can judge an answer of `mpet` by.
-
-    `references` and `benchmarks` took part; `filled_in` workloads were not measured on T but taken from its relatives;
-    `nearest_distance` is the least D_p, `negative_weight` the sum of what is subtracted.
-    """
-
-    references: int
-    benchmarks: int
-    filled_in: int
-    nearest_distance: float
-    negative_weight: float
-
-
-def answer_from_transfer(database: Database, evidence: Evidence, transfer: Transfer, growth: Growth | None) -> Answer:
-    """The answer to what the evidence was gathered for; `growth`: how it goes on beyond what was measured."""
-    n = evidence.asked_n
-    thread_time = np.exp(log_thread_times_at(evidence, transfer.value, np.append(n, 1), growth))
-    time_s = thread_time[:-1] / n
-    if not can_tell_scaling(database, evidence):
-        time_s[n > 1] = np.nan
-    t1_s = sequential_time(evidence, n, thread_time)
-    half_width = interval_half_widths(evidence, transfer, n, growth)
-    credible_n = None if growth is None else largest_credible_n(evidence, transfer, growth)
-
-    def curves(_: Answer) -> dict[str, FloatArray]:
-        is_decomposed = database.groups[evidence.groups[0]].decomposed
-        shares = predict_overheads(database, evidence, transfer) if is_decomposed else None
-        return consistent_curves(n, time_s, t1_s, shares)
-
-    def features(answer: Answer) -> FloatArray:
-        values = np.stack([time_s, *(answer.curves[name] for name in CURVE_NAMES)])
-        n_nu, n_ht = float(database.n_nu[evidence.target]), float(database.n_ht[evidence.target])
-        return fitted_features(n, values, n_nu, n_ht)
-
-    u = transfer.platform_weights
-    return DeferredAnswer(
-        {
-            "features": features,
-            "curves": curves,
-            "candidates_t1": lambda _: heaviest_candidates(database, evidence, transfer, u[0]),
-            "candidates_scaling": lambda _: heaviest_candidates(database, evidence, transfer, u.mean(axis=0)),
-        },
-        t1_s=t1_s,
-        n=n,
-        time_s=time_s,
-        warnings=answer_warnings(database, evidence, transfer, credible_n),
-        low_s=time_s * np.exp(-half_width),
-        high_s=time_s * np.exp(half_width),
-        confidence=mpet_confidence(evidence, transfer),
-        credible_n=credible_n,
-    )
-
-
-def can_tell_scaling(database: Database, evidence: Evidence) -> bool:
-    """Whether there is anything to tell t(n) by at n > 1: curves of A; or those of T's workloads, where A ran at n = 1
-    alone because its references take one thread.
-
-    Of a sequential program there is nothing to tell, nor of one that ran at n = 1 alone where it could run at more.
-    """
-    if evidence.mean_curve.largest_n > 1:
-        return True
-    is_sequential = database.workload_table["strategy"][evidence.workload] == "sequential"
-    could_run_at_more = bool((database.n_max[evidence.platforms[evidence.has_workload]] > 1).any())
-    return evidence.largest_on_target > 1 and not is_sequential and not could_run_at_more
-
-
-def log_thread_times_at(evidence: Evidence, value: FloatArray, n: IntArray, growth: Growth | None = None) -> FloatArray:
-    """ln(n t(n)) at any n: how far the knots are from A's mean curve is linear in ln n, and held outside them.
-
-    Beyond the last n that was measured it is that of this n and the `growth`.
-    """
-    inside = n if growth is None else np.minimum(n, growth.n[0])
-    x = np.log(inside)
-    mean = evidence.mean_curve
-    values = np.interp(x, evidence.log_n, value - mean.at(evidence.log_n)) + mean.at(x)
-    if growth is not None:
-        values += growth.at(growth.value, n)
-    return np.asarray(values)
-
-
-def interval_half_widths(evidence: Evidence, transfer: Transfer, n: IntArray, growth: Growth | None) -> FloatArray:
-    """Half the interval of ln t at any n: that of the last measured n and of the growth from there; wider by judgement,
-    not by calibration, where T was not measured."""
-    x = np.log(n if growth is None else np.minimum(n, growth.n[0]))
-    on_target = evidence.largest_on_target if evidence.mean_curve.largest_n > 1 else 1
-    beyond = np.maximum(np.log(n) - np.log(on_target), 0.0)
-    half_width = np.interp(x, evidence.log_n, transfer.half_width) + WIDENING_BEYOND_MEASURED * beyond
-    if growth is not None:
-        half_width = np.hypot(half_width, growth.at(growth.half_width, n))
-    return np.asarray(np.minimum(half_width, WIDEST_HALF_WIDTH))
-
-
-def largest_credible_n(evidence: Evidence, transfer: Transfer, growth: Growth) -> int:
-    """The largest n whose gain over fewer threads is credible; where none of those beyond is, the last measured n."""
-    measured = evidence.n <= growth.n[0]
-    log_time = transfer.value[measured] - evidence.log_n[measured]
-    return growth.credible_n(float(log_time.min() - log_time[-1]))
-
-
-def sequential_time(evidence: Evidence, n: IntArray, thread_time: FloatArray) -> float:
-    """t(1) in seconds, from t(n) n at the n asked for and at 1 (last).
-
-    Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in.
-
-    Example: measured at n = 1 on all references, and 2 and 4 asked for, n t(n) = 10 and 12 s, t(1) = 9 s: 9 s.
-    """
-    if evidence.measured_at_one < MOSTLY_MEASURED and n.min() > 1:
-        return float(thread_time[n.argmin()])
-    return float(thread_time[-1])
-
-
-def consistent_curves(n: IntArray, time_s: FloatArray, t1_s: float, shares: Overheads | None) -> dict[str, FloatArray]:
+def consistent_curves(
+    n: IntArray, time_s: FloatArray, t1_s: float, overheads: Mapping[str, FloatArray]
+) -> dict[str, FloatArray]:
     """The 14 curves and `utilisation`, such that the predicted times follow from them (Eq. 3-4).
 
-        U(n) = 1 - sum of the fractions (1 without shares),    R(n) = n t(n) U(n) / t(1)
+        U(n) = 1 - sum of the fractions (1 without overheads),    R(n) = n t(n) U(n) / t(1)
 
-    Parameters: `n` (J,); `time_s` (J,) and `t1_s` in seconds; `shares` of a decomposed profile. Returns curves (J,)
-    without unit by name, NaN = not predicted.
+    Parameters: `n` (J,); `time_s` (J,) and `t1_s` in seconds; `overheads` of a decomposed profile by name, or none.
+    Returns curves (J,) without unit by name, NaN = not predicted.
 
-    >>> consistent_curves(np.array([1, 2]), np.array([10.0, 6.0]), 10.0, None)["redundancy"].tolist()
+    >>> consistent_curves(np.array([1, 2]), np.array([10.0, 6.0]), 10.0, {})["redundancy"].tolist()
     [1.0, 1.2]
     """
-    curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES}
-    used = np.ones(len(n))
-    if shares is not None:
-        curves |= dict(zip(FRACTIONS, shares.fractions, strict=True)) | shares.measures
-        used = 1.0 - shares.fractions.sum(axis=0)
+    curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES} | dict(overheads)
+    used = 1.0 - np.sum([overheads[name] for name in FRACTIONS], axis=0) if overheads else np.ones(len(n))
     return curves | {"redundancy": n * time_s * used / t1_s, "utilisation": used}
 
 
@@ -242,8 +198,6 @@ def fitted_features(n: IntArray, curves: FloatArray, n_nu: float, n_ht: float) -
 
     Parameters: `n` (J,), any order; `curves` (15, J), t(n) first, NaN = invalid; `n_nu`, `n_ht` of the target, NaN = no
     such effect. Returns (84,), NaN = invalid.
-
-    Example: R = 1, 1.1, 1.3 at n = 1, 2, 4 is 0.1 n + 0.9.
 
     >>> curves = np.full((15, 3), np.nan)
     >>> curves[:2] = [10.0, 5.5, 3.25], [1.0, 1.1, 1.3]
@@ -258,8 +212,9 @@ def fitted_features(n: IntArray, curves: FloatArray, n_nu: float, n_ht: float) -
     return features.ravel()
 
 
-def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
+def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
     """The (P,B) that carry most of the answer. Weight: of the reference, shared out over its workloads."""
+    database = evidence.database
     platforms = np.argsort(-np.abs(u), kind="stable")[:CANDIDATE_PLATFORMS_SHOWN]
     heaviest = np.argsort(-transfer.workload_weights, kind="stable")
     measured = evidence.is_known[platforms] & evidence.measured_on_target
@@ -279,58 +234,45 @@ def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transf
     return candidates
 
 
-def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer, credible_n: int | None) -> list[str]:
+def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | None) -> list[str]:
     """What makes the answer less sure than its interval says, a sentence each."""
+    database = evidence.database
     target = database.platforms[evidence.target]
-    warnings = architecture_warnings(database, evidence.target, evidence.platforms) + other_runtimes(database, evidence)
-    if evidence.measured_on_target.sum() < FEW_TARGET_WORKLOADS:
-        count = evidence.measured_on_target.sum()
+    warnings = architecture_warnings(database, evidence.target, evidence.platforms)
+    own, of_target = (runtimes_of_rows(database, rows) for rows in (evidence.rows[:-1, -1], evidence.rows[-1, :-1]))
+    if not set(own) & set(of_target):
+        theirs = f"those of {', '.join(of_target)} tell how it compares"
+        warnings.append(f"no workload of runtime {', '.join(own)} is known on {target}: {theirs}")
+    count = int(np.count_nonzero(evidence.measured_on_target))
+    if count < FEW_NAMED:
         warnings.append(f"{target} is known by {count} workload{'s' if count > 1 else ''} only")
-    if len(evidence.platforms) < FEW_NAMED_REFERENCES:
-        count = len(evidence.platforms)
+    count = len(evidence.platforms)
+    if count < FEW_NAMED:
         warnings.append(f"{count} reference machine{'s' if count > 1 else ''} only")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
         warnings.append(f"{target} behaves unlike every reference: the nearest is far away")
     if evidence.outliers:
         left_out = "1 profile was" if evidence.outliers == 1 else f"{evidence.outliers} profiles were"
         warnings.append(f"{left_out} left out: far from what all others say")
-    return warnings + range_warnings(database, evidence, credible_n)
-
-
-def other_runtimes(database: Database, evidence: Evidence) -> list[str]:
-    """A sentence where no workload measured on T has A's runtime."""
-    own = runtimes_of_rows(database, evidence.rows[:-1, -1])
-    of_target = runtimes_of_rows(database, evidence.rows[-1, :-1])
-    if set(own) & set(of_target):
-        return []
-    target = database.platforms[evidence.target]
-    theirs = ", ".join(of_target)
-    return [f"no workload of runtime {', '.join(own)} is known on {target}: those of {theirs} tell how it compares"]
-
-
-def range_warnings(database: Database, evidence: Evidence, credible_n: int | None) -> list[str]:
-    """What was asked for beyond what was measured, a sentence each."""
-    warnings = []
-    n, largest = evidence.asked_n, evidence.mean_curve.largest_n
-    if n.max() > database.n_max[evidence.target]:
-        warnings.append(f"n = {n.max()} is beyond the {database.n_max[evidence.target]} threads of the target")
-    if largest == 1 and n.max() > 1:
+    # What was asked for beyond what was measured.
+    most, largest, on_target = evidence.asked_n.max(), evidence.mean_curve.largest_n, evidence.largest_on_target
+    if most > database.n_max[evidence.target]:
+        warnings.append(f"n = {most} is beyond the {database.n_max[evidence.target]} threads of the target")
+    if largest == 1 and most > 1:
         alone = "the workload was measured at n = 1 alone"
         guess = f"{alone}: beyond, it is taken to scale ideally where the workloads of the target do as elsewhere"
-        warnings.append(guess if can_tell_scaling(database, evidence) else f"no scaling: {alone}")
-    elif n.max() > largest:
+        warnings.append(guess if can_tell_scaling(evidence) else f"no scaling: {alone}")
+    elif most > largest:
         warnings.append(
             f"the workload was measured with {largest} threads at most: beyond, scaling laws and the workloads of the "
             "target that agree with it up to there tell how it goes on"
         )
-    if credible_n is not None and credible_n < n.max():
+    if credible_n is not None and credible_n < most:
         odds = f"{whole_percent(CREDIBILITY)} probable"
         warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")
-    if n.max() > evidence.largest_on_target and largest > evidence.largest_on_target:
-        warnings.append(
-            f"{database.platforms[evidence.target]} was measured up to n = {evidence.largest_on_target} only: "
-            "beyond, its difference from the references is held"
-        )
+    if most > on_target and largest > on_target:
+        held = "beyond, its difference from the references is held"
+        warnings.append(f"{target} was measured up to n = {on_target} only: {held}")
     return warnings
 
 

@@ -16,79 +16,81 @@ import numpy as np
 
 from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
-from predictor.core.mpet.evidence.curves import distinct_codes, evaluated_curves, interpolate_rows
-from predictor.core.mpet.evidence.gathering import Evidence
+from predictor.core.mpet.curves import distinct_codes, evaluated_curves, interpolate_rows
+from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
-from predictor.core.mpet.robust_ratios import application_families
-from predictor.core.mpet.transfer import downward_shift
+from predictor.core.mpet.transfer import LEAST_SQUARE, downward_shift
 from profiles.arrays import FloatArray, IntArray
 
-# The share of each kind of law; within a kind all laws are alike probable.
-SERIAL_SHARE, AMDAHL_SHARE, USL_SHARE, SATURATION_SHARE, CACHE_SHARE, LOAD_SHARE = 0.15, 0.20, 0.20, 0.20, 0.05, 0.20
-LOAD_LOSSES = (0.0, 0.1, 0.2, 0.35, 0.5)  # of ln t, where all hardware threads work: slower clock, shared caches
-SMT_LOSSES = (0.0, 0.15, 0.3, 0.45)  # and where every core has its second thread
-MOST_LOST = 0.6  # by both: on a machine of two threads ln 2 is lost by what does not scale at all
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
+AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
+SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
+MOST_COMPARED_PLATFORMS = 32  # references
+BEST_SHARE = 0.2  # of the companions: those that scale best on a machine
+MOST_LAWS_ASKED = 48  # laws most like A, which are predicted by the other curves
+MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 5, 12  # thread counts, on each reference and beyond
+WIDEST_GAP = 1.5  # of ln n between measured counts: a value between them is no measurement
+MEASUREMENT_ERROR = 0.03  # of ln t
+LARGEST_COMPANION_ERROR = 1.5  # of ln t: a larger one of a companion says no more
+CREDIBILITY = 0.9
+LEAST_GAIN = 0.05  # of ln t: less is no gain
 
 
-class MachineThreads(NamedTuple):
-    """Its hardware threads, and from which of them on cores have a second one; NaN: they have none."""
+@cache
+def scaling_laws() -> FloatArray:
+    """The 331 laws that the prior knows, in steps of their logarithms that no measured curve could tell apart, (9, L):
+    how probable each is, with sum 1, then its sigma, kappa, limit, relief, floor, 1 for those of the load, load, smt.
 
-    n_max: float
-    n_ht: float
+    >>> scaling_laws().shape, round(float(scaling_laws()[0].sum()), 9)
+    ((9, 331), 1.0)
+    """
+    sigmas = np.concatenate([[0.0], np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 0.95]])
+    kappas = np.geomspace(1e-5, 0.3, 10)
+    limits = np.geomspace(2.0, 256.0, 8)
+    caches = [(relief, floor) for relief in (0.05, 0.1, 0.2, 0.4) for floor in (0.8, 0.5, 0.25)]
+    # Of ln t, where all hardware threads work (slower clock, shared caches), and where every core has its second one.
+    # By both 0.6 at most: on a machine of two threads ln 2 is lost by what does not scale at all.
+    losses = [(load, smt) for load in (0.0, 0.1, 0.2, 0.35, 0.5) for smt in (0.0, 0.15, 0.3, 0.45) if load + smt <= 0.6]
+    kinds = [  # the share of each kind; within a kind all laws are alike probable
+        (0.15, [(1.0, 0.0, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0)]),  # serial
+        (0.20, [(sigma, 0.0, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas]),  # Amdahl's
+        (0.20, [(sigma, kappa, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas for kappa in kappas]),  # USL
+        (0.20, [(sigma, 0.0, limit, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas for limit in limits]),  # saturation
+        (0.05, [(0.0, 0.0, np.inf, relief, floor, 0.0, 0.0, 0.0) for relief, floor in caches]),
+        (0.20, [(0.0, 0.0, np.inf, 0.0, 1.0, 1.0, load, smt) for load, smt in losses]),
+    ]
+    return np.array([(share / len(laws), *law) for share, laws in kinds for law in laws]).T
 
-    @classmethod
-    def of(cls, database: Database, platform: int) -> MachineThreads:
-        return cls(float(database.n_max[platform]), float(database.n_ht[platform]))
 
-
-@dataclass(frozen=True, eq=False)
-class ScalingLaws:
-    """L laws of the redundancy over the cores in use m, and how probable each is (L,), with sum 1.
+def log_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float) -> FloatArray:
+    """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores m (J,), (J, L).
 
         R(m) = max(1 + sigma (m - 1) + kappa m (m - 1), m / limit) * max(m^-relief, floor)
 
-    `sigma` is the serial part (Amdahl) or contention, `kappa` coherence (USL); beyond `limit` cores a shared resource,
-    such as the memory, is used up. `relief` and `floor`: more cores have more cache, until the data fit.
-
-    Laws of the load (`is_of_load`) have R = 1 and know no cores, but which share of a machine works:
+    is the redundancy: `sigma` is the serial part (Amdahl) or contention, `kappa` coherence (USL); beyond `limit` cores
+    a shared resource, such as the memory, is used up. `relief` and `floor`: more cores have more cache, until the data
+    fit. Laws of the load have R = 1 and know no cores, but which share of a machine of `n_max` hardware threads works:
 
         ln(n t(n) / t(1)) = load n / n_max + smt (n - n_ht) / (n_max - n_ht)
 
-    the second part from n_ht on; without hyperthreads it is as the first one.
+    the second part from `n_ht` on, where cores have a second thread; without hyperthreads, NaN, it is as the first one.
+
+    >>> n = np.array([1.0, 8.0])
+    >>> times = log_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)
+    >>> np.exp(times[:, 0]).round(9).tolist()  # Amdahl's law without a parallel part
+    [1.0, 8.0]
+    >>> times[:, -1].tolist()  # lost to the machine's load
+    [0.0625, 0.5]
     """
-
-    share: FloatArray
-    sigma: FloatArray
-    kappa: FloatArray
-    limit: FloatArray
-    relief: FloatArray
-    floor: FloatArray
-    is_of_load: FloatArray
-    load: FloatArray
-    smt: FloatArray
-
-    def log_thread_time(self, n: FloatArray, cores: FloatArray, machine: MachineThreads) -> FloatArray:
-        """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores (J,), (J, L).
-
-        >>> laws = scaling_laws()
-        >>> serial = laws.sigma.tolist().index(1.0)  # Amdahl's law without a parallel part
-        >>> n = np.array([1.0, 8.0])
-        >>> machine = MachineThreads(n_max=8.0, n_ht=4.0)
-        >>> np.exp(laws.log_thread_time(n, nominal_cores(n, n_ht=4.0), machine)[:, serial]).round(9).tolist()
-        [1.0, 8.0]
-        >>> laws.log_thread_time(n, n, machine)[:, -1].tolist()  # lost to the machine's load
-        [0.0625, 0.5]
-        """
-        m = cores[:, None]
-        redundancy = np.maximum(1.0 + self.sigma * (m - 1.0) + self.kappa * m * (m - 1.0), m / self.limit)
-        redundancy *= np.maximum(m**-self.relief, self.floor)
-        at_work = np.minimum(n / machine.n_max, 1.0)
-        has_second = machine.n_ht < machine.n_max
-        second = np.clip((n - machine.n_ht) / (machine.n_max - machine.n_ht), 0.0, 1.0) if has_second else at_work
-        of_load = at_work[:, None] * self.load + second[:, None] * self.smt
-        return np.where(self.is_of_load > 0, of_load, np.log(redundancy * n[:, None] / m))
+    _, sigma, kappa, limit, relief, floor, is_of_load, load, smt = scaling_laws()
+    m = cores[:, None]
+    redundancy = np.maximum(1.0 + sigma * (m - 1.0) + kappa * m * (m - 1.0), m / limit)
+    redundancy *= np.maximum(m**-relief, floor)
+    at_work = np.minimum(n / n_max, 1.0)
+    second = np.clip((n - n_ht) / (n_max - n_ht), 0.0, 1.0) if n_ht < n_max else at_work
+    of_load = at_work[:, None] * load + second[:, None] * smt
+    return np.asarray(np.where(is_of_load > 0, of_load, np.log(redundancy * n[:, None] / m)))
 
 
 def nominal_cores(n: FloatArray, n_ht: float) -> FloatArray:
@@ -100,43 +102,11 @@ def nominal_cores(n: FloatArray, n_ht: float) -> FloatArray:
     return n if np.isnan(n_ht) else np.asarray(np.minimum(n, n_ht + SMT_GAIN * np.maximum(n - n_ht, 0.0)))
 
 
-@cache
-def scaling_laws() -> ScalingLaws:
-    """The laws that the prior knows, in steps of their logarithms that no measured curve could tell apart.
-
-    >>> laws = scaling_laws()
-    >>> len(laws.share), round(float(laws.share.sum()), 9)
-    (331, 1.0)
-    """
-    sigmas = np.concatenate([[0.0], np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 0.95]])
-    kappas = np.geomspace(1e-5, 0.3, 10)
-    limits = np.geomspace(2.0, 256.0, 8)
-    caches = [(relief, floor) for relief in (0.05, 0.1, 0.2, 0.4) for floor in (0.8, 0.5, 0.25)]
-    kinds = [
-        (SERIAL_SHARE, [(1.0, 0.0, np.inf, 0.0, 1.0)]),
-        (AMDAHL_SHARE, [(sigma, 0.0, np.inf, 0.0, 1.0) for sigma in sigmas]),
-        (USL_SHARE, [(sigma, kappa, np.inf, 0.0, 1.0) for sigma in sigmas for kappa in kappas]),
-        (SATURATION_SHARE, [(sigma, 0.0, limit, 0.0, 1.0) for sigma in sigmas for limit in limits]),
-        (CACHE_SHARE, [(0.0, 0.0, np.inf, relief, floor) for relief, floor in caches]),
-    ]
-    rows = [(share / len(laws), *law, 0.0, 0.0, 0.0) for share, laws in kinds for law in laws]
-    of_load = [(load, smt) for load in LOAD_LOSSES for smt in SMT_LOSSES if load + smt <= MOST_LOST]
-    rows += [(LOAD_SHARE / len(of_load), 0.0, 0.0, np.inf, 0.0, 1.0, 1.0, *losses) for losses in of_load]
-    return ScalingLaws(*np.array(rows).T)
-
-
-AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
-SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
-MOST_COMPARED_PLATFORMS = 32  # references
-BEST_SHARE = 0.2  # of the companions: those that scale best on a machine
-MOST_LAWS_ASKED = 48  # laws most like A, which are predicted by the other curves
-MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 5, 12  # thread counts, on each reference and beyond
-WIDEST_GAP = 1.5  # of ln n between measured counts: a value between them is no measurement
-MEASUREMENT_ERROR = 0.03  # of ln t
-LARGEST_COMPANION_ERROR = 1.5  # of ln t: a larger one of a companion says no more
-LEAST_SQUARE = 1e-6  # of errors in ln t: smaller ones are alike
-CREDIBILITY = 0.9
-LEAST_GAIN = 0.05  # of ln t: less is no gain
+def smt_begins(database: Database, platform: int) -> float:
+    """The thread count from which cores have a second thread: `n_ht`, where it is not known the number of cores, if
+    the platform has more threads; NaN where it has none."""
+    n_ht, cores = float(database.n_ht[platform]), float(database.platform_table["physical_cores"][platform])
+    return n_ht if np.isfinite(n_ht) or not cores < database.n_max[platform] else cores
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,17 +142,6 @@ class Growth:
         return int(self.n[best])
 
 
-class Inside(NamedTuple):
-    """Growth of the companions and of A (last) inside the measured range, (B + 1, F), NaN = not measured; and that of
-    the laws, (L, F).
-
-    Each of the F columns is of one reference, from some thread count to the last at which A was measured there.
-    """
-
-    measured: FloatArray
-    of_laws: FloatArray
-
-
 class Agreement(NamedTuple):
     """How the curves that A may follow, the companions and then the laws (K,), agree with it inside the measured range.
 
@@ -195,12 +154,12 @@ class Agreement(NamedTuple):
     distance: FloatArray
 
 
-def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Growth | None:
+def growth_beyond(evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Growth | None:
     """How A goes on on T beyond the largest n at which it was measured; None where nobody asks for that.
 
     The counts at which this is known depend on T alone: what is said of an n does not depend on which others are asked.
     """
-    last = evidence.mean_curve.largest_n
+    database, last = evidence.database, evidence.mean_curve.largest_n
     if last == 1 or evidence.asked_n.max() <= last:
         return None
     companions = np.flatnonzero(evidence.measured_on_target)
@@ -208,9 +167,9 @@ def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyper
     workloads = evidence.workloads[companions]
     agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads, h.laws_weight)
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
-    at_last = evidence.curves[-1, companions, np.searchsorted(evidence.n, last)]
+    at_last = evidence.curves[np.searchsorted(evidence.n, last), -1, companions]
     courses = courses_on_target(database, evidence.target, rows[-1, :-1], n, at_last)
-    families = application_families(database, evidence)[0][companions]
+    families = application_families(evidence)[0][companions]
     return mixed_growth(n, agreement, courses, families, level)
 
 
@@ -237,39 +196,42 @@ def agreement_inside(
     Parameters: `rows` (R, B + 1) of the companions and of A (last) on the references, the `platforms`, -1 = none; the
     companions' `workloads` (B,); as how many companions the laws count.
     """
-    inside, laws = growth_inside(database, rows, platforms), scaling_laws()
-    known = ~np.isnan(inside.measured)
-    values, weight = np.where(known, inside.measured, 0.0), known.astype(np.float64)
+    (measured, of_laws), share_of_law = growth_inside(database, rows, platforms), scaling_laws()[0]
+    values, weight = np.nan_to_num(measured), (~np.isnan(measured)).astype(np.float64)
     shared = weight @ weight.T
     squares = values**2 @ weight.T
     distance = (squares + squares.T - 2.0 * values @ values.T) / np.maximum(shared, 1.0)
     distance = np.where(shared > 0, distance, distance.max(initial=0.0))
-    to_laws = squares.diagonal()[:, None] - 2.0 * values @ inside.of_laws.T + weight @ (inside.of_laws**2).T
+    to_laws = squares.diagonal()[:, None] - 2.0 * values @ of_laws.T + weight @ (of_laws**2).T
     to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
-    near = np.argsort(-laws.share / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:MOST_LAWS_ASKED]
+    near = np.argsort(-share_of_law / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:MOST_LAWS_ASKED]
     share = weight[-1] / max(weight[-1].sum(), 1.0)
-    squares = inside.of_laws**2 @ share
-    among_laws = squares[near, None] + squares - 2.0 * (inside.of_laws[near] * share) @ inside.of_laws.T
+    squares = of_laws**2 @ share
+    among_laws = squares[near, None] + squares - 2.0 * (of_laws[near] * share) @ of_laws.T
     B, application = len(workloads), database.workload_table["application"]
     table = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, near].T, among_laws], [distance[B:, :B], to_laws[B:]]]
     names = np.array([application[b] or f"workload {b}" for b in workloads.tolist()], dtype=str)
     _, member, count = np.unique(names, return_inverse=True, return_counts=True)
     return Agreement(
-        prior=np.append(1.0 / np.sqrt(count[member]), laws_weight * laws.share),
+        prior=np.append(1.0 / np.sqrt(count[member]), laws_weight * share_of_law),
         subjects=np.append(np.arange(B), B + near),
         distance=np.maximum(np.block(table), 0.0),
     )
 
 
-def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> Inside:
-    """How the thread times of A and the companions change between the counts at which A was measured, on the references
-    where it was measured at several: of many, those where it was measured farthest."""
-    evaluated, laws = evaluated_curves(database), scaling_laws()
+def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> tuple[FloatArray, FloatArray]:
+    """How the thread times of the companions and of A (last) change inside the measured range, (B + 1, F), NaN = not
+    measured; and those of the laws, (L, F).
+
+    Each of the F columns is of one reference, from some thread count to the last at which A was measured there: of
+    references where it was measured at several counts, and of many those where it was measured farthest.
+    """
+    evaluated = evaluated_curves(database)
     measured = evaluated.measured[:, evaluated.pattern[rows[:, -1]]] & (rows[:, -1] >= 0)
     farthest = len(measured) - 1 - measured[::-1].argmax(axis=0)
     compared = np.flatnonzero(measured.sum(axis=0) > 1)
     compared = compared[np.argsort(-farthest[compared], kind="stable")][:MOST_COMPARED_PLATFORMS]
-    growth, of_laws = [np.zeros((0, rows.shape[1]))], [np.zeros((0, len(laws.share)))]
+    growth, of_laws = [np.zeros((0, rows.shape[1]))], [np.zeros((0, scaling_laws().shape[1]))]
     for p in compared.tolist():
         columns = np.flatnonzero(measured[:, p])
         columns = columns[evenly_spaced(evaluated.log_n[columns], MOST_INSIDE_COUNTS)]
@@ -279,11 +241,11 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> In
         known = evaluated.inside[columns][:, patterns] & (gap < WIDEST_GAP) & (rows[p] >= 0)
         values[~known] = np.nan
         n = evaluated.n[columns].astype(np.float64)
-        machine = MachineThreads.of(database, int(platforms[p]))
-        by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], machine.n_ht), machine)
+        n_max, n_ht = float(database.n_max[platforms[p]]), smt_begins(database, int(platforms[p]))
+        by_laws = log_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht)
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
-    return Inside(np.concatenate(growth).T, np.concatenate(of_laws).T)
+    return np.concatenate(growth).T, np.concatenate(of_laws).T
 
 
 def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> FloatArray:
@@ -318,7 +280,7 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
     Inside, at n[0] it is `at_last` (B,), ln(n t(n)) from which the transfer predicted A there: what is lost up to there
     is not lost once more beyond.
     """
-    counts, laws = np.append(1, n), scaling_laws()
+    counts = np.append(1, n)
     values = np.full((len(counts), len(rows)), np.nan)
     patterns = np.where(rows >= 0, evaluated_curves(database).pattern[rows], 0)
     for pattern in distinct_codes(patterns).tolist():  # of companions that were measured at the same n
@@ -336,9 +298,9 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
         values[inside[:, None], of_pattern] = np.log(
             interpolate_rows(thread_times, measured_n.astype(np.float64), counts[inside]).T
         )
-    machine = MachineThreads.of(database, target)
-    cores = cores_worth(counts.astype(np.float64), values, machine.n_ht)
-    further = laws.log_thread_time(n.astype(np.float64), cores[1:], machine)
+    n_max, n_ht = float(database.n_max[target]), smt_begins(database, target)
+    cores = cores_worth(counts.astype(np.float64), values, n_ht)
+    further = log_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht)
     return np.append(values[1:] - values[1], further - further[0], axis=1)
 
 

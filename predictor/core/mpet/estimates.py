@@ -14,26 +14,18 @@ from numpy.typing import NDArray
 from predictor.core.answers import EstimatedTimes
 from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
-from predictor.core.mpet.beyond import (
-    Agreement,
-    Growth,
-    agreement_inside,
-    courses_on_target,
-    growth_counts,
-    mixed_growth,
-)
-from predictor.core.mpet.evidence.curves import (
+from predictor.core.mpet.beyond import Agreement, agreement_inside, courses_on_target, growth_counts, mixed_growth
+from predictor.core.mpet.curves import (
     MOST_AVERAGED_PLATFORMS,
     EvaluatedCurves,
     MeanCurve,
     curves_at,
     evaluated_curves,
 )
-from predictor.core.mpet.evidence.gathering import visible_table
-from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.evidence.platforms import PAPER_SHARE, groups_of_targets
+from predictor.core.mpet.gathering import visible_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
-from predictor.core.mpet.log_ratios import CORRELATION_WEIGHT_FLOOR
+from predictor.core.mpet.platforms import PAPER_SHARE, PlatformMetadata, groups_of_targets, platform_metadata
+from predictor.core.mpet.ratios import CORRELATION_WEIGHT_FLOOR
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.references import groups_beside
 from profiles.arrays import FloatArray, IntArray
@@ -45,7 +37,6 @@ MOST_WORKLOADS, FEWEST_WORKLOADS = 192, 16  # those known on the most platforms
 MOST_COMPARED_WORKLOADS = 64  # of these, to find who is near
 MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
 TYPICAL_PAIRS_PLATFORMS = 128  # platforms: their distances from each other say what is typical
-FARTHEST_OUTSIDE = np.log(1000.0)  # of ln t from all references: an estimate beyond is none
 TARGETS_AT_ONCE = 128  # bounds the memory
 
 Levels = NDArray[np.float32]
@@ -57,8 +48,8 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
         t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b))),    sum u = sum v = 1
 
     z is ln(n t(n)) at six thread counts, less what the workload takes on average; u are the weights of ordinary kriging
-    from the 16 nearest references by the variance of (z(T,b) - z(p,b)) over the workloads, v_b those of `log_transfer`,
-    max(correlation with A, 0)^2 + 0.05, where T takes no part in the correlation.
+    from the 16 nearest references, negative ones set to 0, by the variance of (z(T,b) - z(p,b)) over the workloads, v_b
+    those of `log_transfer`, max(correlation with A, 0)^2 + 0.05, where T takes no part in the correlation.
 
     On 1,995 servers the estimates are 8 % from the method's answers in the median.
     """
@@ -73,46 +64,46 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
 
 
 @dataclass(frozen=True, eq=False)
-class WorkloadCurves:
-    """A on the references: `values` (C, R) at the columns, and its mean curve."""
-
-    values: FloatArray
-    mean: MeanCurve
-
-
-@dataclass(frozen=True, eq=False)
 class SharedCurves:
-    """What every target shares: z (C, P, B), 0 where unknown, of all platforms and of B workloads but A; A on the
-    references."""
+    """What every target shares: z (C, P, B), 0 where unknown, of all platforms and of B workloads but A, at C columns
+    of the grid; A on the references, and its mean curve."""
 
     evaluated: EvaluatedCurves
     metadata: PlatformMetadata
     columns: IntArray  # (C,) of the grid
+    workloads: IntArray  # (B,)
+    rows: IntArray  # (P, B), -1 = none
     is_known: Levels  # (P, B), 0 or 1
     levels: Levels  # (C, P, B) less the workload's mean
     rests: FloatArray  # (C, P, B) less the platform's mean, too
     speeds: FloatArray  # (C, P)
     references: IntArray  # (R,) ascending
     rows_of_a: IntArray  # (R,)
-    of_a: WorkloadCurves
+    of_a: FloatArray  # (C, R)
+    mean: MeanCurve
     rest_sums: FloatArray  # (C, B) over the references
     rest_squares: FloatArray  # (C, B)
-    workloads: IntArray  # (B,)
-    rows: IntArray  # (P, B), -1 = none
+    typical: float = 1.0  # the median over pairs of some references of the variance of their differences
 
     @classmethod
     def of(cls, database: Database, workload: int, groups: tuple[int, ...]) -> SharedCurves | None:
         """None where no platform has A."""
-        evaluated = evaluated_curves(database)
-        table = visible_table(database, np.arange(len(database.platforms)), groups, evaluated)
+        evaluated, metadata = evaluated_curves(database), platform_metadata(database)
+        table = visible_table(database, np.arange(len(database.platforms)), groups)
         references = np.flatnonzero(table[:, workload] >= 0)
         if not len(references):
             return None
-        references = _thinned(references, platform_metadata(database))
+        if len(references) > MOST_ESTIMATE_REFERENCES:  # as equal a share of each cpu_model as can be
+            by_model = references[np.argsort(metadata.cpu[references], kind="stable")]
+            references = np.sort(by_model[:: -(-len(by_model) // MOST_ESTIMATE_REFERENCES)])
         rows_of_a = table[references, workload]
         columns = evaluated.measured_in(evaluated.pattern[rows_of_a])
         columns = columns[evenly_spaced(evaluated.log_n[columns], ESTIMATE_COLUMNS)]
-        workloads = _most_known(table, workload)
+        known = (table >= 0).sum(axis=0)
+        known[workload] = 0
+        most = min(max(MOST_PAIRS // len(table), FEWEST_WORKLOADS), MOST_WORKLOADS)
+        workloads = np.argsort(-known, kind="stable")[:most]
+        workloads = np.sort(workloads[known[workloads] > 0])
         rows = table[:, workloads]
         is_known = (rows >= 0).astype(np.float32)
         values, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), columns)
@@ -120,32 +111,36 @@ class SharedCurves:
         values *= is_known
         speeds = values.sum(axis=2) / np.maximum(is_known.sum(axis=1), 1.0)
         rests = (values - speeds[:, :, None]) * is_known
-        return cls(
+        of_a, mean = _curves_of_a(evaluated, rows_of_a, columns)
+        shared = cls(
             evaluated,
-            platform_metadata(database),
+            metadata,
             columns,
+            workloads,
+            rows,
             is_known,
             levels=values.astype(np.float32),
             rests=rests,
             speeds=speeds,
             references=references,
             rows_of_a=rows_of_a,
-            of_a=_curves_of_a(evaluated, rows_of_a, columns),
+            of_a=of_a,
+            mean=mean,
             rest_sums=rests[:, references].sum(axis=1),
             rest_squares=np.einsum("crb,crb->cb", rests[:, references], rests[:, references]),
-            workloads=workloads,
-            rows=rows,
         )
+        some = references[:: -(-len(references) // TYPICAL_PAIRS_PLATFORMS)]
+        variances = _variances(shared, some, some)[np.triu_indices(len(some), 1)]
+        variances = variances[np.isfinite(variances)]
+        return replace(shared, typical=float(np.median(variances)) + TINY) if len(variances) else shared
 
     def without(self, target: int) -> SharedCurves:
         """The same as if A had not been measured on the target, which is one of several references: A's curves and
         their mean come from the others, and the target's own are 0."""
         others = self.references != target
-        of_others = _curves_of_a(self.evaluated, self.rows_of_a[others], self.columns)
-        values = np.zeros((len(self.columns), len(self.references)))
-        values[:, others] = of_others.values
-        rows_of_a = np.where(others, self.rows_of_a, -1)
-        return replace(self, of_a=WorkloadCurves(values, of_others.mean), rows_of_a=rows_of_a)
+        of_a = np.zeros(self.of_a.shape)
+        of_a[:, others], mean = _curves_of_a(self.evaluated, self.rows_of_a[others], self.columns)
+        return replace(self, of_a=of_a, mean=mean, rows_of_a=np.where(others, self.rows_of_a, -1))
 
     def agreement(self, database: Database) -> Agreement:
         """Of A with the workloads that it is compared with, on the references that it may be compared on."""
@@ -154,72 +149,54 @@ class SharedCurves:
         rows = np.append(self.rows[platforms], self.rows_of_a[known, None], axis=1)
         return agreement_inside(database, rows, platforms, self.workloads, DEFAULTS.laws_weight)
 
-    @property
-    def averaged(self) -> IntArray:
-        """The references that A's mean curve is made of."""
-        return self.references[:: -(-len(self.references) // MOST_AVERAGED_PLATFORMS)]
-
-    @property
-    def measured_n(self) -> IntArray:
-        """The thread counts of the columns, at which A was measured."""
-        return self.evaluated.n[self.columns]
-
-    @property
-    def measured_farthest(self) -> IntArray:
-        """The reference where A was measured at a larger n than on all others; none where there are several."""
-        measured = self.evaluated.measured[:, self.evaluated.pattern[self.rows_of_a]]
-        farthest = measured[np.flatnonzero(measured.any(axis=1))[-1]]
-        return self.references[farthest] if np.count_nonzero(farthest) == 1 else self.references[:0]
+    def times(self, value: FloatArray, n: IntArray) -> FloatArray:
+        """t(n) in seconds from ln(n t(n)) at the columns: how far these are from A's mean curve is linear in ln n."""
+        x, at = np.log(n), self.evaluated.log_n[self.columns]
+        with np.errstate(over="ignore"):
+            time_s = np.exp(np.interp(x, at, value - self.mean.at(at)) + self.mean.at(x)) / n
+        return np.where((n > 1) & (self.mean.largest_n == 1), np.nan, time_s)
 
 
-def _thinned(references: IntArray, metadata: PlatformMetadata) -> IntArray:
-    """At most 4,096 references, ascending: of very many, as equal a share of each `cpu_model` as can be."""
-    if len(references) <= MOST_ESTIMATE_REFERENCES:
-        return references
-    by_model = references[np.argsort(metadata.cpu[references], kind="stable")]
-    return np.sort(by_model[:: -(-len(by_model) // MOST_ESTIMATE_REFERENCES)])
-
-
-def _most_known(table: IntArray, workload: int) -> IntArray:
-    """The workloads but A that are known on the most platforms, ascending."""
-    known = (table >= 0).sum(axis=0)
-    known[workload] = 0
-    most = min(max(MOST_PAIRS // len(table), FEWEST_WORKLOADS), MOST_WORKLOADS)
-    chosen = np.argsort(-known, kind="stable")[:most]
-    return np.sort(chosen[known[chosen] > 0])
-
-
-def _curves_of_a(evaluated: EvaluatedCurves, rows: IntArray, columns: IntArray) -> WorkloadCurves:
+def _curves_of_a(evaluated: EvaluatedCurves, rows: IntArray, columns: IntArray) -> tuple[FloatArray, MeanCurve]:
+    """A by its rows (R,) at the columns, (C, R), and its mean curve."""
     values, mean = curves_at(evaluated, rows[:, None], evaluated.pattern.take(rows)[:, None], columns)
-    return WorkloadCurves(values[:, :, 0], mean)
+    return values[:, :, 0], mean
 
 
 def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n: int | None) -> EstimatedTimes:
-    """The n with the least time, and that time, of each target: of the n whose gain is credible. Where A's mean curve
-    is made of a target too, or A was measured farthest there, that target asks without itself."""
-    typical = _typical_variance(shared)
-    alone = np.isin(targets, np.append(shared.averaged, shared.measured_farthest)) & (len(shared.references) > 1)
+    """The n with the least time, and that time, of each target: of the n whose gain is credible."""
+    # Where A's mean curve is made of a target too, or A was measured farthest there, that target asks without itself.
+    references, evaluated = shared.references, shared.evaluated
+    itself = references[:: -(-len(references) // MOST_AVERAGED_PLATFORMS)]
+    measured = evaluated.measured[:, evaluated.pattern[shared.rows_of_a]]
+    farthest = measured[np.flatnonzero(measured.any(axis=1))[-1]]
+    if np.count_nonzero(farthest) == 1:
+        itself = np.append(itself, references[farthest])
+    alone = np.isin(targets, itself) & (len(references) > 1)
     together = np.flatnonzero(~alone)
     parts = [(shared, together[start : start + TARGETS_AT_ONCE]) for start in range(0, len(together), TARGETS_AT_ONCE)]
     parts += [(shared.without(int(targets[place])), np.array([place])) for place in np.flatnonzero(alone)]
     found = EstimatedTimes.unknown(len(targets))
     agreement: Agreement | None = None
     for known, places in parts:
-        values, last = _carried_values(known, targets[places], typical), known.of_a.mean.largest_n
+        values, last = _carried_values(known, targets[places]), known.mean.largest_n
         if known is not shared:
             agreement = None
         for place, value in zip(places.tolist(), values.T, strict=True):
             target = int(targets[place])
             counts = answered_thread_counts(int(database.n_max[target])) if n is None else np.array([n])
-            time_s = _times(known, value, counts)
+            time_s = known.times(value, counts)
             if not np.isfinite(time_s).any():
                 continue
-            if counts[-1] > last > 1:
-                agreement = agreement or known.agreement(database)
-                growth = _growth(database, known, agreement, target)
-                time_s = _times_beyond(known, value, counts, growth)
-                inside = np.log(_times(known, value, known.measured_n))
-                credible = counts <= growth.credible_n(float(inside.min() - inside[-1]))
+            if counts[-1] > last > 1:  # beyond the last measured n by that one and the growth from there
+                agreement, rows = agreement or known.agreement(database), known.rows[target]
+                further = growth_counts(database, target, rows, last)
+                at_last = evaluated.at(rows, np.searchsorted(evaluated.n, further[:1]))[0]
+                growth = mixed_growth(further, agreement, courses_on_target(database, target, rows, further, at_last))
+                inside = np.minimum(counts, last)
+                time_s = known.times(value, inside) * inside / counts * np.exp(growth.at(growth.value, counts))
+                log_time = np.log(known.times(value, evaluated.n[known.columns]))
+                credible = counts <= growth.credible_n(float(log_time.min() - log_time[-1]))
                 if n is None:
                     found.is_limited[place] = not credible[-1]
                     time_s[~credible] = np.nan
@@ -227,102 +204,59 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     return found
 
 
-def _growth(database: Database, shared: SharedCurves, agreement: Agreement, target: int) -> Growth:
-    """How A goes on on the target beyond the last n at which it was measured."""
-    rows = shared.rows[target]
-    n = growth_counts(database, target, rows, shared.of_a.mean.largest_n)
-    evaluated = evaluated_curves(database)
-    at_last = evaluated.at(rows, np.searchsorted(evaluated.n, n[:1]))[0]
-    return mixed_growth(n, agreement, courses_on_target(database, target, rows, n, at_last))
-
-
-def _times_beyond(shared: SharedCurves, value: FloatArray, n: IntArray, growth: Growth) -> FloatArray:
-    """As `_times`, beyond the last measured n by that one and the growth from there."""
-    measured = np.minimum(n, growth.n[0])
-    return np.asarray(_times(shared, value, measured) * measured / n * np.exp(growth.at(growth.value, n)))
-
-
-def _times(shared: SharedCurves, value: FloatArray, n: IntArray) -> FloatArray:
-    """t(n) in seconds from ln(n t(n)) at the columns: how far these are from A's mean curve is linear in ln n."""
-    mean = shared.of_a.mean
-    x, at = np.log(n), shared.evaluated.log_n[shared.columns]
-    with np.errstate(over="ignore"):
-        time_s = np.exp(np.interp(x, at, value - mean.at(at)) + mean.at(x)) / n
-    return np.where((n > 1) & (mean.largest_n == 1), np.nan, time_s)
-
-
-def _carried_values(shared: SharedCurves, targets: IntArray, typical: float) -> FloatArray:
+def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     """ln(n t(n)) of A at the columns on some targets, (C, T); NaN where no reference shares a workload."""
-    near, is_near = _nearest(shared, targets, typical)
+    # The references nearest to each target, and which of them it may ask: not itself, and those that share a workload.
+    distances = _distances(shared, targets, shared.references)
+    distances[np.isnan(distances) | (targets[:, None] == shared.references)] = np.inf
+    K = min(NEAREST_REFERENCES, len(shared.references))
+    near = np.sort(np.argpartition(distances, K - 1, axis=1)[:, :K], axis=1)
+    is_near = np.isfinite(np.take_along_axis(distances, near, axis=1))
     platforms = shared.references[near]
-    weights = _kriging_weights(shared, targets, near, is_near, typical)
+    weights = _kriging_weights(shared, targets, near, is_near)
     share = shared.is_known[platforms] * (shared.is_known[targets] * _workload_weights(shared, targets))[:, None]
     share /= np.maximum(share.sum(axis=2, keepdims=True), np.float32(TINY))
     values = np.empty((len(shared.columns), len(targets)))
     for column, levels in enumerate(shared.levels):
         gap = np.einsum("tkb,tkb->tk", share, levels[targets][:, None] - levels[platforms])
-        values[column] = (weights[column] * (shared.of_a.values[column][near] + gap)).sum(axis=1)
+        values[column] = (weights[column] * (shared.of_a[column][near] + gap)).sum(axis=1)
     values[:, ~is_near.any(axis=1)] = np.nan
-    # Weights of a nearly singular system may carry a time to what no machine takes: the method itself has to answer.
-    known = shared.of_a.values[:, shared.rows_of_a >= 0]
-    low, high = known.min(axis=1) - FARTHEST_OUTSIDE, known.max(axis=1) + FARTHEST_OUTSIDE
-    values[:, ((values < low[:, None]) | (values > high[:, None])).any(axis=0)] = np.nan
     return values
 
 
-def _compared(shared: SharedCurves, platforms: IntArray) -> tuple[Levels, Levels]:
-    """Levels of platforms of any shape at the first and last column, and which are known: (..., 2 b) each."""
-    every = -(-shared.is_known.shape[1] // MOST_COMPARED_WORKLOADS)
-    ends = sorted({0, len(shared.columns) - 1})
-    levels = np.concatenate([shared.levels[column][platforms, ::every] for column in ends], axis=-1)
-    return levels, np.concatenate([shared.is_known[platforms, ::every]] * len(ends), axis=-1)
-
-
-def _variances(ours: tuple[Levels, Levels], theirs: tuple[Levels, Levels]) -> Levels:
-    """The variance of the differences of levels (..., K, E) and (..., M, E), (..., K, M); NaN where nothing is shared.
+def _variances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> Levels:
+    """The variance of the differences of levels of platforms (..., K) and (..., M), (..., K, M), over some workloads
+    and the first and last column; NaN where no workload is shared.
 
     var = (sum x^2 m_y + sum m_x y^2 - 2 sum x y) / c - ((sum x m_y - sum m_x y) / c)^2,    c = sum m_x m_y
     """
-    (x, x_known), (y, y_known) = ours, (np.swapaxes(part, -1, -2) for part in theirs)
+    every = -(-shared.is_known.shape[1] // MOST_COMPARED_WORKLOADS)
+    ends = sorted({0, len(shared.columns) - 1})
+    x, y = (np.concatenate([shared.levels[c][of, ::every] for c in ends], axis=-1) for of in (ours, theirs))
+    x_known, y_known = (np.concatenate([shared.is_known[of, ::every]] * len(ends), axis=-1) for of in (ours, theirs))
+    y, y_known = np.swapaxes(y, -1, -2), np.swapaxes(y_known, -1, -2)
     count = x_known @ y_known
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = ((x * x) @ y_known + x_known @ (y * y) - 2.0 * (x @ y)) / count
         return np.asarray(np.maximum(squares - ((x @ y_known - x_known @ y) / count) ** 2, 0.0))
 
 
-def _typical_variance(shared: SharedCurves) -> float:
-    """The median over pairs of some references."""
-    some = _compared(shared, shared.references[:: -(-len(shared.references) // TYPICAL_PAIRS_PLATFORMS)])
-    variances = _variances(some, some)[np.triu_indices(len(some[0]), 1)]
-    variances = variances[np.isfinite(variances)]
-    return float(np.median(variances)) + TINY if len(variances) else 1.0
-
-
-def _distances(shared: SharedCurves, ours: IntArray, theirs: IntArray, typical: float) -> Levels:
+def _distances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> Levels:
     """How unlike platforms (..., K) and (..., M) are in behaviour and on paper; NaN where they share no workload."""
-    behaviour = _variances(_compared(shared, ours), _compared(shared, theirs)) / np.float32(typical)
+    behaviour = _variances(shared, ours, theirs) / np.float32(shared.typical)
     x, y = shared.metadata.vectors[ours], shared.metadata.vectors[theirs]
     paper = (x**2).sum(axis=-1)[..., :, None] + (y**2).sum(axis=-1)[..., None, :] - 2.0 * x @ np.swapaxes(y, -1, -2)
     return np.asarray(behaviour + PAPER_SHARE * np.maximum(paper, 0.0))
 
 
-def _nearest(shared: SharedCurves, targets: IntArray, typical: float) -> tuple[IntArray, NDArray[np.bool_]]:
-    """Positions of the references nearest to each target, (T, K), and which of them it may ask: not itself, and those
-    that share a workload."""
-    distances = _distances(shared, targets, shared.references, typical)
-    distances[np.isnan(distances) | (targets[:, None] == shared.references)] = np.inf
-    K = min(NEAREST_REFERENCES, len(shared.references))
-    near = np.sort(np.argpartition(distances, K - 1, axis=1)[:, :K], axis=1)
-    return near, np.isfinite(np.take_along_axis(distances, near, axis=1))
+def _kriging_weights(shared: SharedCurves, targets: IntArray, near: IntArray, is_near: NDArray[np.bool_]) -> FloatArray:
+    """Weights of the near references (C, T, K), with sum 1 over those that a target may ask, 0 for the others.
 
-
-def _kriging_weights(
-    shared: SharedCurves, targets: IntArray, near: IntArray, is_near: NDArray[np.bool_], typical: float
-) -> FloatArray:
-    """Weights of the near references (C, T, K), with sum 1 over those that a target may ask, 0 for the others."""
-    platforms = shared.references[near]
-    both = np.concatenate([platforms, targets[:, None]], axis=1)
-    distance = np.nan_to_num(_distances(shared, both, both, typical), nan=np.inf)
+    No weight is negative: variances over different workloads are no metric, so that the system may be nearly singular
+    and its solution carry a time to what no machine takes.
+    """
+    both = np.concatenate([shared.references[near], targets[:, None]], axis=1)
+    distance = np.nan_to_num(_distances(shared, both, both), nan=np.inf)
     cpu = shared.metadata.cpu[both]
     covariance = DEFAULTS.smooth * np.exp(-distance / DEFAULTS.smooth_length)
     covariance += DEFAULTS.short * np.exp(-np.sqrt(distance / DEFAULTS.short_length))
@@ -335,12 +269,13 @@ def _kriging_weights(
     right = np.stack([covariance[:, :-1, -1], asked[:, :-1]], axis=-1)
     through, ones = np.moveaxis(np.linalg.solve(matrices, np.broadcast_to(right, (*matrices.shape[:-1], 2))), -1, 0)
     short = 1.0 - through.sum(axis=-1)
-    return np.asarray(through + ones * (short / np.maximum(ones.sum(axis=-1), TINY))[..., None])
+    weights = np.maximum(through + ones * (short / np.maximum(ones.sum(axis=-1), TINY))[..., None], 0.0)
+    return np.asarray(weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY))
 
 
 def _workload_weights(shared: SharedCurves, targets: IntArray) -> Levels:
     """max(correlation with A, 0)^2 + 0.05 over the references without each target, (T, B)."""
-    own = shared.of_a.values - shared.speeds[:, shared.references]
+    own = shared.of_a - shared.speeds[:, shared.references]
     place = np.searchsorted(shared.references, targets).clip(max=len(shared.references) - 1)
     itself = (shared.references[place] == targets).astype(np.float64)
     left_own, left = own[:, place] * itself, shared.rests[:, targets] * itself[:, None]

@@ -43,9 +43,7 @@ class Hyperparameters:
     usual_weight: float = 4.0  # over K: of the departures on other machines, where T has K workloads
     few_shift: float = 0.25  # of the squared half interval, towards the median of relative errors
     most_few_shift: float = 0.04  # of ln t
-    laws_weight: float = (
-        6.0  # companions as which the scaling laws count; 0: the thread time is held beyond what is known
-    )
+    laws_weight: float = 6.0  # companions as which the scaling laws count
 
 
 DEFAULTS = Hyperparameters()

@@ -1,21 +1,28 @@
-"""How wide an interval must be to hold what will be measured: conformal calibration on left-out errors."""
+"""How wide an interval must be to hold what will be measured: conformal calibration on left-out errors.
+
+T's own workloads tell it where they are many. With a few of them it takes what the rest of the database says of how far
+programs depart from the ratio of speed of two machines.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.mpet.evidence.gathering import Evidence
-from predictor.core.mpet.evidence.metadata import PlatformMetadata
-from predictor.core.mpet.hyperparameters import TINY
+from predictor.core.mpet.curves import evaluated_curves
+from predictor.core.mpet.gathering import Evidence, visible_table
+from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.platforms import PlatformMetadata
+from predictor.core.robust import known_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
 FEWEST_CALIBRATION_UNITS = 3  # scores, and platforms or families: fewer calibrate nothing
 UNCALIBRATED_FACTOR = 3.0  # standard deviations, where nothing can be calibrated
+USUAL_NOISE_WORKLOADS = 3.0  # a platform is as noisy as usual until so many workloads say otherwise
+LARGEST_TYPICAL_ERRORS = 4.0  # typical errors: a larger one counts as so large
+MEAN_ABSOLUTE_OF_NORMAL = 0.8  # mean absolute deviation in standard deviations
 
 
 def conformal_factor(
@@ -24,14 +31,12 @@ def conformal_factor(
     """How many standard deviations hold `level` of the left-out errors.
 
     A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
-    quantile of the scores at
+    smallest score that at least (count + 1) times
 
         min(level (1 + few / units), 1),    few = 0.3 by default
 
-    where the units are what may be exchanged for the target: platforms, or families of them that were left out
-    together. Beyond the largest score, where the quantile asks for it, the factor grows by 1 / units.
-
-    Example: 99 scores 0.01 ... 0.99 of 99 platforms, level 0.9: the 91st of them, 0.91.
+    scores reach, where the units are what may be exchanged for the target: platforms, or families of them that were
+    left out together. Beyond the largest score, where that asks for it, the factor grows by 1 / units.
 
     Parameters: `scores` of any shape; `usable`, which of them count; 0 < `level` < 1.
     Returns a number without unit; 3 with fewer than 3 usable scores.
@@ -43,100 +48,40 @@ def conformal_factor(
     pooled = scores[usable]
     if len(pooled) < FEWEST_CALIBRATION_UNITS or units < FEWEST_CALIBRATION_UNITS:
         return UNCALIBRATED_FACTOR
-    factor = _quantile(pooled, min(level * (1.0 + few / units), 1.0))
-    short = (units + 1) * level > units
-    return factor * (1.0 + 1.0 / units) if short else factor
-
-
-def _quantile(scores: FloatArray, level: float) -> float:
-    """The smallest score that at least ceil((count + 1) level) reach; the largest where there are not so many."""
-    rank = min(math.ceil((len(scores) + 1) * level), len(scores)) - 1
-    return float(np.partition(scores, rank)[rank])
+    rank = min(math.ceil((len(pooled) + 1) * min(level * (1.0 + few / units), 1.0)), len(pooled)) - 1
+    factor = float(np.partition(pooled, rank)[rank])
+    return factor * (1.0 + 1.0 / units) if (units + 1) * level > units else factor
 
 
 def left_out_errors(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Errors of kriging every platform from those of other families alone, by block deletion (no refit).
+    """Errors of kriging each platform without its own family, and the variances that are expected of them.
+
+    Without fitting again, by block deletion in the projections of the kriging:
 
         error_f = Q_ff^-1 (Q y)_f,    variance_f = diag(Q_ff^-1) in units of the process variance
 
-    Example: one's own family each, and Q = K^-1 [1 - 1 1'K^-1 / 1'K^-1 1]: error_p = (Q y)_p / Q_pp.
-
-    Parameters: `projections` (J, R, R), Q at each thread count; `products` (J, R, C), Q y for known values y;
-    `families` (R,). Returns errors (J, R, C) in the unit of y, and variances (J, R). A family that is everybody has
-    no error: NaN.
+    Parameters: `projections` (J, R, R), Q at each thread count, or (1, R, R), one for all; `products` (J, R, C), Q y
+    for known values y; `families` (R,). Returns errors (J, R, C) in the unit of y, and variances (J, R). A family that
+    is everybody has no error: NaN.
 
     >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
     >>> errors, variances = left_out_errors(projection, projection @ np.array([[1.0], [4.0]]), np.array([0, 1]))
     >>> errors.ravel().tolist(), variances.ravel().tolist()
     ([-3.0, 3.0], [0.5, 0.5])
     """
-    return left_out_family_errors(projections, products, family_members(families))
-
-
-def family_members(families: IntArray) -> list[IntArray]:
-    """The positions of the families of each size, (families of this size, size), smallest size first.
-
-    >>> [members.tolist() for members in family_members(np.array([4, 7, 4]))]
-    [[[1]], [[0, 2]]]
-    """
-    _, members = np.unique(families, return_inverse=True)
-    order = np.argsort(members, kind="stable")
-    sizes = np.bincount(members)
-    starts = np.cumsum(sizes) - sizes
-    return [order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes).tolist()]
-
-
-def left_out_family_errors(
-    projections: FloatArray, products: FloatArray, members: Sequence[IntArray]
-) -> tuple[FloatArray, FloatArray]:
-    """As `left_out_errors`, for families found by `family_members`; one projection may serve all thread counts."""
-    errors, variances = left_out_single_errors(projections, products)
-    for families in members:
-        size = families.shape[1]
-        if size == projections.shape[1]:
-            errors[:], variances[:] = np.nan, np.nan
-        elif size > 1:
-            inverse = np.linalg.inv(projections[:, families[:, :, None], families[:, None, :]])
-            errors[:, families] = inverse @ products[:, families]
-            variances[:, families] = np.diagonal(inverse, axis1=2, axis2=3)
-    return errors, variances
-
-
-def left_out_single_errors(projections: FloatArray, products: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """As `left_out_errors`, every platform being its own family.
-
-    >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
-    >>> left_out_single_errors(projection, projection @ np.array([[1.0], [4.0]]))[0].ravel().tolist()
-    [-3.0, 3.0]
-    """
     variances = 1.0 / np.diagonal(projections, axis1=1, axis2=2)
-    return products * variances[:, :, None], variances
-
-
-FEWEST_USABLE_ERRORS = 20  # references times knots: with fewer in T's position all references count
-USUAL_NOISE_WORKLOADS = 3.0  # a platform is as noisy as usual until so many workloads say otherwise
-LARGEST_TYPICAL_ERRORS = 4.0  # typical errors: a larger one counts as so large
-MEAN_ABSOLUTE_OF_NORMAL = 0.8  # mean absolute deviation in standard deviations
-
-
-class TargetPosition(NamedTuple):
-    """How references are put in T's position: what is left out together, and where that tells something."""
-
-    members: list[IntArray]  # of the families of each size; none if every reference is left out by itself
-    usable: BoolArray  # (J, R)
-    units: int  # how many families there are
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether every reference is left out by itself."""
-        return not self.members
-
-
-class Noisiness(NamedTuple):
-    """How large errors are for workloads like A, of the references (R,) and T; 1 = as usual."""
-
-    of_references: FloatArray
-    of_target: float
+    errors = products * variances[:, :, None]
+    _, codes, sizes = np.unique(families, return_inverse=True, return_counts=True)
+    order, starts = np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        members = order[starts[sizes == size][:, None] + np.arange(size)]  # of every family of this size
+        if size == len(families):
+            errors[:], variances[:] = np.nan, np.nan
+        else:
+            inverse = np.linalg.inv(projections[:, members[:, :, None], members[:, None, :]])
+            errors[:, members] = inverse @ products[:, members]
+            variances[:, members] = np.diagonal(inverse, axis1=2, axis2=3)
+    return errors, variances
 
 
 def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetadata) -> tuple[IntArray, BoolArray]:
@@ -146,78 +91,30 @@ def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetada
     its microarchitecture: all of a cpu_model, where others of the microarchitecture remain. T has none: all of a
     microarchitecture.
 
-    Example: references of the CPU models 0, 0, 1, 2, of which 0 and 1 are of T's microarchitecture 0, and T's model is
-    3: a model at a time is left out, of the first three.
-
     >>> metadata = PlatformMetadata(np.zeros((5, 1)), np.array([0, 0, 1, 2, 3]), np.array([0, 0, 0, 1, 0]))
     >>> families, can_be_left_out = left_out_families(np.array([0, 1, 2, 3]), 4, metadata)
     >>> families.tolist(), can_be_left_out.tolist()
     ([0, 0, 1, 2], [True, True, True, False])
     """
     cpu, family = metadata.cpu[platforms], metadata.microarchitecture[platforms]
-    alone = np.arange(len(cpu))
+    alone, twins = np.arange(len(cpu)), np.bincount(cpu)[cpu]
     if (cpu == metadata.cpu[target]).any():
-        return alone, _occurrences(cpu) > 1
+        return alone, twins > 1
     if (family == metadata.microarchitecture[target]).any():
-        families, can_be = cpu, _occurrences(family) > _occurrences(cpu)
+        families, can_be = cpu, np.bincount(family)[family] > twins
     else:
         families, can_be = family, np.ones(len(cpu), dtype=bool)
     return (families if (families != families[0]).any() else alone), can_be
 
 
-def _occurrences(codes: IntArray) -> IntArray:
-    """How often each code (0, 1, ...) occurs among them."""
-    return np.bincount(codes)[codes]
+def noisiness(evidence: Evidence, errors: FloatArray, on_target: FloatArray, weights: FloatArray) -> FloatArray:
+    """How large errors are for workloads like A on each platform, (R + 1,), T last; 1 = as usual.
 
-
-def position_of_target(evidence: Evidence, metadata: PlatformMetadata) -> TargetPosition:
-    """How the references are put in T's position; where too few tell anything, all of them count."""
-    families, can_be = left_out_families(evidence.platforms, evidence.target, metadata)
-    usable = evidence.measured.T & can_be
-    if np.count_nonzero(usable) < FEWEST_USABLE_ERRORS:
-        usable = np.ones(usable.shape, dtype=bool)
-    units = int(np.count_nonzero(np.bincount(families)))
-    return TargetPosition(family_members(families) if units < len(families) else [], usable, units)
-
-
-def calibrated_half_width(
-    position: TargetPosition,
-    noise: Noisiness,
-    level: float,
-    *,
-    errors: FloatArray,
-    deviations: FloatArray,
-    deviation: FloatArray,
-) -> FloatArray:
-    """Half the interval of ln t at each knot, (J,).
-
-    The references were left out like T and predicted; their errors (J, R), in units of their own standard deviations
-    (J, R) and of how noisy the platform is for the known workloads, are the scores.
-
-        score = |error| / (deviation sqrt(noise)),    h = conformal factor * deviation on T * sqrt(noise of T)
-
-    >>> position = TargetPosition(members=[], usable=np.ones((1, 99), dtype=bool), units=99)
-    >>> errors = np.arange(1, 100)[None] / 100
-    >>> noise = Noisiness(np.ones(99), 1.0)
-    >>> calibrated_half_width(
-    ...     position, noise, 0.9, errors=errors, deviations=np.ones((1, 99)), deviation=np.array([2.0])).round(2)
-    array([1.82])
+    By the errors of the known workloads on the references (J, R, B) and T (J, B). A platform counts as so noisy as the
+    mean of its errors, each in units of what is typical for its workload; what few workloads say is drawn towards 1.
     """
-    scores = np.abs(errors) / (deviations * np.sqrt(noise.of_references) + TINY)
-    factor = conformal_factor(scores, position.usable, level, position.units)
-    return np.asarray(factor * deviation * np.sqrt(noise.of_target))
-
-
-def noisiness(evidence: Evidence, errors: FloatArray, of_target: FloatArray, weights: FloatArray) -> Noisiness:
-    """How noisy each platform is, by the errors of the known workloads on the references (J, R, B) and T (J, B).
-
-    A platform counts as so noisy as the mean of its errors, each in units of what is typical for its workload; what few
-    workloads say is drawn towards 1.
-    """
-    J, R, B = errors.shape
-    relative = np.empty((J, R + 1, B))
-    np.abs(errors, out=relative[:, :-1])
-    np.abs(of_target, out=relative[:, -1])
+    J, R, _ = errors.shape
+    relative = np.abs(np.append(errors, on_target[:, None], axis=1))
     typical = relative[:, :-1].sum(axis=1) / (R * MEAN_ABSOLUTE_OF_NORMAL) + TINY
     relative /= typical[:, None]
     mean = np.minimum(relative, LARGEST_TYPICAL_ERRORS, out=relative).sum(axis=0) / J
@@ -226,5 +123,92 @@ def noisiness(evidence: Evidence, errors: FloatArray, of_target: FloatArray, wei
     total = count.sum(axis=1) + TINY
     effective = total**2 / ((count**2).sum(axis=1) + TINY)
     own = effective * (mean * count).sum(axis=1) / (total * MEAN_ABSOLUTE_OF_NORMAL)
-    noise = (USUAL_NOISE_WORKLOADS + own) / (USUAL_NOISE_WORKLOADS + effective)
-    return Noisiness(noise[:-1], float(noise[-1]))
+    return np.asarray((USUAL_NOISE_WORKLOADS + own) / (USUAL_NOISE_WORKLOADS + effective))
+
+
+MOST_REFERENCES, MOST_OTHERS = 4, 24  # machines that are compared: more of them change the quantile little
+MOST_KNOTS_COMPARED = 3  # thread counts at which they are compared
+FEWEST_COMMON = 4  # workloads of two machines: from the median of fewer nothing departs far
+UNKNOWN_DEPARTURE = 0.6  # of ln t, at 90 %: where no two machines have enough workloads in common
+
+
+def with_departures_of_others(
+    evidence: Evidence, half_width: FloatArray, level: float, h: Hyperparameters = DEFAULTS
+) -> FloatArray:
+    """Half the interval of ln t (J,), of which T's workloads tell the more, the more there are.
+
+        h'^2 = ((K - 1) h^2 + w q^2 (1 + 1/K) (1 + 1/R) / 2) / (K - 1 + w) + a^2,    w = 4 / K by default
+
+    from K workloads that were measured on T and R references. q is `usual_departure`, between two machines and from the
+    median of many workloads; h, which was calibrated on T's own workloads, says nothing where there is one. With
+    many, A is predicted better than by one ratio, and q would be too wide.
+    a^2 is added for a stranger (`stranger_variance`).
+    """
+    workloads = int(np.count_nonzero(evidence.measured_on_target))
+    references = int(np.count_nonzero(evidence.has_workload))
+    strange = stranger_variance(evidence, h)
+    usual = usual_departure(evidence, level, by_application=strange > 0)
+    usual_square = usual**2 * (1.0 + 1.0 / workloads) * (1.0 + 1.0 / references) / 2.0
+    known, weight = workloads - 1.0, h.usual_weight / workloads
+    return np.asarray(np.sqrt((known * half_width**2 + weight * usual_square) / (known + weight) + strange))
+
+
+def stranger_variance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> float:
+    """What is added to the square of half an interval of ln t for a stranger; 0 for others.
+
+        a^2 = 0.6^2 (2 / S) (1 / R + 1 / K)
+
+    from S applications and K workloads on T, and R references. A stranger is of a named application of which T has no
+    workload, while T's are of such that have several: what few applications depart from each other says little about
+    the next one.
+    """
+    names = np.array(evidence.database.workload_table["application"], dtype=str)
+    on_target = names[evidence.workloads[evidence.measured_on_target]]
+    applications = len(set(on_target.tolist()))
+    own = names[evidence.workload]
+    if not own or own in on_target or "" in on_target or np.isin(names, on_target).sum() == applications:
+        return 0.0
+    references = np.count_nonzero(evidence.has_workload)
+    return float(h.strange**2 * (2.0 / applications) * (1.0 / references + 1.0 / len(on_target)))
+
+
+def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -> float:
+    """How far in ln t `level` of the workloads are from the median ratio of speed of two unlike machines.
+
+        |gap(b,n) - median_b gap(b,n)|,    gap(b,n) = z(q,b,n) - z(p,b,n)
+
+    of references p and other machines q but T, of other microarchitectures than p; where references have too few
+    workloads, of those other machines among each other. With `by_application` the median is that of the workloads of
+    the other applications.
+    """
+    database, evaluated = evidence.database, evaluated_curves(evidence.database)
+    others = np.setdiff1d(np.arange(len(database.platforms)), [evidence.target])
+    others = others[:: -(-len(others) // MOST_OTHERS)]
+    references = evidence.platforms[:MOST_REFERENCES]
+    table = visible_table(database, np.concatenate([references, others]), evidence.groups)
+    columns = np.searchsorted(evaluated.n, evidence.n)
+    columns = columns[:: -(-len(columns) // MOST_KNOTS_COMPARED)]
+    is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
+    values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
+    of_references, of_others = values[: len(references)], values[len(references) :]
+    family = evidence.metadata.microarchitecture
+    applications = np.zeros(len(database.workloads), dtype=np.int64)
+    if by_application:
+        applications = np.unique(np.array(database.workload_table["application"]), return_inverse=True)[1]
+    unlike = family[references][:, None] != family[others]
+    departures = _departures((of_others - of_references[:, None])[unlike], applications)
+    if not len(departures):
+        next_unlike = family[others[1:]] != family[others[:-1]]
+        departures = _departures((of_others[1:] - of_others[:-1])[next_unlike], applications)
+    return float(np.quantile(departures, level)) if len(departures) else UNKNOWN_DEPARTURE
+
+
+def _departures(gap: FloatArray, applications: IntArray) -> FloatArray:
+    """|gap - median| of the gaps (pairs of machines, W, J) that are known, one after the other; of several
+    applications (W,) the median is that of the others."""
+    gap = gap[(~np.isnan(gap)).sum(axis=1).max(axis=1, initial=0) >= FEWEST_COMMON]
+    off = np.empty(gap.shape)
+    for application in np.unique(applications).tolist():
+        members = applications == application
+        off[:, members] = gap[:, members] - known_median(gap if members.all() else gap[:, ~members])[:, None]
+    return np.asarray(np.abs(off[~np.isnan(off)]))

@@ -4,57 +4,44 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from predictor.core.mpet.evidence.gathering import Evidence, knots_first, knots_last
-from predictor.core.mpet.evidence.metadata import PlatformMetadata
-from predictor.core.mpet.evidence.platforms import nearest_at_any
+from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.platforms import PAPER_SHARE, nearest_at_any
 from predictor.core.robust import MEAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 
 MEAN_ROUNDS = 4  # of alternating means: more change the parts no more
 ROBUST_MEAN_ROUNDS = 3  # of alternating means after which far curves have their least weight
-METADATA_DISTANCE_SHARE = 0.3  # of the squared distance on paper, beside that of behaviour in units of its median
 FEWEST_WORKLOADS_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
+NO_WORKLOADS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class CurveParts:
-    """curves = workload part (B, J) + speed (P, J) + rest (P, B, J), the rest 0 where unknown."""
+    """curves (J, P, B) = workload part (J, B) + `speed` (J, P) + `rest` (J, P, B), the rest 0 where unknown.
+
+    `own` (J, R) is A's curve on the references less their speed.
+    """
 
     speed: FloatArray
     rest: FloatArray
-    own: FloatArray  # (R, J): A's curve on the references less their speed
+    own: FloatArray
 
-    @cached_property
-    def correlation(self) -> FloatArray:
-        """The correlation of every workload's deviations from the platforms' speed with A's, (B,).
+    def correlations(self, workloads: IntArray = NO_WORKLOADS) -> FloatArray:
+        """The correlations of A (first), and of C known workloads, with every workload, (1 + C, B).
 
-        Over the references and knots.
+        Of their deviations from the platforms' speed, over the references and knots.
         """
-        return np.asarray(self._correlations(self.own.T[:, :, None])[0])
-
-    def correlations(self, workloads: IntArray) -> FloatArray:
-        """As `correlation`, with each of these known workloads in the place of A, (C, B)."""
-        return self._correlations(knots_first(self.rest)[:, :-1].take(workloads, axis=2))
-
-    def _correlations(self, deviations: FloatArray) -> FloatArray:
-        """The correlations of every workload with each of the `deviations` (J, R, C), (C, B)."""
-        rest, R = knots_first(self.rest)[:, :-1], deviations.shape[1]
-        deviations = deviations - deviations.sum(axis=1, keepdims=True) / R
-        products = (deviations.transpose(0, 2, 1) @ rest).sum(axis=0)
-        units = np.sqrt(np.einsum("jrc,jrc->c", deviations, deviations)[:, None] * self._squares)
-        return np.asarray(products / (units + TINY))
-
-    @cached_property
-    def _squares(self) -> FloatArray:
-        """The sum of squares of every workload's deviations from their means at each knot, (B,)."""
-        rest = knots_first(self.rest)[:, :-1]
+        rest = self.rest[:, :-1]
+        asked = np.append(self.own[:, :, None], rest[:, :, workloads], axis=2)
+        asked -= asked.mean(axis=1, keepdims=True)
+        products = (asked.transpose(0, 2, 1) @ rest).sum(axis=0)
         squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / rest.shape[1]
-        return np.asarray(np.maximum(squares, 0.0))
+        units = np.sqrt(np.einsum("jrc,jrc->c", asked, asked)[:, None] * np.maximum(squares, 0.0))
+        return np.asarray(products / (units + TINY))
 
 
 def separate_parts(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> CurveParts:
@@ -63,24 +50,17 @@ def separate_parts(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Cur
     `far_off` infinite: plain means.
     """
     counts = _counts(evidence, far_off)
-    per_workload, per_platform = _totals(counts)
-    curves = knots_first(evidence.curves)
-    counted = curves * counts
+    per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
+    counted = evidence.curves * counts
     over_platforms, over_workloads = counted.sum(axis=1), counted.sum(axis=2)
-    workload = over_platforms / per_workload
-    for _ in range(MEAN_ROUNDS - 1):
-        speed = (over_workloads - workload @ counts.T) / per_platform
+    speed = np.zeros(over_workloads.shape)
+    for _ in range(MEAN_ROUNDS):
         workload = (over_platforms - speed @ counts) / per_workload
-    speed = (over_workloads - workload @ counts.T) / per_platform
-    rest = np.subtract(curves, workload[:, None], out=counted)
+        speed = (over_workloads - workload @ counts.T) / per_platform
+    rest = np.subtract(evidence.curves, workload[:, None], out=counted)
     rest -= speed[:, :, None]
     rest *= evidence.is_known
-    return CurveParts(speed.T, knots_last(rest), evidence.of_workload - speed.T[:-1])
-
-
-def _totals(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The sums over platforms (B,) and over workloads (P,), nowhere 0."""
-    return np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
+    return CurveParts(speed, rest, evidence.of_workload - speed[:, :-1])
 
 
 def _counts(evidence: Evidence, far_off: float) -> FloatArray:
@@ -92,19 +72,15 @@ def _counts(evidence: Evidence, far_off: float) -> FloatArray:
     is_known = evidence.is_known.astype(np.float64)
     if far_off == math.inf or np.count_nonzero(evidence.measured_on_target) < FEWEST_WORKLOADS_TO_JUDGE:
         return is_known
-    level, counts = knots_first(evidence.curves).sum(axis=0) / len(evidence.n), is_known
-    speed: FloatArray | float = 0.0
+    level, counts = evidence.curves.sum(axis=0) / len(evidence.n), is_known
+    speed = np.zeros((len(level), 1))
     for _ in range(ROBUST_MEAN_ROUNDS):
-        per_workload, per_platform = _totals(counts)
-        off = level - speed
-        workload = np.einsum("pb,pb->b", counts, off) / per_workload
-        off = level - workload
+        per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
+        off = level - np.einsum("pb,pb->b", counts, level - speed) / per_workload
         speed = (np.einsum("pb,pb->p", counts, off) / per_platform)[:, None]
-        off -= speed
-        np.maximum(np.abs(off, out=off), TINY, out=off)
-        typical = (far_off * MEAN_TO_SIGMA) * np.einsum("pb,pb->b", counts, off) / per_workload
-        counts = np.minimum(np.divide(typical, off, out=off), 1.0, out=off)
-        counts *= is_known
+        off = np.maximum(np.abs(off - speed), TINY)
+        typical = np.einsum("pb,pb->b", counts, off) / per_workload
+        counts = np.minimum(far_off * MEAN_TO_SIGMA * typical / off, 1.0) * is_known
     return counts
 
 
@@ -122,16 +98,12 @@ def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> 
     return np.asarray(weights / np.sqrt((weights**2).sum() / len(weights)))
 
 
-def nearest_references(
-    evidence: Evidence, parts: CurveParts, weights: FloatArray, metadata: PlatformMetadata, most: int
-) -> IntArray:
+def nearest_references(evidence: Evidence, parts: CurveParts, weights: FloatArray, most: int) -> IntArray:
     """The `most` references most like T in behaviour and on paper, in platform order."""
-    rest = knots_first(parts.rest)
-    J, _, B = rest.shape
-    gap = rest[:, :-1] - rest[:, -1:]
+    J, _, B = parts.rest.shape
+    gap = parts.rest[:, :-1] - parts.rest[:, -1:]
     distance = np.einsum("jrb,jrb,b->r", gap, gap, weights**2 / (J * B))
-    gap = parts.speed[:-1] - parts.speed[-1]
-    distance += (gap**2).sum(axis=1) / J - (gap.sum(axis=1) / J) ** 2
+    distance += (parts.speed[:, :-1] - parts.speed[:, -1:]).var(axis=0)
     distance /= finite_median(distance) + TINY
-    distance += METADATA_DISTANCE_SHARE * metadata.squared_distances(evidence.platforms, evidence.target)
-    return nearest_at_any(distance + evidence.outside.T, most)
+    distance += PAPER_SHARE * evidence.metadata.squared_distances(evidence.platforms, evidence.target)
+    return nearest_at_any(distance + evidence.outside, most)

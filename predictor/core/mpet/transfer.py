@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.database import Database
-from predictor.core.mpet.evidence.gathering import Evidence
+from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from profiles.arrays import BoolArray, FloatArray
 
-LEAST_SQUARED_ERROR = 1e-6  # of an error in ln t: smaller ones are alike
+LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
+DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
 
 
 class LeftOutErrors(NamedTuple):
@@ -48,9 +48,6 @@ class Transfer:
     left_out: LeftOutErrors | None = None  # of one process, not of a mean
 
 
-AVERAGED_FIELDS = tuple(field.name for field in fields(Transfer) if field.name not in ("half_width", "left_out"))
-
-
 def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How much lower than the mean the answer is: relative errors punish too large predictions more.
 
@@ -72,64 +69,43 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
 
     for the mean errs less than its parts if their errors are not all `alike` (their correlation).
 
-    Example: values 1 and 2 of transfers that err by 0.1 and 0.3 have the shares 3/4 and 1/4.
-
     >>> one, none = np.ones(1), np.zeros(1)
     >>> better = Transfer(np.array([1.0]), np.array([0.2]), one, one, none, none, errors_on_target=np.array([[0.1]]))
     >>> worse = replace(better, value=np.array([2.0]), errors_on_target=np.array([[0.3]]))
     >>> mean_transfer([better, worse]).value.round(3).tolist()
     [1.25]
     """
-    squares = [(transfer.errors_on_target**2).sum() / transfer.errors_on_target.size for transfer in transfers]
-    inverses = [float(square + LEAST_SQUARED_ERROR) ** -0.5 for square in squares]
-    shares = [inverse / sum(inverses) for inverse in inverses]
-
-    def mean(name: str) -> FloatArray:
-        total: FloatArray = shares[0] * getattr(transfers[0], name)
-        for share, transfer in zip(shares[1:], transfers[1:], strict=True):
-            total += share * getattr(transfer, name)
-        return total
-
-    half_width = np.full(len(transfers[0].value), math.sqrt(alike + (1.0 - alike) * sum(share**2 for share in shares)))
-    for share, transfer in zip(shares, transfers, strict=True):
-        half_width *= transfer.half_width**share
-    return replace(transfers[0], left_out=None, half_width=half_width, **{name: mean(name) for name in AVERAGED_FIELDS})
+    squares = np.array([(transfer.errors_on_target**2).mean() for transfer in transfers])
+    shares = (squares + LEAST_SQUARE) ** -0.5
+    shares /= shares.sum()
+    names = [field.name for field in fields(Transfer) if field.name not in {"half_width", "left_out"}]
+    means = {
+        name: sum(share * getattr(each, name) for share, each in zip(shares, transfers, strict=True)) for name in names
+    }
+    half_width = np.exp(sum(s * np.log(each.half_width) for s, each in zip(shares, transfers, strict=True)))
+    half_width *= math.sqrt(alike + (1.0 - alike) * (shares**2).sum())
+    return replace(transfers[0], left_out=None, half_width=half_width, **means)
 
 
-DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
-
-
-class MeasurementNoise(NamedTuple):
-    """Of the measurements (R + 1, B + 1), T and A last: the squared standard error of ln t, and which share of the runs
-    was disturbed. 0 where nothing is known, and where nothing was measured."""
-
-    squares: FloatArray
-    disturbed: FloatArray
-
-
-def widen_by_noise(database: Database, evidence: Evidence, transfer: Transfer, level: float) -> Transfer:
+def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float) -> Transfer:
     """The transfer with an interval that also holds what its measurements leave uncertain.
 
         h' = sqrt(h^2 + z^2 V),    z the normal quantile of the level
 
     V (J,) is the variance of the answer that the noise of its measurements causes (`carried_variance`).
     """
-    noise = noise_of_measurements(database, evidence)
-    if not (noise.squares.any() or noise.disturbed.any()):
-        return transfer
-    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-    variance = carried_variance(noise, transfer.platform_weights, transfer.workload_weights)
-    return replace(transfer, half_width=np.hypot(transfer.half_width, z * np.sqrt(variance)))
-
-
-def noise_of_measurements(database: Database, evidence: Evidence) -> MeasurementNoise:
-    rows = evidence.rows
+    database, rows = evidence.database, evidence.rows
     errors, deviations, disturbed = (
         np.where(rows >= 0, column[rows], np.nan)
         for column in (database.standard_error, database.run_deviation, database.disturbed_share)
     )
     squares = np.where(rows >= 0, squares_with_single_runs(errors, deviations), 0.0)
-    return MeasurementNoise(squares, np.nan_to_num(disturbed))
+    disturbed = np.nan_to_num(disturbed)
+    if not (squares.any() or disturbed.any()):
+        return transfer
+    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+    variance = carried_variance(squares, disturbed, transfer.platform_weights, transfer.workload_weights)
+    return replace(transfer, half_width=np.hypot(transfer.half_width, z * np.sqrt(variance)))
 
 
 def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> FloatArray:
@@ -138,12 +114,7 @@ def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> Floa
         q(p,b) = e(p,b)^2 where b was repeated on p, else the mean of s(p,b')^2 over the b' that were repeated on p,
         else, where nothing was repeated on p, the mean of s^2 over all platforms
 
-    Runs on one platform err alike: of the kit's reference machines the mean square of the platform's other workloads
-    told best how far single runs of a workload are apart, better than those of the same workload on other platforms
-    (docs/method-mpet.md).
-
-    Example: e = 0.01 of a workload with s = 0.02, beside one that was measured once: q = 0.01^2 and 0.02^2. A further
-    platform, on which everything was measured once, has q = 0.02^2, too.
+    Runs on one platform err alike (docs/method-mpet.md).
 
     Parameters: e and s (P, W), of ln t; NaN where nothing was repeated, or nothing was measured.
     Returns (P, W), of ln t squared; 0 where nothing at all was repeated.
@@ -159,7 +130,7 @@ def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> Floa
     return np.where(np.isnan(errors), of_platform[:, None], errors**2)
 
 
-def carried_variance(noise: MeasurementNoise, u: FloatArray, v: FloatArray) -> FloatArray:
+def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
     """The variance of an answer that is carried over by weights of references and workloads.
 
         t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b)))
@@ -170,18 +141,13 @@ def carried_variance(noise: MeasurementNoise, u: FloatArray, v: FloatArray) -> F
     that were disturbed. What slows one workload on T slows the others too, so their disturbances add up; a reference's
     other workloads would take off some of what was added to A there, and do not count.
 
-    Example: one reference and one workload, A known to 3 % there, the workload to 4 % on T and exactly on the
-    reference: V = 0.03^2 + 0.04^2 = 0.05^2. Were all runs of A disturbed, V = 0.05^2 + 0.2^2.
+    Parameters: `squares` q and `disturbed` f (R + 1, B + 1), T and A last, 0 where nothing is known; `u` (J, R), of sum
+    1 at each knot; `v` (B,), of sum 1. Returns (J,), of ln t squared.
 
-    Parameters: the noise; `u` (J, R), of sum 1 at each knot; `v` (B,), of sum 1.
-    Returns (J,), of ln t squared.
-
-    >>> squares, u, v = np.array([[0.0, 0.03], [0.04, 0.0]]) ** 2, np.ones((1, 1)), np.ones(1)
-    >>> [carried_variance(MeasurementNoise(squares, f), u, v).round(9).tolist()
-    ...  for f in (np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]]))]
+    >>> q, u, v = np.array([[0.0, 0.03], [0.04, 0.0]]) ** 2, np.ones((1, 1)), np.ones(1)
+    >>> [carried_variance(q, f, u, v).round(9).tolist() for f in (np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]]))]
     [[0.0025], [0.0425]]
     """
-    squares, disturbed = noise
     by_workload = v**2
     of_references = squares[:-1, -1] + squares[:-1, :-1] @ by_workload + (DISTURBANCE * disturbed[:-1, -1]) ** 2
     on_target = squares[-1, :-1] @ by_workload + (DISTURBANCE * (disturbed[-1, :-1] @ v)) ** 2

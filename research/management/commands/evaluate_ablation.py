@@ -6,10 +6,11 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from predictor.core.answers import Method
-from predictor.core.mpet.method import MPET, ablation_methods
+from predictor.core.mpet.method import MPET
 from predictor.core.mpet2020.method import MPET2020
 from predictor.management.commands.evaluate import Command as EvaluateCommand
 from research.mpet2020_weights import weighted_methods
+from research.mpet_ablation import ablation_methods
 
 ABLATIONS = {MPET.name: ablation_methods, MPET2020.name: weighted_methods}
 

@@ -23,7 +23,8 @@ from mpet.sweep import (
     sweep_tarball,
 )
 
-from benchmarks.models import Upload
+from benchmarks.models import Quarantine, Upload
+from research.try_workloads import SHIPPED
 from tests.benchmarks.kit.kit_build import AS_OTHER_TESTS, need
 from tests.paths import KIT
 
@@ -193,6 +194,12 @@ def test_a_program_in_any_language_is_swept_sent_and_shown(mpet, client, few_wor
     assert "timed as a whole" in said
     page = client.get(json.loads(text)["url"])
     assert page.status_code == 200 and b"sleeper" in page.content
+    status, _, said = mpet("try", "--anonymous", "--n", "1", "--", script, "{n}", token=None)
+    assert status == 0, said
+    words = " ".join(said.split())
+    expires = Quarantine.objects.order_by("pk").last().expires_at
+    assert "Who has this link sees the answer." in words
+    assert f"It is deleted on {expires:%Y-%m-%d}, unless you claim it there with an account." in words
 
 
 @pytest.mark.kit
@@ -220,6 +227,7 @@ def test_what_try_measures_of_the_kit_is_in_the_kit_and_is_built(tmp_path):
     registered = "".join(path.read_text() for path in (KIT / "workloads").glob("*.cpp"))
     wanted = cli.TRIAL_WORKLOADS.split()
     assert len(set(wanted)) == 12
+    assert tuple(wanted) == SHIPPED, "the study of the choice compares with these"
     assert [name for name in wanted if f'"{name}"' not in registered] == []
     command = ["make", "-n", "-C", KIT, "quick", f"WORKLOADS={cli.TRIAL_WORKLOADS}", f"BUILD={tmp_path}", "PAPI=0"]
     planned = subprocess.run(command, capture_output=True, text=True, check=False).stdout

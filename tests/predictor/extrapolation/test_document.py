@@ -19,12 +19,14 @@ from predictor.extrapolation.document import (
 from predictor.extrapolation.fits import InvalidFit
 from profiles.ingest.derivation import run_tables
 from profiles.ingest.service import ingest
+from profiles.measurements import ProfileRecord
 from profiles.models import Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, strict_json
 from tests.mpet_site.web.test_api import strict
 from tests.mpet_site.web.test_problems import problem_in
 from tests.pages import figures_of, store_private, store_public, text_of, twin_of, user
 from tests.research.scaling.studies.kit import product_s, sweep
+from tests.samples import sample_measurements, sample_runs
 
 pytestmark = pytest.mark.django_db
 
@@ -173,6 +175,26 @@ def test_page_and_twin_say_the_same(client, swept):
         [100 * row["serial_fraction"] for row in document["quality"] if row["n"] > 1]
     )
     assert "Extended Amdahl model, degree 3" in text_of(response)
+
+
+def test_where_no_model_can_be_fitted_the_page_says_so_once_and_leads_to_a_prediction(client):
+    rng = np.random.default_rng(3)
+    alone = ProfileRecord(platform=0, workload=0, runs=sample_runs(rng, counts=(1,)), counters=None)
+    (profile,) = ingest(
+        sample_measurements(1, 1, profiles=[alone]),
+        kind="tarball",
+        label="x",
+        sha256="1" * 64,
+        owner=None,
+        private=False,
+    ).profiles
+    response = page(client, profile)
+    text = text_of(response)
+    assert "No scaling model can be fitted to this profile. Automatic choice needs 2 thread counts; found 1." in text
+    assert text.count("found 1") == 1
+    assert "one thread count, 1, and" in text
+    address = f"{reverse('predict')}?workload={profile.workload.slug}&amp;target={profile.platform.slug}"
+    assert address in response.content.decode()
 
 
 def test_nothing_is_inline_but_data(client, profile):

@@ -57,7 +57,12 @@ def test_the_reference_stays_in_every_refit():
 @pytest.mark.parametrize(
     ("model", "n", "t", "reason"),
     [
-        ("usl", [1.0, 2.0, 3.0], [3.0, 2.0, 1.5], "without some of the points the model refuses: USL needs 3"),
+        (
+            "usl",
+            [1.0, 2.0, 3.0],
+            [3.0, 2.0, 1.5],
+            "refuses: Universal scalability law needs 3",
+        ),
         (
             "memory_wall",
             [1.0, 1.0, 2.0, 3.0],

@@ -6,8 +6,8 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
-from predictor.core.mpet.departures import UNKNOWN_DEPARTURE, stranger_variance, usual_departure
-from predictor.core.mpet.evidence.gathering import gather_evidence
+from predictor.core.mpet.gathering import gather_evidence
+from predictor.core.mpet.intervals import UNKNOWN_DEPARTURE, stranger_variance, usual_departure
 from tests.predictor.core.curves import curve_arrays
 from tests.predictor.core.mpet.test_beyond import database_of_times
 
@@ -49,7 +49,7 @@ def test_where_no_two_machines_have_workloads_enough_a_usual_departure_is_assume
     curves = {(machine, program): {1: 1.0} for machine in ("p", "t") for program in ("a", "b")}
     database = database_of_times(curves, {"p": 1, "t": 1})
     evidence = gather_evidence(database, Query(0, 1))
-    assert usual_departure(database, evidence, 0.9, by_application=False) == UNKNOWN_DEPARTURE
+    assert usual_departure(evidence, 0.9, by_application=False) == UNKNOWN_DEPARTURE
 
 
 def test_the_target_tells_nothing_of_usual_departures():
@@ -57,7 +57,7 @@ def test_the_target_tells_nothing_of_usual_departures():
     database = machines(0.3, 5, rng)
     evidence = gather_evidence(database, Query(0, 0))
     hidden = database.without(0, np.arange(1, 4))
-    assert usual_departure(database, evidence, 0.9, by_application=False) == usual_departure(
+    assert usual_departure(evidence, 0.9, by_application=False) == usual_departure(
         hidden, evidence, 0.9, by_application=False
     )
 
@@ -66,7 +66,7 @@ def test_applications_and_references_make_a_stranger_less_strange():
     def variance(applications, platforms):
         arrays = curve_arrays(3, platforms, 12, missing=0.0) | {"workload_table": {"application": applications}}
         database = Database.build(**arrays)
-        return stranger_variance(database, gather_evidence(database, Query(0, 1)))
+        return stranger_variance(gather_evidence(database, Query(0, 1)))
 
     two = ["a"] + 6 * ["b"] + 5 * ["c"]
     assert variance(two, 3) > variance(two, 10) > 0

@@ -8,11 +8,10 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
-from predictor.core.mpet import log_ratios
-from predictor.core.mpet.evidence.gathering import gather_evidence, knots_first
-from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.log_ratios import MOST_CHECKED_WORKLOADS, AskedWorkloads, log_transfer, small_transfer
+from predictor.core.mpet import ratios
+from predictor.core.mpet.gathering import gather_evidence
 from predictor.core.mpet.parts import separate_parts
+from predictor.core.mpet.ratios import MOST_CHECKED_WORKLOADS, AskedWorkloads, log_transfer, small_transfer
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 WORKLOAD, TARGET = 2, 4
@@ -31,20 +30,20 @@ def database():
 def seen(monkeypatch):
     """What every transfer made of A and of the workloads it was checked with."""
     found = []
-    carried = log_ratios._carried_values
+    carried = ratios._carried_values
 
-    def noted(asked, u, ratios):
-        found.append((asked, *carried(asked, u, ratios)))
+    def noted(asked, u, of_speed):
+        found.append((asked, *carried(asked, u, of_speed)))
         return found[-1][1:]
 
-    monkeypatch.setattr(log_ratios, "_carried_values", noted)
+    monkeypatch.setattr(ratios, "_carried_values", noted)
     return found
 
 
 def transferred(kind, database, evidence, level=0.9, parts=None):
     if kind == "small":
         return small_transfer(evidence, level)
-    return log_transfer(evidence, parts or separate_parts(evidence), platform_metadata(database), level)
+    return log_transfer(evidence, parts or separate_parts(evidence), level)
 
 
 BOTH = pytest.mark.parametrize("kind", ["log", "small"])
@@ -55,8 +54,8 @@ def test_a_checked_workload_is_predicted_without_what_is_known_of_it_on_the_targ
     """Its curve on T, however absurd, does not move its own prediction; it moves those of the others."""
     evidence = evidence_of(database)
     parts = separate_parts(evidence)
-    curves = evidence.curves.copy(order="K")
-    curves[-1, 3] += 2.0
+    curves = evidence.curves.copy()
+    curves[:, -1, 3] += 2.0
     for one in (evidence, replace(evidence, curves=curves)):
         transferred(kind, database, one, parts=parts)
     (asked, value, _), (_, moved, _) = seen
@@ -87,7 +86,7 @@ def test_the_interval_is_the_quantile_of_the_checked_errors(kind, database, seen
     found = transferred(kind, database, evidence, level=0.7)
     asked, value, deviation = seen[0]
     assert len(asked.checked) == 9
-    scores = np.abs(value[1:] - knots_first(evidence.curves)[:, -1].T[asked.checked]) / deviation[1:]
+    scores = np.abs(value[1:] - evidence.curves[:, -1].T[asked.checked]) / deviation[1:]
     factor = np.sort(scores.ravel())[int(np.ceil(46 * 0.7)) - 1]
     np.testing.assert_allclose(found.half_width, factor * deviation[0])
 
@@ -118,10 +117,10 @@ def test_many_workloads_are_checked_by_some_of_them():
 def test_correlations_of_known_workloads_are_those_of_their_deviations(database):
     evidence = evidence_of(database)
     parts = separate_parts(evidence, far_off=np.inf)
-    rest = knots_first(parts.rest)[:, :-1]
+    rest = parts.rest[:, :-1]
     rest = (rest - rest.mean(axis=1, keepdims=True)).reshape(-1, rest.shape[2])
     expected = rest.T @ rest / np.outer(*[np.sqrt((rest**2).sum(axis=0))] * 2)
-    np.testing.assert_allclose(parts.correlations(np.array([5, 1])), expected[[5, 1]], atol=1e-6)
+    np.testing.assert_allclose(parts.correlations(np.array([5, 1]))[1:], expected[[5, 1]], atol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet-log"])

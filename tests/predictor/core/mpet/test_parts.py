@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.evidence.gathering import gather_evidence
-from predictor.core.mpet.gaussian.process import KnownErrors, ResidualRegression
+from predictor.core.mpet.gathering import gather_evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.parts import separate_parts
+from predictor.core.mpet.process import unexplained_gains
 from tests.predictor.core.curves import curve_database
 
 TRUSTING = replace(DEFAULTS, clip=1e6)  # no error is too large
@@ -22,33 +22,33 @@ def evidence():
 
 
 def with_absurd_curve(evidence):
-    curves = evidence.curves.copy(order="K")
+    curves = evidence.curves.copy()
     p, b = np.argwhere(evidence.is_known[:-1])[7]
-    curves[p, b] += 5.0
+    curves[:, p, b] += 5.0
     return p, replace(evidence, curves=curves)
 
 
 @pytest.mark.parametrize("far_off", [DEFAULTS.far_off, math.inf])
 def test_the_parts_make_up_the_curves(evidence, far_off):
     parts = separate_parts(evidence, far_off)
-    workload = (evidence.curves - parts.speed[:, None] - parts.rest)[evidence.is_known]
+    workload = (evidence.curves - parts.speed[:, :, None] - parts.rest)[:, evidence.is_known].T
     which = np.nonzero(evidence.is_known)[1]
     for b in range(len(evidence.workloads)):
         np.testing.assert_allclose(workload[which == b], workload[which == b][:1].repeat((which == b).sum(), axis=0))
-    assert not parts.rest[~evidence.is_known].any()
+    assert not parts.rest[:, ~evidence.is_known].any()
 
 
 def test_plain_parts_have_no_mean_left(evidence):
     rest = separate_parts(evidence, math.inf).rest
-    np.testing.assert_allclose(rest.sum(axis=1), 0.0, atol=1e-9)
-    np.testing.assert_allclose(rest.sum(axis=0), 0.0, atol=1e-3)  # by alternating means
+    np.testing.assert_allclose(rest.sum(axis=2), 0.0, atol=1e-9)
+    np.testing.assert_allclose(rest.sum(axis=1), 0.0, atol=1e-3)  # by alternating means
 
 
 def test_one_absurd_curve_hardly_moves_a_speed(evidence):
     p, absurd = with_absurd_curve(evidence)
 
     def moved(far_off):
-        return np.abs(separate_parts(absurd, far_off).speed[p] - separate_parts(evidence, far_off).speed[p]).max()
+        return np.abs(separate_parts(absurd, far_off).speed[:, p] - separate_parts(evidence, far_off).speed[:, p]).max()
 
     assert moved(math.inf) > 0.4
     assert moved(DEFAULTS.far_off) < 0.15 * moved(math.inf)
@@ -64,7 +64,7 @@ def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference
     J, R, B = 3, 8, 4
     X, on_target = rng.normal(size=(J, R, B)), rng.normal(size=(J, B))
     y = X @ rng.normal(size=B) + 0.1 * rng.normal(size=(J, R))
-    found = ResidualRegression.fit(KnownErrors(own=y, alone=X, in_position=X, on_target=on_target), TRUSTING)
+    gain, gains = unexplained_gains(X, y, on_target, TRUSTING, on_references=True)
     scale = np.sqrt((X**2).mean(axis=(0, 1)))
     penalty = TRUSTING.ridge * J * R * np.eye(B)
 
@@ -72,7 +72,7 @@ def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference
         A, b = (X / scale)[:, references].reshape(-1, B), y[:, references].ravel()
         return np.linalg.solve(A.T @ A + penalty, A.T @ b)
 
-    np.testing.assert_allclose(found.on_target(), on_target / scale @ coefficients(np.arange(R)))
+    np.testing.assert_allclose(gain, on_target / scale @ coefficients(np.arange(R)))
     for p in range(R):
         others = np.delete(np.arange(R), p)
-        np.testing.assert_allclose(found.on_references()[:, p], (X / scale)[:, p] @ coefficients(others))
+        np.testing.assert_allclose(gains[:, p], (X / scale)[:, p] @ coefficients(others))

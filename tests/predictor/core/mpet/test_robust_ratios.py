@@ -8,10 +8,9 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
-from predictor.core.mpet.evidence.gathering import gather_evidence
+from predictor.core.mpet.gathering import application_families, gather_evidence
 from predictor.core.mpet.hyperparameters import Hyperparameters
-from predictor.core.mpet.robust_ratios import (
-    application_families,
+from predictor.core.mpet.ratios import (
     guess_by_medians,
     held_curves,
     robust_transfer,
@@ -36,7 +35,7 @@ def evidence_of(database, workload=0, target=1):
 def test_an_absurd_workload_moves_no_median():
     database = database_with()
     evidence = evidence_of(database)
-    curves = held_curves(database, evidence)
+    curves = held_curves(evidence)
     before = guess_by_medians(curves, evidence.is_known).value[-1]
     curves[-1, 3] += 9.0
     after = guess_by_medians(curves, evidence.is_known).value[-1]
@@ -63,7 +62,7 @@ def test_a_reference_with_even_ratios_counts_more():
 )
 def test_a_stranger_is_of_an_application_that_t_lacks(applications, expected):
     database = database_with(applications, workloads=5)
-    families, count = application_families(database, evidence_of(database))
+    families, count = application_families(evidence_of(database))
     assert count == expected[1]
     same = np.equal.outer(families, families)
     assert same.tolist() == np.equal.outer(expected[0], expected[0]).tolist()
@@ -74,9 +73,9 @@ def test_a_left_out_application_says_nothing_of_its_own():
     names = ["a"] + 6 * ["b"] + 5 * ["c"]
     database = database_with(names, platforms=2)
     evidence = evidence_of(database)
-    errors = robust_transfer(database, evidence, 0.9, explain=False).errors_on_target.T
+    errors = robust_transfer(evidence, 0.9, explain=False).errors_on_target.T
     others = np.flatnonzero([names[b] != "b" for b in evidence.workloads])
-    curves = held_curves(database, evidence)
+    curves = held_curves(evidence)
     guesses = guess_by_medians(curves[:, np.append(others, -1)], evidence.is_known[:, others])
     for b in np.flatnonzero([names[b] == "b" for b in evidence.workloads]):
         expected = curves[-1, b] - (curves[0, b] + guesses.centre[0])
@@ -101,7 +100,7 @@ def test_counters_on_the_reference_tell_which_workloads_are_like_a():
         off = []
         for workload in range(40):
             evidence = evidence_of(database, workload)
-            transfer = robust_transfer(database, evidence, 0.9, replace(Hyperparameters(), features=variance))
+            transfer = robust_transfer(evidence, 0.9, replace(Hyperparameters(), features=variance))
             off.append(transfer.value[0] - evidence.of_workload[0, 0] - 2 * counter[workload])
         errors[variance] = np.sqrt(np.mean(np.square(off)))
     assert errors[1.0] < 0.5 * errors[0.0]

@@ -7,7 +7,6 @@ from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
 from predictor.core.mpet.transfer import (
     DISTURBANCE,
-    MeasurementNoise,
     carried_variance,
     squares_with_single_runs,
 )
@@ -121,5 +120,5 @@ def test_the_carried_variance_is_that_of_simulated_noise():
     z[:, :-1, -1] += DISTURBANCE * disturbed[:-1, -1] * rng.standard_normal((draws, 3))
     z[:, -1, :-1] += DISTURBANCE * disturbed[-1, :-1] * rng.standard_normal((draws, 1))
     carried = (z[:, :-1, -1] + (z[:, -1:, :-1] - z[:, :-1, :-1]) @ v) @ u[0]
-    (variance,) = carried_variance(MeasurementNoise(errors**2, disturbed), u, v)
+    (variance,) = carried_variance(errors**2, disturbed, u, v)
     assert variance == pytest.approx(carried.var(), rel=0.02)

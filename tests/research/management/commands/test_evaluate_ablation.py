@@ -3,9 +3,9 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from predictor.core.mpet.method import ablation_methods
 from predictor.models import Evaluation
 from research.mpet2020_weights import weighted_methods
+from research.mpet_ablation import ablation_methods
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
 

@@ -1,0 +1,216 @@
+"""Measured curves at common thread counts, as ln(n t(n)): the log of the thread time, constant for ideal scaling.
+
+Between measured counts they follow the mean curve of their workload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from predictor.core.arrays import evenly_spaced
+from predictor.core.database import Database
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # thread counts of the grid, where so many were measured
+MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_GRID_COLUMNS allows it
+BLOCK_ROWS = 1 << 12  # interpolated together: what that needs stays in the processor's cache
+MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known
+MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve or a median distance no more
+AVERAGE_WORKLOAD_PROFILES = 3.0  # a mean step counts as so many profiles of the average workload
+STEEPEST_CONTINUATION = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedCurves:
+    """Every profile's curve on a grid of G thread counts.
+
+    `values` (G, N + 1) is ln(n t(n)), linear in ln n between measured thread counts and held outside them. Rows that
+    were measured at the same n share a pattern: `pattern` (N + 1,) points into the tables (G, patterns) of which
+    columns were measured, which lie inside the measured range, how far in ln n the others are outside it, and between
+    which measured columns (`left`, `right`, `share` of the right one) each column was interpolated. Row -1, a profile
+    that there is not, is all 0; so are rows without any curve or time, and pattern 0, which is theirs.
+    """
+
+    n: IntArray  # (G,)
+    log_n: FloatArray  # (G,)
+    values: FloatArray
+    pattern: IntArray
+    measured: BoolArray
+    inside: BoolArray
+    outside: FloatArray
+    left: IntArray
+    right: IntArray
+    share: FloatArray
+
+    def at(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """The values of rows of any shape at some columns, columns first."""
+        values = np.empty((len(columns), *rows.shape))
+        for column, of_column in zip(columns.tolist(), values, strict=True):
+            self.values[column].take(rows, out=of_column, mode="wrap")
+        return values
+
+    def measured_in(self, patterns: IntArray) -> IntArray:
+        """Columns that rows of some of these patterns measured."""
+        return np.flatnonzero(self.measured[:, distinct_codes(patterns)].any(axis=1))
+
+
+def evaluated_curves(database: Database) -> EvaluatedCurves:
+    """The evaluated curves of all profiles, computed once for a database and all its views."""
+    return database.derive(("evaluated",), lambda: _evaluate(database))
+
+
+def _evaluate(database: Database) -> EvaluatedCurves:
+    # The points of all curves by row and n; t(1) alone where no curve was kept.
+    lengths = np.diff(database.curve_offsets)
+    single = np.flatnonzero((lengths == 0) & ~np.isnan(database.t1_s))
+    row = np.append(np.repeat(np.arange(len(lengths)), lengths), single)
+    n = np.append(database.curve_n.astype(np.int64), np.ones(len(single), dtype=np.int64))
+    order = np.lexsort((n, row))
+    n, log_time = n[order], np.log(np.append(database.curve_time_s, database.t1_s[single])[order])
+    lengths[single] = 1
+    starts = np.cumsum(lengths) - lengths
+    # All thread counts, or where they are too many those nearest to equal steps of ln n.
+    grid = distinct_codes(np.append(n, 1))
+    most = int(np.clip(MOST_GRID_VALUES // max(len(database), 1), FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS))
+    grid = grid[evenly_spaced(np.log(grid), most)]
+    # Rows by the bytes of their thread counts.
+    rows_of: dict[bytes, list[int]] = {}
+    counts, size = n.tobytes(), n.itemsize
+    for at, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
+        if length:
+            rows_of.setdefault(counts[start * size : (start + length) * size], []).append(at)
+    values = np.zeros((len(grid), len(database) + 1))
+    pattern = np.zeros(len(database) + 1, dtype=np.int64)
+    tables = [tuple(np.zeros(len(grid), dtype=kind) for kind in (bool, bool, float, np.int64, np.int64, float))]
+    for rows in rows_of.values():
+        members = np.array(rows)
+        points = starts[members][:, None] + np.arange(lengths[rows[0]])
+        pattern[members] = len(tables)
+        tables.append(_pattern(grid, n[points[0]]))
+        x = np.log(n[points[0]])
+        for first in range(0, len(members), BLOCK_ROWS):
+            block = slice(first, first + BLOCK_ROWS)
+            values[:, members[block]] = interpolate_rows(x + log_time[points[block]], x, np.log(grid)).T
+    columns = (np.stack(column, axis=1) for column in zip(*tables, strict=True))
+    return EvaluatedCurves(grid, np.log(grid), values, pattern, *columns)
+
+
+def _pattern(grid: IntArray, n: IntArray) -> tuple[BoolArray, BoolArray, FloatArray, IntArray, IntArray, FloatArray]:
+    """What all rows measured at the same `n` share over the grid: the tables of `EvaluatedCurves` in their order."""
+    x, ends = np.log(grid), np.log([n[0], n[-1]])
+    inside = (grid >= n[0]) & (grid <= n[-1])
+    on_grid = np.isin(grid, n)
+    measured = on_grid if np.isin(n, grid).all() else on_grid | inside
+    if not measured.any():
+        measured = np.abs(x - ends[0]) == np.abs(x - ends[0]).min()
+    supports = np.flatnonzero(measured)
+    columns = np.arange(len(grid))
+    following = np.searchsorted(supports, columns)
+    right = supports[np.minimum(following, len(supports) - 1)]
+    left = np.where(right == columns, columns, supports[np.maximum(following - 1, 0)])
+    left = np.where(columns > supports[-1], supports[-1], left)
+    width = x[right] - x[left]
+    share = np.where(width > 0, (x - x[left]) / np.where(width > 0, width, 1.0), 0.0)
+    outside = np.maximum(ends[0] - x, 0.0) + np.maximum(x - ends[1], 0.0)
+    return measured, inside, outside, left, right, np.clip(share, 0.0, 1.0)
+
+
+def distinct_codes(codes: IntArray) -> IntArray:
+    """The codes (0, 1, ...) that occur, ascending; for few different ones faster than sorting.
+
+    >>> distinct_codes(np.array([3, 0, 3])).tolist()
+    [0, 3]
+    """
+    return np.flatnonzero(np.bincount(codes.ravel()))
+
+
+def interpolate_rows(values: FloatArray, x: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Rows (R, K) measured at ascending `x` (K,), as values (R, G) at `wanted` (G,): linear between, held outside.
+
+    A row's result does not depend on the other rows, not even in the last bit.
+
+    >>> interpolate_rows(np.array([[1.0, 3.0]]), np.array([0.0, 2.0]), np.array([-1.0, 0.5, 9.0])).tolist()
+    [[1.0, 1.5, 3.0]]
+    """
+    if len(x) == 1:
+        return np.repeat(values, len(wanted), axis=1)
+    right = np.minimum(np.maximum(np.searchsorted(x, wanted), 1), len(x) - 1)
+    left = right - 1
+    share = np.minimum(np.maximum((wanted - x[left]) / (x[right] - x[left]), 0.0), 1.0)
+    return np.asarray(values[:, left] * (1.0 - share) + values[:, right] * share)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanCurve:
+    """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,); `slope` continues it beyond `largest_n`.
+
+    >>> curve = MeanCurve(np.log([1.0, 2.0]), np.array([0.0, 0.5]), largest_n=2, slope=0.1)
+    >>> curve.at(np.log([1.0, 2.0, 4.0])).round(3).tolist()
+    [0.0, 0.5, 0.569]
+    """
+
+    log_n: FloatArray
+    values: FloatArray
+    largest_n: int
+    slope: float
+
+    def at(self, log_n: FloatArray) -> FloatArray:
+        """The mean curve at any ln n, of any shape."""
+        beyond = np.maximum(log_n - np.log(self.largest_n), 0.0)
+        return np.asarray(np.interp(log_n, self.log_n, self.values) + beyond * self.slope)
+
+
+def curves_at(
+    evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, knots: IntArray
+) -> tuple[FloatArray, MeanCurve]:
+    """Curves (J, P, B) at the knots, 0 where there is no profile, and the mean curve of A, the last of the workloads.
+
+        value = linear(values) + mean(n) - linear(mean)
+
+    so that nothing changes where it was measured, and the deviation from the mean curve is held outside.
+    """
+    support = evaluated.measured_in(patterns)
+    support = support[evenly_spaced(evaluated.log_n[support], MOST_MEAN_CURVE_COUNTS)]
+    means = _means(evaluated, rows, patterns, support)
+    values = evaluated.at(rows, knots)
+    # Add what the mean curves are above straight lines between where a pattern was measured.
+    kinds = distinct_codes(patterns)
+    place = np.zeros(evaluated.measured.shape[1], dtype=np.int64)
+    place[kinds] = np.arange(len(kinds))
+    flat = place.take(patterns) * means.shape[1] + np.arange(means.shape[1])
+    for value, knot in zip(values, knots.tolist(), strict=True):
+        left, right, share = (table[knot, kinds] for table in (evaluated.left, evaluated.right, evaluated.share))
+        between = np.flatnonzero((left != knot) & (kinds > 0))
+        if len(between):
+            left, right, share = left[between], right[between], share[between]
+            bends = np.zeros((len(kinds), means.shape[1]))
+            bends[between] = means[knot] - means[left] - share[:, None] * (means[right] - means[left])
+            np.add(value, bends.take(flat), out=value)
+    own = evaluated.measured_in(patterns[:, -1])
+    if not np.array_equal(own, support):
+        means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
+    slope, mean = 0.0, means[:, -1]
+    if len(own) > 1:
+        (x, end), (y, last) = evaluated.log_n[own[-2:]].tolist(), mean[own[-2:]].tolist()
+        slope = min(max((last - y) / (end - x), 0.0), STEEPEST_CONTINUATION)
+    return values, MeanCurve(evaluated.log_n, mean, int(evaluated.n[own[-1]]), slope)
+
+
+def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:
+    """The mean shape of every workload's curve on the grid, (G, B), from mean steps between supports.
+
+    A step counts where a profile was measured across it, so platforms of any size can be averaged.
+    """
+    step = -(-len(rows) // MOST_AVERAGED_PLATFORMS)
+    rows, patterns = (np.ascontiguousarray(some[::step]) for some in (rows, patterns))  # or every `take` copies them
+    inside = evaluated.inside[support]
+    across = (inside[1:] & inside[:-1]).astype(np.float64).take(patterns, axis=1)
+    values = evaluated.at(rows, support)
+    steps, counts = np.einsum("gpb,gpb->gb", values[1:] - values[:-1], across), across.sum(axis=1)
+    overall = steps.sum(axis=1) / np.maximum(counts.sum(axis=1), 1.0)
+    steps = (steps + AVERAGE_WORKLOAD_PROFILES * overall[:, None]) / (counts + AVERAGE_WORKLOAD_PROFILES)
+    curve = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), steps]), axis=0)
+    x = evaluated.log_n
+    return interpolate_rows(curve.T, x[support], x).T

@@ -1,1 +1,0 @@
-"""What the profiles of a database say about A on T: curves on one grid of thread counts, tables, metadata, outliers."""

@@ -1,1 +1,0 @@
-"""The Gaussian process over platforms: covariances, kriging, calibration, gaps filled in."""

@@ -1,0 +1,264 @@
+"""Ordinary kriging: how alike platforms are, and what the references say of A on T, and of workloads that T lacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from predictor.core.mpet.curves import MOST_AVERAGED_PLATFORMS
+from predictor.core.mpet.gathering import Evidence
+from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.intervals import left_out_errors, left_out_families
+from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts
+from predictor.core.robust import MEDIAN_TO_SIGMA, finite_median
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+LEAST_ADDED_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
+EXCESS_NOISE_SHARE = 0.5  # of the noise that would bring a residual out of proportion back to the limit
+FEWEST_CHOLESKY_REFERENCES = 40  # below, one call for all matrices costs less than a faster algorithm for each
+FEWEST_PLATFORMS_TO_FILL_IN = 20  # with fewer, covariances do not tell who is like T
+
+
+def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
+    """How much each knot tells about each by its nearness in ln n.
+
+        exp(-(ln n_j - ln n_i)^2 / 0.32), each row brought to sum 1
+
+    Parameters: `log_n` (J,). Returns (J, J).
+
+    >>> nearness_weights(np.log([1.0, 2.0])).round(3).tolist()
+    [[0.818, 0.182], [0.182, 0.818]]
+    """
+    near = np.exp(-((log_n[:, None] - log_n) ** 2) / h.nearness)
+    return np.asarray(near / near.sum(axis=1, keepdims=True))
+
+
+def behaviour_covariances(
+    parts: CurveParts, weights: FloatArray, paper: FloatArray, knots: FloatArray, h: Hyperparameters = DEFAULTS
+) -> tuple[FloatArray, FloatArray]:
+    """A covariance for each row of `knots` (K, J), by how much the behaviour at every knot counts, (K, P, P), T last.
+
+        linear G_pq / mean G_pp + smooth exp(-d_pq / (2 median d)) + short exp(-sqrt(d_pq / (0.09 median d))) + paper_pq
+
+    G are the scalar products of the platforms' rests, each workload by its `weights` (B,); d the squared distances in
+    them and in how the speed changes over n; `paper` (P, P) is what metadata alone says. Also the d to T (K, R), in
+    units of the median between references.
+    """
+    J, P, B = parts.rest.shape
+    weighted = parts.rest * (weights / np.sqrt(B))
+    gram = (knots @ (weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P)).reshape(-1, P, P)
+    shape = (parts.speed - parts.speed.mean(axis=0)).T / np.sqrt(J)
+    distance = squared_distances(gram) + squared_distances(shape @ shape.T)
+    some = np.arange(P - 1)[:: -(-(P - 1) // MOST_AVERAGED_PLATFORMS)]
+    rows, columns = (some[of_pair] for of_pair in np.tril_indices(len(some), k=-1))
+    distance /= finite_median(distance[:, rows, columns], axis=1)[:, None, None] + TINY
+    own = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)
+    gram *= (h.linear / (own + TINY))[:, None, None]
+    gram += paper
+    gram += h.smooth * np.exp(distance / -h.smooth_length)
+    to_target = distance[:, -1, :-1].copy()
+    distance /= h.short_length
+    np.sqrt(distance, out=distance)
+    np.exp(np.negative(distance, out=distance), out=distance)
+    gram += np.multiply(distance, h.short, out=distance)
+    return gram, to_target
+
+
+def squared_distances(gram: FloatArray) -> FloatArray:
+    """Squared distances of P vectors by their scalar products (..., P, P).
+
+    >>> squared_distances(np.array([[1.0, 2.0], [2.0, 4.0]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    own = np.diagonal(gram, axis1=-2, axis2=-1)
+    squares = own[..., :, None] + own[..., None, :]
+    squares -= 2.0 * gram
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def metadata_covariance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
+    """How alike the platforms, T last, are by their metadata and names, (P, P)."""
+    index = np.append(evidence.platforms, evidence.target)
+    metadata = evidence.metadata
+    vectors, cpu, family = metadata.vectors[index], metadata.cpu[index], metadata.microarchitecture[index]
+    similarity = h.metadata * np.exp(squared_distances(vectors @ vectors.T) / -h.metadata_length)
+    is_twin = (cpu[:-1] == cpu[-1]).any()
+    similarity += (h.twin_cpu_model if is_twin else h.cpu_model) * (cpu[:, None] == cpu)
+    if is_twin:
+        similarity += h.twin_microarchitecture * (family[:, None] == family)
+    return np.asarray(similarity)
+
+
+class KrigingResult(NamedTuple):
+    """The weights of the references (K, R), sum 1, and what they give for each covariance's values.
+
+    `projections` (K, R, R) take values to leave-one-out residuals times their own diagonal, and `added` (K, R) is the
+    noise that outlying references got, in units of the process's variance. Of all F columns of values, one covariance
+    after the other: `scale` (F,), the variance of the process, and `variance` (F,), that of the value on T.
+    """
+
+    weights: FloatArray
+    variance: FloatArray
+    projections: FloatArray
+    scale: FloatArray
+    added: FloatArray
+
+
+def krige(
+    covariances: FloatArray, values: Sequence[FloatArray], noise: FloatArray, h: Hyperparameters = DEFAULTS
+) -> KrigingResult:
+    """Ordinary kriging to T, the last of `covariances` (K, R + 1, R + 1), of each one's own `values` (R, any).
+
+    `noise` (K, R) is added to the references' own; outlying ones get more.
+
+    >>> covariance = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])
+    >>> values = np.array([[1.0], [3.0]])
+    >>> kriged = krige(covariance[None], [values], noise=np.full((1, 2), 0.02))
+    >>> kriged.weights.round(3).tolist(), (kriged.weights @ values).round(3).tolist()
+    ([[0.892, 0.108]], [[1.216]])
+    """
+    covariance_of = np.repeat(np.arange(len(values)), [columns.shape[1] for columns in values])
+    inverses, added = _without_outliers(noisy_inverses(covariances, noise), values, covariance_of, h)
+    weights, variance, projections = ordinary_weights(inverses, covariances, h)
+    rows = np.concatenate([columns.T for columns in values])
+    scale = np.einsum("fr,fr->f", rows, _products(projections, values)) / rows.shape[1]
+    return KrigingResult(weights, variance[covariance_of] * scale, projections, scale, added)
+
+
+def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
+    """Each symmetric matrix times the columns of its values (R, any), as rows (F, R)."""
+    return np.concatenate([columns.T @ matrix for columns, matrix in zip(values, matrices, strict=True)])
+
+
+def ordinary_weights(
+    inverses: FloatArray, covariances: FloatArray, h: Hyperparameters = DEFAULTS
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights (K, R), variances (K,) in units of the process's, and projections, by the references' inverses.
+
+        u = K^-1 c + K^-1 1 (1 - 1'K^-1 c) / 1'K^-1 1,    Q = K^-1 - K^-1 1 1'K^-1 / 1'K^-1 1
+        variance = c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1
+
+    with K the references' covariance, noise included, and c that with T. The projections Q take the place of the
+    inverses.
+    """
+    rows = inverses.sum(axis=2)
+    to_target = covariances[:, :-1, -1]
+    through = (inverses @ to_target[:, :, None])[:, :, 0]
+    free = 1.0 - (rows * to_target).sum(axis=1)  # what the weights lack to sum to 1
+    shortfall = free / rows.sum(axis=1)
+    variance = covariances[:, -1, -1] - (to_target * through).sum(axis=1) + h.noise + free * shortfall
+    weights = through + rows * shortfall[:, None]
+    inverses -= rows[:, :, None] * (rows / rows.sum(axis=1)[:, None])[:, None]
+    return weights, np.maximum(variance, TINY), inverses
+
+
+def _without_outliers(
+    inverses: FloatArray, values: Sequence[FloatArray], covariance_of: IntArray, h: Hyperparameters
+) -> tuple[FloatArray, FloatArray]:
+    """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury); the noise."""
+    rows = inverses.sum(axis=2)
+    squares = _products(inverses, values)
+    squares -= rows[covariance_of] * (squares.sum(axis=1) / rows.sum(axis=1)[covariance_of])[:, None]
+    squares **= 2
+    own = np.diagonal(inverses, axis1=1, axis2=2)
+    squares /= own[covariance_of]
+    squares /= h.robust**2 * MEDIAN_TO_SIGMA**2 * finite_median(squares, axis=1)[:, None] + TINY**2
+    count = np.bincount(covariance_of)
+    excess = np.add.reduceat(squares, np.cumsum(count) - count, axis=0) / count[:, None] - 1.0
+    excess = np.maximum(excess, 0.0, out=excess)
+    added = (h.noise + 1.0 / own) * excess * EXCESS_NOISE_SHARE
+    most = int((excess > 0).sum(axis=1).max())
+    if most:
+        out = np.argsort(-excess, axis=1)[:, :most]
+        k = np.arange(len(out))[:, None]
+        columns = inverses[k, out]
+        block = columns.transpose(0, 2, 1)[k, out]
+        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[k, out], LEAST_ADDED_NOISE)
+        inverses -= columns.transpose(0, 2, 1) @ np.linalg.solve(block, columns)
+    return inverses, added
+
+
+def noisy_inverses(covariances: FloatArray, noise: FloatArray | float) -> FloatArray:
+    """The inverses of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal."""
+    matrices = covariances[:, :-1, :-1].copy()
+    K, R, _ = matrices.shape
+    matrices.reshape(K, R * R)[:, :: R + 1] += noise
+    if R < FEWEST_CHOLESKY_REFERENCES:
+        return np.asarray(np.linalg.inv(matrices))
+    for matrix in matrices:
+        matrix[:] = inverse_of_definite(matrix)
+    return matrices
+
+
+def inverse_of_definite(matrix: FloatArray) -> FloatArray:
+    """The inverse of a symmetric positive definite matrix, by Cholesky; of one that is not definite in the usual way.
+
+    Inverting by halves would be faster, but loses all digits where R is some hundreds.
+
+    >>> inverse_of_definite(np.array([[2.0, 1.0], [1.0, 2.0]])).round(3).tolist()
+    [[0.667, -0.333], [-0.333, 0.667]]
+    """
+    factor, failed = dpotrf(matrix.T, lower=1)  # transposed: Fortran's order
+    if failed:
+        return np.asarray(np.linalg.inv(matrix))
+    half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
+    inverse: FloatArray = half + half.T
+    inverse.flat[:: len(matrix) + 1] /= 2.0
+    return inverse
+
+
+def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:
+    """The evidence of the platforms that have A, with T's missing workloads filled in.
+
+    They are kriged to T from all platforms, of which `most` take part, by the covariance that T's own workloads and
+    the metadata give. T's relatives without A help here only.
+    """
+    references, R = np.flatnonzero(evidence.has_workload), len(evidence.platforms)
+    is_missing = ~evidence.measured_on_target
+    on_target, missing = np.flatnonzero(~is_missing), np.flatnonzero(is_missing)
+    if not len(missing):
+        return evidence
+    alone = evidence.of_workloads(on_target)
+    if R < FEWEST_PLATFORMS_TO_FILL_IN or len(references) in (0, R):
+        return alone.nearest(references)
+    # The covariance of whole curves, by T's own workloads.
+    chosen, weights = np.arange(R), np.ones(len(on_target))
+    if most < R:
+        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), weights, most)
+    nearest = alone.nearest(chosen)
+    parts = separate_parts(nearest, h.far_off)
+    knots = np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
+    covariance, _ = behaviour_covariances(parts, weights, metadata_covariance(nearest, h), knots, h)
+    u, _, projections = ordinary_weights(noisy_inverses(covariance, h.noise), covariance, h)
+    # The missing workloads less the speeds, kriged to T, and how wrong that would be on the references.
+    gaps = chosen[:, None], missing
+    values = (evidence.curves[:, *gaps] - parts.speed[:, :-1, None]) * evidence.is_known[gaps]
+    values = without_gaps(values, evidence.is_known[gaps], projections[0])
+    curves, is_known, errors = evidence.curves.copy(), evidence.is_known.copy(), np.zeros(evidence.curves[:, :-1].shape)
+    curves[:, -1, missing] = u[0] @ values + parts.speed[:, -1:]
+    is_known[-1, missing] = True
+    families, _ = left_out_families(evidence.platforms[chosen], evidence.target, evidence.metadata)
+    errors[:, *gaps], _ = left_out_errors(projections, projections @ values, families)
+    return replace(evidence, curves=curves, is_known=is_known, fill_errors=errors).nearest(references)
+
+
+def without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:
+    """Values (J, R, B) with those that are not known (R, B) kriged from the others: to T they add nothing.
+
+    Of each column (b, j) the missing m are those with (projection value)_m = 0.
+    """
+    gaps = np.count_nonzero(~is_known, axis=0)
+    order = np.argsort(is_known, axis=0, kind="stable").T  # of every column: what is missing, then what is known
+    filled = values.copy()
+    for size in np.unique(gaps[gaps > 0]).tolist():
+        columns = np.flatnonzero(gaps == size)[:, None]
+        missing = order[columns[:, 0], :size]
+        products = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]
+        block = projection[missing[:, :, None], missing[:, None, :]]
+        filled[:, missing, columns] = -np.linalg.solve(block, products).transpose(2, 0, 1)
+    return filled

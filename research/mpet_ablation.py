@@ -1,0 +1,58 @@
+"""`mpet` with one ingredient changed, each in turn: what each of them gives, measured with the method itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.database import Database
+from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.mpet.method import MPET, MpetSettings, predict_mpet
+
+CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
+    "plain means as speed": replace(DEFAULTS, far_off=math.inf),
+    "no process of the nearest alone": replace(DEFAULTS, neighbours=1_000_000),
+    "the 48 nearest": replace(DEFAULTS, neighbours=48),
+    "nearest on paper": replace(DEFAULTS, neighbours_paper=1e6),
+    "without unexplained workloads": replace(DEFAULTS, ridge=1e9),
+    "twins as others of one cpu_model": replace(
+        DEFAULTS, twin_cpu_model=DEFAULTS.cpu_model, twin_microarchitecture=0.0
+    ),
+    "no cpu_model": replace(DEFAULTS, cpu_model=0.0, twin_cpu_model=0.0, twin_microarchitecture=0.0),
+    "no metadata": replace(DEFAULTS, metadata=0.0),
+    "no linear part": replace(DEFAULTS, linear=0.0),
+    "no smooth part": replace(DEFAULTS, smooth=0.0),
+    "no short-range part": replace(DEFAULTS, short=0.0),
+    "all workloads alike": replace(DEFAULTS, workload_power=0.0),
+    "all n alike": replace(DEFAULTS, nearness=1e6),
+    "no extra noise for outliers": replace(DEFAULTS, robust=1e6),
+    "no shift": replace(DEFAULTS, shift=0.0),
+}
+CHANGED_FEW_REFERENCES: dict[str, Hyperparameters] = {  # change nothing where there are many references
+    "no features": replace(DEFAULTS, features=0.0),
+    "no process over workloads": replace(DEFAULTS, workload_noise=1e9),
+}
+REFERENCE_LIMITS = {"64 references": 64, "96 references": 96, "all references": 1_000_000}
+
+
+def ablation_methods() -> list[Method[Any]]:
+    """A method for each change, named `mpet: <change>`; not among METHODS.
+
+    >>> [method.name for method in ablation_methods()][:2]
+    ['mpet: plain means as speed', 'mpet: no process of the nearest alone']
+    """
+    changed = {
+        name: partial(predict_mpet, h=changes)
+        for name, changes in (CHANGED_HYPERPARAMETERS | CHANGED_FEW_REFERENCES).items()
+    }
+
+    def limited(database: Database, query: Query, settings: MpetSettings, *, most: int) -> Answer:
+        return predict_mpet(database, query, replace(settings, references=most))
+
+    counted = {name: partial(limited, most=most) for name, most in REFERENCE_LIMITS.items()}
+    return [
+        replace(MPET, name=f"{MPET.name}: {name}", predict=predict) for name, predict in (changed | counted).items()
+    ]

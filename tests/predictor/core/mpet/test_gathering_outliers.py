@@ -1,0 +1,66 @@
+"""Absurd profiles among the evidence: whatever is left, an answer is made of numbers."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from predictor.core.database import Database
+from predictor.core.errors import PredictionError
+from predictor.core.methods import METHODS, Query
+from predictor.core.mpet.gathering import outlying_values
+from tests.predictor.core.curves import COUNTS, curve_arrays, without_rows
+
+ABSURD_SHARE, ABSURD_LOG_FACTOR = 0.15, 6.0
+FEW = 2
+
+
+def with_absurd_profiles(rng):
+    """A small database, dense or sparse, in which some profiles are off by some e^6, whole curves at once; and a query,
+    in half the cases for a workload that few have on a platform that has few."""
+    platforms, workloads = int(rng.integers(3, 30)), int(rng.integers(2, 14))
+    missing = float(rng.choice([0.0, 0.3, 0.6, 0.8]))
+    arrays = curve_arrays(int(rng.integers(1000)), platforms, workloads, missing=missing)
+    count = len(arrays["t1_s"])
+    factors = np.where(rng.random(count) < ABSURD_SHARE, np.exp(rng.normal(0.0, ABSURD_LOG_FACTOR, count)), 1.0)
+    arrays["curve_time_s"] = arrays["curve_time_s"] * np.repeat(factors, len(COUNTS))
+    arrays["t1_s"] = arrays["t1_s"] * factors
+    query = Query(int(rng.integers(workloads)), int(rng.integers(platforms)))
+    if rng.random() < 0.5:
+        rare = (arrays["workload_index"] == query.workload) & (arrays["platform_index"] != query.target)
+        dropped = rng.permutation(np.flatnonzero(rare))[FEW:]
+        own = rng.permutation(np.flatnonzero(arrays["platform_index"] == query.target))[FEW:]
+        arrays = without_rows(arrays, np.isin(np.arange(count), np.append(dropped, own)))
+    return Database.build(**arrays), query
+
+
+@pytest.mark.parametrize("name", ["mpet", "mpet-log"])
+@given(st.integers(0, 2**32 - 1))
+@example(50)  # a reference was left that shared nothing with the target
+@example(245)
+@example(1311)  # none was left that had the workload
+@settings(max_examples=50, deadline=None)
+def test_an_answer_among_absurd_profiles_has_times(name, seed):
+    database, query = with_absurd_profiles(np.random.default_rng(seed))
+    try:
+        answer = METHODS[name].predict(database, query, METHODS[name].settings())
+    except PredictionError:
+        return
+    for values in (answer.time_s, answer.low_s, answer.high_s, np.array(answer.t1_s)):
+        assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize(("how_many", "are_outlying"), [(1, True), (2, True), (3, False), (5, False)])
+def test_platforms_that_are_far_off_together_are_a_kind(how_many, are_outlying):
+    """Machines with a GPU run one kind of program forty times faster: that is no error of three measurements."""
+    level = np.add.outer(np.arange(20.0), np.arange(6.0)) + np.random.default_rng(3).normal(0.0, 0.05, (20, 6))
+    level[:how_many, 1] -= np.log(40.0)
+    expected = np.zeros(level.shape, dtype=bool)
+    expected[:how_many, 1] = are_outlying
+    assert outlying_values(level, np.ones(level.shape, dtype=bool)).tolist() == expected.tolist()
+
+
+def test_one_too_fast_and_two_too_slow_are_no_kind():
+    level = np.add.outer(np.arange(20.0), np.arange(6.0))
+    level[[3, 8, 11], 2] += [-5.0, 5.0, 5.0]
+    assert np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist() == [[3, 2], [8, 2], [11, 2]]
