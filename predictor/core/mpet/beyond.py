@@ -18,12 +18,13 @@ from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
 from predictor.core.mpet.curves import distinct_codes, evaluated_curves, interpolate_rows
 from predictor.core.mpet.gathering import Evidence, application_families
-from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
 from predictor.core.mpet.transfer import LEAST_SQUARE, downward_shift
 from profiles.arrays import FloatArray, IntArray
 
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
+LAWS_WEIGHT = 6.0  # companions as which the scaling laws count
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
 SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
 MOST_COMPARED_PLATFORMS = 32  # references
@@ -147,7 +148,7 @@ class Agreement(NamedTuple):
     distance: FloatArray
 
 
-def growth_beyond(evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Growth | None:
+def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
     """How A goes on on T beyond the largest n at which it was measured; None where nobody asks for that.
 
     The counts at which this is known depend on T alone: what is said of an n does not depend on which others are asked.
@@ -158,7 +159,7 @@ def growth_beyond(evidence: Evidence, level: float, h: Hyperparameters = DEFAULT
     companions = np.flatnonzero(evidence.measured_on_target)
     rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
     workloads = evidence.workloads[companions]
-    agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads, h.laws_weight)
+    agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads)
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
     at_last = evidence.curves[np.searchsorted(evidence.n, last), -1, companions]
     courses = courses_on_target(database, evidence.target, rows[-1, :-1], n, at_last)
@@ -179,15 +180,13 @@ def growth_counts(database: Database, target: int, rows: IntArray, last: int) ->
     return np.append(last, counts[(counts > last) & (counts <= most)])
 
 
-def agreement_inside(
-    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, laws_weight: float
-) -> Agreement:
+def agreement_inside(database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray) -> Agreement:
     """Companions, laws and A compared with each other by the growth of their thread times inside the measured range.
 
     Companions of one named application count as the root of their number: copies of one program are not many programs.
 
     Parameters: `rows` (R, B + 1) of the companions and of A (last) on the references, the `platforms`, -1 = none; the
-    companions' `workloads` (B,); as how many companions the laws count.
+    companions' `workloads` (B,).
     """
     (measured, of_laws), share_of_law = growth_inside(database, rows, platforms), scaling_laws()[0]
     values, weight = np.nan_to_num(measured), (~np.isnan(measured)).astype(np.float64)
@@ -206,7 +205,7 @@ def agreement_inside(
     names = np.array([application[b] or f"workload {b}" for b in workloads.tolist()], dtype=str)
     _, member, count = np.unique(names, return_inverse=True, return_counts=True)
     return Agreement(
-        prior=np.append(1.0 / np.sqrt(count[member]), laws_weight * share_of_law),
+        prior=np.append(1.0 / np.sqrt(count[member]), LAWS_WEIGHT * share_of_law),
         subjects=np.append(np.arange(B), B + near),
         distance=np.maximum(np.block(table), 0.0),
     )
