@@ -32,7 +32,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-u
 help:
 	@sed -n '1,5s/^# //p' Makefile
 	@echo "make cluster       several processes as on several hosts, for trying: PostgreSQL, web, task workers, Dask"
-	@echo "make coverage      run all tests and write build/coverage/, which lines of the code they execute"
+	@echo "make coverage      run make test's tests and write build/coverage/, which lines of the code they execute"
 	@echo "make figures       count how simple the code is, and write the table of docs/code-map.md"
 	@echo "make audit         look up what is pinned among the known vulnerabilities (asks pypi.org)"
 	@echo "make format        apply the formatter and safe lint fixes"
@@ -44,7 +44,7 @@ help:
 	@echo "make leaderboard   write research/leaderboard.md from the stored scores of mpet-bench"
 	@echo "make schema        write docs/openapi.yaml from the code"
 	@echo "make benchmark     run the speed benchmarks (lab/performance)"
-	@echo "make lab           run the benchmarks once each, with small sizes: that they work, not how fast"
+	@echo "make lab           the long tests (cross builds, sanitizers, all on PostgreSQL, campaigns), each benchmark once"
 	@echo "make screenshots   write docs/images from the running pages"
 	@echo "make peers         have Extra-P and Frictionless read what is exported (minutes: an environment of their own)"
 	@echo "make page-weights  write docs/page-weights.md: what each page of the demo weighs and takes (minutes)"
@@ -91,25 +91,27 @@ cluster: $(VENV)/.installed-dev
 	@echo "For other commands: set -a; . $(CLUSTER)/environment"
 	@exec $(BIN)/honcho start --env $(CLUSTER)/environment --concurrency web=2,worker=2
 
+# pytest ends with 5 where it finds no test, which is a failure unless PYTEST_ARGS chooses some.
+NONE_CHOSEN = { [ $$? = 5 ] && $(if $(PYTEST_ARGS),true,false); }
+
 # Compiled modules are kept, whatever the environment says: a run starts a hundred processes that import them.
-test: export PYTHONDONTWRITEBYTECODE =
+test lab quick-test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-dev
-	$(BIN)/pytest -n auto -m "not alone" $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto -m "not alone and not lab" $(PYTEST_ARGS) || $(NONE_CHOSEN)
 	@echo "Those that measure time run alone."
-	$(BIN)/pytest -o testpaths=tests -m alone $(PYTEST_ARGS) || [ $$? = 5 ]
+	$(BIN)/pytest -o testpaths=tests -m "alone and not lab" $(PYTEST_ARGS) || $(NONE_CHOSEN)
 
 # The folders with the most tests for their processor time; CONTRIBUTING.md says how they were chosen.
 QUICK := tests/mpet_site/web tests/accounts tests/predictor/predictions tests/predictor/comparisons \
 	tests/predictor/computations tests/predictor/extrapolation tests/predictor/snapshot tests/predictor/api
-quick-test: export PYTHONDONTWRITEBYTECODE =
 quick-test: $(VENV)/.installed-dev
-	$(BIN)/pytest -n auto -m "not (alone or browser or kit or postgresql or shared_data)" $(QUICK) $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto -m "not (alone or browser or kit or lab or postgresql or shared_data)" $(QUICK) $(PYTEST_ARGS)
 
 # Each process of a test writes a file of its own (pyproject.toml, coverage); all of them are put together at the end.
 coverage: $(VENV)/.installed-dev
 	@mkdir -p build
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n auto -m "not alone" $(PYTEST_ARGS)
+	$(BIN)/coverage run -m pytest -n auto -m "not alone and not lab" $(PYTEST_ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet --directory build/coverage
 	$(BIN)/coverage report --format total | sed 's/.*/Covered: & % of the lines. build\/coverage\/index.html has each of them./'
@@ -165,9 +167,10 @@ leaderboard: $(VENV)/.installed-dev
 schema: $(VENV)/.installed-dev
 	$(MANAGE) spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
-# What nobody's data depends on, and what takes long: once a week in CI.
 lab: $(VENV)/.installed-dev
-	$(BIN)/pytest lab -n auto $(PYTEST_ARGS)
+	$(BIN)/pytest lab -n auto $(PYTEST_ARGS) || $(NONE_CHOSEN)
+	$(BIN)/pytest -o testpaths=tests -n auto -m "lab and not alone" $(PYTEST_ARGS) || $(NONE_CHOSEN)
+	$(BIN)/pytest -o testpaths=tests -m "alone and lab" $(PYTEST_ARGS) || $(NONE_CHOSEN)
 
 benchmark: $(VENV)/.installed-dev
 	$(BIN)/pytest lab/performance --benchmark-enable --benchmark-only $(PYTEST_ARGS)

@@ -8,4 +8,4 @@ class AccountsConfig(AppConfig):
     verbose_name = "API tokens"  # django-allauth's application is "Accounts" in the admin
 
     def ready(self) -> None:
-        from accounts import receivers  # noqa: F401, PLC0415  (they need the models)
+        from accounts import mails  # noqa: F401, PLC0415  (its receiver needs the models)

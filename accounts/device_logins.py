@@ -32,23 +32,6 @@ class LoginDenied(Exception):
     """The person said no."""
 
 
-def plain_code(text: str) -> str:
-    """A code as it is kept, however it was typed.
-
-    >>> plain_code(" bcdf-ghjk ")
-    'BCDFGHJK'
-    """
-    return "".join(letter for letter in text.upper() if letter.isalnum())
-
-
-def shown_code(code: str) -> str:
-    """
-    >>> shown_code("BCDFGHJK")
-    'BCDF-GHJK'
-    """
-    return f"{code[: CODE_LENGTH // 2]}-{code[CODE_LENGTH // 2 :]}"
-
-
 def begin_login(program: str, address: str) -> tuple[DeviceLogin, str]:
     """A request that waits for somebody to agree, and its device code, of which only the digest is kept. Those that
     have ended are deleted."""
@@ -73,8 +56,9 @@ def begin_login(program: str, address: str) -> tuple[DeviceLogin, str]:
 
 
 def waiting_login(code: str) -> DeviceLogin:
-    """The request that waits for an answer to this code. Raises LoginNotKnown."""
-    login = DeviceLogin.objects.unended().filter(code=plain_code(code), answer="").first()
+    """The request that waits for an answer to this code, however it was typed. Raises LoginNotKnown."""
+    plain = "".join(letter for letter in code.upper() if letter.isalnum())
+    login = DeviceLogin.objects.unended().filter(code=plain, answer="").first()
     if login is None:
         raise LoginNotKnown
     return login

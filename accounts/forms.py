@@ -17,9 +17,8 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from accounts.adapter import host_in_mails
-from accounts.addresses import users_of_address
 from accounts.device_logins import LoginNotKnown, waiting_login
-from accounts.mails import send_message
+from accounts.mails import send_message, users_of_address
 from accounts.models import ApiToken
 
 MOST_ACCOUNTS_IN_MAIL = 20

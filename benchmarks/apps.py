@@ -14,9 +14,12 @@ class BenchmarksConfig(AppConfig):
     def ready(self) -> None:
         from accounts.user_data import register_user_data  # noqa: PLC0415
         from benchmarks.quarantine import end_abandoned  # noqa: PLC0415
-        from benchmarks.recovery import sweep_files, take_up_uploads  # noqa: PLC0415
+        from benchmarks.recovery import (  # noqa: PLC0415
+            requeue_abandoned_tasks,
+            sweep_files,
+            take_up_uploads,
+        )
         from benchmarks.user_data import MEASUREMENTS  # noqa: PLC0415  models are not there before
-        from benchmarks.workers import requeue_abandoned_tasks  # noqa: PLC0415
 
         register_reader(KIT_RESULTS, read_archive)
         register_user_data(MEASUREMENTS)

@@ -23,24 +23,49 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import IO, Any, NoReturn
+
+import numpy as np
 
 from benchmarks.archive import ArchiveError, Limits, read_archive
 from benchmarks.archive.documents import validator_of
-from benchmarks.archive.platforms import read_platform_file
+from benchmarks.archive.reading import read_platform_file
 from benchmarks.formats import read_foreign
 from benchmarks.formats.collecting import ForeignFile, ForeignLimits
 from benchmarks.formats.deliveries import ForeignReading, unpack_files
 from benchmarks.formats.plain_csv import table_head
 from benchmarks.formats.recognising import UnrecognisedError, recognise
-from benchmarks.understanding import describe_measurements
-from profiles.measurements import Measurements
+from profiles.measurements import Measurements, ProfileRecord
 from profiles.validity.quality import quality_warnings
 
 MEMORY_STATUS = 70
 IDLE_SECONDS = 300.0  # the program takes 60 MB
 REQUEST = struct.Struct("!QQQd")  # processor seconds, bytes of memory, bytes of a file, seconds of the clock
 RESPONSE = struct.Struct("!i?")  # exit status, negative for a signal; whether the seconds of the clock had passed
+
+
+def describe_measurements(measurements: Measurements) -> dict[str, Any]:
+    """The platform, each workload with the median time of each n, and what is odd."""
+    return {
+        "warnings": list(dict.fromkeys([*measurements.warnings, *quality_warnings(measurements)])),
+        "platform": asdict(measurements.platforms[0]) | {"placement": None},
+        "workloads": [_workload(measurements, record) for record in measurements.profiles],
+    }
+
+
+def _workload(measurements: Measurements, record: ProfileRecord) -> dict[str, Any]:
+    workload, runs = measurements.workloads[record.workload], record.runs.own
+    clean = np.flatnonzero(~runs.is_profile_pass)
+    clean = clean[np.argsort(runs.n[clean], kind="stable")]
+    n, starts = np.unique(runs.n[clean], return_index=True)
+    return {
+        **{name: getattr(workload, name) for name in ("name", "version", "input", "runtime")},
+        "time_kind": measurements.time_kinds.get(record.workload, "absolute"),
+        "runs": len(clean),
+        "n": n.tolist(),
+        "time_s": [float(np.median(times)) for times in np.split(runs.time_s[clean], starts[1:]) if len(times)],
+    }
 
 
 def serve_requests(channel: socket.socket) -> None:

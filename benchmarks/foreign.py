@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from typing import IO, Any
 
 from django.contrib.auth.models import AnonymousUser
 
-from benchmarks.formats import read_foreign
 from benchmarks.formats.collecting import ForeignFile
 from benchmarks.formats.deliveries import ForeignReading, pack_files
 from benchmarks.formats.recognising import TARBALL, TOO_MIXED, UnrecognisedError
-from benchmarks.reading import foreign_limits, recognise_upload
+from benchmarks.reading import recognise_upload
 from profiles.ingest.service import IngestResult, ingest
 from profiles.measurements import Measurements, PlatformRecord
 from profiles.models import Platform, Source
@@ -51,13 +50,6 @@ def known_platform(slug: str, user: Any) -> PlatformRecord:
         raise UnreadableError(f"{row.name!r} is a simulated machine, which nobody can have measured.")
     record = {column.name: getattr(row, column.name) for column in fields(PlatformRecord)}
     return PlatformRecord(**record | {"placement": None if row.placement is None else tuple(row.placement)})
-
-
-def read_files(
-    form: str, files: Sequence[ForeignFile], platform: PlatformRecord | None, columns: Mapping[str, str]
-) -> Measurements:
-    """As `read_foreign`, within the limits of the settings, in this process: for the operator's own files."""
-    return read_foreign(form, files, platform=platform, columns=columns, limits=foreign_limits())
 
 
 def foreign_sha256(form: str, files: Sequence[ForeignFile], platform: PlatformRecord) -> str:

@@ -17,6 +17,7 @@ RUN_FILES = {
     "VERSION": "VERSION",
     "static/measure.sh": "measure",
     "mpet-profile": "mpet-profile",
+    "pack/join.sh": "pack/join.sh",
     **{f"stress-ng/{name}": f"stress-ng/{name}" for name in ("measure.sh", "stressors", "bridge.sh", "bridge")},
     **{
         f"upload/{name}": f"upload/{name}"

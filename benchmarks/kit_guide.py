@@ -1,11 +1,16 @@
-"""How to measure a machine with the kit: the commands, and what it runs; for the page and its JSON form."""
+"""How to measure a machine with the kit: the commands, and what it runs; for the page and its JSON form. Results of
+stress-ng can be compared only with those of the same version, so it says which versions are known."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from django.db.models import Count
 
 from benchmarks.kit_archive import KIT, TOP_FOLDER, built_architectures, built_tarball, kit_sha256, kit_version
+from profiles.models import Profile
 
 PURPOSES = ("computes", "stresses", "here because")
 
@@ -126,3 +131,11 @@ def kit_workload(source: Path) -> KitWorkload:
                 break
             texts[purpose] = text.strip()
     return KitWorkload(source.stem, *texts.values())
+
+
+def stress_ng_versions(user: Any) -> list[dict[str, Any]]:
+    """Each version with the number of platforms that the user sees its results of, the most first."""
+    rows = Profile.objects.visible_to(user).of_stress_ng()
+    counted = rows.values("workload__version").annotate(platforms=Count("platform", distinct=True))
+    versions = [{"version": row["workload__version"], "platforms": row["platforms"]} for row in counted]
+    return sorted(versions, key=lambda row: (-row["platforms"], row["version"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from profiles.models import Source
 
@@ -24,15 +23,7 @@ def notes_of(source: Source | None) -> DeliveryNotes | None:
     """None where nothing was noted, or a moderator hid the delivery."""
     if source is None or source.hidden or not (source.environment or source.log):
         return None
-    environment = written_environment(source.environment)
+    environment = json.dumps(source.environment, indent=2, ensure_ascii=False) if source.environment else ""
     texts = {"environment": environment, "log": source.log}
     cut = tuple(name for name, text in texts.items() if len(text) > MOST_SHOWN)
     return DeliveryNotes(environment[:MOST_SHOWN], source.log[:MOST_SHOWN], cut)
-
-
-def written_environment(environment: Any) -> str:
-    """
-    >>> written_environment({"kit": "1.0"}), written_environment(None)
-    ('{\\n  "kit": "1.0"\\n}', '')
-    """
-    return json.dumps(environment, indent=2, ensure_ascii=False) if environment else ""

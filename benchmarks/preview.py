@@ -71,10 +71,6 @@ def _facts(platform: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(title, str(value)) for title, value in texts if value] + [(title, size(of)) for title, of in sizes if of]
 
 
-def _told(workload: Mapping[str, Any]) -> str:
-    return ", ".join(workload[name] for name in ("input", "version", "runtime") if workload[name]) or "–"
-
-
 def _times(workload: Mapping[str, Any]) -> str:
     """The median of each n, the first of them where there are many."""
     written = significant if workload["time_kind"] == "relative" else seconds
@@ -85,7 +81,10 @@ def _times(workload: Mapping[str, Any]) -> str:
 
 UNDERSTOOD_COLUMNS = (
     TableColumn("Workload", lambda workload: workload["name"]),
-    TableColumn("Input, version, runtime", _told),
+    TableColumn(
+        "Input, version, runtime",
+        lambda workload: ", ".join(filter(None, (workload[name] for name in ("input", "version", "runtime")))) or "–",
+    ),
     TableColumn("Runs", lambda workload: workload["runs"], kind=NUMBER),
     TableColumn("Median time at each number of threads", _times),
 )

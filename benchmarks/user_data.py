@@ -11,7 +11,7 @@ from django.db import transaction
 from accounts.user_data import ArchiveMember, UserData
 from benchmarks.api.serializers import UploadSerializer
 from benchmarks.models import Upload
-from benchmarks.ownership import delete_uploads
+from benchmarks.services import delete_uploads
 from profiles.api.serializers import ProfileDetails, ProfileDetailSerializer
 from profiles.ingest.withdrawal import withdraw
 from profiles.models import Profile, Revision, Source

@@ -15,15 +15,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from benchmarks.client_wheel import wheel_name
 from benchmarks.forms import OF_OTHER_TOOLS, UploadForm
 from benchmarks.kit_archive import NoKitError, kit_version
-from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads
+from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads, stress_ng_versions
 from benchmarks.models import Upload
 from benchmarks.notes import notes_of
-from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.preview import preview_of
 from benchmarks.quarantine import is_open
 from benchmarks.reading import preview_table, preview_upload
-from benchmarks.services import receive_tarball
-from benchmarks.stress_ng import stress_ng_versions
+from benchmarks.services import delete_uploads, publish_upload, receive_tarball
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from mpet_site.web.throttling import too_many_requests, wait_of_preview

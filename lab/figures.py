@@ -1,4 +1,4 @@
-"""How simple the code is: the figures of docs/code-map.md, computed from the source and from one traced prediction.
+"""How simple the code is: the figures of docs/code-map.md, computed from the source and from traced walks (walks.py).
 
 `make figures` prints the table and writes it into the page. Product code means the applications without migrations.
 """
@@ -9,27 +9,47 @@ import ast
 import io
 import re
 import sys
-import threading
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from lab.walks import APPLICATIONS, ROOT, Trace, trace_walks, with_walks
+from lab.walks import PAGE as WALKS_PAGE
+
 PAGE = ROOT / "docs" / "code-map.md"
 BEGIN, END = "<!-- figures: written by make figures -->", "<!-- end of the figures -->"
-APPLICATIONS = ("accounts", "benchmarks", "mpet_site", "operations", "predictor", "profiles")
 # Files and folders that Django or Python ask for by name, however short they are.
 ASKED_FOR = {
     *("__init__.py", "admin.py", "api_urls.py", "apps.py", "asgi.py", "settings.py", "settings_test.py", "signals.py"),
     *("tasks.py", "tests.py", "urls.py", "wsgi.py"),
 }
 ASKED_FOR_FOLDERS = {"commands", "templatetags"}
+# From the mathematics to the browser; a class, or the function that makes a dictionary.
+SHAPES_OF_ANSWER = (
+    "predictor.core.answers.Answer",
+    "predictor.core.scenarios.outcome.ScenarioOutcome",
+    "predictor.predictions.answering.Basis",
+    "predictor.predictions.document.answer_document",
+    "predictor.models.Prediction",
+    "predictor.api.prediction_serializers.PredictionSerializer",
+    "predictor.pages.predictions.answer_page_context",
+)
+SHAPES_OF_QUESTION = (
+    "predictor.pages.forms.PredictionForm",
+    "predictor.api.prediction_serializers.PredictionRequestSerializer",
+    "predictor.predictions.question.PredictionRequest",
+    "predictor.predictions.question.Question",
+    "predictor.core.answers.Query",
+    "predictor.core.scenarios.scenario.Inquiry",
+)
+FILES_OF_NEW_FIELD = (
+    "predictor/predictions/document.py",
+    "predictor/api/prediction_serializers.py",
+    "predictor/predictions/service.py",  # the version of the document
+)
+TIME_OF_TESTS = "8 min (CONTRIBUTING.md, 2026-11-22)"
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 SHORT_FUNCTION, LONG_FUNCTION, SHORT_MODULE = 5, 50, 60
 
@@ -160,75 +180,25 @@ def source_rows(root: Path) -> Iterator[Row]:
     yield Row("of them modules that neither Django nor Python asks for", "96", "< 60", f"{len(own)}")
 
 
-@contextmanager
-def traced_files(below: CodeType | None = None) -> Iterator[set[str]]:
-    """Collect the files of the product whose functions are called; with `below`, only during calls of that function."""
-    files: set[str] = set()
-    prefixes = tuple(f"{ROOT / application}/" for application in APPLICATIONS)
-    depth = 0
-
-    def profile(frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal depth
-        code = frame.f_code
-        if code is below:
-            depth += {"call": 1, "return": -1}.get(event, 0)
-        # The code of a module runs when it is first imported, which is no part of a prediction.
-        is_ours = code.co_filename.startswith(prefixes) and code.co_name != "<module>"
-        if event == "call" and is_ours and (below is None or depth > 0):
-            files.add(code.co_filename)
-
-    threading.setprofile(profile)
-    sys.setprofile(profile)
-    try:
-        yield files
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
+def walk_rows(walks: Mapping[str, Trace]) -> Iterator[Row]:
+    """The rows that the traced walks of docs/architecture.md answer."""
+    count = {name: len(trace.files) for name, trace in walks.items()}
+    method = set(walks["method"].files)
+    inside = {name: len(method & set(walks[name].files)) for name in ("prediction", "ranking")}
+    api, ranking = (f"{count[name]}, {inside[name]} of them the method's" for name in ("prediction", "ranking"))
+    yield Row("files that one prediction passes (`service.predict`)", "53", "<= 20", f"{count['service']}")
+    yield Row("files inside the default method", "30", "<= 6", f"{count['method']}")
+    yield Row("files that `POST predictions/` passes", "", "", api)
+    yield Row("files that the processing of one upload passes", "25", "<= 25", f"{count['upload']}")
+    yield Row("files that one page of a ranking passes", "", "<= 20", ranking)
 
 
-def prediction_rows() -> Iterator[Row]:
-    """The rows that one prediction answers, on the samples of the tests in a database in memory."""
-    import django  # noqa: PLC0415
-    from django.test.runner import DiscoverRunner  # noqa: PLC0415
-
-    django.setup()
-    from django.test import Client  # noqa: PLC0415
-
-    from predictor.core.methods import DEFAULT_METHOD, get_method  # noqa: PLC0415
-    from predictor.models import Prediction  # noqa: PLC0415
-    from predictor.predictions.request import PredictionRequest  # noqa: PLC0415
-    from predictor.predictions.service import predict  # noqa: PLC0415
-    from profiles.ingest.service import ingest  # noqa: PLC0415
-    from tests.samples import sample_measurements  # noqa: PLC0415
-
-    runner = DiscoverRunner(verbosity=0)
-    runner.setup_test_environment()
-    databases = runner.setup_databases()
-    try:
-        ingest(sample_measurements(4, 6), kind="tarball", label="sample", sha256="0" * 64, owner=None, private=False)
-        names = {"workload": "app0-section0", "target": "machine-1"}
-
-        def count_files(ask: Callable[[], Any], below: CodeType | None = None) -> int:
-            Prediction.objects.all().delete()  # so that no stored answer is found
-            with traced_files(below) as files:
-                ask()
-            return len(files)
-
-        ask_service = partial(predict, PredictionRequest(workload=names["workload"], target=names["target"]))
-        ask_api = partial(Client().post, "/api/v1/predictions/", names, content_type="application/json")
-        # The first call of each fills the caches of the process and is not counted.
-        ask_service()
-        ask_api()
-        by_service, by_api = count_files(ask_service), count_files(ask_api)
-        ask_method: Any = get_method(DEFAULT_METHOD).predict  # a function, or an object that can be called
-        code = getattr(ask_method, "__code__", None) or type(ask_method).__call__.__code__
-        by_method = count_files(ask_service, code)
-    finally:
-        runner.teardown_databases(databases)
-        runner.teardown_test_environment()
-    yield Row("files that one prediction passes (`service.predict`)", "53", "<= 20", f"{by_service}")
-    yield Row("files inside the default method", "30", "<= 6", f"{by_method}")
-    yield Row("files that one prediction over the API passes", "", "", f"{by_api}")
+def shape_rows() -> Iterator[Row]:
+    """The rows that people count: what is listed above, each of which a test looks up."""
+    shapes = f"{len(SHAPES_OF_ANSWER)} / {len(SHAPES_OF_QUESTION)}"
+    yield Row("shapes of one answer / one question", "5 / 6", "2 / 2", shapes)
+    yield Row("files to touch for a new field of an answer", "6", "2", f"{len(FILES_OF_NEW_FIELD)}")
+    yield Row("`make test` on 2 cores (typed in by hand)", "16 min", "<= 8 min", TIME_OF_TESTS)
 
 
 def table(rows: list[Row]) -> str:
@@ -243,8 +213,10 @@ def with_table(page: str, text: str) -> str:
 
 
 def main() -> None:
-    text = table([*source_rows(ROOT), *prediction_rows()])
+    walks = trace_walks()
+    text = table([*source_rows(ROOT), *walk_rows(walks), *shape_rows()])
     sys.stdout.write(f"{text}\n")
+    WALKS_PAGE.write_text(with_walks(WALKS_PAGE.read_text(encoding="utf-8"), walks), encoding="utf-8")
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
 
 

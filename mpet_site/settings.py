@@ -76,8 +76,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "mpet_site.web.request_ids.RequestIdMiddleware",
-    "mpet_site.web.secret_addresses.SecretAddressesMiddleware",
+    "mpet_site.web.request_logs.RequestIdMiddleware",
+    "mpet_site.web.request_logs.SecretAddressesMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "mpet_site.web.middleware.PageCompressionMiddleware",
@@ -381,7 +381,7 @@ LOG_REQUESTS = env.bool("MPET_LOG_REQUESTS", default=LOG_FORMAT == "json")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "mpet_site.web.request_ids.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "mpet_site.web.request_logs.RequestIdFilter"}},
     "formatters": {
         "text": {"format": "%(message)s"},
         "json": {
@@ -392,7 +392,7 @@ LOGGING = {
     },
     "handlers": {
         "console": {
-            "class": "mpet_site.web.secret_addresses.SecretsHandler",
+            "class": "mpet_site.web.request_logs.SecretsHandler",
             "filters": ["request_id"],
             "formatter": LOG_FORMAT,
         },

@@ -1,4 +1,5 @@
-"""The state folder is its owner's alone: the database, uploads and the secret key are in it."""
+"""The state folder is its owner's alone: the database, uploads and the secret key are in it. Some of its files were
+left by killed processes."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import contextlib
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -76,3 +78,12 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
             yield False
         else:
             yield True
+
+
+def is_older_than(path: Path, seconds: float) -> bool:
+    """Whether the file was written, or something put into or out of the folder, longer ago than that. Where it is gone,
+    because another process was faster, it is not."""
+    try:
+        return time.time() - path.stat().st_mtime > seconds
+    except FileNotFoundError:
+        return False

@@ -25,9 +25,9 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from benchmarks.models import Quarantine, Upload
+from mpet_site.state_folder import is_older_than
 from mpet_site.web.throttling import client_address
 from predictor.models import Computation, Prediction
-from profiles.leftovers import is_older_than
 from profiles.models import Revision
 
 OLD_AFTER_S = 86_400.0

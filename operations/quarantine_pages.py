@@ -1,6 +1,6 @@
 """The pages of uploads without an account: sending, the page of the secret with its predictions, claiming.
 
-The address of the second is the secret (mpet_site.web.secret_addresses). Its forms would be refused without a referrer:
+The address of the second is the secret (mpet_site.web.request_logs). Its forms would be refused without a referrer:
 claiming has an address of its own, which the session leads to.
 """
 
@@ -35,8 +35,8 @@ from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.ranking import page_number
 from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import ranking_refusal, refusal_in_names
+from predictor.predictions.question import RequestError
 from predictor.predictions.rankings import Ranking, RankingQuestion
-from predictor.predictions.request import RequestError
 from profiles.models import Platform, Profile, Workload
 
 CLAIM = "claim"  # the session's name for the digest of the secret of what is to be claimed

@@ -12,11 +12,11 @@ class PredictorConfig(AppConfig):
         from accounts.user_data import register_user_data  # noqa: PLC0415  models are not there before
         from predictor import receivers  # noqa: PLC0415
         from predictor.accuracy.own_evaluation import evaluate_if_due  # noqa: PLC0415
-        from predictor.computations.showcase import request_showcase  # noqa: PLC0415
+        from predictor.computations.asking import request_showcase  # noqa: PLC0415
         from predictor.computations.tasks import take_up_computations  # noqa: PLC0415
         from predictor.dump import VALIDATED_PREDICTIONS  # noqa: PLC0415
         from predictor.user_data import QUESTIONS_ASKED  # noqa: PLC0415
-        from profiles.dump.registry import register_table  # noqa: PLC0415
+        from profiles.dump.rows import register_table  # noqa: PLC0415
 
         receivers.connect()
         register_user_data(QUESTIONS_ASKED)

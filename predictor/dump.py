@@ -9,8 +9,7 @@ from django.db import transaction
 
 from predictor.models import Prediction
 from profiles.dump.files import DumpRow
-from profiles.dump.registry import FurtherTable
-from profiles.dump.rows import DumpedKeys, DumpedTable
+from profiles.dump.rows import DumpedKeys, DumpedTable, FurtherTable
 from profiles.dump.tables import DumpColumn, DumpTable
 from profiles.models import Profile
 

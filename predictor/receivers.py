@@ -17,7 +17,8 @@ from django.db import transaction
 from mpet_site.web.background import waiting
 from predictor.accuracy.outliers import judge_delivery, judge_profiles, outliers_beside
 from predictor.accuracy.settlement import settle_delivery, settle_merged, settle_pairs, unsettle, unsettle_separated
-from predictor.predictions.removal import remove_what_rests_on
+from predictor.models import Prediction
+from predictor.predictions.service import remove_what_rests_on
 from predictor.snapshot.files import remove_of_viewer
 from profiles.models import Platform, Source
 from profiles.signals import delivered, merged, separated, withdrawing
@@ -61,7 +62,8 @@ def after_separation(sender: Any, platforms: Sequence[Platform], **_: Any) -> No
 
 def before_withdrawal(sender: Any, sources: Sequence[Source], takes_away: bool, **_: Any) -> None:
     """In the transaction that deletes them. What can be done after it is."""
-    doubtful, pairs = outliers_beside(sources), unsettle(sources)
+    doubtful = outliers_beside(sources)
+    pairs = unsettle(Prediction.objects.filter(settled_by__source__in=[source.pk for source in sources]))
     if takes_away:
         remove_what_rests_on(sources)
     owners = {source.private_to_id for source in sources if source.private_to_id is not None}

@@ -8,14 +8,10 @@ from typing import Any
 from accounts.user_data import ArchiveMember, UserData
 from predictor.api.prediction_serializers import PredictionSerializer
 from predictor.models import Prediction
-from predictor.predictions.removal import remove_predictions
+from predictor.predictions.service import remove_predictions
 from predictor.snapshot.files import remove_of_viewer
 
 ANSWERS_AT_ONCE = 50
-
-
-def count_predictions(user: Any) -> dict[str, int]:
-    return {"predictions": Prediction.objects.asked_by(user).count()}
 
 
 def prediction_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
@@ -31,4 +27,9 @@ def remove_questions(user: Any, keep_public: bool) -> None:
     remove_of_viewer(user.pk)
 
 
-QUESTIONS_ASKED = UserData("predictions", count_predictions, prediction_members, remove_questions)
+QUESTIONS_ASKED = UserData(
+    "predictions",
+    lambda user: {"predictions": Prediction.objects.asked_by(user).count()},
+    prediction_members,
+    remove_questions,
+)

@@ -14,7 +14,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from profiles.lookup import slugs_of_name
+from profiles.identity.name_disambiguation import slugs_of_name
 from profiles.models import OwnPrice, OwnPriceList, Platform, Price, PriceOfPlatform, Revision
 
 PRICE_COLUMNS = ("platform", "amount", "currency", "per", "region", "kind", "source", "date")

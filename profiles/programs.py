@@ -20,7 +20,7 @@ from django.http import Http404
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.identity.matching import slug_base
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import Platform, Profile, RegionLabel, Source, Workload
 from profiles.querysets import LONG_TEXTS_OF_SOURCE
 from profiles.scaling.runs import CurveTable
@@ -109,17 +109,10 @@ def _named(uid: UUID, applications: Sequence[str]) -> list[ProgramName]:
     named: dict[str, ProgramName] = {}
     for name in applications:
         base = slug_base(name, "program")
-        slug = next(slug for number in range(1, len(named) + 2) if (slug := _numbered(base, number)) not in named)
+        numbered = (f"{base}-{number}" for number in range(2, len(named) + 2))
+        slug = next(slug for slug in (base, *numbered) if slug not in named)
         named[slug] = ProgramName(name, uid, slug)
     return list(named.values())
-
-
-def _numbered(base: str, number: int) -> str:
-    """
-    >>> _numbered("sort", 1), _numbered("sort", 2)
-    ('sort', 'sort-2')
-    """
-    return base if number == 1 else f"{base}-{number}"
 
 
 def find_program(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
@@ -40,11 +40,6 @@ def search_everything(text: str, user: Any, most: int = MOST_OF_A_KIND) -> list[
         *_programs(text, user, most),
         *_documents(text, most),
     ]
-
-
-def search_document(text: str, user: Any, most: int) -> dict[str, Any]:
-    """The results as the API answers with them."""
-    return {"query": text, "results": [asdict(result) for result in search_everything(text, user, most)]}
 
 
 def _rows(model: Any, kind: str, text: str, user: Any, most: int) -> Iterator[SearchResult]:

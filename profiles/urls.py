@@ -3,10 +3,10 @@
 from django.urls import path
 
 from profiles.moderation import reporting
-from profiles.pages import lists, own_prices, search, views
+from profiles.pages import lists, own_prices, views
 
 urlpatterns = [
-    path("search/", search.search, name="search"),
+    path("search/", views.search, name="search"),
     path("platforms/", lists.platforms, name="platforms"),
     path("platforms/<str:slug>/", views.platform, name="platform"),
     path("platforms/<str:slug>/wrong/", reporting.report_platform, name="report-platform"),

@@ -39,8 +39,7 @@ from predictor.core.tabulated import database_from_measurements  # noqa: E402
 from predictor.core.why.influence import predicted_scaling  # noqa: E402
 from profiles.measurements import CounterTable  # noqa: E402
 from profiles.scaling.boundness import boundness  # noqa: E402
-from profiles.scaling.machine_facts import MachineFacts, clock_ratio  # noqa: E402
-from profiles.scaling.roofline import Roof, Roofline, RooflinePoint, read_roofline  # noqa: E402
+from profiles.scaling.roofline import MachineFacts, Roof, Roofline, RooflinePoint, clock_ratio, read_roofline  # noqa: E402  # noqa: E402
 from profiles.scaling.runs import CurveTable, scaling_curves  # noqa: E402
 from research.accuracy.pages import markdown_table  # noqa: E402
 

@@ -12,9 +12,8 @@ from predictor.core.answers import Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.scenarios.benchmarks import measured_scaling, parallel_rows
-from predictor.core.scenarios.inquiry import Inquiry, ScenarioFacts
 from predictor.core.scenarios.parallelisation import parallelise
-from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
+from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY, Inquiry, ScenarioFacts
 from profiles.arrays import FloatArray, IntArray
 
 PLAIN_LAWS = ("ideal", "Amdahl", "median of all")

@@ -16,7 +16,7 @@ from django.db import connection
 from hypothesis import settings
 
 from tests.paths import ROOT
-from tests.scheduling import KitTogether
+from tests.scheduling import ModulesTogether, place
 
 SHARED_DATA = ROOT.parent / "shared" / "data"
 # The live server sends headers and body apart: the second would wait 40 ms for the client to acknowledge the first.
@@ -28,13 +28,17 @@ STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or 
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log) -> KitTogether:
-    return KitTogether(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ModulesTogether:
+    return ModulesTogether(config, log)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With `-m alone`, modules that have none of them: to import all takes as long as these tests."""
-    if config.option.markexpr == ALONE and collection_path.suffix == ".py" and not says_alone(collection_path):
+    """With `-m "alone and ..."`, modules that have none of them: to import all takes as long as these tests."""
+    if (
+        config.option.markexpr.split()[:1] == [ALONE]
+        and collection_path.suffix == ".py"
+        and not says_alone(collection_path)
+    ):
         return True
     return None
 
@@ -44,7 +48,8 @@ def says_alone(module: Path) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With MPET_TESTS_DATABASE_ONLY=1: the tests that use the database, and nothing but it."""
+    """What takes longest first. With MPET_TESTS_DATABASE_ONLY=1: the tests that use the database, and nothing else."""
+    items.sort(key=place)
     unseen = [item.nodeid for item in items if item.get_closest_marker(ALONE) and not says_alone(item.path)]
     if unseen:
         raise pytest.UsageError(f"`-m {ALONE}` would not find what is marked from another module: {unseen}")

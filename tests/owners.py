@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from accounts.addresses import confirm_address
+from accounts.mails import confirm_address
 
 
 def new_account(name: str) -> Any:

@@ -92,4 +92,4 @@ def test_habits_get_rarer(word, most):
 def test_what_is_looked_through_is_the_code():
     names, prose = texts()["profiles/identity/name_disambiguation.py"]
     assert "disambiguated_name" in names
-    assert "Labels that distinguish platforms" in prose
+    assert "labels that distinguish platforms" in prose

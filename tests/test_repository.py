@@ -2,8 +2,10 @@
 
 import os
 import re
+import subprocess
 import tomllib
 
+import pytest
 import yaml
 
 from tests.paths import ROOT
@@ -33,6 +35,23 @@ def test_the_workflow_runs_ci_on_each_python():
     # The Makefile takes the interpreter of the matrix from the environment.
     assert job["env"]["PYTHON"] == "python${{ matrix.python }}"
     assert "\nPYTHON ?=" in read("Makefile")
+
+
+def test_ci_runs_every_test_and_skips_none_for_want_of_a_tool():
+    commands = read(".ci/run").splitlines()
+    first = commands.index("export MPET_TESTS_STRICT=1")
+    assert commands[first + 1 : first + 4] == ["make check", "make test", "make lab"]
+    assert "set -euo pipefail" in commands
+
+
+@pytest.mark.parametrize("target", ["test", "lab"])
+@pytest.mark.parametrize(("arguments", "succeeds"), [("", False), ("-k nothing", True)])
+def test_a_run_without_a_test_is_a_failure_unless_tests_were_chosen(target, arguments, succeeds, tmp_path):
+    (tmp_path / "pytest").write_text("#!/bin/sh\nexit 5\n")  # as pytest does where it finds none
+    (tmp_path / "pytest").chmod(0o755)
+    command = ["make", target, "--assume-old=.venv/.installed-dev", f"BIN={tmp_path}", f"PYTEST_ARGS={arguments}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode == 0) == succeeds, done.stderr
 
 
 def test_the_forms_of_issues_are_complete():
@@ -81,7 +100,7 @@ def test_contributing_begins_with_the_quick_test():
     first = next(line for line in read("CONTRIBUTING.md").splitlines() if line.startswith("    "))
     assert first.split("#")[0].strip() == "make quick-test"
     recipe = re.search(r"^quick-test: \$\(VENV\).*\n((?:\t.*\n)+)", read("Makefile"), flags=re.M)[1]
-    for marker in ("alone", "browser", "kit", "postgresql", "shared_data"):
+    for marker in ("alone", "browser", "kit", "lab", "postgresql", "shared_data"):
         assert re.search(rf"not \(.*\b{marker}\b.*\)", recipe), marker
     folders = re.search(r"^QUICK := ((?:.*\\\n)*.*)", read("Makefile"), flags=re.M)[1].replace("\\\n", " ").split()
     assert len(folders) > 3

@@ -27,7 +27,6 @@ from accounts.device_logins import (
     LoginNotKnown,
     begin_login,
     hand_out_token,
-    shown_code,
 )
 from accounts.models import ApiToken
 from accounts.user_data import archive_response, user_data_counts
@@ -116,9 +115,10 @@ class BeginLogin(AskedByPrograms):
         if wait_s := seconds_to_wait("device", address):
             raise Throttled(wait_s)
         login, device_code = begin_login(sent.validated_data["program"], address)
+        half = len(login.code) // 2
         document = {
             "device_code": device_code,
-            "code": shown_code(login.code),
+            "code": f"{login.code[:half]}-{login.code[half:]}",
             "url": request.build_absolute_uri(reverse("device-login")),
             "expires_in": int(LOGIN_LIFETIME.total_seconds()),
             "interval": POLL_S,

@@ -13,7 +13,7 @@ from rest_framework.permissions import AllowAny, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import MayUpload
+from accounts.authentication import MayUpload
 from benchmarks.api.serializers import FilesRequestSerializer, ReportSerializer, UploadSerializer
 from benchmarks.models import Quarantine, Upload
 from benchmarks.quarantine import (

@@ -16,7 +16,7 @@ from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import MayUpload
+from accounts.authentication import MayUpload
 from benchmarks.api.serializers import (
     KitGuideSerializer,
     PublicationSerializer,
@@ -35,12 +35,10 @@ from benchmarks.kit_archive import (
     kit_tarball,
     kit_version,
 )
-from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads
+from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads, stress_ng_versions
 from benchmarks.models import Upload
-from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.reading import preview_upload
-from benchmarks.services import MeasuredCommit, receive_tarball
-from benchmarks.stress_ng import stress_ng_versions
+from benchmarks.services import MeasuredCommit, delete_uploads, publish_upload, receive_tarball
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter, TextFilter
@@ -49,7 +47,7 @@ from mpet_site.web.problems import Conflict, PayloadTooLarge
 from mpet_site.web.renderers import BytesRenderer, TarballRenderer, WheelRenderer
 from mpet_site.web.throttling import wait_of_preview
 from profiles.ingest.publication import PublicationError
-from profiles.pages.etags import database_etag
+from profiles.pages.page_cache import database_etag
 
 FINISHED = (Upload.Status.ACCEPTED, Upload.Status.REJECTED)
 

@@ -34,7 +34,10 @@ def read_google_benchmark(collected: Collected, file: ForeignFile, columns: Mapp
         _describe_platform(collected, context)
     single = {_run_name(one) for one in benchmarks if one.get("run_type", "iteration") == "iteration"}
     aggregate = {
-        _run_name(one): name for name in reversed(PREFERRED_AGGREGATES) for one in _aggregates(benchmarks, name)
+        _run_name(one): name
+        for name in reversed(PREFERRED_AGGREGATES)
+        for one in benchmarks
+        if one.get("aggregate_name") == name
     }
     for place, one in enumerate(benchmarks):
         if one.get("error_occurred") or one.get("skipped"):
@@ -43,10 +46,6 @@ def read_google_benchmark(collected: Collected, file: ForeignFile, columns: Mapp
             _run_name(one) not in single and one.get("aggregate_name") == aggregate.get(_run_name(one))
         ):
             _add_run(collected, file, one, document.line(["benchmarks", place]))
-
-
-def _aggregates(benchmarks: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    return [one for one in benchmarks if one.get("aggregate_name") == name]
 
 
 def _run_name(one: dict[str, Any]) -> str:

@@ -26,7 +26,8 @@ def read_likwid(collected: Collected, file: ForeignFile, columns: Mapping[str, s
         cells = [cell for cell in row[1:] if cell]
         if row[0] == "TABLE":
             table = next((cell for cell in row if cell.startswith("Group ")), "")
-            region, group = _region_of(row), " ".join(table.split()[:2])
+            region = next((cell.removeprefix("Region ") for cell in row[1:] if cell.startswith("Region ")), "")
+            group = " ".join(table.split()[:2])
             executions[region, group] += table.endswith("Raw")  # the first table of each
             threads = 0 if table.endswith("STAT") else -1
         elif row[0] == "CPU name:" and cells:
@@ -45,7 +46,3 @@ def read_likwid(collected: Collected, file: ForeignFile, columns: Mapping[str, s
     for (name, *_), (n, time_s, line) in found.items():
         program = file.name.rpartition(".")[0] or file.name
         collected.add(WorkloadRecord(name or program), n, time_s, file=file, line=line)
-
-
-def _region_of(row: list[str]) -> str:
-    return next((cell.removeprefix("Region ") for cell in row[1:] if cell.startswith("Region ")), "")

@@ -1,4 +1,5 @@
-"""The source `sparecores` as `fetch_data --slim` reads it: Geekbench and the stressors that tell most, 60 workloads."""
+"""The source `sparecores` as `fetch_data --slim` reads it: Geekbench and the stressors that tell most, 60 workloads.
+They are stored as 61: the fleet ran cpu-div16 with two versions of stress-ng."""
 
 from __future__ import annotations
 

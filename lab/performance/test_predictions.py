@@ -11,7 +11,7 @@ import pytest
 from lab.performance.conftest import sized
 from predictor.core.methods import Query, get_method
 from predictor.models import Prediction
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import read_database

@@ -8,9 +8,9 @@ import pytest
 from lab.performance.conftest import sized
 from predictor.core.methods import Query, get_method
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
-from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
+from predictor.core.scenarios.scenario import PlatformChanges, WorkloadChanges
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.rankings import rank_platforms
-from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import preview_answer
 from predictor.snapshot.cache import read_database
 from tests.predictor.conftest import store

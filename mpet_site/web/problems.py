@@ -13,7 +13,7 @@ from rest_framework import exceptions
 from mpet_site.web.background import NotReadyYet
 from mpet_site.web.database_unavailable import RETRY_AFTER_S, Unavailable, unavailability_of
 from mpet_site.web.plain_json import nan_to_null
-from mpet_site.web.request_ids import request_id
+from mpet_site.web.request_logs import request_id
 
 logger = logging.getLogger(__name__)
 

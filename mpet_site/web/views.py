@@ -24,7 +24,7 @@ from mpet_site.web.health import healthz
 from mpet_site.web.lists import search_refusal
 from mpet_site.web.middleware import is_api
 from mpet_site.web.problems import mistake_problem, unavailable_problem
-from mpet_site.web.request_ids import request_id
+from mpet_site.web.request_logs import request_id
 
 NOT_CRAWLED = (
     "/accounts/",

@@ -17,7 +17,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
-from mpet_site.state_folder import PRIVATE_FILE_MODE, make_private, replace_private_file
+from mpet_site.state_folder import PRIVATE_FILE_MODE, is_older_than, make_private, replace_private_file
 from operations.backups.archive import (
     DATABASE,
     MEDIA,
@@ -30,7 +30,6 @@ from operations.backups.archive import (
     new_backup,
 )
 from operations.backups.databases import Dump, dump_database, load_database, unpack_database
-from profiles.leftovers import is_older_than
 
 STAGING = "backup-"
 ABANDONED_AFTER_S = 86_400.0

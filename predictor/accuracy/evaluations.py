@@ -95,10 +95,6 @@ def evaluate_subject(
     return EvaluationResult(evaluation.protocol, evaluation.outcomes, noise)
 
 
-def registered_baselines() -> list[Method[Any]]:
-    return [method for method in METHODS.values() if method.baseline]
-
-
 @transaction.atomic
 def store_evaluation(evaluation: EvaluationResult, subject: Subject, started: float) -> StoredEvaluation:
     """Keep an evaluation of stored profiles. `started`: time.perf_counter() when it began."""

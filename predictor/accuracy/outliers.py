@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.jobs.executors import Executor
 from profiles.judgement.outliers import keep_verdicts, own_reasons, profiles_to_judge
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import Profile, Source
 
 JUDGED_AT_ONCE = 500  # profiles with their curves in memory
@@ -113,7 +113,3 @@ def outliers_beside(sources: Sequence[Source]) -> list[int]:
     doubtful = Profile.objects.filter(outlier_judge="computed", workload__profiles__source__in=keys)
     beside = doubtful.exclude(source__in=keys).order_by("-pk").distinct()
     return list(beside.values_list("pk", flat=True)[:MOST_RECONSIDERED])
-
-
-def batches_of_keys(keys: Sequence[int]) -> Iterable[Sequence[int]]:
-    return (keys[start : start + JUDGED_AT_ONCE] for start in range(0, len(keys), JUDGED_AT_ONCE))

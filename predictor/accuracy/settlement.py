@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import Platform, Profile, Source
 
 SETTLED_ORDERINGS = {
@@ -93,20 +93,16 @@ def settle_merged(platform: Platform) -> int:
     return sum(_settle_by(delivery.profiles.filter(platform=platform)) for delivery in deliveries)
 
 
-def unsettle(sources: Sequence[Source]) -> set[tuple[str, str]]:
-    """Take back what profiles of these deliveries settled: workload and target of each such prediction."""
-    return _reopen(Prediction.objects.filter(settled_by__source__in=[source.pk for source in sources]))
-
-
 def unsettle_separated(platforms: Iterable[Platform]) -> set[tuple[str, str]]:
     """Take back what was settled by a profile of another platform than the target, after these platforms were one."""
     pairs: set[tuple[str, str]] = set()
     for key, slugs in known_slugs(platforms).items():
-        pairs |= _reopen(Prediction.objects.filter(settled_by__platform=key).exclude(target__in=slugs))
+        pairs |= unsettle(Prediction.objects.filter(settled_by__platform=key).exclude(target__in=slugs))
     return pairs
 
 
-def _reopen(settled: QuerySet[Prediction]) -> set[tuple[str, str]]:
+def unsettle(settled: QuerySet[Prediction]) -> set[tuple[str, str]]:
+    """Take back what settled these predictions: workload and target of each."""
     pairs = set(settled.order_by().values_list("workload", "target").distinct())
     unsettled: dict[str, Any] = dict.fromkeys(SETTLED_COLUMNS)
     settled.update(**unsettled | {"settled_origin": "", "is_blind": False, "doubt": ""})

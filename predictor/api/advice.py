@@ -11,7 +11,7 @@ from mpet_site.web.api import ApiView
 from mpet_site.web.parameters import Flag, described
 from predictor.api.predictions import problem_of
 from predictor.api.previews import PUBLIC_ONLY, QUESTION
-from predictor.predictions.request import PredictionRequest, RequestError
+from predictor.predictions.question import PredictionRequest, RequestError
 from predictor.predictions.thread_advice import thread_advice
 
 WORKLOAD, TARGET, METHOD = QUESTION[:3]

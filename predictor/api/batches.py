@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from accounts.permissions import MayPredict
+from accounts.authentication import MayPredict
 from mpet_site.web.api import StrictView
 from mpet_site.web.fields import Integer, KnownFieldsSerializer, PlainBoolean, PlainInteger, PlainText, Text, number
 from mpet_site.web.plain_json import nan_to_null
@@ -25,7 +25,7 @@ from predictor.api.prediction_serializers import (
 from predictor.api.predictions import problem_of
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.predictions.batches import MOST_BATCH_TARGETS, MOST_BATCH_WORKLOADS, Batch, BatchRequest
-from predictor.predictions.request import DEFAULT_METHOD, RequestError
+from predictor.predictions.question import DEFAULT_METHOD, RequestError
 
 JSON_LINES = "application/jsonl"
 

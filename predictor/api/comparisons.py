@@ -38,8 +38,8 @@ from predictor.core.comparisons.documents import (
     compare_workloads,
 )
 from predictor.core.comparisons.mean_distances import Kind
-from profiles.lookup import look_up
-from profiles.pages.etags import database_etag
+from profiles.identity.name_disambiguation import look_up
+from profiles.pages.page_cache import database_etag
 
 INCLUDE_SIMULATED = Flag(
     "include_simulated",

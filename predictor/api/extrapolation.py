@@ -23,7 +23,7 @@ from predictor.extrapolation.document import (
 )
 from predictor.extrapolation.fits import InvalidFit
 from profiles.models import Profile
-from profiles.pages.etags import database_etag
+from profiles.pages.page_cache import database_etag
 
 MeasuredSerializer = inline_serializer(
     "BeyondMeasured", {"n": serializers.IntegerField(), "time_s": number()}, many=True

@@ -17,7 +17,7 @@ from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
 from predictor.predictions.feasibility import feasibility, feasible_targets
-from predictor.predictions.request import DEFAULT_METHOD, InvalidSettings, PredictionRequest, RequestError
+from predictor.predictions.question import DEFAULT_METHOD, InvalidSettings, PredictionRequest, RequestError
 from profiles.measurements import STRATEGIES
 
 RemedySerializer: Any = inline_serializer(

@@ -12,7 +12,7 @@ from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text
 from predictor.core.methods import METHODS
-from predictor.predictions.request import DEFAULT_METHOD
+from predictor.predictions.question import DEFAULT_METHOD
 
 MethodSerializer = inline_serializer(
     "Method",

@@ -12,10 +12,9 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
-from predictor.comparisons.neighbours import neighbours_of
-from predictor.comparisons.selection import MODEL_OF_KIND
+from predictor.comparisons.selection import MODEL_OF_KIND, neighbours_of
 from predictor.core.comparisons.mean_distances import Kind
-from profiles.pages.etags import database_etag
+from profiles.pages.page_cache import database_etag
 
 
 def similar_serializer(name: str, noun: str) -> serializers.Serializer:

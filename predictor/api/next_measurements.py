@@ -17,8 +17,8 @@ from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.previews import PUBLIC_ONLY
 from predictor.models import Prediction
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
-from predictor.predictions.request import RequestError
-from profiles.pages.etags import database_etag
+from predictor.predictions.question import RequestError
+from profiles.pages.page_cache import database_etag
 
 
 class NextMeasurementSerializer(serializers.Serializer):

@@ -19,7 +19,7 @@ from predictor.api.previews import PUBLIC_ONLY
 from predictor.comparisons.selection import ComparedProfiles, provenance, select_profiles
 from predictor.core.comparisons.distances import PairDistances, platform_distances, workload_distances
 from predictor.core.comparisons.mean_distances import Kind
-from profiles.pages.etags import database_etag
+from profiles.pages.page_cache import database_etag
 
 MeanDistanceSerializer = type(
     inline_serializer(

@@ -20,7 +20,7 @@ from predictor.api.settled import SettlementSerializer, WithdrawnSerializer, set
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
-from predictor.core.scenarios.changes import (
+from predictor.core.scenarios.scenario import (
     CHARACTERISTICS,
     FASTEST_MHZ,
     LARGEST_CHANGE_FACTOR,
@@ -29,8 +29,8 @@ from predictor.core.scenarios.changes import (
     least_factor,
 )
 from predictor.models import Prediction
-from predictor.predictions.age import stale_reasons
-from predictor.predictions.request import DEFAULT_METHOD, MOST_THREAD_COUNTS, PredictionRequest
+from predictor.predictions.question import DEFAULT_METHOD, MOST_THREAD_COUNTS, PredictionRequest
+from predictor.predictions.reasons import stale_reasons
 from profiles.api.limits import BottleneckSerializer, BoundSerializer
 from profiles.measurements import STRATEGIES
 from profiles.scaling.names import CURVE_NAMES

@@ -1,15 +1,17 @@
-"""Predictions: asked for and stored, read one by one, or listed once they were validated."""
+"""Predictions: asked for and stored, read one by one with why they are what they are, or listed once they were
+validated."""
 
 from typing import Any
 
+from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import MayAsk, MayPredict
-from mpet_site.web.api import DetailView, ListView
+from accounts.authentication import MayAsk, MayPredict
+from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of
 from mpet_site.web.parameters import OneOf, described
 from mpet_site.web.problems import InvalidRequest, Problem, Unprocessable, invalid_request
@@ -18,22 +20,21 @@ from predictor.api.prediction_serializers import (
     PredictionRequestSerializer,
     PredictionSerializer,
     PreviewSerializer,
+    ReasonsSerializer,
     preview_document,
 )
 from predictor.api.settled import ListedPredictions
 from predictor.models import Prediction
-from predictor.predictions.age import stale_reasons
 from predictor.predictions.feasibility import advice_members
-from predictor.predictions.reasons import why_of_prediction
-from predictor.predictions.removal import remove_predictions
-from predictor.predictions.request import (
+from predictor.predictions.question import (
     InvalidField,
     InvalidSettings,
     NoPrediction,
     RequestError,
     UnknownName,
 )
-from predictor.predictions.service import predict, preview_answer
+from predictor.predictions.reasons import reasons_of_prediction, stale_reasons, why_of_prediction
+from predictor.predictions.service import predict, preview_answer, remove_predictions
 
 
 def problem_of(error: RequestError) -> Problem:
@@ -133,3 +134,20 @@ class PredictionDetail(DetailView):
         withdrawn, outdated = len(prediction.withdrawals), stale_reasons(prediction)
         beside = prediction.settled_at, prediction.is_settled, withdrawn, *outdated
         return etag_of(self.request.build_absolute_uri(), prediction.uid, *beside)
+
+
+class PredictionWhy(ApiView):
+    """What limits the workload on the target, and what the answer rests on. It is worked out when it is first asked
+    for, and kept if what is known is still that of the prediction; else `note` says that it is about today's answer."""
+
+    @extend_schema(
+        operation_id="predictions_why",
+        summary="Why a prediction is what it is",
+        responses={200: ReasonsSerializer, 422: None},
+    )
+    def get(self, request: Request, id: Any) -> Response:
+        prediction = get_object_or_404(Prediction.objects.visible_to(request.user), uid=id)
+        try:
+            return Response(reasons_of_prediction(prediction, request.user))
+        except RequestError as error:
+            raise problem_of(error) from error

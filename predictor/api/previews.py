@@ -14,7 +14,7 @@ from predictor.api.prediction_serializers import EXPLAIN_HELP, PUBLIC_ONLY_HELP,
 from predictor.api.predictions import problem_of
 from predictor.core.methods import METHODS
 from predictor.core.references import MixRuntimes
-from predictor.core.scenarios.changes import (
+from predictor.core.scenarios.scenario import (
     CHARACTERISTICS,
     FASTEST_MHZ,
     LARGEST_CHANGE_FACTOR,
@@ -22,7 +22,7 @@ from predictor.core.scenarios.changes import (
     SLOWEST_MHZ,
     least_factor,
 )
-from predictor.predictions.request import DEFAULT_METHOD, InvalidSettings, RequestError
+from predictor.predictions.question import DEFAULT_METHOD, InvalidSettings, RequestError
 from predictor.predictions.service import preview_answer
 from predictor.predictions.sliders import WHAT_IF_PARAMETERS, slider_request
 

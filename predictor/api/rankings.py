@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import MayUpload
+from accounts.authentication import MayUpload
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, KnownFieldsSerializer, Text, number
@@ -28,6 +28,7 @@ from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.programs import kept_answer, narrowing_question, program_facts, question_of_program
+from predictor.predictions.question import DEFAULT_METHOD, RequestError
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     EXACT,
@@ -37,10 +38,8 @@ from predictor.predictions.ranking_choice import (
     RankingChoice,
 )
 from predictor.predictions.rankings import PROGRAM_COLUMNS, RANKING_COLUMNS, RankingQuestion
-from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.models import Platform
-from profiles.pages.etags import database_etag
-from profiles.pages.page_cache import kept_for_visitors
+from profiles.pages.page_cache import database_etag, kept_for_visitors
 from profiles.programs import LONGEST_LABEL, ProfiledProgram, RegionLabelError, program_or_404, rename_regions
 
 RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {

@@ -10,7 +10,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import MayPredict
+from accounts.authentication import MayPredict
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.fields import PlainInteger, PlainNumber, number

@@ -1,4 +1,4 @@
-"""Predictions whose pair was measured later, and the score that they make."""
+"""Predictions whose pair was measured later, and the track record that they make."""
 
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from mpet_site.web.parameters import OneOf, described
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
-from profiles.pages.etags import database_etag
+from profiles.pages.page_cache import database_etag
 
 
 def in_percent(error: float | None) -> float | None:

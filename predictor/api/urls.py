@@ -16,7 +16,6 @@ from predictor.api import (
     predictions,
     previews,
     rankings,
-    reasons,
     scaling_models,
     settled,
 )
@@ -36,7 +35,7 @@ urlpatterns = [
     path("predictions/possible/", feasibility.FeasibilityView.as_view(), name="api-prediction-possible"),
     path("predictions/preview/", previews.PredictionPreview.as_view(), name="api-prediction-preview"),
     path("predictions/<uuid:id>/", predictions.PredictionDetail.as_view(), name="api-prediction"),
-    path("predictions/<uuid:id>/why/", reasons.PredictionWhy.as_view(), name="api-why"),
+    path("predictions/<uuid:id>/why/", predictions.PredictionWhy.as_view(), name="api-why"),
     path("predictions/<uuid:id>/measure-next/", next_measurements.MeasureNext.as_view(), name="api-measure-next"),
     path("evaluations/", evaluations.EvaluationList.as_view(), name="api-evaluations"),
     path("evaluations/paper/", evaluations.PaperTables.as_view(), name="api-paper-tables"),

@@ -1,4 +1,5 @@
-"""Which profiles a comparison looks at: those that the viewer's predictions may use."""
+"""Which profiles a comparison looks at: those that the viewer's predictions may use; which platforms or workloads are
+most like one."""
 
 from __future__ import annotations
 
@@ -7,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import MEASURED, SIMULATED
-from predictor.core.comparisons.mean_distances import Kind
+from predictor.core.comparisons.mean_distances import Kind, nearest_positions
+from predictor.core.comparisons.one_to_all import distances_to_all
 from predictor.core.database import Database
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
@@ -19,6 +23,7 @@ from profiles.models import Platform, Source, Workload
 FEWEST_COMPARED, MOST_COMPARED = 2, 6  # platforms or workloads that can be compared with each other
 
 MODEL_OF_KIND: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
+NEIGHBOURS = 6
 
 
 def has_profiles(database: Database, kind: Kind, position: int) -> bool:
@@ -108,3 +113,37 @@ def provenance(selection: ComparedProfiles, is_empty: bool, **profiles: Any) -> 
         "hint": NOTHING_MEASURED_HINT if is_empty and selection.leaves_simulated_out else None,
         "sources": credited.credits(),
     }
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A platform or workload, its mean distance, and how many individual distances that is the mean of."""
+
+    row: Any
+    distance: float
+    count: int
+
+    @property
+    def address(self) -> str:
+        return str(reverse(type(self.row).__name__.lower(), args=[self.row.slug]))
+
+    def compared_with(self, slug: str) -> str:
+        kind = type(self.row).__name__.lower()
+        return f"{reverse(f'compare-{kind}s')}?{urlencode({kind: [slug, self.row.slug]}, doseq=True)}"
+
+
+def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
+    """The most similar platforms or workloads that the user may see."""
+    database = select_profiles(user, kind=kind, slugs=(slug,)).database
+    slugs = database.platforms if kind == "platforms" else database.workloads
+    own = slug_index(slugs, slug)
+    if own is None:
+        return []
+    distances = distances_to_all(database, kind, own)
+    near = nearest_positions(distances.mean[0], own, NEIGHBOURS)
+    rows = MODEL_OF_KIND[kind].objects.in_api(user).in_bulk([slugs[index] for index in near], field_name="slug")
+    return [
+        Neighbour(rows[slugs[index]], float(distances.mean[0, index]), int(distances.count[0, index]))
+        for index in near
+        if slugs[index] in rows
+    ]

@@ -1,4 +1,7 @@
-"""Asking a long question: answered at once where it is known or quick, else with how far it is."""
+"""Asking a long question: answered at once where it is known or quick, else with how far it is.
+
+The examples of the front page are such a question: computed after start and after each change of the database.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from predictor.core.steps import steps_within
 from predictor.core.threads import single_thread
 from predictor.models import Computation
 from predictor.models.computations import pack_document
+from predictor.predictions.showcase import ShowcaseQuestion
+from profiles.models import Revision
 
 KEPT_ANSWERS = 64  # of a snapshot, of those that were computed in a request
 ANSWER_LAYOUT = 4  # raised when a stored answer of any kind changes shape
@@ -126,3 +131,30 @@ def compute_now_or_later(
         if is_new:
             transaction.on_commit(start_computing)
     return answer_of(computation)
+
+
+def request_showcase() -> None:
+    """Have the examples computed for the newest revision, unless they are or will be. A periodic task."""
+    public, _ = Revision.current()
+    showcases = Computation.objects.filter(kind=ShowcaseQuestion.kind, revision=public)
+    if showcases.exists():
+        return
+    question = ShowcaseQuestion.of_public()
+    _, is_new = Computation.objects.get_or_create(
+        question_key=question_key(question, None),
+        **revisions(question),
+        defaults={"kind": question.kind, "question": question.canonical()},
+    )
+    if is_new:
+        start_computing()
+
+
+def read_showcase() -> list[dict[str, Any]]:
+    """The answers to show, the most confident first: the newest that were computed since something was taken away."""
+    oldest, _ = Revision.oldest()
+    done = Computation.objects.filter(
+        kind=ShowcaseQuestion.kind, status=Computation.Status.DONE, private_to=None, revision__gte=oldest
+    )
+    newest = done.order_by("-revision", "-pk").first()
+    document = newest and newest.document
+    return list(document["examples"]) if document else []

@@ -16,7 +16,7 @@ from predictor.core.steps import ComputedStep
 from predictor.core.threads import single_thread
 from predictor.models import Computation
 from predictor.models.computations import pack_document
-from predictor.predictions.request import RequestError
+from predictor.predictions.question import RequestError
 from profiles.models import held
 from profiles.models.leases import MOST_ATTEMPTS
 

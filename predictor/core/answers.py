@@ -6,6 +6,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -74,25 +75,38 @@ class Answer:
 
 
 class DeferredAnswer(Answer):
-    """An answer with fields that are worked out when they are first read: who ranks or evaluates needs times alone.
+    """An answer whose curves, features and candidates are worked out when they are first read: who ranks or evaluates
+    needs times alone.
 
-    `later` has a function for each field that is not among the `given` ones. The function is given the answer: one
-    that held it in a closure would keep the answer alive.
+    `later` has a function for each of these four that is not among the `given` fields. The function is given the
+    answer: one that held it in a closure would keep the answer alive. It is dropped once it was called.
 
     >>> DeferredAnswer({"curves": lambda answer: {"redundancy": answer.t1_s / 2}}, t1_s=2.0).curves
     {'redundancy': 1.0}
     """
 
-    def __init__(self, later: Mapping[str, Callable[[Answer], object]] | None = None, **given: object) -> None:
-        defaults = {each.name: each.default_factory() for each in fields(Answer) if each.default_factory is not MISSING}
-        self.__dict__.update(defaults | given, _later=dict(later or {}))
+    later: dict[str, Callable[[Answer], Any]]
 
-    def __getattr__(self, name: str) -> Any:  # only what is not there yet comes here
-        later = self.__dict__.get("_later", {})
-        if name not in later:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        value = self.__dict__[name] = later.pop(name)(self)
-        return value
+    def __init__(self, later: Mapping[str, Callable[[Answer], Any]] | None = None, **given: object) -> None:
+        defaults = {each.name: each.default_factory() for each in fields(Answer) if each.default_factory is not MISSING}
+        for name, value in (defaults | given | {"later": dict(later or {})}).items():
+            object.__setattr__(self, name, value)  # as the base class is frozen
+
+    @cached_property
+    def features(self) -> Any:
+        return self.later.pop("features")(self)
+
+    @cached_property
+    def curves(self) -> Any:
+        return self.later.pop("curves")(self)
+
+    @cached_property
+    def candidates_t1(self) -> Any:
+        return self.later.pop("candidates_t1")(self)
+
+    @cached_property
+    def candidates_scaling(self) -> Any:
+        return self.later.pop("candidates_scaling")(self)
 
 
 @dataclass(frozen=True, eq=False)

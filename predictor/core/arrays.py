@@ -34,11 +34,6 @@ def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
     return array
 
 
-def taken_in_order(array: NDArray[Scalar], rows: IntArray) -> NDArray[Scalar]:
-    """`array[rows]`; where these are all rows in order, the array itself, which may be large."""
-    return array if np.array_equal(rows, np.arange(len(array))) else array[rows]
-
-
 def require(name: str, rule: str, holds: BoolArray) -> None:
     """Raise DatabaseError, which names the array, the rule and the first entry that breaks it."""
     if not holds.all():

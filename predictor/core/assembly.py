@@ -160,6 +160,8 @@ def assemble_database(
     groups, group = group_profiles(profiles, workloads["runtime"], origin)
     rows = representative_rows(profiles.values, group)
     profiles, group = profiles.take(rows), group[rows]
+    run_count = profiles.values["run_count"]
+    looked_at = np.where(run_count > 0, run_count, np.nan)
     database = Database.build(
         revision=revision,
         platforms=platforms["slug"],
@@ -172,7 +174,7 @@ def assemble_database(
         t1_s=profiles.values["t1_s"],
         standard_error=possible_errors(profiles.values["standard_error"]),
         run_deviation=run_deviations(profiles.values),
-        disturbed_share=disturbed_shares(profiles.values["disturbed_count"], profiles.values["run_count"]),
+        disturbed_share=np.clip(profiles.values["disturbed_count"] / looked_at, 0.0, 1.0),
         curve_offsets=np.concatenate([[0], np.cumsum(profiles.lengths)]),
         curve_n=profiles.curve_n,
         curve_time_s=profiles.curve_time_s,
@@ -204,11 +206,6 @@ def run_deviations(values: Mapping[str, np.ndarray]) -> np.ndarray:
     passes = 1 + values["decomposed"]
     runs = values["run_count"] / (np.maximum(values["n_measured"], 1) * passes)
     return possible_errors(deviation_of_one(possible_errors(values["standard_error"]), runs))
-
-
-def disturbed_shares(disturbed_count: np.ndarray, run_count: np.ndarray) -> np.ndarray:
-    """The share of disturbed runs, NaN where nobody looked."""
-    return np.clip(disturbed_count / np.where(run_count > 0, run_count, np.nan), 0.0, 1.0)
 
 
 def texts_or_empty(column: Iterable[str | None]) -> tuple[str, ...]:

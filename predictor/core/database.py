@@ -20,7 +20,6 @@ from predictor.core.arrays import (
     require,
     slug_order,
     stretch_positions,
-    taken_in_order,
 )
 from predictor.core.errors import DatabaseError
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -142,7 +141,8 @@ class Database:
         require("t1_s", "positive or NaN", ~((t1 <= 0) | np.isinf(t1)))
         keys = (p * len(workloads) + w) * max(len(groups), 1) + g
         rows = np.argsort(keys, kind="stable")
-        keys = keys[rows]
+        keys, is_in_order = keys[rows], np.array_equal(rows, np.arange(len(rows)))
+        features = checked_features(features, len(p))
         require("profiles", "unique in (platform, workload, group)", keys[1:] != keys[:-1])
         offsets, curve_n, curve_time_s = checked_curves(curve_offsets, curve_n, curve_time_s, rows)
         errors, deviations, disturbed = (
@@ -166,7 +166,7 @@ class Database:
             workload_index=read_only(w[rows].astype(np.int32)),
             group=read_only(g[rows].astype(np.int16)),
             groups=tuple(groups),
-            features=read_only(taken_in_order(checked_features(features, len(p)), rows)),
+            features=read_only(features if is_in_order else features[rows]),  # which may be large
             t1_s=read_only(t1[rows]),
             standard_error=read_only(errors[rows]),
             run_deviation=read_only(deviations[rows]),

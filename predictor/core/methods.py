@@ -1,12 +1,19 @@
-"""Every way to predict, by name. A new method: its module, and its name in METHODS."""
+"""Every way to predict, by name. A new method: its module, and its name in METHODS.
+
+Profiles whose repeats vary count where nothing quieter answers the question, and nowhere else: `QuietProfilesFirst`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic
 
-from predictor.core.answers import Answer, Candidate, Method, Query, settings_values
+import numpy as np
+
+from predictor.core.answers import Answer, Candidate, Method, Query, Settings, settings_values
 from predictor.core.baselines import BASELINES
+from predictor.core.database import Database
 from predictor.core.errors import (
     InvalidThreadCounts,
     NoReference,
@@ -19,8 +26,9 @@ from predictor.core.errors import (
 )
 from predictor.core.mpet.method import MPET, MPET_LOG
 from predictor.core.mpet2020.method import MPET2020
-from predictor.core.noisy_profiles import QuietProfilesFirst
+from profiles.arrays import IntArray
 
+MOST_STANDARD_ERROR = 0.2  # of ln t(n): above, an answer is better without the profile (docs/why.md)
 __all__ = [
     "DEFAULT_METHOD",
     "METHODS",
@@ -39,6 +47,33 @@ __all__ = [
     "get_method",
     "settings_values",
 ]
+
+
+@dataclass(frozen=True)
+class QuietProfilesFirst(Generic[Settings]):
+    """`predict` without noisy profiles; where it then refuses, with those of the workload and of the target; where it
+    still refuses, with all: no question is refused for noise."""
+
+    predict: Callable[[Database, Query, Settings], Answer]
+
+    def __call__(self, database: Database, query: Query, settings: Settings) -> Answer:
+        rows = noisy_rows(database)
+        asked = (database.workload_index[rows] == query.workload) | (database.platform_index[rows] == query.target)
+        for hidden in (rows, rows[~asked]):
+            if len(hidden):
+                quiet = database.without(database.platform_index[hidden], database.workload_index[hidden])
+                try:
+                    return self.predict(quiet, query, settings)
+                except PredictionError:
+                    continue
+        return self.predict(database, query, settings)
+
+
+def noisy_rows(database: Database) -> IntArray:
+    """The rows with a standard error above 0.2, hidden ones too; computed once for a database and all its views."""
+    rows: IntArray = database.derive(("noisy",), lambda: np.flatnonzero(database.standard_error > MOST_STANDARD_ERROR))
+    return rows
+
 
 _EVERY: tuple[Method[Any], ...] = (MPET, MPET_LOG, MPET2020, *BASELINES)
 _REGISTERED = tuple(replace(method, predict=QuietProfilesFirst(method.predict)) for method in _EVERY)

@@ -54,7 +54,12 @@ def repeat_errors(runs: RunTable) -> dict[ErrorPart, FloatArray]:
     [-0.167, 0.2]
     """
     runs = runs.own
-    ratios = [ratio for n in np.unique(runs.n) if len(ratio := _ratios(_own_times(runs, n))) > 1]
+    # Each time over the median of the others.
+    ratios = [
+        np.array([time / np.median(np.delete(times, r)) for r, time in enumerate(times)])
+        for n in np.unique(runs.n)
+        if len(times := _own_times(runs, n)) > 1
+    ]
     if not ratios:
         return dict.fromkeys(("full", "t1", "scaling"), np.zeros(0))
     first_is_measured_twice = len(_own_times(runs, runs.n.min())) > 1
@@ -68,11 +73,6 @@ def _own_times(runs: RunTable, n: int) -> FloatArray:
     clean = at_n & ~runs.is_profile_pass
     chosen = np.flatnonzero(clean if clean.any() else at_n)
     return runs.time_s[chosen[np.argsort(runs.repeat[chosen], kind="stable")]]
-
-
-def _ratios(times: FloatArray) -> FloatArray:
-    """Each time over the median of the others."""
-    return np.array([time / np.median(np.delete(times, r)) for r, time in enumerate(times)] if len(times) > 1 else [])
 
 
 def _divide_by_first(ratios: FloatArray, first: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ from predictor.extrapolation.fits import (
 )
 from predictor.scaling_models.measured import MeasuredPoints
 from predictor.scaling_models.registry import SCALING_MODELS
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import Profile, Run
 
 OFFERED_MODELS = ("automatic", "mpet_curve", "growth", "amdahl", "usl", "parallel_penalty", "memory_wall")
@@ -63,7 +63,10 @@ def extrapolation_document(
     n = curves.thinned.n.tolist() if curves else []
     time_s = curves.thinned.time_s.tolist() if curves else []
     points = [{"n": count, "time_s": seconds} for count, seconds in zip(n, time_s, strict=True)]
-    new_points = [{"n": count} for count in counts_beyond(n, question.to or farthest_count(profile, n))] if n else []
+    new_points = []
+    if n:
+        farthest = question.to or min(max(2 * n[-1], profile.platform.n_max), LARGEST_THREAD_COUNT)
+        new_points = [{"n": count} for count in counts_beyond(n, farthest)]
     quality = parallel_quality(points)
     document: dict[str, Any] = {
         "profile": str(profile.uid),
@@ -81,10 +84,6 @@ def extrapolation_document(
     }
     cleaned: dict[str, Any] = nan_to_null(document)
     return cleaned
-
-
-def farthest_count(profile: Profile, n: Sequence[int]) -> int:
-    return min(max(2 * n[-1], profile.platform.n_max), LARGEST_THREAD_COUNT)
 
 
 def counts_beyond(n: Sequence[int], to: int) -> list[int]:

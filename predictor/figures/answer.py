@@ -106,14 +106,6 @@ def measured_label(origin: str) -> str:
     return "simulated" if origin == "simulated" else "measured"
 
 
-def error_name(label: str) -> str:
-    """
-    >>> error_name("measured"), error_name("simulated")
-    ('error (%)', 'error against the simulation (%)')
-    """
-    return "error (%)" if label == "measured" else "error against the simulation (%)"
-
-
 def column_of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
     return np.array([row[name] for row in rows], dtype=float)
 
@@ -217,10 +209,9 @@ def predicted_time_chart(answer: AnswerDrawing) -> Chart:
     if answer.measured:
         traces.append(measured_trace(answer.measured, answer.measured.time_s, answer.measured_label))
         measured_s = align_to_counts(answer.n, answer.measured, answer.measured.time_s)
-        columns |= {
-            answer.measured_label: measured_s,
-            error_name(answer.measured_label): 100 * np.abs(answer.time_s - measured_s) / measured_s,
-        }
+        error_name = "error (%)" if answer.measured_label == "measured" else "error against the simulation (%)"
+        columns[answer.measured_label] = measured_s
+        columns[error_name] = 100 * np.abs(answer.time_s - measured_s) / measured_s
     columns |= {curve.label: align_to_counts(answer.n, curve, curve.time_s) for curve in answer.references}
     return Chart(
         "time",

@@ -1,20 +1,25 @@
-"""One time a platform, a dot each with its interval: a ranking, or a predicted t(1) beside measured ones. Pure."""
+"""One time a platform, a dot each with its interval: a ranking, a predicted t(1) beside measured ones, a whole program
+part by part; and the scale on which the intervals of one table are drawn as bars. Pure."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from predictor.figures.answer import answer_origin, measured_label
-from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, shortened_labels, trace
-from profiles.figures.base import plot_numbers
+from profiles.arrays import FloatArray, IntArray
+from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, shortened_labels, stacked, trace
+from profiles.figures.base import SERIES_COLOURS, plot_numbers, table
 
 MOST_DOTS = 60  # dots that are distinguishable in one figure
 FEW_DOTS = 14
+MOST_PARTS_DRAWN = SERIES_COLOURS - 1  # with a colour each; the others are one band
+OTHER_REGIONS = "other regions"
 
 
 @dataclass(frozen=True)
@@ -145,3 +150,62 @@ def dot_chart(
         ),
         tall=len(rows_drawn) > FEW_DOTS,
     )
+
+
+@dataclass(frozen=True)
+class IntervalScale:
+    """The times between which all bars of one table are drawn, logarithmically."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, Any]]) -> IntervalScale | None:
+        """From the least low to the largest high of the rows, with a little room; None where no row has an interval."""
+        bounds = [row[name] for row in rows for name in ("low_s", "time_s", "high_s") if has_interval(row)]
+        return cls(min(bounds) / 1.02, max(bounds) * 1.02) if bounds else None
+
+    def percent(self, value: float) -> str:
+        """
+        >>> IntervalScale(1.0, 100.0).percent(10.0)
+        '50.0%'
+        """
+        return f"{100 * math.log(value / self.low) / math.log(self.high / self.low):.1f}%"
+
+
+def has_interval(row: Mapping[str, Any]) -> bool:
+    return bool(row["time_s"] and row["low_s"] and row["high_s"] and row["low_s"] > 0)
+
+
+@dataclass(frozen=True)
+class ProgramPart:
+    """A part of the program with its times at the n of the drawing."""
+
+    label: str
+    time_s: FloatArray
+
+
+def program_chart(n: IntArray, parts: Sequence[ProgramPart], caption: str) -> Chart:
+    """t(n) of the program on one machine, the parts stacked; `n` (J,) as in the parts."""
+    drawn = merge_small_parts(parts)
+    traces = stacked(n, {part.label: (f"series-{index}", part.time_s) for index, part in enumerate(drawn)})
+    whole = np.sum([part.time_s for part in parts], axis=0)
+    columns = {"n": n, **{f"{part.label} (s)": part.time_s for part in parts}, "program (s)": whole}
+    return Chart(
+        "program",
+        "Where the program’s time goes",
+        caption,
+        figure(traces, "time t(n) (s)", rangemode="tozero"),
+        Table(tuple(columns), table(columns).rows),
+    )
+
+
+def merge_small_parts(parts: Sequence[ProgramPart]) -> list[ProgramPart]:
+    """The longest parts by their sum over n in the order given, and what is left as one band."""
+    if len(parts) <= MOST_PARTS_DRAWN + 1:
+        return list(parts)
+    by_time = sorted(range(len(parts)), key=lambda index: -float(parts[index].time_s.sum()))
+    longest = set(by_time[:MOST_PARTS_DRAWN])
+    others = np.sum([part.time_s for index, part in enumerate(parts) if index not in longest], axis=0)
+    kept = [part for index, part in enumerate(parts) if index in longest]
+    return [*kept, ProgramPart(OTHER_REGIONS, others)]

@@ -1,14 +1,25 @@
-"""What commands evaluate: a dataset folder in memory, or what is stored."""
+"""What commands evaluate, a dataset folder in memory or what is stored; and commands that compute one table of
+everything, on this host or on a cluster, into one file."""
 
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from predictor.accuracy.evaluations import NothingStored, Subject, read_stored_subject
+from predictor.core.assembly import PREDICTION_ORIGINS
+from predictor.core.database import Database
 from predictor.core.tabulated import database_from_measurements
 from profiles.datasets import DatasetError, read_dataset
+from profiles.dump.files import DUMP_FORMS, DumpRow, member_name, write_table
+from profiles.dump.tables import DumpTable
+from profiles.jobs.executors import Executor
+from profiles.management.options import add_executor_options, chosen_executor
 from profiles.measurements import Measurements
 
 
@@ -45,3 +56,43 @@ def database_subject(origin: str | None, stderr: Any) -> Subject:
         reason = "as asked" if origin else "no workload was measured on two platforms"
         stderr.write(f"{reason}: these are the simulated profiles")
     return subject
+
+
+class WholeTableCommand(BaseCommand):
+    """Writes `table`; what is computed is `parts_of_rows`, in parts that come as they are ready."""
+
+    table: DumpTable
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("directory", metavar="DIR", type=Path, help="folder to write the file to")
+        data = parser.add_mutually_exclusive_group()
+        data.add_argument("--dataset", metavar="FOLDER", type=Path, help="a dataset folder, in memory")
+        data.add_argument("--origin", choices=PREDICTION_ORIGINS, help="of the stored profiles; as for evaluate")
+        parser.add_argument("--format", choices=DUMP_FORMS, default="parquet", help="of the file (default: parquet)")
+        add_executor_options(parser)
+
+    def handle(self, **options: Any) -> None:
+        start, folder, dataset = time.perf_counter(), options["directory"], options["dataset"]
+        if not folder.is_dir():
+            raise CommandError(f"{folder}: there is no such folder")
+        subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(options["origin"], self.stderr)
+        name = member_name(self.table, options["format"])
+        with chosen_executor(options) as executor, tempfile.TemporaryDirectory(dir=folder) as part:
+            try:
+                rows = self.rows_with_progress(subject.database, executor, options)
+                count = write_table({options["format"]: Path(part)}, self.table, rows)
+            except ValueError as error:
+                raise CommandError(str(error)) from error
+            (Path(part) / name).replace(folder / name)
+        self.stdout.write(f"{count} rows in {folder / name}, {time.perf_counter() - start:.1f} s")
+
+    def rows_with_progress(self, database: Database, executor: Executor, options: dict[str, Any]) -> Iterator[DumpRow]:
+        total, parts = self.parts_of_rows(database, executor, options)
+        for rows in tqdm(parts, total=total, desc=self.table.name, leave=False):
+            yield from rows
+
+    def parts_of_rows(
+        self, database: Database, executor: Executor, options: dict[str, Any]
+    ) -> tuple[int, Iterator[Iterator[DumpRow]]]:
+        """How many parts there are, and the rows of each. Raises ValueError where an option makes no sense."""
+        raise NotImplementedError

@@ -1,4 +1,5 @@
-"""Computations that take longer than a request may: stored with how far they are, once for all who ask."""
+"""Computations that take longer than a request may: stored with how far they are, once for all who ask; and the ranking
+that the page of an earlier upload of a program keeps when more is measured later."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import models
 
-from profiles.models import LeasedQuerySet, LeasedWork
+from profiles.models import LeasedQuerySet, LeasedWork, Source
 
 
 class ComputationQuerySet(LeasedQuerySet):
@@ -87,3 +88,34 @@ def pack_document(document: dict[str, Any]) -> bytes:
 def unpack_document(packed: bytes) -> dict[str, Any] | None:
     document: dict[str, Any] | None = json.loads(zlib.decompress(packed)) if packed else None
     return document
+
+
+class StoredProgramAnswer(models.Model):
+    """What the page of a program of an upload says without any choice. It follows the database until a later upload of
+    the same program comes, and stays from then on."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="+")
+    slug = models.SlugField(max_length=200)
+    is_private = models.BooleanField(help_text="it rests on the owner's private rows")
+    revision = models.PositiveBigIntegerField()
+    packed = models.BinaryField(help_text="the ranking: JSON, compressed")
+    created_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "slug"], name="program_answer_once")]
+
+    def __str__(self) -> str:
+        return f"{self.slug} at revision {self.revision}"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return unpack_document(bytes(self.packed)) or {}
+
+    @classmethod
+    def keep(cls, source: Source, slug: str, document: dict[str, Any]) -> None:
+        values = {
+            "revision": document["revision"],
+            "packed": pack_document(document),
+            "is_private": source.private_to_id is not None,
+        }
+        cls.objects.update_or_create(source=source, slug=slug, defaults=values)

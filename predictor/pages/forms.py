@@ -10,10 +10,9 @@ from django import forms
 
 from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
 from predictor.core.methods import METHODS
-from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
-from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
+from predictor.core.scenarios.scenario import CHARACTERISTICS, NO_PARALLEL_STRATEGY, PLATFORM_CHANGES
 from predictor.predictions.feasibility import finished_sentence
-from predictor.predictions.request import (
+from predictor.predictions.question import (
     DEFAULT_METHOD,
     InvalidSettings,
     PredictionRequest,

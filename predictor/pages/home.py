@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from mpet_site.web.background import NotReadyYet, note_outdated
 from mpet_site.web.pages import json_address
 from predictor.accuracy.own_evaluation import shown_measurements
-from predictor.computations.showcase import read_showcase
+from predictor.computations.asking import read_showcase
 from predictor.figures.accuracy import error_histogram
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
 from predictor.pages.pairs import Offer, OfferedPairs, offered_pairs

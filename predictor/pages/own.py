@@ -18,7 +18,7 @@ from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, text_link
 from predictor.models import Prediction
 from predictor.pages.predictions import rows_in_answer
 from predictor.pages.settled import Named, rows_with_names, settled_workload_link, target_link
-from predictor.predictions.removal import remove_predictions
+from predictor.predictions.service import remove_predictions
 from profiles.templatetags.quantities import percent
 
 WHAT_STAYS = (

@@ -1,8 +1,11 @@
 """The address of a question, whose answer is computed whenever it is opened: what is asked without an account is
-shown and not kept."""
+shown and not kept. The same question by curl and by Python."""
 
 from __future__ import annotations
 
+import json
+import pprint
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -16,12 +19,32 @@ from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
 from mpet_site.web.pages import json_address
 from predictor.core.methods import METHODS
 from predictor.pages.forms import MOST_NAME_CHARACTERS, PredictionForm
-from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
+from predictor.predictions.question import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.sliders import NO_EFFECT, slider_request, slider_values
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
 from profiles.models import Platform, Workload
 
 NAMED_FIELDS: dict[str, Any] = {"workload": Workload, "target": Platform}
+REQUEST_FIELDS = ("workload", "target", "references", "method", "n", "settings", "include_simulated", "public_only")
+SCENARIO_FIELDS = ("scenario", "strategy", "workload_changes", "platform_changes")
+WIDTH = 96
+
+PYTHON_TEMPLATE = """\
+import json
+import os
+import urllib.request
+
+question = {question}
+request = urllib.request.Request(
+    {address!r},
+    data=json.dumps(question).encode(),
+    headers={{"Authorization": "Bearer " + os.environ["MPET_TOKEN"], "Content-Type": "application/json"}},
+)
+with urllib.request.urlopen(request) as response:
+    answer = json.load(response)
+for point in answer["curve"]:
+    print(point["n"], point["time_s"], point["low_s"], point["high_s"])
+"""
 
 
 def question_parameters(form: PredictionForm) -> dict[str, str]:
@@ -95,3 +118,32 @@ def twin_of_question(question: PredictionRequest) -> str:
     if chosen - {"mix_runtimes"} or shown != asked:
         return ""
     return json_address("api-prediction-preview", query=urlencode(parameters | public))
+
+
+def request_body(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of `POST predictions/` that asks what this answers; what is left at its default stays out.
+
+    >>> request_body({"workload": "a", "target": "t", "method": "mpet", "n": None, "scenario": "migration"})
+    {'workload': 'a', 'target': 't', 'method': 'mpet'}
+    """
+    body = {name: answer[name] for name in (*REQUEST_FIELDS, *SCENARIO_FIELDS) if answer.get(name)}
+    if body.get("scenario") == "migration":
+        del body["scenario"]
+    return body
+
+
+def curl_command(answer: Mapping[str, Any], address: str) -> str:
+    """A command that asks the API at `address` the same question, with the token of $MPET_TOKEN."""
+    return " \\\n  ".join(
+        (
+            f"curl {shlex.quote(address)}",
+            '-H "Authorization: Bearer $MPET_TOKEN" -H "Content-Type: application/json"',
+            f"-d {shlex.quote(json.dumps(request_body(answer)))}",
+        )
+    )
+
+
+def python_program(answer: Mapping[str, Any], address: str) -> str:
+    """A program that asks the same question, needs nothing but Python and prints n, time, low and high."""
+    question = pprint.pformat(request_body(answer), width=WIDTH, sort_dicts=False)
+    return PYTHON_TEMPLATE.format(question=question, address=address)

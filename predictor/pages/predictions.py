@@ -17,8 +17,7 @@ from predictor.figures.answer import answer_charts, answer_drawing, answer_origi
 from predictor.figures.candidates import candidate_charts
 from predictor.figures.platforms import sequential_charts
 from predictor.models import Prediction
-from predictor.pages import snippets
-from predictor.pages.answer_parts import answer_parts
+from predictor.pages import permalinks
 from predictor.pages.candidate_curves import candidate_curves
 from predictor.pages.forms import PredictionForm
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
@@ -31,15 +30,20 @@ from predictor.pages.permalinks import (
     show_names,
     twin_of_question,
 )
-from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug_disambiguated, short_names
+from predictor.pages.presenting import (
+    answer_facts,
+    answer_parts,
+    breakpoints_of,
+    rows_by_slug_disambiguated,
+    short_names,
+)
 from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.pages.sharing import shared_answer
-from predictor.predictions.age import stale_reasons
 from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import feasibility, in_names
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
-from predictor.predictions.reasons import reasons_of_prediction
-from predictor.predictions.request import InvalidSettings, RequestError
+from predictor.predictions.question import InvalidSettings, RequestError
+from predictor.predictions.reasons import reasons_of_prediction, stale_reasons
 from predictor.predictions.service import predict, preview_answer
 from predictor.predictions.thread_advice import advice_from_answer
 from profiles.figures import mark_origin
@@ -234,7 +238,10 @@ def why_response(
         "target": platforms.get(answer["target"]),
         "why": why,
         "sentences": [in_names(sentence, names) for sentence in why.get("sentences", [])],
-        "carried": [(row, carried_name(row, names)) for row in why.get("carried", [])],
+        "carried": [
+            (row, spelled_element(row["name"]) if row["kind"] == "element" else names.get(row["name"], row["name"]))
+            for row in why.get("carried", [])
+        ],
         "known": measured_label(answer_origin(answer)),
         "section": "predict",
     }
@@ -304,15 +311,10 @@ def answer_snippets(request: HttpRequest, answer: dict[str, Any], *, public_only
     again = {name: answer[name] for name in ("workload", "target", "method")}
     address = request.build_absolute_uri(reverse("api-predictions"))
     return {
-        "curl": snippets.curl_command(asked, address),
-        "python": snippets.python_program(asked, address),
+        "curl": permalinks.curl_command(asked, address),
+        "python": permalinks.python_program(asked, address),
         "question": urlencode(again | ({"public_only": "true"} if public_only else {})),
     }
-
-
-def carried_name(row: dict[str, Any], names: Mapping[str, str]) -> str:
-    """What a row of the attribution calls its platform, benchmark or element."""
-    return spelled_element(row["name"]) if row["kind"] == "element" else names.get(row["name"], row["name"])
 
 
 def rows_in_answer(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], dict[str, Workload]]:

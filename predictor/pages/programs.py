@@ -20,16 +20,16 @@ from django.views.decorators.http import require_POST, require_safe
 from mpet_site.web.pages import json_address
 from mpet_site.web.parameters import Flag
 from predictor.figures.answer import measured_label
-from predictor.figures.programs import ProgramPart, program_chart
+from predictor.figures.platforms import ProgramPart, program_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public
 from predictor.pages.presenting import rows_by_slug_disambiguated
 from predictor.pages.refusals import shown_refusal
 from predictor.predictions.programs import narrowing_question, question_of_program
+from predictor.predictions.question import DEFAULT_METHOD, RequestError
 from predictor.predictions.ranking_choice import AT_THREAD_COUNT, value_in
-from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin, profile_charts
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.ceilings import limits_of
 from profiles.pages.views import profile_drawing, time_unit

@@ -26,8 +26,7 @@ from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.costs import cost_charts, priced
-from predictor.figures.intervals import IntervalScale
-from predictor.figures.platforms import PlatformTime, dot_chart
+from predictor.figures.platforms import IntervalScale, PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import rows_by_slug_disambiguated
@@ -36,6 +35,7 @@ from predictor.pages.refusals import shown_ranking_refusal, shown_refusal
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
 from predictor.predictions.feasibility import in_names
 from predictor.predictions.programs import keep_answer, kept_answer, question_of_program
+from predictor.predictions.question import DEFAULT_METHOD, RequestError, UnknownWorkloadName
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     BY_CORE_TIME,
@@ -48,7 +48,6 @@ from predictor.predictions.ranking_choice import (
     value_in,
 )
 from predictor.predictions.rankings import Ranking, RankingQuestion
-from predictor.predictions.request import DEFAULT_METHOD, RequestError, UnknownWorkloadName
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors

@@ -14,8 +14,8 @@ from django.utils.http import urlencode
 from predictor.core.methods import DEFAULT_METHOD
 from predictor.predictions.advice import MIXED_ORIGINS, WIDEST_MIXING
 from predictor.predictions.feasibility import ranking_refusal, refusal_in_names
+from predictor.predictions.question import NoPrediction, Remedy, RequestError, UnknownName
 from predictor.predictions.rankings import RankingQuestion
-from predictor.predictions.request import NoPrediction, Remedy, RequestError, UnknownName
 from profiles.models import Platform, Workload
 
 

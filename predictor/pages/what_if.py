@@ -18,7 +18,7 @@ from predictor.pages.permalinks import in_slugs
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug, short_names
 from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.predictions.feasibility import finished_sentence
-from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
+from predictor.predictions.question import DEFAULT_METHOD, PredictionRequest, RequestError
 from predictor.predictions.service import predict, preview_answer
 from predictor.predictions.sliders import (
     QUESTION_PARAMETERS,

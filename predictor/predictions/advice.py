@@ -18,8 +18,7 @@ from predictor.core.database import Database
 from predictor.core.methods import get_method
 from predictor.core.references import MixRuntimes
 from predictor.predictions.answering import refusal_of_question
-from predictor.predictions.question import Question
-from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, Remedy
+from predictor.predictions.question import DEFAULT_METHOD, NoPrediction, Question, Remedy
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile

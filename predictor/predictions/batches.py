@@ -9,10 +9,9 @@ from typing import Any, TypeAlias
 
 from predictor.core.threads import single_thread
 from predictor.predictions.estimated_rankings import estimated_rows
-from predictor.predictions.question import position_named
+from predictor.predictions.question import DEFAULT_METHOD, InvalidField, UnknownTargetName, position_named
 from predictor.predictions.ranking_rows import row_or_refusal
 from predictor.predictions.rankings import RankingQuestion
-from predictor.predictions.request import DEFAULT_METHOD, InvalidField, UnknownTargetName
 from profiles.models import Platform
 
 MOST_BATCH_WORKLOADS = 500  # of a batch

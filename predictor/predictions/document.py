@@ -12,9 +12,8 @@ from scipy.special import ndtri
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.answers import Answer
-from predictor.predictions.basis import Basis
-from predictor.predictions.cautions import cautions
-from predictor.predictions.confidence import ConfidenceEvidence, judge_confidence
+from predictor.predictions.answering import Basis
+from predictor.predictions.confidence import ConfidenceEvidence, cautions, judge_confidence
 from predictor.predictions.explanation import explain
 from profiles.models import Source, WithdrawnSource
 from profiles.scaling.names import FEATURE_NAMES

@@ -14,12 +14,11 @@ from predictor.core.why.influence import Influence, influences_on_answer, predic
 from profiles.models import Platform
 from profiles.pages.ceilings import machine_facts
 from profiles.scaling.limits import limits_document
-from profiles.scaling.machine_facts import MachineFacts
-from profiles.scaling.runs import CurveTable
+from profiles.scaling.roofline import MachineFacts
 from profiles.scaling.wording import whole_percent
 
 if TYPE_CHECKING:
-    from predictor.predictions.basis import Basis
+    from predictor.predictions.answering import Basis
 
 PLAIN_SCENARIOS = ("migration", "scaling")
 LARGEST_PLAUSIBLE_FACTOR = 10.0
@@ -48,10 +47,12 @@ def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
             "bound": None,
         }
     limits = limits_document(curves, public_facts(basis), predicted=True)
+    # The share of the thread time at the largest n that the ideal speedup would not need.
+    lost_share = max(0.0, 1 - float(curves.t1_s / curves.time_s[-1]) / int(curves.n[-1]))
     return {
         **limits,
         "version": WHY_VERSION,
-        "sentences": by_weight(influence_sentences(carried), limits["sentences"], lost_share(curves)),
+        "sentences": by_weight(influence_sentences(carried), limits["sentences"], lost_share),
         "carried": influence_documents(carried),
     }
 
@@ -92,24 +93,12 @@ def influence_documents(carried: list[Influence]) -> list[dict[str, Any]]:
             "kind": influence.kind,
             "name": influence.name,
             "share": influence.share,
-            "change_percent": percent_of_change(influence.change),
+            "change_percent": (
+                100 * influence.change if influence.change is not None and is_plausible(influence.change) else None
+            ),
         }
         for influence in carried
     ]
-
-
-def percent_of_change(change: float | None) -> float | None:
-    """None where the change is unknown, or nothing that can be meant.
-
-    >>> percent_of_change(0.5), percent_of_change(1668.091)
-    (50.0, None)
-    """
-    return None if change is None or not is_plausible(change) else 100 * change
-
-
-def lost_share(curves: CurveTable) -> float:
-    """The share of the thread time at the largest n that the ideal speedup would not need."""
-    return max(0.0, 1 - float(curves.t1_s / curves.time_s[-1]) / int(curves.n[-1]))
 
 
 def by_weight(influences: Sequence[tuple[float, str]], limits: Sequence[str] = (), lost: float = 0.0) -> list[str]:

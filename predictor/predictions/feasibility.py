@@ -29,24 +29,22 @@ from predictor.predictions.advice import (
 )
 from predictor.predictions.answering import refusal_of_question
 from predictor.predictions.question import (
+    DEFAULT_METHOD,
+    InvalidField,
+    InvalidSettings,
+    NoPrediction,
+    PredictionRequest,
     Question,
+    Remedy,
+    RequestError,
+    UnknownName,
+    UnknownWorkloadName,
     position_named,
     registered_method,
     resolve_with_snapshot,
     workload_snapshot,
 )
 from predictor.predictions.rankings import RankingQuestion, summarise_refused
-from predictor.predictions.request import (
-    DEFAULT_METHOD,
-    InvalidField,
-    InvalidSettings,
-    NoPrediction,
-    PredictionRequest,
-    Remedy,
-    RequestError,
-    UnknownName,
-    UnknownWorkloadName,
-)
 from predictor.predictions.sliders import title_of
 from predictor.snapshot.building import Snapshot
 from profiles.models import Platform, Profile, Workload

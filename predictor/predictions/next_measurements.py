@@ -14,8 +14,13 @@ from predictor.core.threads import single_thread
 from predictor.core.why.next_measurement import MeasurementsTried, NextMeasurement, try_measurements
 from predictor.models import Prediction
 from predictor.predictions.answering import comparable_groups
-from predictor.predictions.question import Question, resolve_with_snapshot
-from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
+from predictor.predictions.question import (
+    DEFAULT_METHOD,
+    PredictionRequest,
+    Question,
+    RequestError,
+    resolve_with_snapshot,
+)
 from predictor.snapshot.building import Snapshot
 
 SMALLEST_GAIN = 1e-3  # of the interval's factor, from which a measurement is worth its time

@@ -9,16 +9,16 @@ from predictor.core import methods
 from predictor.models import StoredProgramAnswer
 from predictor.predictions.advice import mixed_origins_remedy
 from predictor.predictions.next_measurements import NextMeasurementsQuestion
-from predictor.predictions.question import position_named
-from predictor.predictions.ranking_choice import RankingChoice
-from predictor.predictions.rankings import RankingQuestion
-from predictor.predictions.request import (
+from predictor.predictions.question import (
     DEFAULT_METHOD,
     InvalidField,
     NoPrediction,
     PredictionRequest,
     UnknownTargetName,
+    position_named,
 )
+from predictor.predictions.ranking_choice import RankingChoice
+from predictor.predictions.rankings import RankingQuestion
 from profiles.models import Platform
 from profiles.programs import ProfiledProgram, measured_program, program_uploads
 

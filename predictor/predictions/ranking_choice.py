@@ -11,8 +11,8 @@ from mpet_site.web.parameters import GIB, Flag, Name, NoSuchValue, Number, OneOf
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.predictions.costs import PRICE_PARAMETERS, hourly_prices, mark_pareto, with_cost
-from predictor.predictions.request import InvalidField
-from profiles.identity.vendors import canonical_vendor
+from predictor.predictions.question import InvalidField
+from profiles.identity.spelling import canonical_vendor
 from profiles.measurements import DEVICE_CLASSES
 
 LARGEST_MEMORY_GIB = 2**24

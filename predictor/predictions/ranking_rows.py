@@ -12,9 +12,8 @@ from predictor.core import methods
 from predictor.core.database import Database
 from predictor.core.fleet_rankings import fastest_position, is_limited
 from predictor.core.programs.program import ProgramParts, predict_program
-from predictor.predictions.answering import comparable_groups
-from predictor.predictions.basis import rows_behind
-from predictor.predictions.cautions import measurement_cautions
+from predictor.predictions.answering import comparable_groups, rows_behind
+from predictor.predictions.confidence import measurement_cautions
 from predictor.predictions.question import Question
 from predictor.snapshot.building import Snapshot
 from profiles.programs import times_of_parts

@@ -18,6 +18,10 @@ from predictor.core.steps import ComputedStep, last_step
 from predictor.core.threads import single_thread
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, estimated_steps
 from predictor.predictions.question import (
+    DEFAULT_METHOD,
+    InvalidField,
+    InvalidSettings,
+    UnknownWorkloadName,
     checked_settings,
     checked_thread_counts,
     position_named,
@@ -26,7 +30,6 @@ from predictor.predictions.question import (
 )
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.ranking_rows import OTHER_REASON, REFUSAL_REASONS, ranking_row, row_or_refusal
-from predictor.predictions.request import DEFAULT_METHOD, InvalidField, InvalidSettings, UnknownWorkloadName
 from predictor.snapshot.building import Snapshot
 from profiles.models import OwnPriceList, Workload
 
@@ -255,15 +258,10 @@ class RankingQuestion:
             settings=methods.settings_values(self.settings),
             revision=database.revision,
             time_kind=str(database.workload_table["time_kind"][self.workload]),
-            results=fastest_first(results),
+            results=tuple(sorted(results, key=lambda row: (row["time_s"] is None, row["time_s"], row["platform"]))),
             refused=tuple(sorted(refused, key=itemgetter("platform"))),
             n=self.n,
         )
-
-
-def fastest_first(results: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    """The rows of a ranking by rising time."""
-    return tuple(sorted(results, key=lambda row: (row["time_s"] is None, row["time_s"], row["platform"])))
 
 
 def summarise_refused(refused: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """From a request to a stored prediction: names to rows, the method on the viewer's snapshot, the answer kept for ever.
 
-docs/decisions/prediction-idempotence.md: the same request at the same revision is the same stored prediction.
+docs/decisions/prediction-idempotence.md: the same request at the same revision is the same stored prediction. One goes
+because a user wants it gone, or because what it rests on was taken back; docs/decisions/deletions.md says which stay.
 """
 
 from __future__ import annotations
@@ -11,19 +12,22 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from django.db import transaction
+
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.core.threads import single_thread
-from predictor.models import AskedPrediction, Prediction
+from predictor.models import AskedPrediction, Computation, Prediction
+from predictor.models.querysets import PredictionQuerySet
 from predictor.predictions.advice import with_suggestion
-from predictor.predictions.answering import run_question
-from predictor.predictions.basis import Basis
+from predictor.predictions.answering import Basis, run_question
 from predictor.predictions.document import answer_document, stored_sources
-from predictor.predictions.question import Question, resolve_with_snapshot
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest, Question, resolve_with_snapshot
 from predictor.snapshot.building import Snapshot
+from profiles.models import Source
 
 ANSWER_VERSION = "5"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
+REMOVED_AT_ONCE = 500
 
 
 def predict(request: PredictionRequest, user: Any = None) -> Prediction:
@@ -110,3 +114,35 @@ def request_key(canonical: dict[str, Any], snapshot: Snapshot, user: Any, origin
     viewer = [user.pk, snapshot.private_revision] if snapshot.holds_private else None
     parts = [ANSWER_VERSION, canonical, snapshot.database.revision, viewer, origins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@transaction.atomic
+def remove_predictions(rows: PredictionQuerySet, user: Any) -> int:
+    """Take these predictions off the user's own. Returns their number. Private ones are deleted. A public one is
+    deleted where nobody else asked for it and no measurement validated it: it counts for the track record from then
+    on."""
+    own = rows.asked_by(user).order_by()
+    removed = 0
+    while keys := list(own.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
+        first = AskedPrediction.objects.filter(user=user, prediction__in=keys, is_first=True)
+        made = list(first.values_list("prediction", flat=True))
+        AskedPrediction.objects.filter(user=user, prediction__in=keys).delete()
+        Prediction.objects.filter(pk__in=keys, private_to=user).delete()
+        Prediction.objects.filter(pk__in=made, private_to=None, askers=None, settled_at=None).delete()
+        removed += len(keys)
+    return removed
+
+
+def remove_what_rests_on(sources: Sequence[Source]) -> None:
+    """Delete the owners' private predictions that rest on these deliveries, or may do: of old ones that was not noted.
+    Computations, which are kept to be quick, go with them."""
+    for source in sources:
+        if source.private_to_id is None:
+            Computation.objects.all().delete()
+            continue
+        private = Prediction.objects.filter(private_to=source.private_to_id).order_by("pk")
+        named = private.values_list("pk", "source_uids").iterator(chunk_size=REMOVED_AT_ONCE)
+        resting = [key for key, uids in named if uids is None or str(source.uid) in uids]
+        for start in range(0, len(resting), REMOVED_AT_ONCE):
+            Prediction.objects.filter(pk__in=resting[start : start + REMOVED_AT_ONCE]).delete()
+        Computation.objects.filter(private_to=source.private_to_id).delete()

@@ -13,7 +13,7 @@ from predictor.core.database import Database
 from predictor.core.steps import ComputedStep
 from predictor.core.threads import single_thread
 from predictor.predictions.confidence import LEVELS
-from predictor.predictions.request import PredictionRequest, RequestError
+from predictor.predictions.question import PredictionRequest, RequestError
 from predictor.predictions.service import preview_answer
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot

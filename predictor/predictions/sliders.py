@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from predictor.core.scenarios.changes import CHARACTERISTICS, FASTEST_MHZ, LARGEST_N_MAX, PLATFORM_CHANGES
-from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
+from predictor.core.scenarios.scenario import CHARACTERISTICS, FASTEST_MHZ, LARGEST_N_MAX, PLATFORM_CHANGES
+from predictor.predictions.question import DEFAULT_METHOD, PredictionRequest
 from profiles.arrays import FloatArray
 from profiles.models import Platform, Workload
 from profiles.scaling.names import FRACTIONS

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from predictor.core.thread_advice import HALF_WIDTH, REPEATS_SCATTER, TOLERANCE, ThreadAdvice, advise_threads
-from predictor.predictions.request import NoPrediction, PredictionRequest
+from predictor.predictions.question import NoPrediction, PredictionRequest
 from predictor.predictions.service import preview_answer
 from profiles.models import Platform
 from profiles.scaling.wording import whole_percent

@@ -38,10 +38,13 @@ from predictor.core.assembly import (
 )
 from predictor.core.database import Database
 from predictor.core.growth import Ranks
+from profiles.arrays import FloatArray
 from profiles.consistency import consistent_reads
-from profiles.jobs.code_version import code_digest
-from profiles.judgement.usability import batches, byte_columns, usable_arrays
+from profiles.jobs.executors import code_digest
+from profiles.judgement.usability import batches, byte_columns, stored_curves, usable_arrays
 from profiles.models import Platform, Profile, Revision, Source, VerdictChange, Workload
+from profiles.scaling.names import CURVE_NAMES, RELATIVE_MEASURES
+from profiles.scaling.runs import CurveTable
 from profiles.scaling.validity import slug_faults
 
 PROFILE_FIELDS = {
@@ -68,6 +71,8 @@ Read = TypeVar("Read")
 
 logger = logging.getLogger(__name__)
 _logged: set[int] = set()  # profiles that this process has told of
+NEEDED = ("decomposed", "t1_s", "t1_is_stand_in", "curves__n", "curves__values")
+RELATIVE_MEASURE_ROWS = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES))), None)
 
 
 class Lineage(NamedTuple):
@@ -273,3 +278,29 @@ def columns_of_batch(rows: list[TableRow]) -> ProfileColumns:
         curve_time_s=arrays.curve_time_s[points],
         unusable={int(values["pk"][row]): why for row, why in arrays.faults.items()},
     )
+
+
+def read_measures_at_one(snapshot: Snapshot) -> FloatArray | None:
+    """The relative measures at n = 1 of the rows that have no features (N, 7), NaN elsewhere; once per snapshot."""
+    measures: FloatArray | None = snapshot.database.derive(("measures at one",), lambda: _read(snapshot))
+    return measures
+
+
+def _read(snapshot: Snapshot) -> FloatArray | None:
+    rows = np.flatnonzero(np.isnan(snapshot.database.features).all(axis=1))
+    if not len(rows):
+        return None
+    position = dict(zip(snapshot.profile_ids[rows].tolist(), rows.tolist(), strict=True))
+    measures = np.full((len(snapshot.database), len(RELATIVE_MEASURES)), np.nan)
+    stored = Profile.objects.filter(pk__in=list(position)).select_related("curves").only(*NEEDED)
+    for profile in stored:
+        curves = stored_curves(profile)
+        if curves is not None and curves.n[0] == 1:
+            measures[position[profile.pk]] = curves.values[RELATIVE_MEASURE_ROWS, 0]
+    return measures
+
+
+def read_stored_curves(snapshot: Snapshot, row: int) -> CurveTable | None:
+    """All curves of the profile in that row of the snapshot; None where they are no longer stored. One query."""
+    profile = Profile.objects.select_related("curves").filter(pk=int(snapshot.profile_ids[row])).first()
+    return None if profile is None else stored_curves(profile)

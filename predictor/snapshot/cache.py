@@ -1,20 +1,24 @@
-"""Snapshots that this process or this machine has already, by revision and viewer."""
+"""Snapshots that this process or this machine has already, by revision and viewer. A large one is built behind the
+request that first needs it, by one thread of one process of this machine."""
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import connections
 from prometheus_client import Gauge, Histogram
 
 from mpet_site.web.background import NotReadyYet, can_wait, note_outdated
@@ -22,13 +26,13 @@ from predictor.core.assembly import MEASURED
 from predictor.core.database import Database
 from predictor.core.growth import CannotGrow
 from predictor.snapshot import files
-from predictor.snapshot.behind import build_behind
 from predictor.snapshot.building import Lineage, Snapshot, build_snapshot
-from predictor.snapshot.growing import read_grown
-from predictor.snapshot.values import snapshot_from, snapshot_values
+from predictor.snapshot.growing import read_grown, snapshot_from, snapshot_values
 from profiles.consistency import consistent_reads
 from profiles.models import Profile, Revision, WithdrawnSource
 
+_building: set[Path] = set()
+_lock = threading.Lock()
 KEPT_SNAPSHOTS = 8
 FIELDS = [[field.name for kind in (Snapshot, Database) for field in fields(kind)], Lineage._fields]
 LAYOUT = f"{zlib.crc32(repr(FIELDS).encode()):08x}"
@@ -41,6 +45,44 @@ SNAPSHOT_BUILD_SECONDS = Histogram(
 SNAPSHOT_BUILT = Gauge(
     "mpet_snapshot_built_timestamp_seconds", "When a snapshot was built last, Unix time", multiprocess_mode="mostrecent"
 )
+
+
+def build_behind(folder: Path, build: Callable[[], Any]) -> None:
+    """Have `build` called in a thread, unless this process or another is at it for the folder's viewer."""
+    with _lock:
+        if folder in _building:
+            return
+        _building.add(folder)
+    threading.Thread(target=_build, args=(folder, build), name=f"snapshot {folder.name}", daemon=True).start()
+
+
+def _build(folder: Path, build: Callable[[], Any]) -> None:
+    try:
+        with alone_on_this_machine(folder) as is_alone:
+            if is_alone:
+                build()
+    except Exception:
+        logger.exception("the snapshot %s was not built", folder.name)
+    finally:
+        connections.close_all()
+        with _lock:
+            _building.discard(folder)
+
+
+@contextmanager
+def alone_on_this_machine(folder: Path) -> Iterator[bool]:
+    """Whether no other process builds a snapshot of the same viewer and origins; the lock ends with its process."""
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder.parent / f"{folder.name.split(',')[0]}.lock"
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)
 
 
 class SnapshotCache:

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from django.conf import settings
 
+from mpet_site.state_folder import is_older_than
 from predictor.core.growth import SplicedArray
-from profiles.leftovers import is_older_than
 
 VALUES_FILE = "values.json"
 COPIED_BYTES = 2**20

@@ -7,7 +7,7 @@ in between has all rows read again (docs/decisions/snapshots.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -17,18 +17,51 @@ import numpy as np
 from django.db.models import Max, Min, Q
 
 from predictor.core.assembly import positions_of_ids
-from predictor.core.growth import CannotGrow, GrownRows, grow_database, grow_prepared
-from predictor.snapshot.building import Snapshot, read_at_one_moment, read_tables
-from predictor.snapshot.values import named_values
+from predictor.core.database import Database, Group
+from predictor.core.growth import CannotGrow, GrownRows, SplicedArray, grow_database, grow_prepared
+from predictor.snapshot.building import Lineage, Snapshot, read_at_one_moment, read_tables
 from profiles.identity.matching import key_chunks
 from profiles.models import Profile, VerdictChange
 
+NOT_KEPT = ("_derived", "platform_table", "workload_table")
 GROWN_COLUMNS = (
     *("profile_ids", "source_ids", "fit_error", "t1_is_stand_in", "is_simulated", "run_count", "disturbed_count"),
     *("is_private", "n_measured"),
 )
 MOST_JUDGED = 200  # profiles: a query names the pair of each
 OF_SEGMENT = ("private_revision", "platform_ids", "workload_ids", "workload_runtimes", "lineage")
+
+
+def snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
+    """The values from which `snapshot_from` makes the same snapshot again."""
+    own = {name: value for name, value in vars(snapshot).items() if name != "database"}
+    return named_values(own, vars(snapshot.database), snapshot.database.prepared())
+
+
+def named_values(own: Mapping[str, Any], database: Mapping[str, Any], prepared: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a snapshot's own fields, those of its database, and what the database has prepared."""
+    parts = {
+        "snapshot": own,
+        "platform": database["platform_table"],
+        "workload": database["workload_table"],
+        "database": {name: value for name, value in database.items() if name not in NOT_KEPT},
+        "prepared": prepared,
+    }
+    return {f"{part}.{name}": value for part, fields in parts.items() for name, value in fields.items()}
+
+
+def snapshot_from(values: Mapping[str, Any]) -> Snapshot:
+    parts: dict[str, dict[str, Any]] = {"snapshot": {}, "platform": {}, "workload": {}, "database": {}, "prepared": {}}
+    for name, value in values.items():
+        part, field = name.split(".", 1)
+        parts[part][field] = tuple(value) if isinstance(value, list) else value
+        if isinstance(value, SplicedArray):
+            parts[part][field] = value.joined()
+    parts["database"]["groups"] = tuple(Group(*group) for group in parts["database"]["groups"])
+    parts["snapshot"]["lineage"] = Lineage(*parts["snapshot"]["lineage"])
+    database = Database(platform_table=parts["platform"], workload_table=parts["workload"], **parts["database"])
+    database.take_prepared(parts["prepared"])
+    return Snapshot(database=database, **parts["snapshot"])
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from predictor.figures.intervals import IntervalScale, has_interval
+from predictor.figures.platforms import IntervalScale, has_interval
 from profiles.scaling.wording import whole_percent
 from profiles.templatetags.quantities import in_unit, significant
 

@@ -20,7 +20,7 @@ from profiles.dump.published import newest_dump
 from profiles.exports import RAW_RUN_COLUMNS, extra_p_lines, extra_p_text, raw_run_rows
 from profiles.ingest.derivation import run_tables
 from profiles.models import Profile
-from profiles.pages.etags import database_etag
+from profiles.pages.page_cache import database_etag
 
 
 class DumpFileSerializer(serializers.Serializer):

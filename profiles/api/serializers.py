@@ -12,7 +12,7 @@ from mpet_site.web.fields import numbers
 from profiles.api.limits import LimitsSerializer
 from profiles.identity.descriptions import Difference, differences_of
 from profiles.ingest.derivation import stored_spreads
-from profiles.judgement.stored import stored_curves, stored_features
+from profiles.judgement.usability import stored_curves, stored_features
 from profiles.models import Platform, Price, Profile, Source, Workload
 from profiles.pages.ceilings import LimitsReader, roofline_of
 from profiles.pages.columns import DELIVERIES_NAMED

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from profiles.api import files, search, views
+from profiles.api import files, views
 
 urlpatterns = [
     path("platforms/", views.PlatformList.as_view(), name="api-platforms"),
@@ -16,7 +16,7 @@ urlpatterns = [
     path("profiles/<uuid:id>/extra-p/", files.ProfileExtraP.as_view(), name="api-profile-extra-p"),
     path("profiles/<uuid:id>/extra-p-lines/", files.ProfileExtraPLines.as_view(), name="api-profile-extra-p-lines"),
     path("profiles/<uuid:id>/runs/", files.ProfileRuns.as_view(), name="api-profile-runs"),
-    path("search/", search.Search.as_view(), name="api-search"),
+    path("search/", views.Search.as_view(), name="api-search"),
     path("dump/", files.PublicDumpView.as_view(), name="api-dump"),
     path("dump/<slug:form>/", files.PublicDumpFile.as_view(), name="api-dump-file"),
 ]

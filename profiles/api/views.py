@@ -1,12 +1,16 @@
-"""The API lists platforms, workloads and profiles, and shows each of them."""
+"""The API lists platforms, workloads and profiles, shows each of them, and searches while somebody types."""
 
+from __future__ import annotations
+
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import serializers
 from rest_framework.generics import GenericAPIView
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
@@ -15,7 +19,9 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView, DetailView, ListView, StrictOrderingFilter, StrictSearchFilter
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import StrictFilterBackend
-from mpet_site.web.lists import KeyPagination
+from mpet_site.web.lists import MOST_CHARACTERS, KeyPagination, search_refusal
+from mpet_site.web.parameters import WholeNumber
+from mpet_site.web.problems import invalid_request
 from profiles.api.serializers import (
     OwnPricesSerializer,
     PlatformDetailSerializer,
@@ -28,7 +34,6 @@ from profiles.api.serializers import (
     WorkloadSerializer,
 )
 from profiles.models import OwnPriceList, Platform, Price, Profile, Workload
-from profiles.pages.etags import RevisionEtag
 from profiles.pages.filters import (
     PLATFORM_ORDERINGS,
     PROFILE_ORDERINGS,
@@ -38,7 +43,11 @@ from profiles.pages.filters import (
     ProfileFilter,
     WorkloadFilter,
 )
+from profiles.pages.page_cache import RevisionEtag
 from profiles.querysets import PlatformQuerySet, ProfileQuerySet, WorkloadQuerySet
+from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
+
+MOST = WholeNumber("most", "Results of each kind at most.", default=MOST_OF_A_KIND, low=1, high=MOST_OF_A_KIND)
 
 
 class PlatformRead(GenericAPIView):
@@ -172,3 +181,40 @@ class ProfileDetail(RevisionEtag, DetailView, ProfileRead):
     values are null, never 0."""
 
     serializer_class = ProfileDetailSerializer
+
+
+class SearchResultSerializer(serializers.Serializer):
+    kind = serializers.ChoiceField(choices=list(SEARCH_KINDS))
+    name = serializers.CharField()
+    url = serializers.CharField(help_text="path of its page on this server")
+    note = serializers.CharField(allow_blank=True, help_text="what else is known of it, in a few words")
+
+
+class SearchSerializer(serializers.Serializer):
+    query = serializers.CharField(allow_blank=True)
+    results = SearchResultSerializer(many=True)
+
+
+class Search(ApiView):
+    """Machines, workloads and programs that have every word of `q` in their names, and sections of the documentation
+    that have all of them; machines first, the documentation last."""
+
+    query_parameters: ClassVar = ("q", "most")
+
+    @extend_schema(
+        operation_id="search",
+        summary="Search everything by name",
+        parameters=[
+            OpenApiParameter("q", {"type": "string", "maxLength": MOST_CHARACTERS}, description="The words."),
+            OpenApiParameter(
+                "most", {"type": "integer", "minimum": 1, "maximum": MOST.high}, description=MOST.description
+            ),
+        ],
+        responses={200: SearchSerializer},
+    )
+    def get(self, request: Request) -> Response:
+        text = request.query_params.get("q", "").strip()
+        if refusal := search_refusal(text):
+            raise invalid_request("q", refusal)
+        results = [asdict(result) for result in search_everything(text, request.user, MOST.read(request))]
+        return Response(SearchSerializer({"query": text, "results": results}).data)

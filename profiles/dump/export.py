@@ -17,8 +17,7 @@ from profiles.consistency import consistent_reads
 from profiles.dump.croissant import CROISSANT_FILE, croissant_document
 from profiles.dump.files import SQLITE_FILE, DumpRow, write_table
 from profiles.dump.package import PACKAGE_FILE, package_document
-from profiles.dump.registry import dumped_tables
-from profiles.dump.rows import DumpedKeys, credited_sources
+from profiles.dump.rows import DumpedKeys, credited_sources, dumped_tables
 from profiles.dump.tables import DumpTable
 from profiles.models import Revision
 
@@ -49,18 +48,18 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
         folder.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(MOST_ATTEMPTS_TO_EXPORT):
         with ExitStack() as parts:
-            unfinished = {form: Path(parts.enter_context(_folder_beside(folder))) for form, folder in folders.items()}
+            unfinished = {}
+            for form, folder in folders.items():  # in one file system with the folder, so that it can be moved there
+                beside = tempfile.TemporaryDirectory(
+                    prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True
+                )
+                unfinished[form] = Path(parts.enter_context(beside))
             exported = _write_all(unfinished, progress)
             if exported is not None:
                 for form, folder in folders.items():
                     _put_in_place(unfinished[form], folder)
                 return exported
     raise ExportError("the database changed all the time while it was read")
-
-
-def _folder_beside(folder: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder for what is not finished, which may be moved away."""
-    return tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True)
 
 
 def _put_in_place(unfinished: Path, folder: Path) -> None:

@@ -73,7 +73,9 @@ def package_document(
         "version": f"1.{revision}",
         "created": created.isoformat().replace("+00:00", "Z"),
         "licenses": [
-            {"name": licence[:100], "title": licence} | _address(LICENCE_ADDRESSES.get(licence)) for licence in licences
+            {"name": licence[:100], "title": licence}
+            | ({"path": LICENCE_ADDRESSES[licence]} if licence in LICENCE_ADDRESSES else {})
+            for licence in licences
         ],
         "sources": [
             {"title": source.label or "uploads", "licence": source.licence, "citation": source.citation}
@@ -83,10 +85,6 @@ def package_document(
         "mpet": {"schema": DUMP_SCHEMA, "format": form, "revision": revision},
         "resources": [_resource(table, rows, folder, form) for table, rows in tables],
     }
-
-
-def _address(address: str | None) -> dict[str, str]:
-    return {} if address is None else {"path": address}
 
 
 def _resource(table: DumpTable, rows: int, folder: Path, form: str) -> dict[str, Any]:
@@ -129,10 +127,6 @@ def _table_schema(table: DumpTable) -> dict[str, Any]:
 def file_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def is_dump(folder: Path) -> bool:
-    return (folder / PACKAGE_FILE).is_file()
 
 
 def open_dump(folder: Path, tables: Iterable[DumpTable]) -> DumpPackage:

@@ -20,7 +20,7 @@ from django.db import transaction
 
 from profiles.dump.files import DumpError, DumpRow, member_name, read_table
 from profiles.dump.package import DumpPackage, open_dump
-from profiles.dump.registry import dump_tables, further_tables
+from profiles.dump.rows import dumped_tables, further_tables
 from profiles.dump.tables import (
     COUNTER_READINGS_TABLE,
     PLATFORMS_TABLE,
@@ -63,7 +63,7 @@ class Restored:
 
 def restore_dump(folder: Path, progress: Callable[[int], Any] = lambda profiles: None) -> Restored:
     """Store what is in the dump. `progress` is called with the number of profiles just read. Raises DumpError."""
-    package = open_dump(folder, dump_tables())
+    package = open_dump(folder, tuple(dumped.table for dumped in dumped_tables()))
     was_empty = not Profile.objects.public().exists()
     named = _Named(_records(package, PLATFORMS_TABLE), _records(package, WORKLOADS_TABLE))
     sources = {record["source"]: record for record in _records(package, SOURCES_TABLE)}

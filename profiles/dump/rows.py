@@ -1,7 +1,8 @@
 """What is public of the database, as rows of the dump's tables; no row that anybody keeps private or a moderator hid.
 
 Profiles are in the order in which they were stored, and with them everything that belongs to them: who reads a dump
-back has the rows of one profile after the other.
+back has the rows of one profile after the other. Each application registers its tables when it starts, so that measured
+and predicted numbers leave and come back together.
 """
 
 from __future__ import annotations
@@ -183,3 +184,27 @@ def _known(numbers: Any) -> Any:
     known: Any = numbers.astype(object)
     known[~np.isfinite(numbers)] = None
     return known.tolist()
+
+
+@dataclass(frozen=True)
+class FurtherTable:
+    """A table of another application. `restore` stores the rows that are not there yet, and returns how many."""
+
+    dumped: DumpedTable
+    restore: Callable[[Iterator[DumpRow]], int]
+
+
+_registered: dict[str, FurtherTable] = {}
+
+
+def register_table(further: FurtherTable) -> None:
+    """For `AppConfig.ready`; a name that is there already is replaced."""
+    _registered[further.dumped.table.name] = further
+
+
+def further_tables() -> tuple[FurtherTable, ...]:
+    return tuple(_registered[name] for name in sorted(_registered))
+
+
+def dumped_tables() -> tuple[DumpedTable, ...]:
+    return (*measured_tables(), *(further.dumped for further in further_tables()))

@@ -246,7 +246,8 @@ def counters_chart(profile: ProfileDrawing) -> Chart | None:
     for index, name in enumerate(counted):
         colour, values = f"series-{index}", profile.curves.curve(name)
         traces.append(points(name, colour, n, values, showlegend=False))
-        traces.append(line(f"{name}, fitted", colour, line_n, positive_or_gap(fitted[name]), line={"width": 1.3}))
+        positive = np.where(fitted[name] > 0, fitted[name], np.nan)  # what a logarithmic axis can show
+        traces.append(line(f"{name}, fitted", colour, line_n, positive, line={"width": 1.3}))
         traces[-1]["meta"]["label"] = name
     ratios = np.concatenate([profile.curves.curve(name) for name in counted])
     return Chart(
@@ -262,11 +263,6 @@ def counters_chart(profile: ProfileDrawing) -> Chart | None:
         ),
         table({"n": n, **{name: profile.curves.curve(name) for name in counted}}),
     )
-
-
-def positive_or_gap(values: FloatArray) -> FloatArray:
-    """What a logarithmic axis can show."""
-    return np.where(values > 0, values, np.nan)
 
 
 def shares_chart(profile: ProfileDrawing) -> Chart:

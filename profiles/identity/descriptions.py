@@ -17,7 +17,6 @@ from profiles.identity.facts import (
     FactColumns,
     accept_value,
     compare_with_row,
-    difference_sentence,
     forget_facts,
     has_the_say,
     known_facts,
@@ -63,7 +62,10 @@ def _keep_descriptions(
         compare_with_row(columns, description, row)
         descriptions.append(description)
         if description.differs:
-            said = (difference_sentence(row, name, value) for name, value in description.differences)
+            said = (
+                f"{name} is {written_value(getattr(row, name))} here and {written_value(value)} in the delivery"
+                for name, value in description.differences
+            )
             kind = f"{columns.noun}s known with other properties, which were kept"
             notes.add(kind, f"{columns.noun} {row.name!r} was kept as it is known: {'; '.join(said)}")
     columns.description.objects.bulk_create(descriptions)

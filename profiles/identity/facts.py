@@ -105,16 +105,13 @@ def compare_with_row(columns: FactColumns, description: Any, row: Any) -> bool:
     shown = [
         [name, shortened(facts[name])]
         for name in columns.own
-        if name in facts and _is_otherwise(columns, name, facts[name], getattr(row, name))
+        # A delivery that used fewer threads says nothing against a machine that has more.
+        if name in facts
+        and (facts[name] > getattr(row, name) if name == columns.largest else facts[name] != getattr(row, name))
     ]
     changed = bool(shown != description.differences)
     description.differences, description.differs = shown, bool(shown)
     return changed
-
-
-def _is_otherwise(columns: FactColumns, name: str, value: Any, here: Any) -> bool:
-    """A delivery that used fewer threads says nothing against a machine that has more."""
-    return bool(value > here if name == columns.largest else value != here)
 
 
 def shortened(value: Any) -> Any:
@@ -140,8 +137,3 @@ def written_value(value: Any) -> str:
     ('unknown', "'Linux'", '2400.0', "'0, 1'")
     """
     return "unknown" if value in UNKNOWN else repr(shortened(value))
-
-
-def difference_sentence(row: Any, name: str, value: Any) -> str:
-    """What a delivery says otherwise than the row."""
-    return f"{name} is {written_value(getattr(row, name))} here and {written_value(value)} in the delivery"

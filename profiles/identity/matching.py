@@ -2,6 +2,9 @@
 
 A public delivery sees and makes public rows only. A private delivery sees the public rows and its owner's, edits its
 owner's alone, and makes rows that nobody else can find. No message names a row that the deliverer may not see.
+
+A machine of one owner is also known by the kit's fingerprint of its hardware: processor, topology, memory,
+virtualisation. Between owners names and topology decide (docs/decisions/hardware-fingerprint.md).
 """
 
 from __future__ import annotations
@@ -15,11 +18,12 @@ from itertools import chain, count
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.text import slugify
+from django.utils.timesince import timesince
 
 from profiles.identity import spelling as identity
-from profiles.models import Platform, Workload
+from profiles.models import Platform, PlatformDescription, Source, Workload
 
 SLUG_LENGTH = 190
 PRIVATE_SLUG_LENGTH = 175
@@ -45,8 +49,8 @@ class MatchingRules:
     identity: Callable[[Any], str]
     spelling: Callable[[Any], str]
     kin: Callable[[Any], tuple[Any, ...]]
-    text: Callable[[Any], str]
-    described_by: tuple[str, ...]  # the columns that `kin` and `text` read
+    texts: tuple[str, ...]  # the columns whose texts are compared for near misses
+    described_by: tuple[str, ...]  # the columns that `kin` reads, and `texts`
     coarse: str  # a column that near misses share
     suffixes: tuple[str, ...]  # columns that distinguish rows of one name, in a slug
 
@@ -57,7 +61,7 @@ PLATFORM_RULES = MatchingRules(
     identity=identity.platform_identity,
     spelling=identity.platform_spelling,
     kin=identity.platform_kin,
-    text=identity.platform_text,
+    texts=identity.IDENTIFYING_PLATFORM_TEXTS,
     described_by=(*identity.TOPOLOGY_COLUMNS, *identity.IDENTIFYING_PLATFORM_TEXTS),
     coarse="threads",
     suffixes=(),
@@ -68,7 +72,7 @@ WORKLOAD_RULES = MatchingRules(
     identity=identity.workload_identity,
     spelling=identity.workload_spelling,
     kin=identity.workload_kin,
-    text=identity.workload_text,
+    texts=("name", "runtime"),
     described_by=identity.IDENTIFYING_WORKLOAD_TEXTS,
     coarse="input",
     suffixes=("version", "input", "runtime"),
@@ -250,10 +254,12 @@ def _warn_of_near_misses(rules: MatchingRules, new: list[Any], notes: MatchingNo
     for query in chain([alike], (Q(**{f"{rules.coarse}__in": part}) for part in parts)):
         for row in known.filter(query):
             if (same := kin.get(rules.kin(row))) is not None:
-                same[rules.text(row)] = row.name
+                same[identity.folded_text(row, rules.texts)] = row.name
     for draft in new:
         texts = kin[rules.kin(draft)]
-        for text in difflib.get_close_matches(rules.text(draft), texts, n=1, cutoff=NEAR_MISS_RATIO):
+        for text in difflib.get_close_matches(
+            identity.folded_text(draft, rules.texts), texts, n=1, cutoff=NEAR_MISS_RATIO
+        ):
             kind = f"{rules.noun}s that are new but look like existing ones"
             notes.add(kind, f"{rules.noun} {draft.name!r} is new, but looks like the existing {texts[text]!r}")
 
@@ -321,3 +327,36 @@ def merge_private_rows_into(rules: MatchingRules, new: Sequence[Any]) -> None:
                 for moved in (private_row.profiles, private_row.descriptions):
                     moved.update(**{rules.noun: row})
                 private_row.delete()
+
+
+def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: MatchingNotes) -> list[Platform]:
+    """The platforms of a delivery that is being stored. Where its owner has measured the same hardware before it is
+    that platform, under any name; where its owner has measured other hardware of that name it is another one."""
+    if not source.fingerprint or source.owner_id is None or len(drafts) != 1:
+        return match_rows(PLATFORM_RULES, drafts, notes)
+    earlier = _described(source).filter(source__fingerprint=source.fingerprint).order_by("-source__created_at").first()
+    if earlier is None:
+        others = _described(source).exclude(source__fingerprint="").values_list("platform", flat=True)
+        return match_rows(PLATFORM_RULES, drafts, notes, other_than=dict.fromkeys(others, source.fingerprint))
+    platform = earlier.platform
+    since = timesince(earlier.source.created_at).replace("\xa0", " ")
+    notes.add("machines known by their hardware", f"The same machine as {platform.name}, measured {since} ago")
+    return [platform]
+
+
+def machines_of_fingerprint(fingerprint: str, owner: Any) -> QuerySet[Platform]:
+    """The machines on which this owner has measured with that fingerprint."""
+    described = PlatformDescription.objects.filter(source__owner=owner, source__fingerprint=fingerprint)
+    return Platform.objects.filter(pk__in=described.values("platform"))
+
+
+def _described(source: Source) -> QuerySet[PlatformDescription]:
+    """What the owner's earlier deliveries say of machines that this delivery may be of: public ones, or, of a private
+    delivery, also private ones."""
+    visible = Q(platform__private_to=None)
+    if source.private_to_id is not None:
+        visible |= Q(platform__private_to=source.private_to_id)
+    rows = PlatformDescription.objects.filter(
+        visible, source__owner=source.owner_id, source__hidden=False, platform__hidden=False
+    )
+    return rows.exclude(source=source).select_related("platform", "source")

@@ -1,4 +1,5 @@
-"""When two descriptions mean the same machine or the same workload: exactly, but for the spelling, or almost.
+"""When two descriptions mean the same machine or the same workload: exactly, but for the spelling, or almost. Makers of
+processors have one name each, however a machine spells it.
 
 Works on anything with the attributes of a PlatformRecord or a WorkloadRecord: on records and on rows. No Django.
 """
@@ -10,6 +11,7 @@ import json
 import re
 import unicodedata
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 TOPOLOGY_COLUMNS = ("architecture", "sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
@@ -20,6 +22,27 @@ FOLDED_KEPT = 4096  # texts: a database names few architectures and processors, 
 
 _MARKS = re.compile(r"\((?:r|tm)\)|[®™]", re.IGNORECASE)
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)(?:[^\w+#]|_)+(?=\d)")
+# What processors, operating systems and catalogues call a maker, folded, by the name that is stored.
+SPELLINGS = MappingProxyType(
+    {
+        "AMD": ("amd", "authenticamd", "amdinc", "advancedmicrodevices", "advancedmicrodevicesinc"),
+        "Ampere": ("ampere", "amperecomputing"),
+        "Apple": ("apple", "appleinc"),
+        "Arm": ("arm", "armltd", "armlimited"),
+        "Broadcom": ("broadcom", "broadcominc", "broadcomcorporation"),
+        "Fujitsu": ("fujitsu", "fujitsultd", "fujitsulimited"),
+        "HiSilicon": ("hisilicon", "hisilicontechnologies"),
+        "Hygon": ("hygon", "hygongenuine"),
+        "IBM": ("ibm", "ibms390", "internationalbusinessmachines"),
+        "Intel": ("intel", "genuineintel", "intelcorporation", "intelcorp"),
+        "NVIDIA": ("nvidia", "nvidiacorporation"),
+        "Qualcomm": ("qualcomm", "qualcommtechnologies", "qualcommtechnologiesinc"),
+        "SiFive": ("sifive", "sifiveinc"),
+        "VIA": ("via", "centaurhauls", "viatechnologies"),
+        "Zhaoxin": ("zhaoxin", "shanghai"),
+    }
+)
+_NAME_OF_SPELLING = {spelling: name for name, spellings in SPELLINGS.items() for spelling in spellings}
 
 
 def normalise_spacing(text: str) -> str:
@@ -98,9 +121,19 @@ def workload_kin(workload: Any) -> tuple[Any, ...]:
     return (*_texts(workload, ("version", "input"), fold_spelling), _numbers(workload, ("name",)))
 
 
-def platform_text(platform: Any) -> str:
-    return " ".join(fold_spelling(getattr(platform, name) or "") for name in IDENTIFYING_PLATFORM_TEXTS)
+def folded_text(described: Any, names: tuple[str, ...]) -> str:
+    """These texts of a description in one, for near misses."""
+    return " ".join(fold_spelling(getattr(described, name) or "") for name in names)
 
 
-def workload_text(workload: Any) -> str:
-    return " ".join(fold_spelling(getattr(workload, name) or "") for name in ("name", "runtime"))
+def canonical_vendor(text: str | None) -> str | None:
+    """The maker's name; what is no known spelling stays as it is written.
+
+    >>> canonical_vendor("GenuineIntel"), canonical_vendor("Intel(R) Corporation"), canonical_vendor("intel")
+    ('Intel', 'Intel', 'Intel')
+    >>> canonical_vendor("AuthenticAMD"), canonical_vendor("ACME  Silicon"), canonical_vendor(None)
+    ('AMD', 'ACME Silicon', None)
+    """
+    if not text:
+        return None
+    return _NAME_OF_SPELLING.get(fold_spelling(text), normalise_spacing(text))

@@ -164,11 +164,6 @@ def run_tables(keys: list[int], most: int | None = None) -> dict[int, RunTable]:
     return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, STORED_RUN_COLUMNS, most)}
 
 
-def stored_spread(profile: Profile) -> RepeatSpread | None:
-    """How far the repeats of a stored profile are apart; None where it has no runs of its own, or too many to read."""
-    return stored_spreads([profile]).get(profile.pk)
-
-
 def stored_spreads(profiles: Sequence[Profile]) -> dict[int, RepeatSpread]:
     """Of each of the profiles, by primary key; those without are left out. Few queries, each of so many runs as may be
     read at once."""

@@ -11,12 +11,10 @@ from django.db import DataError, IntegrityError, transaction
 from mpet_site.web.plain_json import nan_to_null
 from profiles.identity.descriptions import describe_rows
 from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of
-from profiles.identity.hardware import match_measured_machine
-from profiles.identity.matching import WORKLOAD_RULES, IngestError, MatchingNotes, match_rows
-from profiles.identity.spelling import normalise_spacing
-from profiles.identity.vendors import canonical_vendor
-from profiles.ingest.announcing import announce, claim_announcement
+from profiles.identity.matching import WORKLOAD_RULES, IngestError, MatchingNotes, match_measured_machine, match_rows
+from profiles.identity.spelling import canonical_vendor, normalise_spacing
 from profiles.ingest.derivation import derive, refit
+from profiles.ingest.publication import announce, claim_announcement
 from profiles.ingest.staging import publish, stage, staged_delivery
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
 from profiles.measurements import Measurements

@@ -10,8 +10,7 @@ import joblib
 from distributed import Client, KilledWorker, LocalCluster
 from joblib._dask import DaskDistributedBackend
 
-from profiles.jobs.code_version import code_digest
-from profiles.jobs.executors import BatchT, Executor, ResultT, SharedT, run_on_joblib
+from profiles.jobs.executors import BatchT, Executor, ResultT, SharedT, code_digest, run_on_joblib
 
 CONNECT_S = 10  # until a scheduler that does not answer is given up
 MOST_SCATTERS = 4  # of batches whose data went with their workers

@@ -6,8 +6,10 @@ docs/scale.md#more-than-one-computer draws the processes.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import joblib
@@ -18,6 +20,7 @@ ResultT = TypeVar("ResultT")
 
 BATCHES_PER_PROCESS = 4  # at least, where there are rows enough: the slowest batch should not decide
 PAYS_FROM_S = 10.0  # saved by a local cluster, which takes 2 to 4 s to start and as long to hand over a large database
+COMPUTING_PACKAGES = ("predictor/core", "profiles")  # what runs on workers
 
 
 class Executor:
@@ -124,3 +127,12 @@ def batches_of(rows: Sequence[Any], executor: Executor, most: int) -> list[Seque
     """
     size = max(1, min(most, -(-len(rows) // (BATCHES_PER_PROCESS * executor.count))))
     return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def code_digest(packages: Sequence[str] = ()) -> str:
+    """SHA-256 of the modules in these packages, by default those that compute, as this process would import them."""
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    for path in sorted(path for package in packages or COMPUTING_PACKAGES for path in (root / package).rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

@@ -20,10 +20,10 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from accounts.addresses import has_confirmed_address
+from accounts.mails import has_confirmed_address
 from profiles.identity.facts import OPERATOR, deliverer_of
 from profiles.identity.matching import key_chunks
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import Profile
 from profiles.scaling.runs import CurveTable
 from profiles.validity.quality import CONFIDENCE

@@ -6,8 +6,7 @@ from profiles.models.moderation import ModerationEntry, VisitorReport
 from profiles.models.platforms import Platform
 from profiles.models.prices import OwnPrice, OwnPriceList, Price, PriceOfPlatform
 from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
-from profiles.models.sources import FormerSlug, Revision, Source, VerdictChange, WithdrawnSource
-from profiles.models.staging import StagedDelivery
+from profiles.models.sources import FormerSlug, Revision, Source, StagedDelivery, VerdictChange, WithdrawnSource
 from profiles.models.workloads import RegionLabel, Workload
 
 __all__ = [

@@ -17,19 +17,13 @@ from profiles.validity.bounds import RANGES
 
 # Name and columns of the indexes from which lists count and find their rows without reading them, and a condition.
 LISTED_BY: tuple[tuple[Any, ...], ...] = (
-    ("profile_by_key", ("private_to", "id")),
-    ("profile_by_origin", ("private_to", "origin", "id")),
-    ("profile_by_platform", ("platform", "private_to", "origin")),
-    ("profile_by_workload", ("workload", "private_to", "origin")),
-    ("profile_by_source", ("source", "private_to")),
+    ("profile_by_key", ("private_to", "id"), Q()),
+    ("profile_by_origin", ("private_to", "origin", "id"), Q()),
+    ("profile_by_platform", ("platform", "private_to", "origin"), Q()),
+    ("profile_by_workload", ("workload", "private_to", "origin"), Q()),
+    ("profile_by_source", ("source", "private_to"), Q()),
     ("profile_outliers", ("private_to", "id"), ~Q(outlier_reason="")),
 )
-
-
-def list_index(name: str, columns: tuple[str, ...], condition: Q = Q()) -> models.Index:  # noqa: B008
-    """Over what `visible_to` may select. Partial, because SQLite looks for no value of `hidden` but takes an index
-    whose condition is word for word that of the query."""
-    return models.Index(fields=columns, condition=Q(hidden=False) & condition, name=name)
 
 
 class Profile(Owned):
@@ -80,7 +74,15 @@ class Profile(Owned):
 
     class Meta:
         ordering = ["pk"]
-        indexes = [models.Index(fields=["platform", "workload"]), *(list_index(*entry) for entry in LISTED_BY)]
+        # Partial, over what `visible_to` may select: SQLite looks for no value of `hidden` but takes an index whose
+        # condition is word for word that of the query.
+        indexes = [
+            models.Index(fields=["platform", "workload"]),
+            *(
+                models.Index(fields=columns, condition=Q(hidden=False) & condition, name=name)
+                for name, columns, condition in LISTED_BY
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["source", "platform", "workload"], name="profile_once_per_source"),
             models.CheckConstraint(condition=Q(t1_s__isnull=True) | Q(t1_s__gt=0), name="profile_t1_positive"),

@@ -1,4 +1,4 @@
-"""Sources: where profiles came from, who sees them, and how often they changed."""
+"""Sources: where profiles came from, who sees them, how often they changed, and deliveries that are being stored."""
 
 import uuid
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.measurements import ORIGINS
-from profiles.models.leases import LeasedWork
+from profiles.models.leases import LeasedQuerySet, LeasedWork
 from profiles.querysets import SourceQuerySet
 
 
@@ -49,7 +49,7 @@ class Described(Owned):
 class Source(Owned, LeasedWork):
     """Where profiles came from: one tarball, one import of a dataset folder or of files
     of another tool, or one run of the simulator.
-    It is leased until other applications were notified (profiles.ingest.announcing)."""
+    It is leased until other applications were notified (profiles.ingest.publication)."""
 
     class Kind(models.TextChoices):
         TARBALL = "tarball"
@@ -221,3 +221,19 @@ class Revision(models.Model):
         own = cls.key_of(user) if user is not None and user.is_authenticated else ""
         numbers = dict(cls.objects.filter(key__in=[cls.PUBLIC, own]).values_list("key", column))
         return numbers.get(cls.PUBLIC, 0), numbers.get(own, 0)
+
+
+class StagedDelivery(LeasedWork):
+    """A delivery on its way in: its runs, readings, curves and features are stored already, under ids of profiles that
+    are not there yet, so that nobody finds them. The transaction that stores the profiles deletes this row; where that
+    did not happen and the lease has lapsed, `profiles.ingest.staging` deletes what was stored. One that is withdrawn
+    goes out the same way."""
+
+    first_profile = models.PositiveBigIntegerField()
+    last_profile = models.PositiveBigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = LeasedQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"profiles {self.first_profile} to {self.last_profile}"

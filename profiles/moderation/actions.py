@@ -22,7 +22,7 @@ from profiles.identity.matching import (
     key_chunks,
     merge_private_rows_into,
 )
-from profiles.identity.vendors import canonical_vendor
+from profiles.identity.spelling import canonical_vendor
 from profiles.ingest.withdrawal import drop_unsupported
 from profiles.judgement.owners import contested_pairs, judge_pairs
 from profiles.models import Platform, PlatformDescription, Profile, Revision, Source, Workload

@@ -153,10 +153,6 @@ def undo(entry: ModerationEntry, decision: Decision) -> ModerationEntry:
     return back
 
 
-def _undo_merge(entry: ModerationEntry, row: Platform, decision: Decision) -> ModerationEntry:
-    return separate(row, entry.before, decision)
-
-
 def _undo_separation(entry: ModerationEntry, row: Platform, decision: Decision) -> ModerationEntry:
     kept = Platform.objects.filter(pk=entry.after["kept"]).first()
     if kept is None:
@@ -187,7 +183,7 @@ def _hand_back(entry: ModerationEntry, row: Any, decision: Decision) -> Moderati
 BACK: dict[str, Callable[[ModerationEntry, Any, Decision], ModerationEntry]] = {
     Action.HIDE: lambda entry, row, decision: show(row, decision),
     Action.SHOW: lambda entry, row, decision: hide(row, decision),
-    Action.MERGE: _undo_merge,
+    Action.MERGE: lambda entry, row, decision: separate(row, entry.before, decision),
     Action.SEPARATE: _undo_separation,
     Action.FACTS: _undo_decision,
     Action.OUTLIER: _undo_judgement,

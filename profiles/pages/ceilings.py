@@ -8,11 +8,10 @@ from typing import Any
 
 from django.db.models import Avg
 
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.models import CounterReading, Platform, Profile, Source
 from profiles.scaling.limits import limits_document
-from profiles.scaling.machine_facts import MachineFacts, clock_ratio
-from profiles.scaling.roofline import Roofline, RooflinePoint, read_roofline
+from profiles.scaling.roofline import MachineFacts, Roofline, RooflinePoint, clock_ratio, read_roofline
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.validity import LARGEST_VALUE
 
@@ -60,11 +59,6 @@ class LimitsReader:
     @cached_property
     def points(self) -> dict[int, RooflinePoint]:
         return points_by_profile(self.profiles)
-
-
-def roofline_points(profiles: Sequence[Profile]) -> list[RooflinePoint]:
-    """Where the profiles lie below the roofs, at the most threads measured; those without the counters are left out."""
-    return list(points_by_profile(profiles).values())
 
 
 def points_by_profile(profiles: Sequence[Profile]) -> dict[int, RooflinePoint]:

@@ -77,10 +77,6 @@ def thread_count_range(profile: Profile) -> str:
     return f"{profile.n_measured} ({counts})"
 
 
-def time_breakdown(profile: Profile) -> str:
-    return "seven parts" if profile.decomposed else "wall time only"
-
-
 def curves_column(label: str) -> TableColumn:
     return TableColumn("Profile", partial(curves_link, "Curves", label))
 
@@ -114,7 +110,9 @@ WORKLOAD_COLUMNS = (
 )
 ONE_THREAD_TIME = TableColumn("t(1)", one_thread_time, sort="t1_s", kind=NUMBER, term="t")
 THREAD_COUNTS = TableColumn("Thread counts", thread_count_range, kind=NUMBER, term="n")
-TIME_BREAKDOWN = TableColumn("Time breakdown", time_breakdown, term="time-breakdown")
+TIME_BREAKDOWN = TableColumn(
+    "Time breakdown", lambda row: "seven parts" if row.decomposed else "wall time only", term="time-breakdown"
+)
 FIT_ERROR = TableColumn(
     "Fit error", show_attribute("fit_error", percent), sort="fit_error", kind=NUMBER, term="fit-error"
 )
@@ -177,11 +175,6 @@ DELIVERIES_NAMED = 3
 TOOLCHAINS_SHOWN = 10
 
 
-def fact_title(difference: Difference) -> str:
-    """What a page calls the column."""
-    return FACT_TITLES.get(difference.field, with_spaces(difference.field).capitalize())
-
-
 def fact_text(name: str, value: Any) -> Any:
     """A value of a column, as pages write it."""
     if name.endswith("_bytes"):
@@ -206,7 +199,7 @@ def delivery_link(source: Source) -> SafeString | str:
     return text_link(reverse("upload-report", args=[upload.uid]), day, f"upload of {day}")
 
 
-FACT_COLUMN = TableColumn("What", fact_title)
+FACT_COLUMN = TableColumn("What", lambda found: FACT_TITLES.get(found.field, with_spaces(found.field).capitalize()))
 VALUE_HERE = TableColumn("Here", lambda found: fact_text(found.field, found.here), kind=VALUE)
 DIFFERENCE_COLUMNS = (
     FACT_COLUMN,

@@ -6,8 +6,8 @@ from django.db.models import Q
 from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, GibibyteFilter, TextFilter, WholeNumberFilter
-from profiles.identity.hardware import machines_of_fingerprint
-from profiles.identity.vendors import canonical_vendor
+from profiles.identity.matching import machines_of_fingerprint
+from profiles.identity.spelling import canonical_vendor
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
 from profiles.models import Platform, Price, Profile, Workload
 

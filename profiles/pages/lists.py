@@ -15,7 +15,7 @@ from mpet_site.web.lists import KeyPaginator, order_rows, ordering_refusal, sear
 from mpet_site.web.pages import csv_address, json_address, list_query, page_of
 from mpet_site.web.tables import PageTable, TableColumn
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
-from profiles.identity.vendors import canonical_vendor
+from profiles.identity.spelling import canonical_vendor
 from profiles.measurements import ORIGINS
 from profiles.models import Platform, Price, Profile, Source, Workload
 from profiles.pages.columns import PLATFORM_COLUMNS, PROFILE_COLUMNS, WORKLOAD_COLUMNS

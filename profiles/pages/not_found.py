@@ -11,8 +11,8 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from mpet_site.web.secret_addresses import has_secret
-from profiles.lookup import near_misses
+from mpet_site.web.request_logs import has_secret
+from profiles.identity.name_disambiguation import near_misses
 from profiles.models import FormerSlug, Platform, Workload
 
 NAMED_MODELS: dict[str, Any] = {"platforms": Platform, "workloads": Workload}

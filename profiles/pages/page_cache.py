@@ -1,5 +1,5 @@
 """Pages, and lists of the API, that are made once for all who are not signed in, as long as what is public stays the
-same."""
+same; and the ETags of what is read from the database, which change whenever what the viewer may see does."""
 
 from __future__ import annotations
 
@@ -19,10 +19,15 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import re_accepts_gzip
 from django.template.response import SimpleTemplateResponse
 from django.utils.cache import patch_vary_headers
+from django.utils.decorators import method_decorator
+from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from mpet_site.web.background import answer_is_outdated
+from mpet_site.web.etags import etag_of
 from mpet_site.web.middleware import is_api
-from profiles.models import Profile, Revision, VerdictChange
+from profiles.models import OwnPriceList, Profile, Revision, VerdictChange
+from profiles.scaling.names import METHOD_VERSION
 
 LARGEST_KEPT_PAGE_BYTES = 1 << 20
 DECIDING_HEADERS = ("HX-Request", "HX-Target", "HX-Boosted")
@@ -105,3 +110,21 @@ def may_be_kept(request: HttpRequest, response: HttpResponse) -> bool:
         and "CSRF_COOKIE_NEEDS_UPDATE" not in request.META
         and len(response.content) <= LARGEST_KEPT_PAGE_BYTES
     )
+
+
+def database_etag(request: Request, *parts: Any) -> str:
+    """The viewer counts only where there is something private to see or own prices, so that all others share one
+    answer."""
+    public, private = Revision.current(request.user)
+    own_list = OwnPriceList.of(request.user)
+    viewer = (request.user.pk, own_list and own_list.version) if private or own_list else ""
+    renderer = request.accepted_renderer.format
+    return etag_of(METHOD_VERSION, public, private, viewer, renderer, request.build_absolute_uri(), *parts)
+
+
+@method_decorator(kept_for_visitors, name="dispatch")
+class RevisionEtag(APIView):
+    """For list and detail views whose rows change with the revision only."""
+
+    def etag(self, rows: Any) -> str:
+        return database_etag(self.request)

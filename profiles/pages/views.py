@@ -1,15 +1,21 @@
-"""The pages of one platform and one profile, and what that of a workload shows of its profiles."""
+"""The pages of one platform and one profile, what that of a workload shows of its profiles, and the page of the search
+in the header: without scripts, the only way to its results."""
 
+from __future__ import annotations
+
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from django.core.paginator import Page, Paginator
 from django.db.models import Avg
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
+from mpet_site.web.lists import search_refusal
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from profiles.figures import (
@@ -28,10 +34,10 @@ from profiles.figures.multiples import small_multiples
 from profiles.figures.roofline import roofline_chart
 from profiles.identity.descriptions import DELIVERIES_COMPARED, differences_of
 from profiles.identity.years import year_of
-from profiles.ingest.derivation import stored_spread
-from profiles.judgement.stored import stored_curves, stored_features
+from profiles.ingest.derivation import stored_spreads
+from profiles.judgement.usability import stored_curves, stored_features
 from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
-from profiles.pages.ceilings import limits_of, roofline_of, roofline_points
+from profiles.pages.ceilings import limits_of, points_by_profile, roofline_of
 from profiles.pages.columns import (
     DIFFERENCE_COLUMNS,
     PROFILE_COLUMNS_OF_PLATFORM,
@@ -48,6 +54,7 @@ from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.repeats import RepeatSpread
 from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
+from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 from profiles.validity.quality import CONFIDENCE
 
 MOST_COUNTERS = 64  # columns of a table
@@ -65,7 +72,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         [profile_curve(profile, profile.workload.name + label_of(profile, origin)) for profile in page]
     )
     roofline = roofline_of(shown_platform, request.user)
-    chart = roofline and roofline_chart(roofline, roofline_points(list(page)))
+    chart = roofline and roofline_chart(roofline, list(points_by_profile(list(page)).values()))
     context = {
         "platform": shown_platform,
         "page": page,
@@ -143,14 +150,16 @@ def workload_profiles(request: HttpRequest, workload: Workload) -> dict[str, Any
 @kept_for_visitors
 def profile(request: HttpRequest, uid: Any) -> HttpResponse:
     shown_profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
-    drawing = profile_drawing(shown_profile, stored_spread(shown_profile))
+    drawing = profile_drawing(shown_profile, stored_spreads([shown_profile]).get(shown_profile.pk))
     in_time = request.GET.get("budget") == "time"
     context = {
         "profile": shown_profile,
         "in_time": in_time,
         "sentences": limits_of(shown_profile, drawing.curves, request.user)["sentences"] if drawing else [],
         "charts": mark_origin(profile_charts(drawing, in_time=in_time), shown_profile.origin) if drawing else [],
-        "time_half_width": time_half_width(shown_profile),
+        "time_half_width": (
+            None if shown_profile.standard_error is None else CONFIDENCE * shown_profile.standard_error
+        ),
         "counters": counter_rows(shown_profile),
         "section": "profiles",
         "fits": fit_rows(shown_profile),
@@ -161,12 +170,6 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "twin": json_address("api-profile", shown_profile.uid),
     }
     return render(request, "profiles/profile.html", context)
-
-
-def time_half_width(profile: Profile) -> float | None:
-    """Half the interval that t(n) is in with a probability of 90 %, as a share of it; None where nothing was
-    repeated."""
-    return None if profile.standard_error is None else CONFIDENCE * profile.standard_error
 
 
 def toolchain_of(profile: Profile) -> tuple[str | None, ...] | None:
@@ -233,3 +236,23 @@ def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:
     groups = {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}
     measured = {title: [row for row in group if not np.isnan(row[1]).all()] for title, group in groups.items()}
     return {title: group for title, group in measured.items() if group}
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """?q=; the results of each kind together, or the page of the only one of that name."""
+    text = request.GET.get("q", "").strip()
+    refusal = search_refusal(text)
+    results = [] if refusal else search_everything(text, request.user)
+    named = [result for result in results if result.name.casefold() == text.casefold()]
+    if len(named) == 1:
+        return redirect(named[0].url)
+    groups = [(SEARCH_KINDS[kind], list(rows)) for kind, rows in groupby(results, attrgetter("kind"))]
+    context = {
+        "site_search": text,
+        "refusal": refusal,
+        "groups": groups,
+        "most": MOST_OF_A_KIND,
+        "twin": json_address("api-search", query=urlencode({"q": text})),
+    }
+    return render(request, "profiles/search.html", context)

@@ -11,8 +11,7 @@ import numpy as np
 
 from profiles.arrays import FloatArray
 from profiles.scaling.losses import has_scaling, loss_shares
-from profiles.scaling.machine_facts import MachineFacts
-from profiles.scaling.roofline import CACHE_LINE_BYTES, Roof, Roofline, RooflinePoint
+from profiles.scaling.roofline import CACHE_LINE_BYTES, MachineFacts, Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.wording import spell_threads, whole_percent
 
@@ -169,8 +168,9 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
 
 def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness:
     """Computing or memory, by how often the instructions wait for data."""
+    spelled = f"{misses:.3g}" if misses >= LEAST_SPELLED else f"fewer than {LEAST_SPELLED:g}"
     counted = (
-        f"At {spell_threads(int(curves.n[column]))} {spell_misses(misses)} of 1000 instructions miss the last-level "
+        f"At {spell_threads(int(curves.n[column]))} {spelled} of 1000 instructions miss the last-level "
         f"cache (a hit there counts as {HIT_WEIGHT:g} of a miss)"
     )
     if misses >= MANY_MISSES:
@@ -179,14 +179,6 @@ def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness
         sentence = f"{counted}: whether computing or memory limits it cannot be told between {FEW_MISSES:g} and "
         return Boundness(None, "counters", f"{sentence}{MANY_MISSES:g}.")
     return Boundness("computation", "counters", f"{counted}: computation-bound, by its counters.")
-
-
-def spell_misses(misses: float) -> str:
-    """
-    >>> spell_misses(12.345), spell_misses(1.2e-6)
-    ('12.3', 'fewer than 0.01')
-    """
-    return f"{misses:.3g}" if misses >= LEAST_SPELLED else f"fewer than {LEAST_SPELLED:g}"
 
 
 def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None) -> Boundness:

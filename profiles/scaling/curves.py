@@ -1,4 +1,4 @@
-"""The curve model: a straight line (or Gaussian sum) with a bend for NUMA and one for hyperthreads, Eq. 5-7."""
+"""The curve model: a straight line (or Gaussian sum) with a bend for NUMA and one for SMT threads, Eq. 5-7."""
 
 from __future__ import annotations
 

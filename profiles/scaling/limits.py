@@ -7,8 +7,7 @@ from typing import Any
 
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import bottlenecks
-from profiles.scaling.machine_facts import MachineFacts
-from profiles.scaling.roofline import RooflinePoint
+from profiles.scaling.roofline import MachineFacts, RooflinePoint
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.sentences import limit_sentences
 

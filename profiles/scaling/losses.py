@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.machine_facts import MachineFacts
 from profiles.scaling.names import FRACTIONS
+from profiles.scaling.roofline import MachineFacts
 from profiles.scaling.runs import CurveTable
 
 LOSSES = ("redundancy", *FRACTIONS)

@@ -6,8 +6,7 @@ import numpy as np
 
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import LOSSES, WORTH_NAMING_SHARE, bound_without, has_scaling, limiting_ranges, loss_shares
-from profiles.scaling.machine_facts import MachineFacts
-from profiles.scaling.roofline import RooflinePoint
+from profiles.scaling.roofline import MachineFacts, RooflinePoint
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.wording import spell_threads, whole_percent
 
@@ -79,7 +78,8 @@ def loss_sentences(curves: CurveTable, machine: MachineFacts) -> list[str]:
         )
     ranges = limiting_ranges(curves.n, shares)
     if len({part for part, _, _ in ranges}) > 1:
-        led = "; ".join(f"{spell_part(part)} {span_of_threads(first, to)}" for part, first, to in ranges)
+        spans = (f"at n = {first}" if first == to else f"from n = {first} to {to}" for _, first, to in ranges)
+        led = "; ".join(f"{spell_part(part)} {span}" for (part, _, _), span in zip(ranges, spans, strict=True))
         sentences.append(f"The largest loss is {led}.")
     return sentences
 
@@ -98,15 +98,6 @@ def breakpoint_sentence(curves: CurveTable, after: int | None, until: int | None
         f"Where {what} (n > {after}), the efficiency goes from {whole_percent(efficiency[a])} at n = {curves.n[a]} "
         f"to {whole_percent(efficiency[b])} at n = {curves.n[b]}."
     )
-
-
-def span_of_threads(first: int, last: int) -> str:
-    """Where a range of thread counts is.
-
-    >>> span_of_threads(4, 4), span_of_threads(2, 8)
-    ('at n = 4', 'from n = 2 to 8')
-    """
-    return f"at n = {first}" if first == last else f"from n = {first} to {last}"
 
 
 def spell_part(part: str) -> str:

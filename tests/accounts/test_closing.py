@@ -15,7 +15,7 @@ from accounts.models import ApiToken
 from accounts.user_data import ArchiveMember, close_account, tar_pieces
 from benchmarks.models import Upload
 from predictor.models import AskedPrediction, Prediction
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Platform, Profile, Source
 from tests.benchmarks.uploads import kept_files, receive, tarball

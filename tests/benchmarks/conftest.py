@@ -46,6 +46,7 @@ def static_build(kit_folder):
     for name, text in {
         "static/measure.sh": "#!/bin/sh\n",
         "mpet-profile": "#!/bin/sh\n",
+        "pack/join.sh": "x",
         **{f"stress-ng/{name}": "x" for name in ("measure.sh", "stressors", "bridge.sh", "bridge")},
         **{
             f"upload/{name}": "x"

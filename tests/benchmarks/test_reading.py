@@ -17,10 +17,10 @@ from django.urls import reverse
 
 from benchmarks import child_reader, reading
 from benchmarks.archive import ArchiveError, read_archive
+from benchmarks.child_reader import describe_measurements
 from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Upload
 from benchmarks.recovery import take_up_uploads
-from benchmarks.understanding import describe_measurements
 from mpet_site.state_folder import file_lock
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
 from tests.benchmarks import stand_in_reader
@@ -175,7 +175,7 @@ def test_no_reader_runs_in_the_server(door, monkeypatch):
 
     for name in ("read_archive", "read_foreign", "read_platform_file", "recognise"):
         monkeypatch.setattr(child_reader, name, never)
-        for module in ("archive", "archive.reading", "archive.platforms", "formats", "formats.recognising"):
+        for module in ("archive", "archive.reading", "formats", "formats.recognising"):
             monkeypatch.setattr(f"benchmarks.{module}.{name}", never, raising=False)
     monkeypatch.setattr("benchmarks.archive.documents.Document", never)
     answer = DOORS[door]()

@@ -8,12 +8,22 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from benchmarks import processing, services
 from benchmarks.models import Upload
+from benchmarks.processing import process
+from benchmarks.reading import read_upload
+from benchmarks.services import delete_uploads, keep_tarball
+from profiles.ingest.service import IngestError
+from profiles.models import Profile
 from tests.benchmarks.uploads import kept_files, receive, tarball
+from tests.mpet_site.api_samples import API, client_of
+from tests.pages import text_of
 from tests.profiles.deliveries import stored_counts
+from tests.samples import sample_measurements
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
@@ -147,3 +157,151 @@ def test_the_disk_holds_the_file_before_the_row_is_there(alice, media, monkeypat
     receive(tarball(), alice)
     (path,) = kept_files(media)
     assert synced == [(str(path), False), (str(path.parent), False)]
+
+
+@pytest.fixture
+def signed_in(alice):
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+@pytest.mark.parametrize("visibility", ["public", "private"])
+def test_a_deleted_upload_leaves_nothing(alice, media, visibility):
+    upload = receive(tarball(), alice, visibility)
+    assert client_of(alice).delete(f"{API}uploads/{upload.uid}/").status_code == 204
+    assert set(stored_counts().values()) == {0}
+    assert kept_files(media) == []
+    assert not Upload.objects.exists()
+    assert client_of(alice).get(f"{API}uploads/{upload.uid}/").status_code == 404
+
+
+def test_a_deleted_upload_can_be_sent_again(alice):
+    delete_uploads(Upload.objects.filter(pk=receive(tarball(), alice).pk))
+    assert receive(tarball(), alice).status == "accepted"
+
+
+def test_a_rejected_upload_is_deleted_too(alice):
+    upload = receive(b"no tarball", alice)
+    assert client_of(alice).delete(f"{API}uploads/{upload.uid}/").status_code == 204
+
+
+def test_others_delete_nothing(alice, bob):
+    address = f"{API}uploads/{receive(tarball(), alice).uid}/"
+    private = receive(tarball(sample_measurements(1, 1, seed=9)), alice, "private")
+    assert client_of().delete(address).status_code == 401
+    assert client_of(bob).delete(address).status_code == 403
+    assert client_of(alice, "predict").delete(address).status_code == 403
+    assert client_of(bob).delete(f"{API}uploads/{private.uid}/").status_code == 404
+    stranger = Client()
+    stranger.force_login(bob)
+    assert stranger.post(reverse("delete-upload", args=[private.uid])).status_code == 404
+    assert Upload.objects.count() == 2
+
+
+def test_the_page_asks_first(alice, signed_in):
+    upload = receive(tarball(), alice)
+    address = reverse("delete-upload", args=[upload.uid])
+    assert address in signed_in.get(reverse("upload-report", args=[upload.uid])).content.decode()
+    assert "a source was withdrawn" in text_of(signed_in.get(address))
+    assert Upload.objects.exists()
+    assert signed_in.post(address)["Location"] == reverse("uploads")
+    assert not Upload.objects.exists()
+
+
+def test_one_that_is_deleted_while_it_is_read_stores_nothing(alice, media, monkeypatch):
+    upload = keep_tarball(io.BytesIO(tarball()), alice, "public", "run.tar.gz")
+
+    def delete_meanwhile(*arguments):
+        delete_uploads(Upload.objects.filter(pk=upload.pk))
+        return read_upload(*arguments)
+
+    monkeypatch.setattr("benchmarks.processing.read_upload", delete_meanwhile)
+    process(upload)
+    assert set(stored_counts().values()) == {0}
+    assert kept_files(media) == []
+
+
+def test_what_fails_on_the_way_leaves_the_upload_whole(alice, media, monkeypatch):
+    upload = receive(tarball(), alice)
+    before = stored_counts()
+
+    def fail(sources):
+        raise IngestError("for this test")
+
+    monkeypatch.setattr("benchmarks.services.withdraw_in_transaction", fail)
+    with pytest.raises(IngestError):
+        delete_uploads(Upload.objects.filter(pk=upload.pk))
+    assert (stored_counts(), len(kept_files(media)), Upload.objects.count()) == (before, 1, 1)
+
+
+def publish(client, upload, **body):
+    return client.patch(f"{API}uploads/{upload.uid}/", body or {"visibility": "public"}, format="json")
+
+
+def test_a_private_upload_is_published_once_and_for_all(alice, bob):
+    upload = receive(tarball(), alice, "private")
+    assert client_of(bob).get(f"{API}uploads/{upload.uid}/").status_code == 404
+    for _ in range(2):
+        answer = publish(client_of(alice), upload)
+        assert (answer.status_code, answer.json()["visibility"]) == (200, "public")
+    assert client_of(bob).get(f"{API}uploads/{upload.uid}/").json()["profiles"] == answer.json()["profiles"]
+    refused = publish(client_of(alice), upload, visibility="private")
+    assert refused.status_code == 400
+    assert "stays" in refused.json()["detail"]
+
+
+def test_what_cannot_be_published_says_why(alice, bob):
+    private = receive(tarball(), alice, "private")
+    rejected = receive(b"no tarball", alice, "private")
+    assert publish(client_of(alice), rejected).status_code == 409
+    assert publish(client_of(bob), private).status_code == 404
+    assert publish(client_of(alice, "predict"), private).status_code == 403
+    assert publish(client_of(), private).status_code == 401
+    assert publish(client_of(alice), private, visibility="public", licence="CC0").status_code == 400
+    assert Upload.objects.get(pk=private.pk).visibility == "private"
+
+
+def test_the_page_to_publish_asks_first_and_names_the_licence(alice, signed_in):
+    upload = receive(tarball(), alice, "private", licence="CC0")
+    address = reverse("publish-upload", args=[upload.uid])
+    report = reverse("upload-report", args=[upload.uid])
+    assert address in signed_in.get(report).content.decode()
+    assert "Its licence: CC0" in text_of(signed_in.get(address))
+    assert signed_in.post(address)["Location"] == report
+    assert Upload.objects.get().visibility == "public"
+    assert address not in signed_in.get(report).content.decode()
+
+
+def test_a_licence_is_shown_wherever_the_numbers_are(alice, signed_in):
+    file = SimpleUploadedFile("run.tar.gz", tarball())
+    sent = {"file": file, "visibility": "public", "licence": "CC BY 4.0"}
+    answer = client_of(alice).post(f"{API}uploads/", sent)
+    assert answer.json()["licence"] == "CC BY 4.0"
+    assert client_of(alice).get(f"{API}uploads/").json()["results"][0]["licence"] == "CC BY 4.0"
+    profile = Profile.objects.first()
+    for address in (
+        reverse("upload-report", args=[answer.json()["id"]]),
+        reverse("profile", args=[profile.uid]),
+        reverse("platform", args=[profile.platform.slug]),
+        reverse("workload", args=[profile.workload.slug]),
+        reverse("platforms"),
+        reverse("home"),
+    ):
+        assert "CC BY 4.0" in text_of(Client().get(address)), address
+    assert client_of().get(f"{API}profiles/{profile.uid}/").json()["source"]["licence"] == "CC BY 4.0"
+
+
+@pytest.mark.parametrize("licence", ["", "cc0", "GPL", ["CC0", "CC0"]])
+def test_a_licence_that_nobody_knows_is_refused(alice, licence):
+    sent = {"file": SimpleUploadedFile("run.tar.gz", tarball()), "licence": licence}
+    answer = client_of(alice).post(f"{API}uploads/", sent)
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["name"] == "licence"
+
+
+def test_the_form_sends_the_licence(alice, signed_in):
+    file = SimpleUploadedFile("run.tar.gz", tarball())
+    signed_in.post(reverse("upload"), {"file": file, "visibility": "private", "licence": "ODbL"})
+    assert Upload.objects.get().licence == "ODbL"
+    assert Upload.objects.get().source.licence == "ODbL"

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
 from benchmarks import tasks
-from benchmarks.workers import requeue_abandoned_tasks, seen_alive
+from benchmarks.recovery import requeue_abandoned_tasks, seen_alive
 from profiles.models.leases import MOST_ATTEMPTS
 
 pytestmark = pytest.mark.django_db

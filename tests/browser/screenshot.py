@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from accounts.device_logins import begin_login
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.ingest.service import ingest
 from profiles.measurements import Measurements, ProfileRecord, RunTable

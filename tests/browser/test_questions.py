@@ -16,8 +16,8 @@ from django.core.management import call_command
 from playwright.sync_api import Locator, Page, expect
 
 from accounts.models import ApiToken
+from predictor.computations.asking import read_showcase, request_showcase
 from predictor.computations.running import compute_waiting
-from predictor.computations.showcase import read_showcase, request_showcase
 from profiles.models import Platform
 from tests.benchmarks.uploads import tarball
 from tests.browser.test_programs import REFERENCE, own_machine
@@ -27,7 +27,7 @@ from tests.pages import user
 from tests.paths import ROOT
 from tests.programs import program_measurements
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.lab, pytest.mark.django_db(transaction=True)]
 
 CLIENT = ROOT / "benchmarks" / "client" / "src"
 SHOWCASE_SECONDS = 5

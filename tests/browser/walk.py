@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from accounts.models import ApiToken
 from benchmarks.quarantine import take_in
 from benchmarks.services import receive_tarball
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile
 from profiles.programs import programs_by_source

@@ -15,14 +15,14 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts.addresses import confirm_address
+from accounts.mails import confirm_address
 from operations.moderation.queue import QUEUE_PARTS
 from predictor.accuracy.settlement import scores
 from predictor.models import Prediction
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.rankings import rank_platforms
-from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict, preview_answer
-from profiles.judgement.stored import stored_curves
+from profiles.judgement.usability import stored_curves
 from profiles.measurements import Measurements, RunTable
 from profiles.models import Profile
 from tests.predictor.conftest import store

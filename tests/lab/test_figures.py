@@ -1,13 +1,13 @@
 """The figures of the code, on a small package whose numbers are known."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from django.utils.module_loading import import_string
 
 from lab import figures
+from lab.walks import Trace
 from tests.paths import ROOT
 
 VIEWS = '''"""Views."""
@@ -40,6 +40,8 @@ def unused(x):
 
     return inner(x)
 """
+
+NAMED = {"prediction": "a b m1 m2", "service": "b m1 m2", "method": "m1 m2", "upload": "u", "ranking": "r m1"}
 
 
 @pytest.fixture
@@ -78,28 +80,26 @@ def test_a_long_body_counts():
     assert figures.body_lines(function) == 51 > figures.LONG_FUNCTION
 
 
-def test_files_of_called_functions_are_collected():
-    # In a process of its own: a tracer of this one (coverage) stays as it is.
-    script = """
-from lab.figures import traced_files
-from predictor.core import errors
-with traced_files() as files:
-    errors.UnknownMethod("a", ("b",))
-print(sorted(name.rsplit("/", 1)[1] for name in files))
-with traced_files(errors.UnknownMethod.__init__.__code__) as files:
-    errors.UnknownTarget(1, 1)
-print(sorted(files))
-"""
-    shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert shown.splitlines() == ["['errors.py']", "[]"]
+def test_shapes_and_files_that_people_count_are_there():
+    for name in (*figures.SHAPES_OF_ANSWER, *figures.SHAPES_OF_QUESTION):
+        assert callable(import_string(name)), name
+    assert all((ROOT / path).is_file() for path in figures.FILES_OF_NEW_FIELD)
+
+
+def test_files_of_the_walks_are_counted():
+    named = {name: Trace({path: [] for path in paths.split()}) for name, paths in NAMED.items()}
+    now = {row.name: row.now for row in figures.walk_rows(named)}
+    assert now["files that one prediction passes (`service.predict`)"] == "3"
+    assert now["files that `POST predictions/` passes"] == "4, 2 of them the method's"
+    assert now["files that one page of a ranking passes"] == "2, 1 of them the method's"
 
 
 def test_the_page_has_the_rows_that_the_command_writes(tree):
     page = figures.PAGE.read_text(encoding="utf-8")
     written = page.partition(figures.BEGIN)[2].partition(figures.END)[0]
-    for row in figures.source_rows(tree):
+    walks = {name: Trace() for name in NAMED}
+    for row in (*figures.source_rows(tree), *figures.walk_rows(walks), *figures.shape_rows()):
         assert f"\n| {row.name} | {row.start} | {row.goal} | " in written
-    assert "| files that one prediction passes (`service.predict`) | 53 | <= 20 | " in written
     assert figures.table([figures.Row("lines", "3", "2", "1")]).splitlines()[1:] == [
         "|---|---|---|---|",
         "| lines | 3 | 2 | 1 |",

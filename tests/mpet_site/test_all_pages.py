@@ -15,7 +15,7 @@ from django.views.defaults import permission_denied
 from plotly.offline import get_plotlyjs_version
 
 from mpet_site.web.middleware import CONTENT_SECURITY_POLICY
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.programs import programs_by_source
 from tests.pages import figures_of, store_public, text_of, twin_of

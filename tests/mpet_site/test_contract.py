@@ -17,7 +17,7 @@ from benchmarks.client_wheel import wheel_name
 from benchmarks.quarantine import take_in
 from predictor.core.methods import METHODS, settings_values
 from predictor.models import Prediction
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from predictor.scaling_models.registry import SCALING_MODELS, describe_model
 from predictor.scaling_models.task_graph import TASK_MEASURES

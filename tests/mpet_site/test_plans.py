@@ -9,12 +9,12 @@ from django.db import connection
 from django.db.models import OuterRef, Subquery
 from django.test import Client
 
-from benchmarks.stress_ng import stress_ng_versions
+from benchmarks.kit_guide import stress_ng_versions
 from lab.hostile.answering import addresses_of
 from lab.performance.walk import fixed_addresses
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from predictor.predictions.advice import stress_ng_remedy
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.dump.export import export_dump
 from profiles.dump.files import DUMP_FORMS

@@ -1,4 +1,5 @@
-"""The tests of what is different on another database, once more on PostgreSQL.
+"""The tests of what is different on another database, once more on PostgreSQL: locks, constraints, migrations and
+searches in `make test`, everything that asks the database in its own words in `make lab`.
 
 On the server that MPET_TEST_POSTGRESQL_URL names, else on one that this test starts for itself in a temporary folder
 where PostgreSQL's programs are installed.
@@ -6,6 +7,7 @@ where PostgreSQL's programs are installed.
 
 import os
 import pwd
+import re
 import shutil
 import socket
 import subprocess
@@ -19,6 +21,38 @@ import pytest
 from tests.conftest import skip_or_fail
 from tests.paths import ROOT
 
+DIFFERENT = (
+    # locks, and what several processes or threads do at once
+    "tests/accounts/test_device_logins.py",
+    "tests/benchmarks/test_processing.py",
+    "tests/benchmarks/test_recovery.py",
+    "tests/benchmarks/test_services.py",
+    "tests/benchmarks/test_workers.py",
+    "tests/mpet_site/web/test_database_unavailable.py",
+    "tests/operations/test_quarantine.py::test_of_two_who_claim_it_at_once_one_gets_it",
+    "tests/operations/test_quarantine.py::test_a_claim_whose_process_was_killed_is_finished",
+    "tests/predictor/computations/test_running.py",
+    "tests/predictor/computations/test_tasks.py",
+    "tests/predictor/predictions/test_service.py::test_requests_at_the_same_time_share_one_row",
+    "tests/profiles/test_consistency.py",
+    # constraints, rows that are written by the thousand, columns of bytes
+    "tests/predictor/snapshot/test_cache.py",
+    "tests/predictor/snapshot/test_unusable.py",
+    "tests/profiles/identity/test_matching.py",
+    "tests/profiles/ingest",
+    "tests/profiles/models",
+    "tests/profiles/moderation/test_log.py",
+    "tests/profiles/test_twin_rows.py",
+    # migrations of rows
+    "tests/accounts/test_migration.py",
+    "tests/profiles/test_bounds_migration.py",
+    "tests/profiles/test_credit_deliveries.py",
+    # searches, orders and filters, on every page and list
+    "tests/mpet_site/test_every_page.py",
+    "tests/profiles/pages/test_lists.py",
+    "tests/profiles/test_long_lists.py",
+    "--deselect=tests/mpet_site/test_every_page.py::test_every_figure_is_as_plotly_wants_it_and_no_page_lacks_one",
+)
 DATABASE_TESTS = (  # what speaks to the database in its own words; pages and answers are made of what these read
     "tests/accounts",
     "tests/benchmarks/api",
@@ -111,7 +145,10 @@ class temporary_server:  # noqa: N801 a context manager, used like a function
 
 
 @pytest.mark.postgresql
-def test_the_database_tests_pass_on_postgresql(postgresql_url):
+@pytest.mark.parametrize(
+    "chosen", [DIFFERENT, pytest.param(DATABASE_TESTS, marks=pytest.mark.lab)], ids=["some", "all"]
+)
+def test_the_database_tests_pass_on_postgresql(postgresql_url, chosen):
     environment = {
         **os.environ,
         "DATABASE_URL": postgresql_url,
@@ -120,6 +157,7 @@ def test_the_database_tests_pass_on_postgresql(postgresql_url):
     }
     environment.pop("PYTEST_XDIST_WORKER", None)
     environment.pop("PYTEST_CURRENT_TEST", None)
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", *DATABASE_TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", *chosen]
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
+    assert int(re.search(r"(\d+) passed", result.stdout)[1]) > 100

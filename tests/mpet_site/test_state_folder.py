@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mpet_site.state_folder import file_lock, make_private, replace_private_file, stored_text
+from mpet_site.state_folder import file_lock, is_older_than, make_private, replace_private_file, stored_text
 from tests.paths import ROOT
 
 
@@ -150,3 +150,13 @@ def test_a_lock_is_held_by_one(tmp_path):
         assert (first, second) == (True, False)
     with file_lock(tmp_path / "lock", wait=False) as again:
         assert again
+
+
+def test_what_was_written_long_ago_is_older_and_what_is_gone_is_not(tmp_path):
+    left = tmp_path / "left"
+    left.mkdir()
+    assert not is_older_than(left, 60)
+    os.utime(left, times=(time.time() - 120,) * 2)
+    assert is_older_than(left, 60)
+    assert not is_older_than(left, 180)
+    assert not is_older_than(tmp_path / "gone", 60)

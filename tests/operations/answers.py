@@ -3,7 +3,8 @@
     python -m tests.operations.answers fill FILE     stores a sample of everything; FILE gets the addresses
     python -m tests.operations.answers ask FILE      asks for the addresses of FILE
 
-Both print {address: [status, sha256]} as JSON.
+Both print {address: [status, sha256]} as JSON: pages that need an account as their owner sees them, other pages as
+anybody does, documents of the API as both do.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-OWNER = "ada"
+OWNER, ANYBODY = "ada", "anybody"
 PASSING = re.compile(rb'name="csrfmiddlewaretoken" value="\w+"|"(csrfmiddlewaretoken|request_id)": ?"\w+"')
 # An archive is packed with the time of day, and the list of sessions says how long ago somebody signed in.
 NOT_COMPARED = {"/accounts/export/", "/accounts/sessions/"}
@@ -29,24 +30,25 @@ def fill(addresses: Path) -> None:
     store_dataset()
     store_private(owner)
     walk = pages_of(profile, owner)
-    asked = {address for _, address, _ in walk.everywhere()}
-    asked |= {f"/api/v1/{name}/" for name in ("platforms", "workloads", "profiles", "uploads", "tokens", "evaluations")}
-    asked |= {f"/api/v1/predictions/{uid}/" for uid in Prediction.objects.values_list("uid", flat=True)}
-    addresses.write_text(json.dumps(sorted(asked - NOT_COMPARED)))
+    asked = {(address, OWNER if is_own else ANYBODY) for _, address, is_own in walk.everywhere()}
+    names = ("platforms", "workloads", "profiles", "uploads", "tokens", "evaluations")
+    documents = {f"/api/v1/{name}/" for name in names}
+    documents |= {f"/api/v1/predictions/{uid}/" for uid in Prediction.objects.values_list("uid", flat=True)}
+    asked |= {(address, who) for address in documents for who in (OWNER, ANYBODY)}
+    addresses.write_text(json.dumps(sorted(pair for pair in asked if pair[0] not in NOT_COMPARED)))
 
 
-def answers(addresses: list[str]) -> dict[str, list]:
+def answers(addresses: list[tuple[str, str]]) -> dict[str, list]:
     from django.contrib.auth.models import User  # noqa: PLC0415
     from django.test import Client  # noqa: PLC0415
 
-    anybody, owner = Client(), Client()
-    owner.force_login(User.objects.get(username=OWNER))
+    clients = {ANYBODY: Client(), OWNER: Client()}
+    clients[OWNER].force_login(User.objects.get(username=OWNER))
     found = {}
-    for address in addresses:
-        for name, client in (("anybody", anybody), ("owner", owner)):
-            response = client.get(address)
-            content = PASSING.sub(b"", response.getvalue())
-            found[f"{name} {address}"] = [response.status_code, hashlib.sha256(content).hexdigest()]
+    for address, who in addresses:
+        response = clients[who].get(address)
+        content = PASSING.sub(b"", response.getvalue())
+        found[f"{who} {address}"] = [response.status_code, hashlib.sha256(content).hexdigest()]
     return found
 
 

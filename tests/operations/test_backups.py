@@ -25,7 +25,7 @@ from tests.conftest import skip_or_fail
 from tests.mpet_site.test_postgresql import postgresql_programs
 from tests.paths import ROOT
 
-DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
+DATABASES = ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.lab])]
 
 
 @contextmanager
@@ -67,9 +67,9 @@ def test_a_backup_restored_elsewhere_answers_every_page_and_stored_prediction_as
         here.manage("backup", str(tmp_path / "backup.tar"))
         elsewhere.manage("restore", str(tmp_path / "backup.tar"))
         after = json.loads(answers_of(elsewhere, "ask", tmp_path / "addresses"))
-        assert len(before) > 100
+        assert len(before) > 90
         assert {address: answer for address, answer in after.items() if answer != before[address]} == {}
-        assert sum(status == 200 for status, _ in before.values()) > 80
+        assert sum(status == 200 for status, _ in before.values()) > 75
         assert files_of(elsewhere) == files_of(here) != {}
         keys = [Path(made.environment["MPET_STATE_DIR"]) / "secret_key" for made in (here, elsewhere)]
         assert keys[0].read_text() == keys[1].read_text()

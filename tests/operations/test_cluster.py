@@ -133,6 +133,7 @@ def interrupt(process) -> None:
 
 
 @pytest.mark.postgresql
+@pytest.mark.lab
 def test_it_starts_works_and_ends(folder, running):
     address, process = running
     family = psutil.Process(process.pid).children(recursive=True)

@@ -78,7 +78,7 @@ def test_what_the_database_holds_is_counted(reads, alice):
 
 
 def test_predictions_are_counted_by_method(reads, alice):
-    from predictor.predictions.request import PredictionRequest  # noqa: PLC0415
+    from predictor.predictions.question import PredictionRequest  # noqa: PLC0415
     from predictor.predictions.service import predict  # noqa: PLC0415
 
     store_public()

@@ -54,6 +54,7 @@ def test_a_database_that_does_not_answer_is_a_sentence():
 
 
 @pytest.mark.postgresql
+@pytest.mark.lab
 def test_a_database_that_starts_later_is_waited_for():
     programs = postgresql_programs()
     if programs is None:

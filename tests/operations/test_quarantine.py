@@ -16,20 +16,20 @@ from django.utils import timezone
 from accounts.user_data import close_account
 from benchmarks import quarantine
 from benchmarks.models import Quarantine, Upload
-from benchmarks.ownership import delete_uploads
 from benchmarks.quarantine import ClaimError, claim_upload, find_quarantine, take_in
+from benchmarks.services import delete_uploads, receive_tarball
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
-from mpet_site.web.secret_addresses import SECRET_HEADERS
+from mpet_site.web.request_logs import SECRET_HEADERS
 from operations.retention import apply_retention
 from predictor.snapshot.cache import read_database
 from profiles.models import Platform, Profile, Source, Workload
-from tests.benchmarks.tarballs import packed
+from tests.benchmarks.tarballs import files_of, pack, packed, with_manifest
 from tests.logs import written_log
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, tarball
 from tests.operations.test_metrics import TOKEN, samples
 from tests.pages import PASSWORD, store_public, text_of, user
 from tests.predictor.test_privacy import scaled
-from tests.samples import sample_measurements
+from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
 
@@ -497,3 +497,40 @@ def test_several_files_of_another_tool_are_taken_without_an_account(client):
     told = {"form": "auto", "platform_json": '{"name": "laptop", "cpu_model": "ACME 1000", "threads": 8, "n_max": 8}'}
     sent = client.post(reverse("api-quarantine"), {"file": files(), **told})
     assert sent.status_code in (201, 202), sent.content
+
+
+def of_hardware(name: str, fingerprint: str) -> bytes:
+    """A tarball of a machine with this name and fingerprint."""
+    platforms = [sample_platform(1, name=name)]
+    files = files_of(packed(replace(sample_measurements(1, 1), platforms=platforms)))
+    named = b'{"fingerprint": "%s",' % fingerprint.encode()
+    files["platform.json"] = files["platform.json"].replace(b"{", named, 1)
+    return pack(with_manifest(files))
+
+
+def test_hardware_that_is_known_is_said_to_who_claims_it_and_to_nobody_before(client):
+    """docs/decisions/hardware-fingerprint.md: a fingerprint identifies a machine among those of one owner."""
+    ada, hardware = make_user("ada"), "a" * 64
+    with io.BytesIO(of_hardware("J3 laptop", hardware)) as file:
+        receive_tarball(file, ada, Upload.Visibility.PUBLIC, "known.tar.gz")
+    with io.BytesIO(of_hardware("host-17", hardware)) as file:
+        anonymous, secret = take_in(file, "mine.tar.gz")
+    upload = anonymous.upload
+    assert upload.status == "accepted"
+    assert "The same machine" not in json.dumps(upload.report)
+    assert "J3 laptop" not in text_of(client.get(reverse("quarantined", args=[secret])))
+    assert upload.source.profiles.get().platform.name == "host-17"
+
+    claimed = claim_upload(find_quarantine(secret), ada)
+    assert "The same machine as J3 laptop, measured" in json.dumps(claimed.report)
+    assert claimed.source.profiles.get().platform.name == "J3 laptop"
+
+
+def test_without_an_account_the_name_of_a_public_machine_decides():
+    with io.BytesIO(of_hardware("J3 laptop", "a" * 64)) as file:
+        known = receive_tarball(file, make_user("ada"), Upload.Visibility.PUBLIC, "known.tar.gz")
+    for fingerprint in ("a" * 64, "b" * 64):
+        with io.BytesIO(of_hardware("J3 laptop", fingerprint)) as file:
+            anonymous, _ = take_in(file, "mine.tar.gz")
+        platforms = [upload.source.profiles.get().platform for upload in (known, anonymous.upload)]
+        assert platforms[0] == platforms[1]

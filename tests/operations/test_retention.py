@@ -9,7 +9,7 @@ from benchmarks.models import Upload
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from operations.retention import apply_retention
 from predictor.models import AskedPrediction, Prediction
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile
 from tests.benchmarks.tarballs import packed

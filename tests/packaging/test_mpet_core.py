@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import preview_answer
 from tests.paths import ROOT
 from tests.predictor.conftest import store

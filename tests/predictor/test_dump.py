@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from predictor.accuracy.settlement import settle_delivery
 from predictor.models import Prediction
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict, preview_answer
 from predictor.snapshot import cache
 from profiles.dump.files import DUMP_FORMS, read_table

@@ -13,7 +13,7 @@ from django.db import transaction
 
 import predictor.snapshot.building
 from predictor.models import Prediction
-from predictor.predictions.request import PredictionRequest, RequestError
+from predictor.predictions.question import PredictionRequest, RequestError
 from predictor.predictions.service import predict
 from predictor.snapshot.cache import SnapshotCache, read_database, read_snapshot
 from profiles.models import Revision

@@ -20,6 +20,7 @@
 
 #include "../include/mpet/workload.hpp"
 #include "load.hpp"
+#include "repeats.hpp"
 
 namespace {
 
@@ -33,12 +34,12 @@ struct Options {
     int threads = 1;
     int repeats = 3;
     int attempts = 3;  // times the repeats, at most
-    bool counters = false, list = false;
+    bool counters = false, list = false, while_narrowing = false;
 };
 
 constexpr const char* usage =
-    "mpet-bench-clean|profile --application NAME [--n N] [--repeats K] [--attempts A] [--scale tiny|quick|full] "
-    "[--size X] [--cpus 0,2,1,3] [--counters]\n"
+    "mpet-bench-clean|profile --application NAME [--n N] [--repeats K] [--attempts A] [--while-narrowing] "
+    "[--scale tiny|quick|full] [--size X] [--cpus 0,2,1,3] [--counters]\n"
     "mpet-bench-clean --list [--scale tiny|quick|full]     workload, application, section, strategy, bound, version, "
     "description, unit of sizes, sizes (the nominal one first)\n";
 
@@ -76,6 +77,10 @@ Options parse(int count, char** arguments) {
         const std::string option = arguments[i];
         if (option == "--counters" || option == "--list") {
             (option == "--list" ? options.list : options.counters) = true;
+            continue;
+        }
+        if (option == "--while-narrowing") {
+            options.while_narrowing = true;
             continue;
         }
         if (i + 1 == count) throw std::invalid_argument(option + " needs a value");
@@ -133,15 +138,21 @@ void require_same_output(const Repeat& first, const Repeat& repeat) {
     if (first.checksums != repeat.checksums) throw std::runtime_error("two repeats put out different results");
 }
 
-// Repeats disturbed by other programs are done again, up to so many times as many in all; then the least disturbed count.
-std::vector<Repeat> measure(mpet::Application& application, mpet::Team& team, int wanted, int attempts) {
+// Repeats disturbed by other programs are done again, up to so many times as many in all and, where that is asked for, as
+// long as the last one helped; then the least disturbed count.
+std::vector<Repeat> measure(mpet::Application& application, mpet::Team& team, const Options& options) {
     const Repeat warm_up = execute(application, team);
     std::vector<Repeat> repeats;
-    int undisturbed = 0;
-    while (undisturbed < wanted && static_cast<int>(repeats.size()) < attempts * wanted) {
+    std::vector<std::int64_t> lost_permille;
+    const std::size_t wanted = options.repeats, most = wanted * options.attempts;
+    std::size_t undisturbed = 0;
+    while (undisturbed < wanted && repeats.size() < most &&
+           (!options.while_narrowing || mpet::narrows(lost_permille, wanted))) {
         repeats.push_back(execute(application, team));
         require_same_output(warm_up, repeats.back());
-        undisturbed += repeats.back().load.disturbed() ? 0 : 1;
+        const mpet::Load& load = repeats.back().load;
+        lost_permille.push_back(load.waited_permille() + load.stolen_permille);
+        undisturbed += load.disturbed() ? 0 : 1;
     }
     return repeats;
 }
@@ -226,7 +237,7 @@ void run(const Options& options) {
         std::printf("input\t%s\t%s\n", section.name.c_str(), application->input().c_str());
     if (options.counters) std::printf("source\t%s\n", mpet::counter_source_name());
     if (options.counters) count(*application, team, options.repeats);
-    else print_repeats(measure(*application, team, options.repeats, options.attempts), options.repeats);
+    else print_repeats(measure(*application, team, options), options.repeats);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ constexpr const char* usage =
     "  --token TOKEN       who you are                    (default: MPET_TOKEN, or the kit's file TOKEN, chmod 600)\n"
     "  --public, --private, --visibility WORD   who may see it                                (default: you alone)\n"
     "  --with-kit          run make quick first, where this machine has not run the kit\n"
-    "  --try               both: --upload --with-kit\n"
+    "  --try               both: --upload --with-kit; without a token there is a secret link in place of an account\n"
     "The status is 4 where no profile can be made of this program: it has no OpenMP, is linked statically, is a script, ...\n"
     "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
 

@@ -18,22 +18,10 @@ fi
 echo "a minute of stress-ng connects this machine with $servers servers of the public fleet (BRIDGE= leaves it out)" >&2
 folder=$build/bridge
 rm -rf "$folder"
-mkdir -p "$folder/quick" "$folder/stress"
-joined() {
-    more=$(sh stress-ng/measure.sh "$build" "$folder" "" "$seconds" "$stressors" none) || return 1
-    tar xzf "$tarball" -C "$folder/quick" && tar xzf "$more" -C "$folder/stress" || return 1
-    quick=$(dirname "$(find "$folder/quick" -name runs.csv)") stress=$(dirname "$(find "$folder/stress" -name runs.csv)")
-    # The sweep's rows have further columns, which are empty here.
-    awk -F, 'NR == FNR { if (FNR == 1) columns = NF; print; next }
-        FNR > 1 { row = $0; for (i = NF; i < columns; i++) row = row ","; print row }' \
-        "$quick/runs.csv" "$stress/runs.csv" > "$folder/runs.csv" || return 1
-    # Two lists of JSON, as one: without the last bracket of the first and the first one of the second.
-    { sed '$ s/][[:space:]]*$//' "$quick/workloads.json"; echo ,; sed '1 s/^\[//' "$stress/workloads.json"; } \
-        > "$folder/workloads.json" || return 1
-    mv "$folder/runs.csv" "$folder/workloads.json" "$quick/"
-    rm -f "$quick/manifest.json"
-    "$build/mpet-pack" "$quick" "$folder/joined.tar.gz" && mv "$folder/joined.tar.gz" "$tarball"
-}
-joined || echo "stress-ng gave no result: the results are those of the kit alone" >&2
+mkdir -p "$folder"
+{
+    more=$(sh stress-ng/measure.sh "$build" "$folder" "" "$seconds" "$stressors" none) &&
+        sh pack/join.sh "$build" "$tarball" "$more" "$tarball"
+} || echo "stress-ng gave no result: the results are those of the kit alone" >&2
 rm -rf "$folder"
 exit 0

@@ -228,6 +228,7 @@ private:
                                          joined(topology_.placement())};
         if (job.size > 0) command.insert(command.end(), {"--size", std::to_string(job.size)});
         if (job.pass == mpet::Pass::counters) command.push_back("--counters");
+        if (options_.quick()) command.push_back("--while-narrowing");
         progress.begin(job);
         try {
             mpet::run_into_file(command, file);

@@ -8,10 +8,12 @@ how_to_show="--public: everybody"
 . "$kit/upload/results.sh"
 . "$kit/upload/sending.sh"
 
+visibility_given=$visibility
 visibility=${visibility:-private}
 check_visibility "$visibility"
 find_server "$url_given"
 find_token "$token_given"
+[ -n "$token" ] || [ -z "$visibility_given" ] || misused "without an account nothing is public or yours: $who_to_say"
 sweep=''
 
 measure_and_send() {
@@ -19,7 +21,7 @@ measure_and_send() {
     say "what is measured, names of regions and arguments included, is sent to $url, $(audience)"
     if ! has_curl; then
         say "curl is missing: what is measured will be kept in $kit/results, and nothing is sent"
-    elif ! server_knows_machine; then
+    elif [ -z "$token" ] || ! server_knows_machine; then
         bring_sweep
     fi
     said=$("$kit/build/mpet-profile" --results "$kit/results" "$@") || exit $?
@@ -28,6 +30,13 @@ measure_and_send() {
     [ -n "$tarball" ] || exit 0
     has_curl || fail "curl is missing, so nothing is sent. $tarball is kept: send it in the browser, $url/upload/"
     ended=0
+    if [ -z "$token" ]; then
+        # Uploads without an account do not know of each other: one has the sweep and the program.
+        joined=${tarball%.tar.gz}-and-kit.tar.gz
+        sh "$kit/pack/join.sh" "$kit/build" "$tarball" "$sweep" "$joined" || fail "$sweep cannot be joined with $tarball"
+        send "$joined" || ended=$?
+        exit $ended
+    fi
     [ -z "$sweep" ] || send "$sweep" || ended=$?
     send "$tarball" || ended=$?
     exit $ended
@@ -86,7 +95,7 @@ server_has() {
 bring_sweep() {
     sweep=$(newest_sweep "$kit/results" "$fingerprint")
     if [ -n "$sweep" ]; then
-        say "$sweep ($(kind_of "$sweep")) is not on the server: it is sent too"
+        say "$sweep ($(kind_of "$sweep")) is $([ -z "$token" ] || echo 'not on the server: it is ')sent too"
     elif [ -n "$with_kit" ]; then
         say "make quick first: it measures this machine with the kit's workloads, in a minute or two once they are compiled"
         if [ -f "$kit/measure" ]; then

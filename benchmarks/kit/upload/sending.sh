@@ -3,37 +3,53 @@
 # Ends with 0 where it was accepted, 3 where the server is not done yet, else 1.
 send() {
     say "sending $1 ($(kind_of "$1")) to $url, $(audience)"
-    request_patiently --max-time 900 -F "file=@\"$1\"" -F "visibility=$visibility" \
-        ${LICENCE:+-F "licence=$LICENCE"} "$url/api/v1/uploads/"
+    if [ -n "$token" ]; then
+        request_patiently --max-time 900 -F "file=@\"$1\"" -F "visibility=$visibility" \
+            ${LICENCE:+-F "licence=$LICENCE"} "$url/api/v1/uploads/"
+    else
+        request_patiently --max-time 900 -F "file=@\"$1\"" "$url/api/v1/quarantine/"
+    fi
     case $code in
         200 | 201 | 202) ;;
         *)
-            say "$(problem)"
-            say "$1 is kept; to send it later: make upload TARBALL=$1"
+            if [ -z "$token" ] && [ "$code" = 404 ]; then
+                say "$url takes nothing without an account: $who_to_say"
+            else
+                say "$(problem)"
+            fi
+            later="make upload TARBALL=$1"
+            [ -n "$token" ] || later="$url/upload/"
+            say "$1 is kept; to send it later: $later"
             return 1
             ;;
     esac
-    id=$(field .id)
+    if [ -n "$token" ]; then
+        id=$(field .id)
+        asked="$url/api/v1/uploads/$id/" page="$url/uploads/$id/"
+    else
+        asked=$(field .url) page=$(field .page)
+    fi
     await && report
 }
 
 audience() {
-    case $visibility in
+    case ${token:+$visibility} in
+        '') echo "without an account: who has the link to it may see it" ;;
         public) echo "public: everybody may see it ($how_to_hide)" ;;
         private) echo "private: you alone may see it ($how_to_show)" ;;
     esac
 }
 
-# Asks for the upload $id until it is accepted or rejected.
+# Asks for the upload at $asked until it is accepted or rejected.
 await() {
     begin_to_wait
     became=$(field .status)
     while [ "$became" != accepted ] && [ "$became" != rejected ]; do
         if ! wait_a_little; then
-            say "the server has it and is not done yet; what comes of it: $url/uploads/$id/"
+            say "the server has it and is not done yet; what comes of it: $page"
             return 3
         fi
-        request --max-time 60 "$url/api/v1/uploads/$id/"
+        request --max-time 60 "$asked"
         case $code in
             200) became=$(field .status) ;;
             000 | 429 | 5??) ;;
@@ -49,10 +65,10 @@ report() {
     if [ "$became" = rejected ]; then
         say "the server rejected it:"
         errors | shortly >&2
-        printf 'What came of it: %s\n' "$url/uploads/$id/"
+        printf 'What came of it: %s\n' "$page"
         return 1
     fi
-    say "accepted: $(fields '\.profiles\.[0-9]+' | wc -l | tr -d ' ') profiles"
+    say "accepted${token:+: $(fields '\.profiles\.[0-9]+' | wc -l | tr -d ' ') profiles}"
     fields '\.report\.warnings\.[0-9]+' | sed 's/^/  warning: /' | shortly >&2
     links
 }
@@ -67,7 +83,7 @@ errors() {
 
 # The first six lines, and how many there are besides.
 shortly() {
-    awk -v page="$url/uploads/$id/" '
+    awk -v page="$page" '
         NR <= 6 { print }
         END { if (NR > 6) print "  and " NR - 6 " more: " page }
     '
@@ -75,12 +91,19 @@ shortly() {
 
 # The pages of the programs that were sent; where there is none, the page of the upload.
 links() {
+    if [ -z "$token" ]; then
+        expires=$(field .expires_at)
+        printf 'The program on all machines: %s\n' "$page"
+        printf 'Who has this link sees the answer. It is deleted on %s, unless you claim it there with an account.\n' \
+            "${expires%%T*}"
+        return
+    fi
     programs=$(awk -F '\t' '
         $1 ~ /^\.programs\.[0-9]+\.name$/ { name = $2 }
         $1 ~ /^\.programs\.[0-9]+\.url$/ { print name "\t" $2 }
     ' "$work/answer")
     if [ -z "$programs" ]; then
-        printf 'What came of it: %s\n' "$url/uploads/$id/"
+        printf 'What came of it: %s\n' "$page"
         return
     fi
     printf '%s\n' "$programs" | while IFS='	' read -r name page; do

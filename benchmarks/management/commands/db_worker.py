@@ -4,7 +4,7 @@ from typing import Any
 
 from django_tasks_db.management.commands import db_worker
 
-from benchmarks.workers import seen_alive
+from benchmarks.recovery import seen_alive
 from mpet_site.web.periodic_tasks import start_periodic_tasks
 
 

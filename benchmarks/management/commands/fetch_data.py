@@ -11,10 +11,9 @@ from tqdm import tqdm
 
 from benchmarks.fetching import FetchReport, fetch
 from benchmarks.public_data import SLIM_SOURCES, SOURCES
-from benchmarks.public_data.download import DownloadError, download
+from benchmarks.public_data.download import DownloadError, download, sparse_clone
 from benchmarks.public_data.files import UnreadableOrigin
 from benchmarks.public_data.interface import PublicSource
-from benchmarks.public_data.sparse_clone import sparse_clone
 from profiles.ingest.service import IngestError
 
 

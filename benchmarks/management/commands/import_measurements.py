@@ -8,12 +8,13 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from benchmarks.archive import ArchiveError
-from benchmarks.archive.platforms import read_platform_file
-from benchmarks.foreign import ingest_foreign, known_platform, read_files
-from benchmarks.formats import FORMATS
+from benchmarks.archive.reading import read_platform_file
+from benchmarks.foreign import ingest_foreign, known_platform
+from benchmarks.formats import FORMATS, read_foreign
 from benchmarks.formats.collecting import ForeignFile
+from benchmarks.reading import foreign_limits
 from profiles.ingest.service import IngestError
-from profiles.management.owners import add_owner_arguments, owner_of
+from profiles.management.options import add_owner_arguments, owner_of
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform
 from profiles.readers import UnreadableError
@@ -48,7 +49,9 @@ class Command(BaseCommand):
         try:
             platform = self.platform_of(user, options["platform"], options["platform_slug"])
             contents = [ForeignFile(path.name, path.read_bytes()) for path in tqdm(files, desc="read", leave=False)]
-            measurements = read_files(form, contents, platform, dict(options["map"]))
+            measurements = read_foreign(
+                form, contents, platform=platform, columns=dict(options["map"]), limits=foreign_limits()
+            )
             with tqdm(total=len(measurements.profiles), desc="store", unit="profile", leave=False) as bar:
                 result = ingest_foreign(form, contents, measurements, owner=user, private=private, progress=bar.update)
         except (ArchiveError, IngestError, OSError) as error:

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from benchmarks.models import Upload
 from benchmarks.processing import process
 from benchmarks.services import keep_tarball
-from profiles.management.owners import add_owner_arguments, owner_of
+from profiles.management.options import add_owner_arguments, owner_of
 
 
 class Command(BaseCommand):

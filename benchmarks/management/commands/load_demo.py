@@ -48,7 +48,7 @@ class Command(BaseCommand):
             self.write(output, seed, jobs)
             return
         if force:
-            remove_demo()
+            withdraw(demo_sources())
         missing = self.missing(seed)
         for hardware, packed in simulate_tarballs(missing, seed, jobs):
             store_tarball(hardware, seed, packed)
@@ -106,8 +106,3 @@ def store_tarball(hardware: Hardware, seed: int, packed: bytes) -> None:
         owner=None,
         private=False,
     )
-
-
-def remove_demo() -> None:
-    """The demo's profiles, and the machines and workloads that nothing else was stored for."""
-    withdraw(demo_sources())

@@ -1,8 +1,9 @@
-"""Mean distances of many platforms or many workloads at once (Eq. 18-19): matrices, neighbours, a map."""
+"""Mean distances of many platforms or many workloads at once (Eq. 18-19): matrices, neighbours, a map; all pairs part
+by part, for databases whose whole matrix nobody wants in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,7 @@ from predictor.core.database import Database
 from predictor.core.normalise import normalise
 from predictor.core.threads import single_thread
 from profiles.arrays import BoolArray, FloatArray, IntArray
+from profiles.jobs.executors import Executor
 
 Kind = Literal["platforms", "workloads"]
 NEAREST_LANDMARKS, LANDMARK_ROUNDS = 3, 30  # where a point begins, and how often it is moved
@@ -23,6 +25,7 @@ MANY_PAIRS = 1 << 16  # are computed in 32 bits
 MOST_SUBTRACTED = 8  # elements: vectors of more are multiplied
 BATCH_ROWS = 1 << 14  # their elements stay in the processor's caches
 SMALLEST_EDGE = 1e-9  # 0 is "no way" to scipy
+MATRIX_ROWS_PER_BATCH = 128  # the same wherever they are computed, so that rounding errors are
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,3 +250,40 @@ def map_by_landmarks(distances: FloatArray, landmarks: IntArray) -> tuple[FloatA
     errors = np.where(others, length - d, 0.0)
     total = (d[others] ** 2).sum()
     return points, float(np.sqrt(np.nansum(errors**2) / total)) if total else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class DistancePairs:
+    """Pairs of platforms or workloads by their positions, `first` < `second` (K,): the mean distance of each, without
+    unit, and how many individual distances are in it. Pairs that nothing connects are left out."""
+
+    first: IntArray
+    second: IntArray
+    mean: FloatArray
+    count: IntArray
+
+
+def pair_distances(database: Database, kind: Kind, executor: Executor | None = None) -> Iterator[DistancePairs]:
+    """All pairs, MATRIX_ROWS_PER_BATCH first members at once, in their order; `mean_distances` has the formula.
+
+    >>> from predictor.core.database import Group
+    >>> features = np.full((2, 84), np.nan); features[:, :2] = [[0.0, 1.0], [2.0, 1.0]]
+    >>> two = Database.build(
+    ...     platforms=["p", "q"], workloads=["w"], platform_index=[0, 1], workload_index=[0, 0],
+    ...     groups=(Group(True, "", "measured"),), group=[0, 0], features=features, t1_s=[1.0, 1.0],
+    ...     n_nu=[np.nan] * 2, n_ht=[np.nan] * 2, n_max=[4] * 2)
+    >>> [pairs.mean.round(3).tolist() for pairs in pair_distances(two, "platforms")]
+    [[0.707]]
+    """
+    database.prepare()
+    total = len(database.platforms if kind == "platforms" else database.workloads)
+    batches = [(kind, start, total) for start in range(0, total, MATRIX_ROWS_PER_BATCH)]
+    return (executor or Executor()).map(_pairs_of_rows, database, batches)
+
+
+def _pairs_of_rows(database: Database, batch: tuple[Kind, int, int]) -> DistancePairs:
+    kind, start, total = batch
+    left, right = np.arange(start, min(start + MATRIX_ROWS_PER_BATCH, total)), np.arange(start, total)
+    distances = mean_distances(database, kind, left, right)
+    row, column = np.nonzero((left[:, None] < right) & (distances.count > 0))
+    return DistancePairs(left[row], right[column], distances.mean[row, column], distances.count[row, column])

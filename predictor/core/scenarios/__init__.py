@@ -1,9 +1,8 @@
 """What may be asked beyond a migration: Table 3 and Figure 7 of the paper, as numpy."""
 
-from predictor.core.scenarios.inquiry import ScenarioFacts
 from predictor.core.scenarios.outcome import ScenarioOutcome
 from predictor.core.scenarios.run import refusal_of_scenario, run_scenario
-from predictor.core.scenarios.scenario import SCENARIOS, Scenario
+from predictor.core.scenarios.scenario import SCENARIOS, Scenario, ScenarioFacts
 from predictor.core.scenarios.virtual_platform import UnknownEffect
 from predictor.core.scenarios.virtual_workload import UnknownCharacteristic
 

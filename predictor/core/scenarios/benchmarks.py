@@ -11,8 +11,8 @@ from predictor.core.answers import Answer
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, UnknownStrategy
 from predictor.core.mpet.answer import log_shares
-from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import fractions_of, is_decomposed
+from predictor.core.scenarios.scenario import Inquiry
 from predictor.core.scenarios.sequential import starts_at_one
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves

@@ -6,8 +6,8 @@ import numpy as np
 
 from predictor.core.answers import Answer
 from predictor.core.reconstruct import predicted_thread_counts
-from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import MEDIUM, ScenarioOutcome, refit_features
+from predictor.core.scenarios.scenario import Inquiry
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
 from profiles.scaling.runs import CurveTable

@@ -20,8 +20,8 @@ from predictor.core.scenarios.benchmarks import (
     half_width_of_strategy,
     strategy_benchmarks,
 )
-from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import LOW, MEDIUM, ScenarioOutcome, log_half_widths, refit_features
+from predictor.core.scenarios.scenario import Inquiry
 from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, predict_sequential, sequential_database
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
@@ -70,7 +70,10 @@ def parallelise(inquiry: Inquiry, strategy: str) -> ScenarioOutcome:
     alike = strategy_benchmarks(inquiry, strategy, n)
     first = find_first_time(inquiry)
     distances = counter_distances(database_at_one(inquiry), inquiry.query.workload, alike.workloads)
-    weights = strategy_weights(distances, inquiry.setting("scaling_k", WEIGHT_EXPONENT))
+    # r(w) with w = 1 - distance; all weigh the same where a distance is not known.
+    weights = np.ones(len(distances))
+    if not np.isnan(distances).any():
+        weights = candidate_weights(distances, inquiry.setting("scaling_k", WEIGHT_EXPONENT))
     everything = all_benchmarks(inquiry, alike, n)
     if inquiry.predicts_elements:
         answer = _answer_by_vectors(inquiry, n, alike, weights, first=first)
@@ -137,15 +140,6 @@ def counter_distances(at_one: Database, workload: int, others: tuple[int, ...]) 
     other = normalise(at_one.features[theirs[:, :, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
     other[theirs < 0] = np.nan
     return mean_distance(distance(other, own[:, None]), axis=0)
-
-
-def strategy_weights(distances: FloatArray, exponent: int) -> FloatArray:
-    """r(w) of each benchmark, w = 1 - distance; 1 for all where a distance is not known.
-
-    >>> strategy_weights(np.array([0.1, 0.2, 0.3]), 1).round(9).tolist()
-    [1.0, 0.5, 0.0]
-    """
-    return np.ones(len(distances)) if np.isnan(distances).any() else candidate_weights(distances, exponent)
 
 
 def _answer_by_curves(

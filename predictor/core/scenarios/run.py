@@ -12,12 +12,10 @@ from predictor.core.database import Database
 from predictor.core.errors import NoScaling, PredictionError
 from predictor.core.reconstruct import answered_thread_counts, predicted_thread_counts
 from predictor.core.references import check_query
-from predictor.core.scenarios.changes import PlatformTopology
-from predictor.core.scenarios.inquiry import Inquiry, ScenarioFacts
 from predictor.core.scenarios.measured import measured_answer, measured_curves
 from predictor.core.scenarios.outcome import Assumed, ScenarioOutcome, answer_at, refit_features
 from predictor.core.scenarios.parallelisation import parallelise
-from predictor.core.scenarios.scenario import Scenario
+from predictor.core.scenarios.scenario import Inquiry, PlatformTopology, Scenario, ScenarioFacts
 from predictor.core.scenarios.sequential import predict_sequential, sequential_database, sequential_query
 from predictor.core.scenarios.virtual_platform import move_platform, source_counts
 from predictor.core.scenarios.virtual_workload import change_workload

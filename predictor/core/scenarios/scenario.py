@@ -1,15 +1,187 @@
-"""Which question is asked: the scenarios of the paper's Table 3 and Figure 7."""
+"""Which question is asked: the scenarios of the paper's Table 3 and Figure 7, with what a what-if question changes of
+the workload, the topology and the clock; and the question to one database."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.database import Database
 from predictor.core.errors import SettingsError
-from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
+from profiles.arrays import FloatArray
+from profiles.scaling.names import FRACTIONS, SCALING_PARTS
+from profiles.scaling.runs import CurveTable
 
+CHARACTERISTICS = (*SCALING_PARTS, "memory", "work")
+TOPOLOGY_CHANGES = ("n_nu", "n_ht", "n_max")
+PLATFORM_CHANGES = (*TOPOLOGY_CHANGES, "base_mhz")
+LARGEST_CHANGE_FACTOR = 1000.0  # a larger factor is a mistake
+LARGEST_N_MAX = 4096
+SLOWEST_MHZ, FASTEST_MHZ = 1.0, 1e6
 SCENARIOS = ("migration", "sequential", "scaling", "parallelisation")
 NO_PARALLEL_STRATEGY = ("sequential", "unknown")
+
+
+def least_factor(characteristic: str) -> float:
+    """The least factor on a characteristic: all of it can go but the work.
+
+    >>> least_factor("lock_delay"), least_factor("work")
+    (0.0, 0.001)
+    """
+    return 1 / LARGEST_CHANGE_FACTOR if characteristic == "work" else 0.0
+
+
+@dataclass(frozen=True)
+class WorkloadChanges:
+    """Factors on characteristics of a workload; 1 leaves it as it is."""
+
+    factors: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, object] | None) -> WorkloadChanges:
+        """From plain values. Raises SettingsError for a name that is none, and a factor that makes no sense.
+
+        >>> WorkloadChanges.of({"work": 2, "lock_delay": 0.5}).factors
+        (('lock_delay', 0.5), ('work', 2.0))
+        """
+        given: dict[str, float] = {}
+        for name, value in (values or {}).items():
+            if name not in CHARACTERISTICS:
+                raise SettingsError(
+                    f"workload_changes.{name}", f"no such characteristic; they are {', '.join(CHARACTERISTICS)}"
+                )
+            factor = _number_or_none(value)
+            least = least_factor(name)
+            if factor is None or not least <= factor <= LARGEST_CHANGE_FACTOR:
+                raise SettingsError(
+                    f"workload_changes.{name}", f"{value!r} is not a factor from {least:g} to {LARGEST_CHANGE_FACTOR:g}"
+                )
+            given[name] = factor
+        return cls(tuple((name, given[name]) for name in CHARACTERISTICS if name in given))
+
+    def __bool__(self) -> bool:
+        return bool(self.factors)
+
+    def factor(self, name: str) -> float:
+        return dict(self.factors).get(name, 1.0)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The characteristics that have a factor other than 1."""
+        return tuple(name for name, factor in self.factors if factor != 1.0)
+
+    @property
+    def changed_fractions(self) -> tuple[str, ...]:
+        return tuple(name for name in self.changed if name in FRACTIONS)
+
+    def as_values(self) -> dict[str, float] | None:
+        return dict(self.factors) or None
+
+
+@dataclass(frozen=True)
+class PlatformTopology:
+    """Where a platform's curves bend (NaN: nowhere), up to which n, and its clock (NaN: unknown)."""
+
+    n_nu: float
+    n_ht: float
+    n_max: int
+    base_mhz: float = math.nan
+
+    @property
+    def starts(self) -> tuple[float, float, float]:
+        """The thread counts behind which the base, NUMA and hyperthread segments begin; infinite: it has none.
+
+        Where n_nu = n_ht the NUMA segment is empty.
+
+        >>> PlatformTopology(8.0, 8.0, 16).starts
+        (0.0, inf, 8.0)
+        """
+        n_nu = math.nan if self.n_nu == self.n_ht else self.n_nu
+        first, second = (math.inf if math.isnan(count) else count for count in (n_nu, self.n_ht))
+        return 0.0, first, second
+
+    def is_as(self, other: PlatformTopology) -> bool:
+        same_clock = self.base_mhz == other.base_mhz or math.isnan(self.base_mhz)
+        return self.starts == other.starts and self.n_max == other.n_max and same_clock
+
+
+@dataclass(frozen=True)
+class PlatformChanges:
+    """New values of a platform's topology and clock; None: it has no such effect."""
+
+    values: tuple[tuple[str, float | None], ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, object] | None) -> PlatformChanges:
+        """From plain values. Raises SettingsError for a name that is none, and a value that makes no sense.
+
+        >>> PlatformChanges.of({"n_max": 32, "n_nu": None}).values
+        (('n_nu', None), ('n_max', 32))
+        """
+        given: dict[str, float | None] = {}
+        for name, value in (values or {}).items():
+            if name not in PLATFORM_CHANGES:
+                raise SettingsError(f"platform_changes.{name}", f"cannot be changed; {', '.join(PLATFORM_CHANGES)} can")
+            given[name] = _read_clock(value) if name == "base_mhz" else _read_thread_count(name, value)
+        return cls(tuple((name, given[name]) for name in PLATFORM_CHANGES if name in given))
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def as_values(self) -> dict[str, float | None] | None:
+        return dict(self.values) or None
+
+    def of_platform(self, old: PlatformTopology) -> PlatformTopology:
+        """The changed platform. Raises SettingsError where the bends would come in the wrong order.
+
+        >>> PlatformChanges.of({"n_max": 32}).of_platform(PlatformTopology(math.nan, 8.0, 16)).n_max
+        32
+        """
+        new = {name: math.nan if value is None else value for name, value in self.values}
+        changed = PlatformTopology(
+            n_nu=new.get("n_nu", old.n_nu),
+            n_ht=new.get("n_ht", old.n_ht),
+            n_max=int(new.get("n_max", old.n_max)),
+            base_mhz=new.get("base_mhz", old.base_mhz),
+        )
+        if changed.n_nu >= changed.n_ht and old.n_nu != old.n_ht:
+            raise SettingsError(
+                f"platform_changes.{'n_nu' if 'n_nu' in new else 'n_ht'}",
+                f"the NUMA breakpoint, {changed.n_nu:g}, is not below the SMT breakpoint, {changed.n_ht:g}: SMT "
+                "threads are used last",
+            )
+        if "base_mhz" in new and math.isnan(old.base_mhz):
+            raise SettingsError(
+                "platform_changes.base_mhz", "the machine's own clock is not known, so that there is no ratio"
+            )
+        return changed
+
+
+def _number_or_none(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _read_clock(value: object) -> float:
+    clock = _number_or_none(value)
+    if clock is None or not SLOWEST_MHZ <= clock <= FASTEST_MHZ:
+        raise SettingsError("platform_changes.base_mhz", f"{value!r} is not a clock in MHz")
+    return clock
+
+
+def _read_thread_count(name: str, value: object) -> int | None:
+    if value is None and name != "n_max":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_N_MAX:
+        or_null = "" if name == "n_max" else ", or null where there is no such effect"
+        raise SettingsError(
+            f"platform_changes.{name}", f"{value!r} is not a thread count from 1 to {LARGEST_N_MAX}{or_null}"
+        )
+    return value
 
 
 @dataclass(frozen=True)
@@ -61,3 +233,53 @@ class Scenario:
     def uses_only_n1_of_workload(self) -> bool:
         """Whether nothing but t(1) and the counters at n = 1 of the workload's own profiles takes part."""
         return self.name in ("sequential", "parallelisation")
+
+
+@dataclass(frozen=True, eq=False)
+class ScenarioFacts:
+    """Facts that scenarios use beside the database; each is read only when it is needed.
+
+    `bound` of the workload: memory | communication | computation, None = unknown. `counted`: the relative measures at
+    n = 1 of the database's rows (N, 7), NaN = not counted. `curves` of a row: all that was measured there.
+    """
+
+    bound: str | None = None
+    counted: Callable[[], FloatArray | None] = lambda: None
+    curves: Callable[[int], CurveTable | None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Inquiry:
+    """What is asked of one database, by which method with which settings, and the facts beside the database."""
+
+    database: Database
+    query: Query
+    method: Method[Any]
+    settings: Any
+    facts: ScenarioFacts
+
+    @property
+    def target(self) -> str:
+        return self.database.platforms[self.query.target]
+
+    @property
+    def bends(self) -> tuple[float, float]:
+        """n_nu and n_ht of the target, NaN = no such effect."""
+        return float(self.database.n_nu[self.query.target]), float(self.database.n_ht[self.query.target])
+
+    @property
+    def predicts_elements(self) -> bool:
+        """Whether the method predicts elements of the curve model (which it weighs with an exponent), not curves."""
+        return hasattr(self.settings, "scaling_k")
+
+    def at(self, n: tuple[int, ...]) -> Inquiry:
+        """The same inquiry at other thread counts."""
+        return replace(self, query=replace(self.query, n=n))
+
+    def answer(self, database: Database | None = None, **changes: Any) -> Answer:
+        """The method's answer to the query with these changes, from this or another database."""
+        return self.method.predict(database or self.database, replace(self.query, **changes), self.settings)
+
+    def setting(self, name: str, default: Any) -> Any:
+        """A setting that not every method has."""
+        return getattr(self.settings, name, default)

@@ -9,8 +9,8 @@ import numpy as np
 
 from predictor.core.answers import Answer, Query
 from predictor.core.database import Database, Group
-from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import log_half_widths
+from predictor.core.scenarios.scenario import Inquiry
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
 

@@ -10,10 +10,9 @@ from predictor.core.answers import Answer
 from predictor.core.errors import PredictionError
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios.benchmarks import feature_logs
-from predictor.core.scenarios.changes import PlatformTopology
-from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, is_decomposed, refit_features
 from predictor.core.scenarios.pieces import LOG_ROWS, Piece, cut_piece, mean_piece, move_pieces
+from predictor.core.scenarios.scenario import Inquiry, PlatformTopology
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM

@@ -8,8 +8,8 @@ import numpy as np
 
 from predictor.core.answers import Answer
 from predictor.core.errors import PredictionError
-from predictor.core.scenarios.changes import WorkloadChanges
 from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, fractions_of, is_decomposed
+from predictor.core.scenarios.scenario import WorkloadChanges
 from profiles.arrays import FloatArray
 from profiles.scaling.names import FRACTIONS
 from profiles.scaling.times import LEAST_UTILISATION

@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from predictor.core.comparisons.all_pairs import MATRIX_ROWS_PER_BATCH, DistancePairs, pair_distances
+from predictor.core.comparisons.mean_distances import MATRIX_ROWS_PER_BATCH, DistancePairs, pair_distances
 from predictor.core.database import Database
-from predictor.management.whole_tables import WholeTableCommand
+from predictor.management.subjects import WholeTableCommand
 from profiles.dump.files import DumpRow
 from profiles.dump.tables import DumpColumn, DumpTable
 from profiles.jobs.executors import Executor

@@ -24,7 +24,7 @@ from predictor.core.noise import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from profiles.jobs.executors import Executor
-from profiles.management.executing import add_executor_options, chosen_executor
+from profiles.management.options import add_executor_options, chosen_executor
 
 ERROR_STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
 CSV_COLUMNS = (
@@ -48,7 +48,11 @@ class Command(BaseCommand):
             help="of the stored profiles (default: measured, or simulated where no workload has two platforms)",
         )
         parser.add_argument(
-            "--method", metavar="M[,M...]", required=True, type=method_names, help=f"of {', '.join(METHODS)}"
+            "--method",
+            metavar="M[,M...]",
+            required=True,
+            type=lambda text: list(filter(None, map(str.strip, text.split(",")))),
+            help=f"of {', '.join(METHODS)}",
         )
         parser.add_argument(
             "--baselines", action="store_true", help="also every baseline, and the noise floor where runs were repeated"
@@ -192,12 +196,8 @@ def parse_cut_size(text: str) -> Size:
     return Size(*map(int, size.groups()))
 
 
-def method_names(text: str) -> list[str]:
-    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-
-
 def chosen_methods(wanted: list[str], baselines: bool) -> list[Method[Any]]:
-    names = [*wanted, *(method.name for method in evaluations.registered_baselines() if baselines)]
+    names = [*wanted, *(name for name, method in METHODS.items() if method.baseline and baselines)]
     try:
         return [get_method(name) for name in dict.fromkeys(names)]
     except UnknownMethod as error:

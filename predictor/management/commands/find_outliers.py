@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
-from predictor.accuracy.outliers import batches_of_keys, judge_profiles
+from predictor.accuracy.outliers import JUDGED_AT_ONCE, judge_profiles
 from predictor.management.tables import text_table
 from profiles.judgement.outliers import judge_all_pairs, profiles_to_judge
-from profiles.management.executing import add_executor_options, chosen_executor
+from profiles.management.options import add_executor_options, chosen_executor
 from profiles.models import Profile
 
 
@@ -29,8 +29,8 @@ class Command(BaseCommand):
             chosen_executor(options) as executor,
             tqdm(total=len(keys), desc="judge", unit="profile", leave=False) as bar,
         ):
-            for batch in batches_of_keys(keys):
-                changed += judge_profiles(batch, bar.update, executor)
+            for start in range(0, len(keys), JUDGED_AT_ONCE):
+                changed += judge_profiles(keys[start : start + JUDGED_AT_ONCE], bar.update, executor)
         if options["all"]:
             changed += judge_all_pairs()
         outliers = (

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
-from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
+from predictor.core.scenarios.scenario import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.steps import ComputedStep
 from predictor.figures.costs import priced
 from predictor.management.tables import formatted_number, text_table
@@ -18,9 +18,9 @@ from predictor.models import Prediction
 from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.next_measurements import next_measurements
+from predictor.predictions.question import DEFAULT_METHOD, NoPrediction, PredictionRequest, RequestError
 from predictor.predictions.ranking_choice import BY_COST, BY_TIME, RANKING_FILTERS, RANKING_ORDER, RankingChoice
 from predictor.predictions.rankings import Ranking, RankingQuestion, rank_platforms
-from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, PredictionRequest, RequestError
 from predictor.predictions.service import predict
 from profiles.measurements import STRATEGIES
 from profiles.models import Platform
@@ -215,7 +215,9 @@ def prediction_report(prediction: Prediction) -> list[str]:
     for part, title in (("t1", "Candidates for t(1)"), ("scaling", "Candidates for the scaling vector")):
         lines += ["", title, *candidate_table(answer["candidates"][part])]
     lines += [f"warning: {warning}" for warning in answer["warnings"]]
-    return lines + [f"data: {source_line(source)}" for source in answer["sources"]]
+    for source in answer["sources"]:
+        lines.append("data: " + "; ".join(filter(None, (source["label"], source["licence"], source["citation"]))))
+    return lines
 
 
 def next_measurements_report(prediction: Prediction, *, as_json: bool) -> list[str]:
@@ -309,7 +311,3 @@ def candidate_table(candidates: list[dict[str, Any]]) -> list[str]:
         for candidate in candidates
     ]
     return text_table(["platform", "workload", "D_p", "D_a", "D_t", "weight"], rows, words=2)
-
-
-def source_line(source: dict[str, str]) -> str:
-    return "; ".join(text for text in (source["label"], source["licence"], source["citation"]) if text)

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from predictor.core.database import Database
 from predictor.core.fleet_rankings import RankedPlatform, rank_workloads
 from predictor.core.methods import DEFAULT_METHOD, METHODS
-from predictor.management.whole_tables import WholeTableCommand
+from predictor.management.subjects import WholeTableCommand
 from profiles.dump.files import DumpRow
 from profiles.dump.tables import DumpColumn, DumpTable
 from profiles.jobs.executors import Executor

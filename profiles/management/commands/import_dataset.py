@@ -10,10 +10,10 @@ from tqdm import tqdm
 
 from profiles.datasets import DatasetError, dataset_sha256, read_dataset
 from profiles.dump.files import DumpError
-from profiles.dump.package import is_dump
+from profiles.dump.package import PACKAGE_FILE
 from profiles.dump.restore import restore_dump
 from profiles.ingest.service import IngestError, IngestResult, ingest
-from profiles.management.owners import add_owner_arguments, owner_of
+from profiles.management.options import add_owner_arguments, owner_of
 from profiles.measurements import Measurements
 from profiles.models import Source
 
@@ -31,7 +31,7 @@ class Command(BaseCommand):
     def handle(self, *, directory: Path, private: bool, owner: str | None, **options: Any) -> None:
         user = owner_of(owner, private)
         start = time.perf_counter()
-        if is_dump(directory):
+        if (directory / PACKAGE_FILE).is_file():
             self.restore(directory, is_private=private or user is not None)
             return
         try:

@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from profiles.cloudspecs import CloudspecsError, read_cloudspecs
+from profiles.models import Price
 from profiles.prices import PRICE_COLUMNS, PriceTableError, import_prices, store_prices
+from profiles.sparecores_prices import SpareCoresError, read_sparecores
 
-CSV, CLOUDSPECS = "csv", "cloudspecs"
+CSV, CLOUDSPECS, SPARECORES = "csv", "cloudspecs", "sparecores"
 
 
 class Command(BaseCommand):
@@ -19,13 +22,20 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         columns = ",".join(PRICE_COLUMNS)
-        parser.add_argument("file", metavar="FILE", type=Path, help=f"a CSV table with the columns {columns}")
+        parser.add_argument(
+            "files",
+            metavar="FILE",
+            nargs="+",
+            type=Path,
+            help=f"a CSV table with the columns {columns}; several are for --as sparecores",
+        )
         parser.add_argument(
             "--as",
             dest="form",
-            choices=(CSV, CLOUDSPECS),
+            choices=(CSV, CLOUDSPECS, SPARECORES),
             default=CSV,
-            help="cloudspecs: FILE is the DuckDB file of github.com/TUM-DIS/cloudspecs",
+            help="cloudspecs: FILE is the DuckDB file of github.com/TUM-DIS/cloudspecs; sparecores: what the API of "
+            "Spare Cores answers to /server_prices, one page a FILE, or its SQLite file",
         )
         parser.add_argument(
             "--date",
@@ -33,20 +43,33 @@ class Command(BaseCommand):
             help="of which the prices of cloudspecs are, as 2026-01-31; default: the day on which FILE was written",
         )
 
-    def handle(self, *, file: Path, form: str, date: datetime.date | None, **options: Any) -> None:
-        if form == CSV and date is not None:
-            raise CommandError("--date is for --as cloudspecs: a CSV table has a date in each line")
+    def handle(self, *, files: list[Path], form: str, date: datetime.date | None, **options: Any) -> None:
+        if form != CLOUDSPECS and date is not None:
+            raise CommandError("--date is for --as cloudspecs: the others have a date at each price")
+        if form != SPARECORES and len(files) > 1:
+            raise CommandError("several files are for --as sparecores")
+        named = ", ".join(str(file) for file in files)
         try:
-            if form == CLOUDSPECS:
-                day = date or datetime.date.fromtimestamp(file.stat().st_mtime)
-                prices, unknown = read_cloudspecs(file, day)
+            if form == SPARECORES:
+                new, changed = store_prices(self.prices_of_sparecores(files))
+            elif form == CLOUDSPECS:
+                day = date or datetime.date.fromtimestamp(files[0].stat().st_mtime)
+                prices, unknown = read_cloudspecs(files[0], day)
                 new, changed = store_prices(tqdm(prices, desc="prices", unit="price", leave=False))
                 self.stdout.write(f"prices of {day}, in USD; {unknown} instances are no machine that is stored")
             else:
-                lines = file.read_text(encoding="utf-8-sig").splitlines(keepends=True)
+                lines = files[0].read_text(encoding="utf-8-sig").splitlines(keepends=True)
                 new, changed = import_prices(tqdm(lines, desc="prices", unit="line", leave=False))
         except PriceTableError as error:
-            raise CommandError(f"{file} was not imported:\n{error}") from error
-        except (CloudspecsError, OSError, UnicodeDecodeError) as error:
-            raise CommandError(f"{file} was not imported: {error}") from error
+            raise CommandError(f"{named} was not imported:\n{error}") from error
+        except (CloudspecsError, SpareCoresError, OSError, UnicodeDecodeError) as error:
+            raise CommandError(f"{named} was not imported: {error}") from error
         self.stdout.write(f"{new} prices are new, {changed} say something else now")
+
+    def prices_of_sparecores(self, files: list[Path]) -> Iterable[Price]:
+        read = read_sparecores(files)
+        for licence in read.licences:
+            self.stdout.write(f"licence of {licence}")
+        regions = ", ".join(f"{cloud} in {region}" for cloud, region in sorted(read.regions.items()))
+        self.stdout.write(f"prices of {regions or 'no cloud'}; {read.unknown} servers are no machine that is stored")
+        return tqdm(read.prices, desc="prices", unit="price", leave=False)

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
 from profiles.ingest.derivation import refit
-from profiles.management.executing import add_executor_options, chosen_executor
+from profiles.management.options import add_executor_options, chosen_executor
 
 
 class Command(BaseCommand):

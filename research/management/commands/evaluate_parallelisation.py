@@ -16,8 +16,8 @@ from predictor.core.scenarios import ScenarioFacts
 from predictor.core.threads import single_thread
 from predictor.management.subjects import database_subject
 from predictor.management.tables import formatted_number, text_table
-from predictor.predictions.request import DEFAULT_METHOD
-from predictor.snapshot.curves import read_measures_at_one
+from predictor.predictions.question import DEFAULT_METHOD
+from predictor.snapshot.building import read_measures_at_one
 from research.parallelisation import ParallelisationErrors, evaluate_parallelisation
 
 PARALLELISATION_STATISTICS = ("mean", "median", "p80", "count", "refused", "coverage")

@@ -17,7 +17,7 @@ from predictor.core.methods import METHODS
 from predictor.core.threads import single_thread
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
-from predictor.predictions.request import DEFAULT_METHOD
+from predictor.predictions.question import DEFAULT_METHOD
 from research.programs import (
     ProgramDraw,
     ProgramStatistics,

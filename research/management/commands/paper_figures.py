@@ -20,7 +20,7 @@ from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import PaperReport
 from profiles.jobs.executors import Executor
-from profiles.management.executing import add_executor_options, chosen_executor
+from profiles.management.options import add_executor_options, chosen_executor
 from research.figure_files import write_figures
 from research.paper import PaperResults, paper_results
 

@@ -60,6 +60,7 @@ def try_program(tmp_path):
 
 @pytest.mark.kit
 @pytest.mark.alone
+@pytest.mark.lab
 def test_it_ends_in_its_page_with_predictions_within_five_minutes_on_a_busy_machine(try_program, capsys):
     with installation("sqlite", reference=True) as made, served(made) as server:
         token = made.manage("api_token", "ada").splitlines()[0]

@@ -23,7 +23,7 @@ from mpet.sweep import (
     sweep_tarball,
 )
 
-from benchmarks.models import Upload
+from benchmarks.models import Quarantine, Upload
 from tests.benchmarks.kit.kit_build import need
 from tests.paths import KIT
 
@@ -191,6 +191,12 @@ def test_a_program_in_any_language_is_swept_sent_and_shown(mpet, client, few_wor
     assert "timed as a whole" in said
     page = client.get(json.loads(text)["url"])
     assert page.status_code == 200 and b"sleeper" in page.content
+    status, _, said = mpet("try", "--anonymous", "--n", "1", "--", script, "{n}", token=None)
+    assert status == 0, said
+    words = " ".join(said.split())
+    expires = Quarantine.objects.order_by("pk").last().expires_at
+    assert "Who has this link sees the answer." in words
+    assert f"It is deleted on {expires:%Y-%m-%d}, unless you claim it there with an account." in words
 
 
 @pytest.mark.kit

@@ -7,10 +7,11 @@ from tests.benchmarks.kit.kit_build import BUILDS, make, make_bench, output
 
 @pytest.fixture(scope="session")
 def native() -> Path:
-    """The folder with the kit's programs, built for this machine; each workload by itself, and as one with probes."""
+    """The folder with the kit's programs, built for this machine."""
     folder = BUILDS / "native"
-    programs = ("bench-clean", "roofline", "topology", "pack", "sweep")
+    programs = ("roofline", "topology", "pack", "sweep")
     make(*(str(folder / f"mpet-{name}") for name in programs), build="native", OPTIMISE="-O1")
+    make_bench("clean", build="native", OPTIMISE="-O1")
     make_bench("profile", build="native", OPTIMISE="-O1")
     return folder
 

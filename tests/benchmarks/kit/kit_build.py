@@ -48,7 +48,7 @@ def make(*goals: str, build: str | Path, timeout: float = 900, **variables: str 
 def make_bench(kind: str, *names: str, build: str | Path, **variables: str | None) -> Path:
     """The program mpet-bench-`kind` with these workloads, or all, compiled as one file: headers are read once.
 
-    Users compile each workload by itself, as the fixture `native` does.
+    Users compile each workload by itself, as test_workloads.py does once in `make lab`.
     """
     folder = BUILDS / build
     make(

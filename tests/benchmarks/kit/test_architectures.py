@@ -10,7 +10,7 @@ import pytest
 from benchmarks.archive import read_archive
 from tests.benchmarks.kit.kit_build import BUILDS, make, make_bench, need, output, records
 
-pytestmark = pytest.mark.kit
+pytestmark = [pytest.mark.kit, pytest.mark.lab]
 
 PROFILED = ("edge_pipeline", "fib", "hog", "sgm")
 

@@ -28,7 +28,7 @@ def test_the_kit_passes_its_own_tests():
     assert "skipped: attribution" in said or passed == written
 
 
-@pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
+@pytest.mark.parametrize("sanitizer", ["thread", pytest.param("address,undefined", marks=pytest.mark.lab)])
 def test_sanitizers_find_nothing(sanitizer):
     folder = BUILDS / sanitizer.replace(",", "-")
     flags = f"-fsanitize={sanitizer} -fno-sanitize-recover=all"
@@ -41,6 +41,7 @@ def test_sanitizers_find_nothing(sanitizer):
     assert "passed tasks_spawn_tasks" in said
 
 
+@pytest.mark.lab
 def test_valgrind_finds_nothing_with_one_thread(native):
     need("valgrind")
     valgrind = ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full"]
@@ -57,6 +58,7 @@ def test_valgrind_finds_nothing_with_one_thread(native):
         output(*valgrind, native / f"test-{name}")
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("folder", ["overhead", "tests"])
 def test_clang_finds_nothing_to_warn_about(folder):
     """In what test_clang.py does not build."""

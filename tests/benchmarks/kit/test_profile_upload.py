@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from accounts.models import ApiToken
-from benchmarks.models import Upload
+from benchmarks.models import Quarantine, Upload
 from profiles.models import Profile
 from tests.benchmarks.kit.kit_build import need
 from tests.benchmarks.kit.profiled import build_profiler, compile_program
@@ -133,6 +133,57 @@ def test_with_kit_sweeps_first_and_sends_both(kit, program, token, live_server, 
     assert Upload.objects.count() == 3
 
 
+def test_without_a_token_try_sends_both_in_one_and_names_a_secret_link(kit, program, live_server, media, client):
+    said = profile(kit, program, "--try", "--name", "my host")
+    assert said.status == 0, said.err
+    before, after = said.err.split("clean pass, n = 1, repeat 1")
+    assert f"sent to {live_server.url}, without an account: who has the link to it may see it" in before
+    assert "make quick first" in before
+    assert "accepted" in after
+    upload = Upload.objects.get()
+    assert upload.owner.username.startswith("quarantine-") and upload.visibility == "private"
+    names = {profile.workload.name for profile in Profile.objects.filter(source=upload.source)}
+    assert names >= {"shared_histogram", "fixed_gcc/serial rest"}
+    assert {profile.platform.name for profile in Profile.objects.all()} == {"my host"}
+    link, claim = said.out.splitlines()[-2:]
+    page = client.get(page_of(link, "The program on all machines", live_server.url))
+    assert page.status_code == 200 and "fixed_gcc" in text_of(page)
+    expires = Quarantine.objects.get().expires_at
+    assert claim == (
+        f"Who has this link sees the answer. It is deleted on {expires:%Y-%m-%d}, "
+        "unless you claim it there with an account."
+    )
+    # The sweep that is here now goes along with the next program.
+    again = profile(kit, program, "--try", "--application", "second")
+    assert again.status == 0, again.err
+    assert "make quick first" not in again.err and "(make quick) is sent too" in again.err
+    assert Upload.objects.count() == 2
+
+
+def test_a_server_that_takes_nothing_without_an_account_says_so(kit, program):
+    with stand_in((404, {"title": "Not found", "status": 404}, {})) as server:
+        said = profile(kit, program, "--try", "--url", server.url)
+    assert said.status == 1
+    assert f"{server.url} takes nothing without an account: --token TOKEN, MPET_TOKEN" in said.err
+    assert f"to send it later: {server.url}/upload/" in said.err
+    (request,) = server.received
+    assert request[:3] == ("POST", "/api/v1/quarantine/", None)
+
+
+def test_what_a_server_refuses_without_an_account_is_explained(kit, program):
+    rejected = {
+        "status": "rejected",
+        "url": "unused",
+        "page": "https://mpet.example/quarantine/s/",
+        "report": {"errors": [{"reason": "no"}], "warnings": []},
+    }
+    with stand_in((201, rejected, {})) as server:
+        said = profile(kit, program, "--try", "--url", server.url)
+    assert said.status == 1
+    assert "the server rejected it:\n  no" in said.err
+    assert said.out.splitlines()[-1] == "What came of it: https://mpet.example/quarantine/s/"
+
+
 def test_a_machine_that_has_another_name_now_is_known_by_its_hardware(kit, program, token):
     profile(kit, program, "--try", "--name", "J3 laptop", MPET_TOKEN=token)
     said = profile(kit, program, "--try", "--name", "host", MPET_TOKEN=token)
@@ -245,6 +296,7 @@ def test_the_program_does_not_get_the_token(kit, tmp_path):
         (["--upload", "--visibility", "everybody"], "'everybody' is neither public nor private"),
         (["--upload", "--url", "mpet.example"], "is not the address of a server"),
         (["--upload"], "say who you are: --token TOKEN, MPET_TOKEN"),
+        (["--try", "--public"], "without an account nothing is public or yours: --token TOKEN, MPET_TOKEN"),
     ],
 )
 def test_options_that_make_no_sense(kit, program, options, reason):

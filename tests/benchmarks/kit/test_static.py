@@ -26,7 +26,11 @@ def assembly(*flags):
 @pytest.mark.kit
 @pytest.mark.parametrize(
     ("processor", "variable"),
-    [("skylake", "STATIC_x86_64"), ("icelake-server", "OPTIMISE_v4"), ("znver3", "OPTIMISE_zen")],
+    [
+        ("skylake", "STATIC_x86_64"),
+        pytest.param("icelake-server", "OPTIMISE_v4", marks=pytest.mark.lab),
+        pytest.param("znver3", "OPTIMISE_zen", marks=pytest.mark.lab),
+    ],
 )
 def test_a_static_program_has_the_code_of_one_that_was_compiled_for_the_processor(processor, variable, tmp_path):
     need("make", COMPILER)

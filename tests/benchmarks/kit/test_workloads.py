@@ -5,12 +5,13 @@ import re
 import pytest
 
 from profiles.measurements import BOUNDS, PARTS, STRATEGIES
-from tests.benchmarks.kit.kit_build import KIT, make, output, records
+from tests.benchmarks.kit.kit_build import BUILDS, KIT, make, output, records
 
 pytestmark = pytest.mark.kit
 
 SOURCES = sorted((KIT / "workloads").glob("*.cpp"))
-ONE_OF_EACH_KIND = {"census", "edge_pipeline", "fib", "kmeans", "sgm", "sparselu", "srad"}
+A_LOOP_A_PIPELINE_AND_TASKS = {"census", "edge_pipeline", "fib"}
+TINY = ("--n", "2", "--scale", "tiny", "--repeats", "1")
 PIPELINES = {"hog": 3, "sgm": 4, "kdtree": 2}  # applications of several sections
 
 
@@ -39,13 +40,13 @@ def test_the_workloads_cover_every_strategy(native):
 
 
 def test_results_are_the_same_for_every_number_of_threads(native, applications):
-    """In both builds, with 1, 2 and, for one of each kind, 3 threads; and the parts of each profiled run add up."""
+    """In both builds, with 1, 2 and, for three of them, 3 threads; and the parts of each profiled run add up."""
     for application in applications:
         checksums: dict[str, str] = {}
         for program, n in [
             ("clean", 1),
             ("profile", 2),
-            *([("profile", 3)] if application in ONE_OF_EACH_KIND else []),
+            *([("profile", 3)] if application in A_LOOP_A_PIPELINE_AND_TASKS else []),
         ]:
             command = [native / f"mpet-bench-{program}", "--application", application, "--n", n]
             runs = records(output(*command, "--scale", "tiny", "--repeats", "1"), "run")
@@ -56,6 +57,20 @@ def test_results_are_the_same_for_every_number_of_threads(native, applications):
                     assert parts == [""] * len(PARTS)
                 else:
                     assert sum(map(int, parts)) == n * int(time_ns) > 0
+
+
+@pytest.mark.lab
+def test_workloads_that_are_compiled_one_by_one_give_the_same(native, applications):
+    """As users compile them, under every warning; the other tests compile them as one file, in a third of the time."""
+    folder = BUILDS / "one-by-one"
+    programs = [folder / f"mpet-bench-{kind}" for kind in ("clean", "profile")]
+    make(*map(str, programs), build=folder, OPTIMISE="-O1")
+    for application in applications:
+        expected, *found = (
+            [run[-1] for run in records(output(program, "--application", application, *TINY), "run")]
+            for program in (native / "mpet-bench-clean", *programs)
+        )
+        assert found == [expected] * 2, application
 
 
 def test_known_results(native):

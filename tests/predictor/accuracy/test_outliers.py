@@ -9,7 +9,7 @@ from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from predictor.accuracy.outliers import judge_delivery, judge_profiles
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import preview_answer
 from predictor.snapshot.cache import read_database
 from profiles.models import Profile, Revision

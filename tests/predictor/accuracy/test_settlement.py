@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from predictor.accuracy.settlement import compare_with_measured, scores, settle_delivery, settle_merged
 from predictor.models import Prediction
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Platform, Profile
 from profiles.moderation.actions import mark_outlier, merge_platforms, set_hidden

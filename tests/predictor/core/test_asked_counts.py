@@ -8,7 +8,7 @@ from predictor.core.methods import METHODS, Query
 from predictor.core.programs.program import ProgramParts, predict_program
 from predictor.core.reconstruct import knots
 from predictor.core.scenarios import Scenario, run_scenario
-from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
+from predictor.core.scenarios.scenario import PlatformChanges, WorkloadChanges
 from tests.predictor.core.curves import curve_arrays
 
 MEASURED = ((1, 2, 4, 8, 16, 32), (1, 3, 6, 12, 24), (1, 5, 10, 20, 30), tuple(range(1, 33)), (2, 4, 8))

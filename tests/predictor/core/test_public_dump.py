@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from predictor.core.errors import PredictionError
 from predictor.core.public_dump import UnknownInDump, read_dump
-from predictor.predictions.request import NoPrediction, PredictionRequest
+from predictor.predictions.question import NoPrediction, PredictionRequest
 from predictor.predictions.service import preview_answer
 from profiles.dump.files import DumpError
 from profiles.models import Profile

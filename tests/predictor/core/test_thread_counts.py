@@ -10,7 +10,7 @@ from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, get_method
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios import Scenario, run_scenario
-from predictor.core.scenarios.changes import PlatformChanges
+from predictor.core.scenarios.scenario import PlatformChanges
 
 
 @given(st.integers(1, 2**31 - 1))

@@ -3,7 +3,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from predictor.pages.candidate_curves import candidate_curves
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile
 from tests.pages import store_private, store_public, user

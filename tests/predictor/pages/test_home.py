@@ -7,14 +7,14 @@ import pytest
 from django.core.cache import caches
 from django.urls import reverse
 
+from predictor.computations.asking import read_showcase, request_showcase
 from predictor.computations.running import compute_waiting
-from predictor.computations.showcase import read_showcase, request_showcase
 from predictor.core.assembly import MEASURED
 from predictor.models import Computation, EvaluatedMethod, Evaluation, Prediction
 from predictor.pages import offers
 from predictor.pages.offers import first_pair
 from predictor.predictions.feasibility import feasibility
-from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
+from predictor.predictions.question import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.showcase import ENOUGH_THREADS, FEWEST_POINTS, example_pairs
 from predictor.snapshot.cache import read_database
 from profiles.ingest.service import ingest

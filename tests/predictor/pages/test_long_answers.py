@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from predictor.computations.running import compute_waiting, save
 from predictor.models import Computation
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.rankings import RankingQuestion
-from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile, Revision
 from tests.mpet_site.api_samples import store

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from predictor.models import Prediction
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from tests.mpet_site.api_samples import API, client_of, read
 from tests.pages import store_private, store_public, text_of, twin_of, user

@@ -1,14 +1,24 @@
 """Answers without an account: shown, not kept, under an address that asks again. Trust 10."""
 
 import html
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
 
 import pytest
 from django.http import QueryDict
 from django.urls import reverse
 
+from accounts.models import ApiToken
 from predictor.models import Prediction
+from predictor.pages import permalinks
 from predictor.pages.forms import PredictionForm
 from predictor.pages.permalinks import form_of_question, question_parameters
+from predictor.predictions.question import PredictionRequest
+from predictor.predictions.service import predict
 from tests.mpet_site.api_samples import API, client_of
 from tests.pages import store_private, store_public, text_of, twin_of, user
 
@@ -22,6 +32,18 @@ CHANGED = {
     "include_simulated": "on",
     "mpet.level": "0.8",
     "mpet2020.t1_workloads": "2",
+}
+REQUESTS = {
+    "plain": {},
+    "everything": {
+        "references": ["machine-0", "machine-2"],
+        "method": "mpet2020",
+        "n": [1, 2, 4],
+        "settings": {"t1_workloads": 2},
+        "include_simulated": True,
+    },
+    "scaling alone": {"scenario": "scaling"},
+    "what if": {"workload_changes": {"lock_delay": 0.5, "work": 2}, "platform_changes": {"n_ht": None, "n_max": 8}},
 }
 
 
@@ -116,3 +138,46 @@ def test_an_answer_from_private_profiles_is_shown_to_their_owner_alone(client, p
     page = client.get(reverse("unstored-answer"), QUESTION)
     assert page.status_code == 200
     assert page["Cache-Control"] == "private, no-store"
+
+
+@pytest.fixture(params=list(REQUESTS))
+def stored(request):
+    store_public()
+    return predict(PredictionRequest("app0-section0", "machine-1", **REQUESTS[request.param]))
+
+
+@pytest.fixture
+def environment():
+    _, secret = ApiToken.issue(user("ada"), name="laptop", scope="predict")
+    return {**os.environ, "MPET_TOKEN": secret, "NO_PROXY": "*", "no_proxy": "*"}
+
+
+def run(command, environment, **options) -> str:
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True, timeout=60, **options
+    ).stdout
+
+
+def address(live_server) -> str:
+    return live_server.url + reverse("api-predictions")
+
+
+def test_the_python_program_prints_the_curve(stored, environment, live_server):
+    program = permalinks.python_program(stored.answer, address(live_server))
+    printed = [line.split() for line in run([sys.executable, "-c", program], environment).splitlines()]
+    expected = [[str(row[name]) for name in ("n", "time_s", "low_s", "high_s")] for row in stored.answer["curve"]]
+    assert printed == expected
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
+def test_the_command_answers_with_the_stored_prediction(stored, environment, live_server):
+    command = permalinks.curl_command(stored.answer, address(live_server)).replace("curl ", "curl --silent --fail ", 1)
+    answer = json.loads(run(["sh", "-c", command], environment))
+    assert answer["id"] == str(stored.uid)
+    assert answer["curve"] == stored.answer["curve"]
+
+
+def test_the_command_is_one_that_a_shell_takes_apart_as_meant(stored):
+    command = shlex.split(permalinks.curl_command(stored.answer, "http://localhost/it's/").replace("\\\n", " "))
+    assert command[1] == "http://localhost/it's/"
+    assert json.loads(command[command.index("-d") + 1]) == permalinks.request_body(stored.answer)

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from predictor.models import Prediction
 from predictor.pages.offers import first_pair
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from predictor.snapshot.cache import read_database
 from profiles.models import Profile, Revision

@@ -11,7 +11,7 @@ from PIL import Image, ImageColor
 from predictor.figures import share_picture
 from predictor.models import Prediction
 from predictor.pages import sharing
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 
 QUESTION = PredictionRequest("app1-section1", "machine-2")

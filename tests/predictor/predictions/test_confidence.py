@@ -2,9 +2,20 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from django.urls import reverse
 
 from predictor.predictions.confidence import ConfidenceEvidence, judge_confidence
+from predictor.predictions.question import PredictionRequest
+from predictor.predictions.rankings import rank_platforms
+from predictor.predictions.service import predict
+from profiles.models import Revision, Source
+from profiles.programs import programs_by_source
+from tests.pages import text_of
+from tests.predictor.conftest import store
+from tests.programs import program_measurements
+from tests.samples import sample_measurements
 
 SOUND = ConfidenceEvidence(
     candidates=20,
@@ -18,6 +29,7 @@ SOUND = ConfidenceEvidence(
     relative_times=False,
     simulated=False,
 )
+REQUEST = PredictionRequest(workload="app0-section0", target="machine-1")
 
 
 def test_nothing_speaks_against_it():
@@ -84,3 +96,106 @@ def test_an_interval_wider_than_the_time_is_a_factor():
     assert reason == "the 90 % interval is wide: typically a factor of 5 to either side"
     (reason,) = judge_confidence(replace(SOUND, half_width=0.4))["reasons"]
     assert reason.endswith("typically ±40 %")
+
+
+def disturbed_on(platform: int):
+    """As the fixture `measured`; what ran with one thread on one of the machines was disturbed there."""
+    quiet = sample_measurements(4, 6, licence="CC0", source="made up")
+    flags = [(record.platform == platform) & (record.runs.n == 1) for record in quiet.profiles]
+    profiles = [
+        replace(record, runs=replace(record.runs, disturbed=flag.astype(np.float64)))
+        for record, flag in zip(quiet.profiles, flags, strict=True)
+    ]
+    return replace(quiet, profiles=profiles)
+
+
+def measured_once_on(platform: int):
+    """As the fixture `measured`; on one of the machines only the first repeat was made."""
+    repeated = sample_measurements(4, 6, licence="CC0", source="made up")
+    profiles = [
+        replace(record, runs=record.runs.take(np.flatnonzero(record.runs.repeat == record.runs.repeat.min())))
+        if record.platform == platform
+        else record
+        for record in repeated.profiles
+    ]
+    return replace(repeated, profiles=profiles)
+
+
+def said_of_single_runs(warnings) -> list[str]:
+    return [warning for warning in warnings if warning.startswith("measured once: ")]
+
+
+def said_of_load(warnings) -> list[str]:
+    return [warning for warning in warnings if warning.startswith("measured under load: ")]
+
+
+def half_widths(answer):
+    return np.array([np.log(point["high_s"] / point["time_s"]) for point in answer["curve"]])
+
+
+@pytest.mark.parametrize("method", ["mpet", "mpet2020", "additive-log"])
+@pytest.mark.parametrize("platform", [0, 1])
+def test_every_method_says_which_machine_was_under_load(db, method, platform):
+    """A reference's, or the target's own workloads."""
+    store(disturbed_on(platform), "loaded")
+    answer = predict(replace(REQUEST, method=method)).answer
+    (said,) = said_of_load(answer["warnings"])
+    assert said.endswith(f" runs on machine-{platform}")
+
+
+def test_the_interval_is_wider_and_the_times_are_the_same(db):
+    quiet = sample_measurements(4, 6, licence="CC0", source="made up")
+    store(quiet, "quiet")
+    before = predict(REQUEST).answer
+    store(disturbed_on(1), "loaded")  # the newest of two profiles of one pair counts
+    after = predict(REQUEST).answer
+    assert said_of_load(before["warnings"]) == []
+    assert [point["time_s"] for point in after["curve"]] == [point["time_s"] for point in before["curve"]]
+    assert (half_widths(after) > half_widths(before)).all()
+
+
+def test_a_ranking_says_it_of_each_machine(db):
+    store(disturbed_on(1), "loaded")
+    said = {row["platform"]: said_of_load(row["warnings"]) for row in rank_platforms("app0-section0").results}
+    assert len(said) == 4
+    assert all(len(sentences) == 1 and sentences[0].endswith(" on machine-1") for sentences in said.values())
+    store(sample_measurements(4, 6, licence="CC0", source="made up"), "quiet")
+    assert not any(said_of_load(row["warnings"]) for row in rank_platforms("app0-section0").results)
+
+
+@pytest.mark.parametrize("platform", [0, 1])
+def test_what_was_measured_once_is_said_and_widens_the_interval(db, platform, monkeypatch):
+    """A reference's, or the target's own workloads."""
+    store(measured_once_on(platform), "quick")
+    answer = predict(REQUEST).answer
+    (said,) = said_of_single_runs(answer["warnings"])
+    assert f", on machine-{platform};" in said
+    once, of_all = (int(word) for word in said.removeprefix("measured once: ").split()[0:3:2])
+    assert 0 < once < of_all
+    rows = {row["platform"]: row["warnings"] for row in rank_platforms("app0-section0").results}
+    assert said_of_single_runs(rows["machine-1"]) == [said]
+    monkeypatch.setattr("predictor.core.assembly.run_deviations", lambda values: values["t1_s"] * np.nan)
+    Revision.raise_for(None)
+    unknown = predict(REQUEST).answer
+    assert (half_widths(answer) > half_widths(unknown)).all()
+    assert [point["time_s"] for point in answer["curve"]] == [point["time_s"] for point in unknown["curve"]]
+
+
+def test_where_nothing_or_everything_was_repeated_nothing_is_said_of_it(db):
+    once = measured_once_on(0)
+    store(replace(once, profiles=[measured_once_on(p.platform).profiles[i] for i, p in enumerate(once.profiles)]), "q")
+    assert said_of_single_runs(predict(REQUEST).answer["warnings"]) == []
+    store(sample_measurements(4, 6, licence="CC0", source="made up"), "repeated")
+    assert said_of_single_runs(predict(REQUEST).answer["warnings"]) == []
+
+
+def test_a_program_says_it_of_each_machine_and_its_page_lists_it(client, db):
+    store(disturbed_on(1), "loaded")
+    store(program_measurements(), "program")
+    source = Source.objects.get(label="program")
+    (name,) = programs_by_source([source.pk], None)[source.pk]
+    rows = client.get(reverse("api-program", args=name.address)).json()["results"]
+    said = {sentence for row in rows for sentence in said_of_load(row["warnings"])}
+    assert said
+    for page in (reverse("program", args=name.address), f"{reverse('ranking')}?workload=app0-section0"):
+        assert "measured under load: " in text_of(client.get(page))

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from predictor.core.why.influence import Influence
 from predictor.predictions.explanation import influence_documents, influence_sentences
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict, preview_answer
 from profiles.models import Source
 from tests.pages import text_of

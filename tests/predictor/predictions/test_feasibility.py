@@ -7,8 +7,8 @@ from django.urls import reverse
 
 from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.predictions.feasibility import described_ranking, feasibility, feasible_targets
+from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
-from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile, Revision
 from tests.pages import store_private, store_public, text_of, user

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from predictor.core.why import next_measurement
 from predictor.predictions import next_measurements
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from tests.mpet_site.api_samples import client_of
 from tests.predictor.conftest import store, without_pair

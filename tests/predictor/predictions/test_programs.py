@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from predictor.core.programs.sums import sum_times
+from predictor.core.programs.program import sum_times
 from predictor.core.steps import last_step
 from predictor.predictions.next_measurements import next_measurements_document
 from predictor.predictions.programs import narrowing_question, program_facts
+from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest, UnknownWorkloadName
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
-from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest, UnknownWorkloadName
 from predictor.predictions.service import preview_answer
 from profiles.models import Source
 from profiles.programs import find_program, programs_by_source

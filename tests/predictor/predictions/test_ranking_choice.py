@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from predictor.predictions.question import InvalidField
 from predictor.predictions.ranking_choice import RankingChoice, alike_rows
 from predictor.predictions.rankings import rank_platforms
-from predictor.predictions.request import InvalidField
 from predictor.predictions.sliders import title_of
 from profiles.models import Platform
 from tests.pages import figures_of, store_public, text_of, twin_of

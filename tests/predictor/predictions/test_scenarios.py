@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from predictor.core.methods import METHODS
 from predictor.models import Prediction
-from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest
+from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest
 from predictor.predictions.service import predict, preview_answer
 from profiles.ingest.service import ingest
 from tests.predictor.conftest import store, without_pair

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import preview_answer
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements

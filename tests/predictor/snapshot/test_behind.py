@@ -14,11 +14,10 @@ from mpet_site.web import background
 from mpet_site.web.background import NotReadyYet, answer_is_outdated, can_wait, waiting
 from predictor.core.assembly import MEASURED
 from predictor.models import Computation
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict, preview_answer
-from predictor.snapshot import behind, files
-from predictor.snapshot.behind import alone_on_this_machine, build_behind
-from predictor.snapshot.cache import SnapshotCache, read_snapshot
+from predictor.snapshot import cache, files
+from predictor.snapshot.cache import SnapshotCache, alone_on_this_machine, build_behind, read_snapshot
 from profiles.dump.export import export_dump
 from profiles.dump.restore import restore_dump
 from profiles.ingest.publication import publish_source
@@ -309,7 +308,7 @@ class TestBuildBehind:
         (thread,) = (thread for thread in threading.enumerate() if thread.name == f"snapshot {folder.name}")
         thread.join(10)
         assert built == [1]
-        assert not behind._building
+        assert not cache._building
 
     def test_what_fails_is_tried_again(self, tmp_path, caplog):
         folder, built = tmp_path / "s" / "public,1,0,x,y", threading.Event()
@@ -324,7 +323,7 @@ class TestBuildBehind:
     def test_no_two_processes_of_a_machine(self, tmp_path):
         folder = tmp_path / "s" / "public,1,0,x,y"
         code = (
-            "import sys; from pathlib import Path; from predictor.snapshot.behind import alone_on_this_machine\n"
+            "import sys; from pathlib import Path; from predictor.snapshot.cache import alone_on_this_machine\n"
             "with alone_on_this_machine(Path(sys.argv[1])) as is_alone: print(is_alone)"
         )
         command = [sys.executable, "-c", code, str(tmp_path / "s" / "public,2,0,z,y")]

@@ -12,7 +12,7 @@ from predictor.core.tabulated import database_from_measurements
 from predictor.snapshot import cache, files
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import SnapshotCache, read_database, read_snapshot
-from predictor.snapshot.values import snapshot_values
+from predictor.snapshot.growing import snapshot_values
 from profiles.models import FeatureVector, Profile, Revision, ScalingCurves
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 from tests.samples import sample_measurements

@@ -15,7 +15,7 @@ from predictor.snapshot import building, files, growing
 from predictor.snapshot import cache as snapshots
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import SnapshotCache, read_snapshot
-from predictor.snapshot.values import snapshot_values
+from predictor.snapshot.growing import snapshot_values
 from profiles.ingest.publication import publish_source
 from profiles.ingest.service import refit
 from profiles.ingest.withdrawal import withdraw

@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from profiles.dump.files import DUMP_FORMS
 from profiles.dump.package import file_sha256
-from profiles.dump.registry import dumped_tables
+from profiles.dump.rows import dumped_tables
 from tests.profiles.deliveries import deliver
 
 

@@ -20,7 +20,7 @@ from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from profiles.dump import export, published
 from profiles.dump.export import ExportError
 from profiles.dump.files import DUMP_FORMS, read_table
-from profiles.dump.registry import dumped_tables
+from profiles.dump.rows import dumped_tables
 from profiles.dump.tables import PROFILES_TABLE
 from profiles.models import Revision
 from tests.paths import ROOT

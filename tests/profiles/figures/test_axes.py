@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.figures.answer import REFERENCES_DRAWN, answer_charts
-from predictor.figures.programs import ProgramPart, program_chart
+from predictor.figures.platforms import ProgramPart, program_chart
 from profiles.figures import MOST_LINES, Breakpoints, MeasuredCurve, comparison_charts, profile_charts, speedup_axis
 from profiles.figures.axes import THREADS, shortened_label, shortened_labels
 from tests.figures import plotly_figure

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from distributed import LocalCluster
 
-from predictor.core.comparisons.all_pairs import pair_distances
+from predictor.core.comparisons.mean_distances import pair_distances
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.fleet_rankings import rank_workloads
 from predictor.core.methods import METHODS
 from predictor.core.outliers import MeasuredProfile, find_outliers
-from profiles.jobs import clusters, code_version
+from profiles.jobs import clusters, executors
 from profiles.jobs.clusters import Cluster, ClusterUnusable, local_cluster, remote_cluster
 from profiles.jobs.executors import Executor, Processes, ProcessesWherePaying
 from profiles.scaling.deriving import MeasuredRuns, derive_profiles
@@ -193,6 +193,6 @@ def test_a_scheduler_without_workers_and_one_with_other_code(monkeypatch):
         monkeypatch.setattr(clusters, "CONNECT_S", 30)
         with remote_cluster(empty.scheduler_address) as cluster:
             assert list(cluster.map(pow, 2, [3, 4])) == [8, 16]
-        monkeypatch.setattr(code_version, "COMPUTING_PACKAGES", ("profiles",))
+        monkeypatch.setattr(executors, "COMPUTING_PACKAGES", ("profiles",))
         with pytest.raises(ClusterUnusable, match="another version"):
             remote_cluster(empty.scheduler_address)

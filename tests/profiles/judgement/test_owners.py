@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
-from accounts.addresses import confirm_address
+from accounts.mails import confirm_address
 from profiles.ingest.publication import publish_source
 from profiles.ingest.withdrawal import withdraw
 from profiles.judgement.outliers import judge_all_pairs, keep_verdicts, own_reasons

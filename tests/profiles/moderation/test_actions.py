@@ -2,7 +2,7 @@
 
 import pytest
 
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from predictor.snapshot.cache import read_database
 from profiles.ingest.service import IngestError, ingest

@@ -3,7 +3,7 @@
 import pytest
 
 from predictor.models import Prediction
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import ModerationEntry, Platform, Profile, Source
 from profiles.moderation.actions import ModerationError

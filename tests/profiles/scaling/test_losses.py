@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import LOSSES, bottlenecks, bound_without, loss_shares, pop_efficiencies
-from profiles.scaling.machine_facts import MachineFacts
-from profiles.scaling.roofline import Roof, Roofline
+from profiles.scaling.roofline import MachineFacts, Roof, Roofline
 from profiles.scaling.runs import scaling_curves
 from tests.profiles.scaling.known_losses import HALF, curves
 from tests.samples import sample_runs

@@ -1,6 +1,6 @@
 """What sentences say of curves with known losses."""
 
-from profiles.scaling.machine_facts import MachineFacts
+from profiles.scaling.roofline import MachineFacts
 from profiles.scaling.sentences import limit_sentences
 from tests.profiles.scaling.known_losses import HALF, curves
 

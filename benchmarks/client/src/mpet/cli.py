@@ -31,7 +31,7 @@ from mpet.errors import KitFailed, MpetError, NoPrediction, NotAllowed, NothingT
 from mpet.login import begin_login, wait_for_token
 from mpet.offline import predict_offline
 from mpet.results import ForeignFile, UploadReport
-from mpet.summary import changes_markdown, nothing_to_compare
+from mpet.summary import changes_markdown, markdown_cell, name_of
 from mpet.sweep import Machine, Sweep, is_there, merge, newest_kit_results, read_machine, sweep_tarball
 
 app = typer.Typer(no_args_is_help=True, help="Measure parallel programs, and ask how they will run on other machines.")
@@ -357,7 +357,9 @@ def try_program(
             with progress_of("sending") as progress:
                 document = client.upload_anonymously(measured, progress)
             answer = {"upload": document["url"], "program": called, "url": document["page"]}
-            print_json(answer) if as_json else _say(f"{called}: {document['page']}\nWho has this link sees the answer.")
+            until = f"It is deleted on {document['expires_at'][:10]}, unless you claim it there with an account."
+            said = f"{called}: {document['page']}\nWho has this link sees the answer. {until}"
+            print_json(answer) if as_json else _say(said)
             return
         _show_program(client, _accepted(client, measured, Delivery()), as_json)
 
@@ -527,7 +529,8 @@ def changes(
             found = client.changes(head, base, base_branch=base_branch, least=least)
     except NothingToCompare as error:
         if markdown:
-            sys.stdout.write(nothing_to_compare(client.upload_report(head).document, str(error)))
+            name = markdown_cell(name_of(client.upload_report(head).document))
+            sys.stdout.write(f"## MPET: {name}\n\nNothing to compare with: {markdown_cell(error)}\n")
         raise
     if markdown:
         sys.stdout.write(changes_markdown(found))

@@ -102,10 +102,6 @@ def changes_markdown(changes: Changes) -> str:
     return "\n".join(lines)
 
 
-def nothing_to_compare(head: dict[str, Any], reason: str) -> str:
-    return f"## MPET: {markdown_cell(name_of(head))}\n\nNothing to compare with: {markdown_cell(reason)}\n"
-
-
 NOTE = (
     "The noise is what the repeats' spread explains, at the 5 % level for all numbers of this report together; bold is "
     "beyond it, and at least {least}. Time in use that grows is more work; the other parts are what it costs to do it "

@@ -14,7 +14,7 @@ from benchmarks.public_data.sparecores import SpareCores
 from benchmarks.public_data.sparecores_slim import STRESSORS, SlimSpareCores
 from profiles.models import OwnPrice, Platform, Price, Profile, Run, Source, WithdrawnSource, Workload
 from profiles.prices import replace_own_prices
-from tests.benchmarks.public_data.servers import lscpu, pack_servers, server, write_servers
+from tests.benchmarks.public_data.servers import META, lscpu, pack_servers, server, write_servers
 from tests.benchmarks.public_data.test_download import handler, url  # noqa: F401  fixtures
 
 pytestmark = pytest.mark.django_db
@@ -351,11 +351,15 @@ def test_slim_fetches_what_sixty_workloads_need_and_nothing_else(archives, repos
 
 def test_slim_takes_new_machines_and_the_whole_source_adds_the_rest(archives, repository, capsys):
     call_command("fetch_data", "sparecores", "--slim")
-    write_servers(repository, {"aws/c9.2xlarge": server()})
+    other_version = json.dumps(META | {"version": "0.20.01"})
+    write_servers(repository, {"aws/c9.2xlarge": server(stressngfull_meta=other_version)})
     commit(repository)
     capsys.readouterr()
     call_command("fetch_data", "sparecores", "--slim")
     assert "1 machines stored" in capsys.readouterr().out
+    # Bogo operations of two versions are not the same work: 61 workloads are stored of the 60.
+    versions = Workload.objects.filter(name="stress-ng/cpu-div16").values_list("version", flat=True)
+    assert sorted(versions) == ["0.17.08", "0.20.01"]
     assert stored() == [*NAMES, "aws/c9.2xlarge"]
     fetched(repository, "--update")
     assert stored() == [*NAMES, "aws/c9.2xlarge"]

@@ -7,7 +7,7 @@ from benchmarks import simulator
 from benchmarks.archive import read_archive
 from benchmarks.management.commands import load_demo
 from benchmarks.simulator import find_hardware
-from predictor.predictions.request import PredictionRequest
+from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Platform, Profile, Revision, Source, Workload
 from tests.predictor.conftest import store

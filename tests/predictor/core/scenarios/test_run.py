@@ -5,7 +5,7 @@ from predictor.core.answers import Query
 from predictor.core.errors import SettingsError, UnknownTarget
 from predictor.core.methods import METHODS, get_method
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
-from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
+from predictor.core.scenarios.scenario import PlatformChanges, WorkloadChanges
 from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database
 
 VIRTUAL = Scenario(

@@ -9,9 +9,8 @@ from predictor.core.answers import Query
 from predictor.core.methods import get_method
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios import Scenario, UnknownEffect, run_scenario
-from predictor.core.scenarios.changes import PlatformChanges, PlatformTopology
-from predictor.core.scenarios.inquiry import Inquiry, ScenarioFacts
 from predictor.core.scenarios.pieces import cut_piece, logs_of_answer, move_pieces, unchanged_until
+from predictor.core.scenarios.scenario import Inquiry, PlatformChanges, PlatformTopology, ScenarioFacts
 from predictor.core.scenarios.virtual_platform import move_elements, move_platform, source_counts
 from tests.predictor.core.scenarios.answers import answer_of, assert_consistent, decomposed_database
 

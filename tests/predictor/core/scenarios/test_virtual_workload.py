@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.core.scenarios.changes import CHARACTERISTICS, WorkloadChanges
+from predictor.core.scenarios.scenario import CHARACTERISTICS, WorkloadChanges
 from predictor.core.scenarios.virtual_workload import MISS_COST, UnknownCharacteristic, change_workload, memory_share
 from profiles.scaling.names import FRACTIONS
 from tests.predictor.core.scenarios.answers import answer_of, assert_consistent

@@ -28,6 +28,7 @@ def test_an_ablation_of_mpet2020_has_the_weights_of_the_papers_future_work(repor
     assert names == ["mpet2020", *(one.name for one in weighted_methods())]
 
 
+@pytest.mark.lab
 def test_an_ablation_is_added_to_the_methods_and_not_saved(report):
     assert report("--method", "mpet") == ["mpet", *(method.name for method in ablation_methods())]
     assert not Evaluation.objects.exists()

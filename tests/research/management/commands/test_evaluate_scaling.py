@@ -112,6 +112,7 @@ def test_workloads_and_degree_are_chosen(tarball, tmp_path):
     assert [(study["workload"], study["degree"]) for study in report["sizes"]] == [("mergesort", 2)]
 
 
+@pytest.mark.lab
 def test_published_surfaces(tmp_path):
     report = studied("--study", "surfaces", "--sample", "1", "--repeats", "1", out=tmp_path / "out.json")["surfaces"]
     assert {row["surface"] for row in report["curves"]} == {"parsec-blackscholes"}

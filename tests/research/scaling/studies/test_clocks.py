@@ -34,6 +34,7 @@ def test_published_surfaces_are_table_1_with_its_errors():
     assert (surfaces[0].speedup != other.speedup).any()
 
 
+@pytest.mark.lab
 def test_the_wall_is_learned_from_few_points_where_others_need_many():
     """The paper's finding: the model needs about one order of magnitude fewer measurements."""
     curves = list(learning_curves([WALL], repeats=3))

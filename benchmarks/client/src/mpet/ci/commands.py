@@ -18,7 +18,7 @@ from mpet.ci import calibration as kernels
 from mpet.ci.history import Run, append_runs, cpu_model, read_history
 from mpet.ci.importers import READERS, read_results
 from mpet.ci.page import atom_feed, history_page, series_of
-from mpet.ci.publish import post_comment, post_webhook
+from mpet.ci.publish import post_comment, send
 from mpet.ci.report import Report, compare_in_turn, compare_with_history, mean_of_rounds
 from mpet.errors import MpetError, UsageError
 
@@ -61,7 +61,7 @@ def _finish(report: Report, markdown: bool, as_json: bool, webhook: Optional[str
         sys.stdout.write(report.markdown() if markdown else _plain(report))
     if webhook:
         try:
-            post_webhook(webhook, report.document)
+            send("POST", webhook, json=report.document)
         except MpetError as error:  # the report is there; whoever listens does not decide about the job
             sys.stderr.write(f"mpet: the webhook got nothing: {error}\n")
     if fail and report.is_slower:

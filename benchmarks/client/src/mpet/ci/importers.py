@@ -71,10 +71,6 @@ def optional_number(value: Any) -> float:
     return number if 0 <= number < math.inf else 0.0
 
 
-def optional_count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 < value < 10**12 else 1
-
-
 def checked_name(name: Any, place: str) -> str:
     if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
         raise UsageError(f"{place}: a benchmark needs a name of 1 to {LONGEST_NAME} characters")
@@ -135,7 +131,9 @@ def read_pytest_benchmark(path: Path) -> list[Run]:
             name = checked_name(entry.get("fullname") if isinstance(entry, dict) else None, place)
             stats = member(entry, "stats", dict, f"{place} {name}")
             seconds = number_of(stats.get("median", stats.get("mean")), f"{place} {name}: median")
-            yield name, Value(seconds, optional_number(stats.get("stddev")), optional_count(stats.get("rounds")))
+            rounds = stats.get("rounds")
+            count = rounds if isinstance(rounds, int) and 0 < rounds < 10**12 else 1
+            yield name, Value(seconds, optional_number(stats.get("stddev")), count)
 
     info = document.get("machine_info")
     info = info if isinstance(info, dict) else {}

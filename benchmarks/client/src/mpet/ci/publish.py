@@ -30,10 +30,6 @@ def send(method: str, url: str, **options: Any) -> httpx.Response:
     return response
 
 
-def post_webhook(url: str, document: dict[str, Any]) -> None:
-    send("POST", url, json=document)
-
-
 def post_comment(repository: str, pull_request: int, text: str, token: Optional[str] = None) -> str:
     """Update the comment that an earlier run of this made, else make one. Returns its address.
 

@@ -1,0 +1,107 @@
+"""What the log says of requests: the name of each request, and no address that is a secret.
+
+The answer and the problem document carry the name too. What a proxy in front sends as `X-Request-ID` is kept, so that
+its log and ours can be read together. What is answered at a secret address is kept and named nowhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+HEADER = "X-Request-ID"
+ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
+logger = logging.getLogger("mpet.requests")
+
+_request_id: ContextVar[str] = ContextVar("request_id", default="")
+SECRET_IN_ADDRESS = re.compile(r"((?:/|%2F)quarantine(?:/|%2F))[A-Za-z0-9_-]{20,}", re.IGNORECASE)
+SECRET_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
+
+
+def request_id() -> str:
+    """Of the request that this thread answers; empty outside of one."""
+    return _request_id.get()
+
+
+def id_of(request: HttpRequest) -> str:
+    """What the trusted proxy calls it, else a new name."""
+    given = request.headers.get(HEADER, "") if settings.REST_FRAMEWORK["NUM_PROXIES"] else ""
+    return given if ACCEPTED.fullmatch(given) else uuid.uuid4().hex
+
+
+class RequestIdMiddleware:
+    """Names the request as long as it is answered, and logs what it took (MPET_LOG_REQUESTS)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        name, started = id_of(request), time.perf_counter()
+        token = _request_id.set(name)
+        try:
+            response = self.get_response(request)
+            response[HEADER] = name
+            if settings.LOG_REQUESTS:
+                log_answer(request, response.status_code, time.perf_counter() - started)
+            return response
+        finally:
+            _request_id.reset(token)
+
+
+def log_answer(request: HttpRequest, status: int, duration_s: float) -> None:
+    """One line a request: no address of the visitor, no query, in which people search."""
+    match = request.resolver_match
+    facts = {
+        "method": request.method,
+        "path": request.path,
+        "view": match.view_name if match else "",
+        "status": status,
+        "duration_ms": round(1000 * duration_s, 1),
+    }
+    logger.info("%s %s %d", request.method, request.path, status, extra=facts)
+
+
+class RequestIdFilter(logging.Filter):
+    """Adds `request_id` to every record: "-" outside of requests."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id() or "-"
+        return True
+
+
+def has_secret(address: str) -> bool:
+    """
+    >>> has_secret("/quarantine/0123456789abcdefghijkl/"), has_secret("/api/v1/quarantine/")
+    (True, False)
+    """
+    return SECRET_IN_ADDRESS.search(address) is not None
+
+
+class SecretAddressesMiddleware:
+    """Whatever is answered at such an address, errors included, or leads to one: no cache keeps it, no link or picture
+    on it tells another server the address, no robot lists it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if has_secret(request.path) or has_secret(response.get("Location", "")):
+            for name, value in SECRET_HEADERS.items():
+                response[name] = value
+        return response
+
+
+class SecretsHandler(logging.StreamHandler):
+    """Shortens the secrets in the whole line, whoever wrote it, tracebacks included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return SECRET_IN_ADDRESS.sub(r"\1...", super().format(record))

@@ -1,0 +1,79 @@
+"""Options that several commands have: `--jobs` and `--scheduler` where the work can run elsewhere, `--private` and
+`--owner` where something is imported."""
+
+import argparse
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import CommandError
+
+from profiles.jobs.executors import Executor, Processes, ProcessesWherePaying
+
+
+def add_executor_options(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--jobs",
+        metavar="N",
+        type=number_of_jobs,
+        help="processes of this host; -1 = one for each core (default: one, and one for each core as soon as they pay)",
+    )
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a Dask cluster that computes, such as tcp://host:8786"
+    )
+
+
+def number_of_jobs(text: str) -> int:
+    if text != "-1" and (not text.isascii() or not text.isdigit() or int(text) == 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes, nor -1")
+    return int(text)
+
+
+def chosen_executor(options: dict[str, Any]) -> Executor:
+    """Where the command computes, to be closed at its end. Raises CommandError where the cluster cannot be used."""
+    address = options["scheduler"]
+    if address is None:
+        return executor_of_jobs(options["jobs"])
+    try:
+        from profiles.jobs.clusters import ClusterUnusable, remote_cluster  # noqa: PLC0415  Dask is optional
+    except ModuleNotFoundError as error:
+        raise CommandError("--scheduler needs Dask: pip install -r requirements-dask.txt") from error
+    try:
+        return remote_cluster(address)
+    except ClusterUnusable as error:
+        raise CommandError(f"--scheduler: {error}") from error
+
+
+def executor_of_jobs(jobs: int | None) -> Executor:
+    """This process for 1 job, so many processes for more, one for each core for -1; None: as many as pay."""
+    if jobs is None:
+        return ProcessesWherePaying(local_processes)
+    return Executor() if jobs == 1 else local_processes(jobs)
+
+
+def local_processes(count: int) -> Executor:
+    """So many processes of this host: a Dask cluster, which outlives the death of any of them, where Dask is
+    installed; else joblib's."""
+    processes = Processes(count)
+    try:
+        from profiles.jobs.clusters import local_cluster  # noqa: PLC0415  Dask is optional, and takes a second to import
+    except ModuleNotFoundError:
+        return processes
+    return local_cluster(processes.count)
+
+
+def add_owner_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--private", action="store_true", help="only the owner sees it and predicts from it")
+    parser.add_argument("--owner", metavar="USERNAME", help="the user whose measurements these are")
+
+
+def owner_of(username: str | None, private: bool) -> Any:
+    """The user of that name, None for no name. CommandError where there is none, or where one is needed."""
+    if username is None:
+        if private:
+            raise CommandError("--private needs an owner: give --owner USERNAME")
+        return None
+    user = get_user_model().objects.filter(username=username).first()
+    if user is None:
+        raise CommandError(f"there is no user {username!r}")
+    return user

@@ -1,0 +1,218 @@
+"""Prices of Spare Cores (https://sparecores.com): what its API answers where it lists prices of servers, or its SQLite
+file. Both have the columns of the table server_price of https://github.com/SpareCores/sc-crawler.
+
+The licence of the data is not one that lets everybody publish it: docs/commands.md says what it grants.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from profiles.cloudspecs import CLOUDS, PRICE_DIGITS
+from profiles.models import Platform, Price
+from profiles.prices import MOST_COMPLAINTS, PlatformNames, PriceTableError
+
+SPARE_CORES = "Spare Cores, https://sparecores.com"
+LARGEST_JSON_BYTES = 128 * 1024**2
+MOST_LISTED_PRICES = 2_000_000
+SQLITE_HEADER = b"SQLite format 3\0"
+# As --as cloudspecs: the clouds of which it documents the region have the prices of that region here, too.
+DOCUMENTED_REGIONS = {named.partition("/")[0]: region for named, region in CLOUDS.values() if region}
+TAKEN = {"allocation": "ondemand", "unit": "hour", "status": "active", "operating_system": "linux"}
+LEAST_TOO_LARGE = 10**10
+# The enumerations are stored by name (ONDEMAND), and answered by value (ondemand).
+PRICES_OF_SQLITE = """
+    SELECT price.vendor_id, price.region_id, price.zone_id, price.server_id, price.operating_system, price.allocation,
+           price.unit, price.price, price.currency, price.status, price.observed_at,
+           server.api_reference, region.api_reference, region.aliases
+    FROM server_price AS price
+    JOIN server ON server.vendor_id = price.vendor_id AND server.server_id = price.server_id
+    JOIN region ON region.vendor_id = price.vendor_id AND region.region_id = price.region_id
+    WHERE price.allocation = 'ONDEMAND' AND price.unit = 'HOUR' AND price.status = 'ACTIVE'
+"""
+
+
+class SpareCoresError(Exception):
+    """Why a file cannot be read."""
+
+
+@dataclass
+class SpareCoresPrices:
+    """What files have: prices that are not stored, the region of each cloud, how many machines with a price are not
+    stored, and what the files say of their licence."""
+
+    prices: list[Price] = field(default_factory=list)
+    regions: dict[str, str] = field(default_factory=dict)
+    unknown: int = 0
+    licences: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ListedPrice:
+    cloud: str
+    machine: str
+    region: str
+    amount: Decimal
+    currency: str
+    date: datetime.date
+
+
+def read_sparecores(paths: Sequence[Path]) -> SpareCoresPrices:
+    """On-demand prices per hour of Linux on public machines, each cloud's in one region: the one of --as cloudspecs, or
+    where the files have none there, the one with the most machines. Of a region's zones the cheapest counts. Raises
+    SpareCoresError and PriceTableError."""
+    read = SpareCoresPrices()
+    complaints: list[str] = []
+    offers: list[ListedPrice] = []
+    for where, row in _rows(paths, read.licences):
+        offer = _read_offer(row, where, complaints)
+        if len(complaints) >= MOST_COMPLAINTS:
+            break
+        if offer is not None:
+            offers.append(offer)
+    if complaints:
+        raise PriceTableError(complaints)
+    machines = PlatformNames(Platform.objects.public(), "public platform")
+    known = [offer for offer in offers if machines.find(offer.machine) is not None]
+    read.unknown = len({offer.machine for offer in offers}) - len({offer.machine for offer in known})
+    read.regions = _choose_regions(known)
+    cheapest: dict[tuple[str, str], ListedPrice] = {}
+    for offer in sorted(known, key=lambda offer: (offer.amount, offer.date)):
+        if offer.region == read.regions[offer.cloud]:
+            cheapest.setdefault((offer.machine, offer.currency), offer)
+    for (machine, currency), offer in sorted(cheapest.items()):
+        told = {"region": offer.region, "currency": currency, "per": Price.Per.HOUR, "kind": Price.Kind.ON_DEMAND}
+        platform = machines.find(machine)
+        read.prices.append(Price(platform=platform, amount=offer.amount, source=SPARE_CORES, date=offer.date, **told))
+    return read
+
+
+def _choose_regions(offers: Iterable[ListedPrice]) -> dict[str, str]:
+    """By cloud, the region that its prices are of; of regions with equally many machines the first by name."""
+    machines: dict[str, Counter[str]] = {}
+    for cloud, region, _ in sorted({(offer.cloud, offer.region, offer.machine) for offer in offers}):
+        machines.setdefault(cloud, Counter())[region] += 1
+    return {
+        cloud: DOCUMENTED_REGIONS[cloud] if DOCUMENTED_REGIONS.get(cloud) in counted else counted.most_common(1)[0][0]
+        for cloud, counted in machines.items()
+    }
+
+
+def _rows(paths: Sequence[Path], licences: list[str]) -> Iterator[tuple[str, Any]]:
+    """Each row of the files in the form of the API, with the words that name it. Appends to the licences. Raises
+    SpareCoresError."""
+    count = 0
+    for path in paths:
+        if not path.is_file():
+            raise SpareCoresError(f"{path.name}: there is no such file")
+        with path.open("rb") as file:
+            is_sqlite = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+        for row in _rows_of_sqlite(path, licences) if is_sqlite else _rows_of_json(path):
+            count += 1
+            if count > MOST_LISTED_PRICES:
+                raise SpareCoresError(f"{path.name}: there are more than {MOST_LISTED_PRICES:,} prices")
+            yield row
+
+
+def _rows_of_json(path: Path) -> Iterator[tuple[str, Any]]:
+    if path.stat().st_size > LARGEST_JSON_BYTES:
+        raise SpareCoresError(
+            f"{path.name}: has more than {LARGEST_JSON_BYTES >> 20} MiB: ask for one vendor, or one page, at a time"
+        )
+    try:
+        answer = json.loads(path.read_bytes(), parse_float=Decimal, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise SpareCoresError(f"{path.name}: is neither JSON nor an SQLite file: {error}") from error
+    if not isinstance(answer, list):
+        raise SpareCoresError(f"{path.name}: is no list of prices, as the API answers /server_prices")
+    for number, row in enumerate(answer, start=1):
+        yield f"{path.name}: row {number}", row
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _rows_of_sqlite(path: Path, licences: list[str]) -> Iterator[tuple[str, Any]]:
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            licences += _licence_of(connection, path)
+            for row in connection.execute(PRICES_OF_SQLITE):
+                *columns, server, region, aliases = row
+                names = ("vendor_id", "region_id", "zone_id", "server_id", "operating_system", "allocation", "unit")
+                told = dict(zip((*names, "price", "currency", "status", "observed_at"), columns, strict=True))
+                told["server"] = {"api_reference": server}
+                told["region"] = {"api_reference": region, "aliases": json.loads(aliases or "[]")}
+                key = " ".join(str(told[name]) for name in ("vendor_id", "region_id", "zone_id", "server_id"))
+                yield f"{path.name}: server_price {key}", told
+    except (sqlite3.Error, ValueError) as error:
+        raise SpareCoresError(f"{path.name}: cannot be read as the SQLite file of Spare Cores: {error}") from error
+
+
+def _licence_of(connection: sqlite3.Connection, path: Path) -> list[str]:
+    """The licence that the file names in its table of keys and values."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_metadata'").fetchone():
+        return []
+    said = dict(connection.execute("SELECT key, value FROM _metadata LIMIT 100"))
+    texts = [f"{said[name]}"[:1000] for name in ("license", "license_url", "additional_use_grant") if said.get(name)]
+    return [f"{path.name}: {'; '.join(texts)}"] if texts else []
+
+
+def _read_offer(row: Any, where: str, complaints: list[str]) -> ListedPrice | None:
+    """The row's price; None where it is of another kind, or a complaint is appended."""
+    try:
+        if not isinstance(row, Mapping):
+            raise ValueError("is no object")
+        if any(_text(row, name).lower() != taken for name, taken in TAKEN.items()):
+            return None
+        price = row.get("price")
+        if isinstance(price, bool) or not isinstance(price, int | float | Decimal):
+            raise ValueError(f"price: {str(price)[:40]!r} is no number")
+        if not 0 <= price < LEAST_TOO_LARGE:
+            raise ValueError(f"price: {str(price)[:40]} is negative or too large")
+        if price == 0:
+            return None
+        cloud, observed = _text(row, "vendor_id"), _text(row, "observed_at")
+        server, region = row.get("server"), row.get("region")
+        region_name = _text(region, "api_reference") if isinstance(region, Mapping) else _text(row, "region_id")
+        aliases = region.get("aliases") or [] if isinstance(region, Mapping) else []
+        documented = DOCUMENTED_REGIONS.get(cloud)
+        if isinstance(aliases, list) and documented in aliases:
+            region_name = str(documented)
+        name = _text(server, "api_reference") if isinstance(server, Mapping) else _text(row, "server_id")
+        amount, currency = round(Decimal(str(price)), PRICE_DIGITS), _text(row, "currency")
+        Price(region=region_name, currency=currency, amount=amount).clean_fields(
+            exclude=["platform", "per", "kind", "source", "date"]
+        )
+        return ListedPrice(cloud, f"{cloud}/{name}", region_name, amount, currency, _day(observed))
+    except ValidationError as error:
+        complaints += [f"{where}: {member}: {' '.join(said)}" for member, said in error.message_dict.items()]
+    except ValueError as error:
+        complaints.append(f"{where}: {error}")
+    return None
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name)
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name}: is missing" if value is None else f"{name}: {str(value)[:40]!r} is no text")
+    return value
+
+
+def _day(observed: str) -> datetime.date:
+    try:
+        return datetime.datetime.fromisoformat(observed).date()
+    except ValueError:
+        raise ValueError(f"observed_at: {observed[:40]!r} is no time as 2026-01-31T12:00:00") from None

@@ -1,0 +1,98 @@
+import math
+
+import pytest
+
+from predictor.core.errors import SettingsError
+from predictor.core.scenarios import SCENARIOS, Scenario
+from predictor.core.scenarios.scenario import PlatformChanges, PlatformTopology, WorkloadChanges
+from profiles.measurements import STRATEGIES
+
+KNOWN = PlatformTopology(4.0, 8.0, 16, 2000.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"locks": 1}, "locks"),
+        ({"lock_delay": -0.1}, "lock_delay"),
+        ({"lock_delay": True}, "lock_delay"),
+        ({"lock_delay": "2"}, "lock_delay"),
+        ({"lock_delay": None}, "lock_delay"),
+        ({"lock_delay": math.inf}, "lock_delay"),
+        ({"memory": 1e9}, "memory"),
+        ({"work": 0}, "work"),
+    ],
+)
+def test_factors_that_make_no_sense(values, name):
+    with pytest.raises(SettingsError) as caught:
+        WorkloadChanges.of(values)
+    assert caught.value.setting == f"workload_changes.{name}"
+
+
+def test_no_work_balance_is_a_factor_of_nothing():
+    assert WorkloadChanges.of({"work_imbalance": 0}).factor("work_imbalance") == 0
+    assert not WorkloadChanges.of({})
+    assert WorkloadChanges.of({"work": 1}).changed == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"threads": 4}, "threads"),
+        ({"n_max": None}, "n_max"),
+        ({"n_max": 0}, "n_max"),
+        ({"n_max": 5000}, "n_max"),
+        ({"n_max": 4.5}, "n_max"),
+        ({"n_ht": True}, "n_ht"),
+        ({"base_mhz": None}, "base_mhz"),
+        ({"base_mhz": 0}, "base_mhz"),
+        ({"base_mhz": "fast"}, "base_mhz"),
+    ],
+)
+def test_values_that_no_platform_has(values, name):
+    with pytest.raises(SettingsError) as caught:
+        PlatformChanges.of(values)
+    assert caught.value.setting == f"platform_changes.{name}"
+
+
+@pytest.mark.parametrize("values", [{"n_nu": 8}, {"n_ht": 3}, {"n_nu": 9, "n_ht": 5}])
+def test_hyperthreads_come_last(values):
+    with pytest.raises(SettingsError, match="not below the SMT breakpoint"):
+        PlatformChanges.of(values).of_platform(KNOWN)
+
+
+def test_a_changed_platform():
+    changed = PlatformChanges.of({"n_nu": None, "n_max": 32}).of_platform(KNOWN)
+    assert math.isnan(changed.n_nu)
+    assert (changed.n_ht, changed.n_max, changed.base_mhz) == (8.0, 32, 2000.0)
+    assert PlatformChanges.of({"n_nu": 4, "n_max": 16, "base_mhz": 2000}).of_platform(KNOWN).is_as(KNOWN)
+    assert not changed.is_as(KNOWN)
+
+
+def test_a_clock_needs_one_to_compare_with():
+    with pytest.raises(SettingsError, match="not known"):
+        PlatformChanges.of({"base_mhz": 3000}).of_platform(PlatformTopology(4.0, 8.0, 16))
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({"name": "guess"}, "scenario"),
+        ({"name": "parallelisation"}, "strategy"),
+        ({"name": "parallelisation", "strategy": "sequential"}, "strategy"),
+        ({"name": "parallelisation", "strategy": "unknown"}, "strategy"),
+        ({"strategy": "locks"}, "strategy"),
+        ({"name": "sequential", "workload_changes": {"work": 2}}, "workload_changes"),
+        ({"name": "sequential", "platform_changes": {"n_max": 2}}, "platform_changes"),
+    ],
+)
+def test_questions_that_contradict_themselves(asked, name):
+    with pytest.raises(SettingsError) as caught:
+        Scenario.of(**asked, strategies=STRATEGIES)
+    assert caught.value.setting == name
+
+
+def test_every_scenario_can_be_asked_for():
+    for name in SCENARIOS:
+        strategy = "locks" if name == "parallelisation" else None
+        assert Scenario.of(name, strategy, strategies=STRATEGIES).name == name
