@@ -64,7 +64,7 @@ def scaling_laws() -> FloatArray:
     return np.array([(share / len(laws), *law) for share, laws in kinds for law in laws]).T
 
 
-def log_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float) -> FloatArray:
+def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float) -> FloatArray:
     """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores m (J,), (J, L).
 
         R(m) = max(1 + sigma (m - 1) + kappa m (m - 1), m / limit) * max(m^-relief, floor)
@@ -78,7 +78,7 @@ def log_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
     the second part from `n_ht` on, where cores have a second thread; without hyperthreads, NaN, it is as the first one.
 
     >>> n = np.array([1.0, 8.0])
-    >>> times = log_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)
+    >>> times = law_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)
     >>> np.exp(times[:, 0]).round(9).tolist()  # Amdahl's law without a parallel part
     [1.0, 8.0]
     >>> times[:, -1].tolist()  # lost to the machine's load
@@ -234,7 +234,7 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> tu
         values[~known] = np.nan
         n = evaluated.n[columns].astype(np.float64)
         n_max, n_ht = (float(of_all[platforms[p]]) for of_all in (database.n_max, database.n_ht))
-        by_laws = log_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht)
+        by_laws = law_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht)
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
     return np.concatenate(growth).T, np.concatenate(of_laws).T
@@ -292,7 +292,7 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
         )
     n_max, n_ht = float(database.n_max[target]), float(database.n_ht[target])
     cores = cores_worth(counts.astype(np.float64), values, n_ht)
-    further = log_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht)
+    further = law_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht)
     return np.append(values[1:] - values[1], further - further[0], axis=1)
 
 
