@@ -146,11 +146,6 @@ def recognise_form(content: IO[bytes], *, name: str, packed: bool, limits: Forei
     return recognise(unpack_files(name, held) if packed else [ForeignFile(name, held)], limits.file_bytes)
 
 
-def read_platform_alone(content: IO[bytes], *, name: str) -> Any:
-    """The machine that a file by itself describes. Raises ArchiveError."""
-    return read_platform_file(content.read(), name)
-
-
 def read_upload_file(
     content: IO[bytes], *, name: str, reading: ForeignReading | None, limits: Limits, foreign_limits: ForeignLimits
 ) -> tuple[Measurements, list[str]]:
@@ -184,7 +179,7 @@ def _read(
 
 READER_TASKS: Mapping[str, Callable[..., Any]] = {
     task.__name__: task
-    for task in (recognise_form, read_platform_alone, read_upload_file, describe_file, describe_table)
+    for task in (recognise_form, read_platform_file, read_upload_file, describe_file, describe_table)
 }
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def recognise_upload(file: IO[bytes], name: str, *, packed: bool) -> str:
 @one_request_at_a_time()
 def read_sent_platform(file: IO[bytes], name: str = "platform.json") -> PlatformRecord:
     """The machine that a file by itself describes. Raises ArchiveError."""
-    platform: PlatformRecord = run_reader("read_platform_alone", file, {"name": name})
+    platform: PlatformRecord = run_reader("read_platform_file", file, {"name": name})
     return platform
 
 

@@ -22,10 +22,10 @@ DEFAULT_LIMITS = Limits()
 NAMES_LISTED = 10
 
 
-def read_platform_file(content: bytes, name: str = "platform.json") -> PlatformRecord:
+def read_platform_file(content: IO[bytes], *, name: str) -> PlatformRecord:
     """The machine that a file by itself describes. Raises ArchiveError."""
     problems = ArchiveProblems()
-    document = parse_document(name, content, Limits.json_bytes, problems)
+    document = parse_document(name, content.read(), Limits.json_bytes, problems)
     if document is not None and validate_document(name, document, "platform", problems):
         record = platform_record(name, document, problems)
     problems.raise_if_any()

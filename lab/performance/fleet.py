@@ -328,7 +328,7 @@ def ranking_seconds(steps: Iterator[Any]) -> tuple[float, float]:
 
 
 def measure_distances() -> Row:
-    from predictor.core.comparisons.masked_rows import MaskedRows  # noqa: PLC0415
+    from predictor.core.distance import MaskedRows  # noqa: PLC0415
     from predictor.core.threads import single_thread  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 

@@ -8,8 +8,8 @@ from sklearn.metrics.pairwise import nan_euclidean_distances
 from threadpoolctl import threadpool_limits
 
 from lab.performance.conftest import sized
-from predictor.core.comparisons.masked_rows import MaskedRows
 from predictor.core.comparisons.mean_distances import map_by_landmarks
+from predictor.core.distance import MaskedRows
 
 ELEMENTS = 84
 PAIRS, MANY, MAPPED = sized(5_000, 300), sized(500_000, 2_000), sized(2_000, 200)

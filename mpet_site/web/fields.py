@@ -1,7 +1,15 @@
-"""The kinds of values that the API reads and writes. It reads what JSON has: "8" and true are no numbers."""
+"""The kinds of values that the API reads and writes. It reads what JSON has: "8" and true are no numbers.
+
+What it writes is a document: a TypedDict, which is the JSON, or a dataclass. Its annotations are the fields of the
+schema, so that a new field is written in one place.
+"""
 
 import math
-from typing import Any
+import types
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache, partial
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
 from django.core.validators import RegexValidator
 from rest_framework import serializers
@@ -20,6 +28,55 @@ def number(**options: Any) -> serializers.FloatField:
 
 def numbers(**options: Any) -> Any:
     return serializers.ListField(child=number(), **options)
+
+
+KIND_OF_TYPE: dict[Any, Callable[..., serializers.Field]] = {
+    str: Text,
+    int: Integer,
+    float: partial(serializers.FloatField, allow_null=True),  # where it is invalid
+    bool: serializers.BooleanField,
+    datetime: serializers.DateTimeField,
+}
+
+
+def fields_of(document: type) -> dict[str, serializers.Field]:
+    """A field for each annotation of a TypedDict or a dataclass. `Annotated` has the help text, or a tuple of choices.
+
+    >>> from dataclasses import make_dataclass
+    >>> point = make_dataclass("Point", [("n", Annotated[int, "threads"]), ("time_s", float | None)])
+    >>> [(name, type(field).__name__, field.help_text, field.allow_null) for name, field in fields_of(point).items()]
+    [('n', 'IntegerField', 'threads', False), ('time_s', 'FloatField', None, True)]
+    """
+    return {name: _field_of(hint) for name, hint in get_type_hints(document, include_extras=True).items()}
+
+
+@cache
+def serializer_of(document: type) -> type[serializers.Serializer]:
+    """One class for each document, as the schema names it: `WhyDocument` is `Why` there."""
+    return type(document.__name__.removesuffix("Document"), (serializers.Serializer,), fields_of(document))
+
+
+def _field_of(hint: Any, **options: Any) -> serializers.Field:
+    origin, arguments = get_origin(hint), get_args(hint)
+    # What a hint says besides its type: Annotated[..., note], NotRequired[...], ... | None.
+    while origin in (Annotated, NotRequired, Union, types.UnionType):
+        if origin is Annotated:
+            options["help_text" if isinstance(arguments[1], str) else "choices"] = arguments[1]
+        else:
+            options |= {"required": False} if origin is NotRequired else {"allow_null": True}
+        hint = arguments[0]
+        origin, arguments = get_origin(hint), get_args(hint)
+    if "choices" in options or origin is Literal:
+        return serializers.ChoiceField(**{"choices": arguments} | options)
+    if origin is dict:
+        if arguments[1] is not Any:
+            options["child"] = _field_of(arguments[1])
+        return serializers.DictField(**options)
+    if origin is list and isinstance(arguments[0], type) and arguments[0] not in KIND_OF_TYPE:
+        return serializer_of(arguments[0])(many=True, **options)
+    if origin is list:
+        return serializers.ListField(child=_field_of(arguments[0]), **options)
+    return (KIND_OF_TYPE.get(hint) or serializer_of(hint))(**options)
 
 
 class PlainNumber(serializers.FloatField):

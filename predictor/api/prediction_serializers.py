@@ -13,7 +13,7 @@ from mpet_site.web.fields import (
     PlainNumber,
     PlainText,
     Text,
-    number,
+    fields_of,
     numbers,
 )
 from predictor.api.settled import SettlementSerializer, WithdrawnSerializer, settlement_document, withdrawn_document
@@ -29,9 +29,9 @@ from predictor.core.scenarios.scenario import (
     least_factor,
 )
 from predictor.models import Prediction
+from predictor.predictions.document import AnswerDocument
 from predictor.predictions.question import DEFAULT_METHOD, MOST_THREAD_COUNTS, PredictionRequest
 from predictor.predictions.reasons import stale_reasons
-from profiles.api.limits import BottleneckSerializer, BoundSerializer
 from profiles.measurements import STRATEGIES
 from profiles.scaling.names import CURVE_NAMES
 
@@ -122,51 +122,10 @@ class PredictionRequestSerializer(KnownFieldsSerializer):
         )
 
 
-CandidateSerializer = type(
+PredictedCurvesSerializer = type(
     inline_serializer(
-        "Candidate",
-        {
-            "platform": Text(),
-            "workload": Text(),
-            "distance_platform": number(),
-            "distance_workload": number(),
-            "distance_tuple": number(),
-            "weight": number(),
-        },
-    )
-)
-CurvePointSerializer = type(inline_serializer("CurvePoint", {"n": Integer(), "time_s": number()}))
-
-
-# A class of serializers takes the fields out of the dictionary that it is made of.
-WHY_FIELDS: dict[str, Any] = {
-    "version": Text(help_text="of the rules that wrote it"),
-    "sentences": serializers.ListField(child=Text()),
-    "carried": inline_serializer(
-        "Influence",
-        {
-            "kind": serializers.ChoiceField(("reference", "workload", "element")),
-            "name": Text(),
-            "share": number(help_text="Of the candidates' weight; null for an element."),
-            "change_percent": number(
-                help_text="Of the times without it, mean over n (an element: at the largest n); null: without "
-                "it there is no answer, or none within a factor of ten."
-            ),
-        },
-        many=True,
-    ),
-    "bottlenecks": BottleneckSerializer(many=True),
-    "bound": BoundSerializer(allow_null=True),
-}
-WhySerializer: Any = type(inline_serializer("Why", dict(WHY_FIELDS)))
-ReasonsSerializer: Any = type(
-    inline_serializer(
-        "PredictionReasons",
-        WHY_FIELDS
-        | {
-            "revision": Integer(help_text="That it was worked out from."),
-            "note": Text(allow_null=True, help_text="That it is about today's answer; null: about the prediction's."),
-        },
+        "PredictedCurves",
+        {"n": serializers.ListField(child=Integer())} | {name: numbers() for name in (*CURVE_NAMES, "utilisation")},
     )
 )
 
@@ -186,57 +145,6 @@ class StoredSerializer(serializers.ModelSerializer):
 class PredictionSerializer(StoredSerializer):
     """The stored answer, as it was given."""
 
-    references = serializers.ListField(child=Text(), allow_null=True)
-    n = serializers.ListField(child=Integer(), allow_null=True)
-    settings = serializers.DictField()
-    t1_s = number()
-    time_kind = Text()
-    include_simulated = serializers.BooleanField(help_text="As asked.")
-    include_outliers = serializers.BooleanField(help_text="As asked.")
-    simulated = serializers.BooleanField(help_text="Simulated profiles took part.")
-    scenario = serializers.ChoiceField(SCENARIOS)
-    strategy = serializers.ChoiceField(STRATEGIES, allow_null=True)
-    workload_changes = serializers.DictField(child=number(), allow_null=True)
-    platform_changes = serializers.DictField(child=number(), allow_null=True)
-    baseline = inline_serializer(
-        "BaselinePoint",
-        {"n": Integer(), "time_s": number(), "speedup": number()},
-        many=True,
-        allow_null=True,
-        help_text="The curve before the changes; null where none were asked for.",
-    )
-    changes = serializers.ListField(child=Text(), help_text="What was changed, and what that takes for granted.")
-    curve = inline_serializer(
-        "PredictedPoint",
-        {"n": Integer()} | {name: number() for name in ("time_s", "low_s", "high_s", "speedup", "efficiency")},
-        many=True,
-    )
-    scaling_curves = inline_serializer(
-        "PredictedCurves",
-        {"n": serializers.ListField(child=Integer())} | {name: numbers() for name in (*CURVE_NAMES, "utilisation")},
-    )
-    features = inline_serializer(
-        "PredictedFeatures", {"names": serializers.ListField(child=Text()), "values": numbers()}
-    )
-    candidates = inline_serializer(
-        "Candidates", {"t1": CandidateSerializer(many=True), "scaling": CandidateSerializer(many=True)}
-    )
-    confidence = serializers.DictField()
-    why = WhySerializer(
-        required=False,
-        help_text="What limits the workload there, and the attribution: what the answer rests on. Only where `explain` "
-        "asks for it; predictions/{id}/why/ has it.",
-    )
-    warnings = serializers.ListField(child=Text())
-    measured = inline_serializer(
-        "Measured",
-        {"t1_s": number(), "curve": CurvePointSerializer(many=True), "error_percent": number()},
-        allow_null=True,
-        help_text="What was measured for this pair and hidden from the method; null where nobody did.",
-    )
-    reference_curves = inline_serializer(
-        "ReferenceCurve", {"platform": Text(), "curve": CurvePointSerializer(many=True)}, many=True
-    )
     settlement = SettlementSerializer(
         allow_null=True, help_text="How wrong it was, once the pair was measured; null until then."
     )
@@ -248,45 +156,17 @@ class PredictionSerializer(StoredSerializer):
         help_text="What of it is from before, a sentence each: a newer version of the method, of the rules of `why`; "
         "that it was not noted what it rests on. The answer itself never changes.",
     )
-    sources = inline_serializer("PredictionSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True)
 
     class Meta(StoredSerializer.Meta):
-        fields = (
-            *StoredSerializer.Meta.fields,
-            "revision",
-            "method",
-            "method_version",
-            "settings",
-            "workload",
-            "target",
-            "references",
-            "n",
-            "scenario",
-            "strategy",
-            "workload_changes",
-            "platform_changes",
-            "t1_s",
-            "time_kind",
-            "include_simulated",
-            "include_outliers",
-            "simulated",
-            "curve",
-            "baseline",
-            "changes",
-            "scaling_curves",
-            "features",
-            "candidates",
-            "confidence",
-            "why",
-            "warnings",
-            "measured",
-            "reference_curves",
-            "settlement",
-            "withdrawn",
-            "outdated",
-            "sources",
-        )
+        asked = ("revision", "method", "method_version", "workload", "target")
+        fields = (*StoredSerializer.Meta.fields, *asked, "settlement", "withdrawn", "outdated")
         read_only_fields = fields
+
+    def get_fields(self) -> dict[str, Any]:
+        """For the schema: those of the answer, and what the row has beside it."""
+        own = super().get_fields()
+        first = {name: own[name] for name in StoredSerializer.Meta.fields}
+        return first | fields_of(AnswerDocument) | {"scaling_curves": PredictedCurvesSerializer()} | own
 
     def to_representation(self, prediction: Prediction) -> dict[str, Any]:
         beside = {
@@ -294,7 +174,7 @@ class PredictionSerializer(StoredSerializer):
             "withdrawn": withdrawn_document(prediction),
             "outdated": stale_reasons(prediction),
         }
-        # A serializer copies each of its fields, and those of the answer are as they were given.
+        # The answer is sent as it was stored.
         answer = {name: value for name, value in prediction.answer.items() if name != "why"}
         why = {"why": self.context["why"]} if "why" in self.context else {}
         return {**StoredSerializer(prediction, context=self.context).data, **answer, **why, **beside}

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from accounts.authentication import MayAsk, MayPredict
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of
+from mpet_site.web.fields import serializer_of
 from mpet_site.web.parameters import OneOf, described
 from mpet_site.web.problems import InvalidRequest, Problem, Unprocessable, invalid_request
 from mpet_site.web.throttling import UnstoredPredictionThrottle
@@ -20,11 +21,11 @@ from predictor.api.prediction_serializers import (
     PredictionRequestSerializer,
     PredictionSerializer,
     PreviewSerializer,
-    ReasonsSerializer,
     preview_document,
 )
 from predictor.api.settled import ListedPredictions
 from predictor.models import Prediction
+from predictor.predictions.explanation import PredictionReasons
 from predictor.predictions.feasibility import advice_members
 from predictor.predictions.question import (
     InvalidField,
@@ -143,7 +144,7 @@ class PredictionWhy(ApiView):
     @extend_schema(
         operation_id="predictions_why",
         summary="Why a prediction is what it is",
-        responses={200: ReasonsSerializer, 422: None},
+        responses={200: serializer_of(PredictionReasons), 422: None},
     )
     def get(self, request: Request, id: Any) -> Response:
         prediction = get_object_or_404(Prediction.objects.visible_to(request.user), uid=id)

@@ -13,8 +13,7 @@ from django.utils.http import urlencode
 
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import MEASURED, SIMULATED
-from predictor.core.comparisons.mean_distances import Kind, nearest_positions
-from predictor.core.comparisons.one_to_all import distances_to_all
+from predictor.core.comparisons.mean_distances import Kind, distances_to_all, nearest_positions
 from predictor.core.database import Database
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot

@@ -1,31 +1,131 @@
-"""An answer of the core as the document that the API promises (docs/formats.md), with what a reader needs beside it."""
+"""An answer of the core as the document that the API promises (docs/formats.md), with what a reader needs beside it.
+
+The document is a plain dictionary: it is stored, sent and shown as it is, and never changes. A new field is an
+annotation of `AnswerDocument`, from which the API's schema is made, and its value in `answer_document`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import numpy as np
 from django.db.models import Q, QuerySet
 from scipy.special import ndtri
 
 from mpet_site.web.plain_json import nan_to_null
-from predictor.core.answers import Answer
+from predictor.core.answers import Answer, Candidate
+from predictor.core.scenarios import SCENARIOS
 from predictor.predictions.answering import Basis
 from predictor.predictions.confidence import ConfidenceEvidence, cautions, judge_confidence
-from predictor.predictions.explanation import explain
+from predictor.predictions.explanation import WhyDocument, explain
+from profiles.measurements import STRATEGIES
 from profiles.models import Source, WithdrawnSource
 from profiles.scaling.names import FEATURE_NAMES
 
+ANSWER_VERSION = "5"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
 SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 
 
-def answer_document(basis: Basis, request: dict[str, Any], *, explained: bool = False) -> dict[str, Any]:
-    """The document of an answer, with `why` where it shall be `explained`. `request` names workload, target,
-    references, method, method_version and settings."""
+class CurvePoint(TypedDict):
+    n: int
+    time_s: float | None
+
+
+class BaselinePoint(CurvePoint):
+    speedup: float | None
+
+
+class PredictedPoint(TypedDict):
+    n: int
+    time_s: float | None
+    low_s: float | None
+    high_s: float | None
+    speedup: float | None
+    efficiency: float | None
+
+
+class PredictedFeatures(TypedDict):
+    names: list[str]
+    values: list[float | None]
+
+
+class CandidatesDocument(TypedDict):
+    t1: list[Candidate]
+    scaling: list[Candidate]
+
+
+class MeasuredDocument(TypedDict):
+    t1_s: float | None
+    curve: list[CurvePoint]
+    error_percent: float | None
+
+
+class ReferenceCurveDocument(TypedDict):
+    platform: str
+    curve: list[CurvePoint]
+
+
+class PredictionSource(TypedDict):
+    label: str
+    licence: str
+    citation: str
+
+
+class RequestDocument(TypedDict):
+    """The request in its only spelling, which the answer repeats: names are slugs, every setting has its value."""
+
+    method: str
+    method_version: str
+    settings: dict[str, Any]
+    workload: str
+    target: str
+    references: list[str] | None
+    n: list[int] | None
+    scenario: Annotated[str, SCENARIOS]
+    strategy: Annotated[str | None, STRATEGIES]
+    workload_changes: dict[str, float | None] | None
+    platform_changes: dict[str, float | None] | None
+    include_simulated: Annotated[bool, "As asked."]
+    include_outliers: Annotated[bool, "As asked."]
+
+
+class AnswerDocument(RequestDocument):
+    """The whole answer. What is invalid is None."""
+
+    revision: int
+    t1_s: float | None
+    time_kind: str
+    simulated: Annotated[bool, "Simulated profiles took part."]
+    curve: list[PredictedPoint]
+    baseline: Annotated[list[BaselinePoint] | None, "The curve before the changes; null where none were asked for."]
+    changes: Annotated[list[str], "What was changed, and what that takes for granted."]
+    scaling_curves: dict[str, list[float | None]]
+    features: PredictedFeatures
+    candidates: CandidatesDocument
+    confidence: dict[str, Any]
+    why: NotRequired[
+        Annotated[
+            WhyDocument,
+            "What limits the workload there, and the attribution: what the answer rests on. Only where `explain` asks "
+            "for it; predictions/{id}/why/ has it.",
+        ]
+    ]
+    warnings: list[str]
+    measured: Annotated[
+        MeasuredDocument | None,
+        "What was measured for this pair and hidden from the method; null where nobody did.",
+    ]
+    reference_curves: list[ReferenceCurveDocument]
+    sources: list[PredictionSource]
+
+
+def answer_document(basis: Basis, request: RequestDocument, *, explained: bool = False) -> dict[str, Any]:
+    """The `AnswerDocument` of an answer, with `why` where it shall be `explained`."""
     database, answer = basis.snapshot.database, basis.answer
-    document = request | {
+    document: dict[str, Any] = {
+        **request,
         "revision": database.revision,
         "t1_s": None if basis.scenario.name == "scaling" else answer.t1_s,
         "time_kind": database.workload_table["time_kind"][basis.workload],
@@ -40,17 +140,18 @@ def answer_document(basis: Basis, request: dict[str, Any], *, explained: bool = 
             "scaling": [vars(candidate) for candidate in answer.candidates_scaling],
         },
         "confidence": judged_confidence(basis, request),
-        **({"why": explain(basis, request)} if explained else {}),
         "warnings": [*basis.warnings, *answer.warnings, *cautions(basis)],
         "measured": measured_document(basis),
         "reference_curves": reference_curves(basis),
         "sources": sources_behind(basis),
     }
+    if explained:
+        document["why"] = explain(basis, request)
     cleaned: dict[str, Any] = nan_to_null(document)
     return cleaned
 
 
-def judged_confidence(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
+def judged_confidence(basis: Basis, request: RequestDocument) -> dict[str, Any]:
     """How sure the answer is, and why no surer. `request` as for the document."""
     evidence = confidence_evidence(basis, request["settings"].get("level", SHOWN_LEVEL))
     return asdict(basis.answer.confidence) | judge_confidence(evidence, basis.outcome.lowered)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from predictor.core import methods
 from predictor.core.answers import Query
@@ -13,7 +13,7 @@ from predictor.core.threads import single_thread
 from predictor.core.why.influence import Influence, influences_on_answer, predicted_scaling
 from profiles.models import Platform
 from profiles.pages.ceilings import machine_facts
-from profiles.scaling.limits import limits_document
+from profiles.scaling.limits import LimitsDocument, limits_document
 from profiles.scaling.roofline import MachineFacts
 from profiles.scaling.wording import whole_percent
 
@@ -34,8 +34,29 @@ WITHOUT = {
 WHY_VERSION = "3"
 
 
-def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
-    """`why` of an answer document: {version, sentences, carried, bottlenecks, bound}."""
+class InfluenceDocument(TypedDict):
+    kind: Literal["reference", "workload", "element"]
+    name: str
+    share: Annotated[float | None, "Of the candidates' weight; null for an element."]
+    change_percent: Annotated[
+        float | None,
+        "Of the times without it, mean over n (an element: at the largest n); null: without it there is no answer, or "
+        "none within a factor of ten.",
+    ]
+
+
+class WhyDocument(LimitsDocument):
+    version: Annotated[str, "of the rules that wrote it"]
+    carried: list[InfluenceDocument]
+
+
+class PredictionReasons(WhyDocument):
+    revision: Annotated[int, "That it was worked out from."]
+    note: Annotated[str | None, "That it is about today's answer; null: about the prediction's."]
+
+
+def explain(basis: Basis, request: Mapping[str, Any]) -> dict[str, Any]:
+    """`why` of an answer document, a `WhyDocument`."""
     curves = predicted_scaling(basis.answer)
     carried = influences(basis, request)
     if curves is None or basis.scenario.name == "sequential":
@@ -70,7 +91,7 @@ def public_facts(basis: Basis) -> MachineFacts:
     return replace(facts, n_nu=n_nu, n_ht=n_ht)
 
 
-def influences(basis: Basis, request: dict[str, Any]) -> list[Influence]:
+def influences(basis: Basis, request: Mapping[str, Any]) -> list[Influence]:
     """What the answer rests on. Only plain questions are answered again with one thing left out: sliders ask changed
     questions many times a second, and baselines may train a model for each answer."""
     method = methods.get_method(request["method"])

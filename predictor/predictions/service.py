@@ -21,12 +21,11 @@ from predictor.models import AskedPrediction, Computation, Prediction
 from predictor.models.querysets import PredictionQuerySet
 from predictor.predictions.advice import with_suggestion
 from predictor.predictions.answering import Basis, run_question
-from predictor.predictions.document import answer_document, stored_sources
+from predictor.predictions.document import ANSWER_VERSION, answer_document, stored_sources
 from predictor.predictions.question import PredictionRequest, Question, resolve_with_snapshot
 from predictor.snapshot.building import Snapshot
 from profiles.models import Source
 
-ANSWER_VERSION = "5"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
 REMOVED_AT_ONCE = 500
 
 
@@ -78,13 +77,13 @@ def preview_answer(request: PredictionRequest, user: Any = None, *, explained: b
 def answer_with_basis(
     request: PredictionRequest, question: Question, snapshot: Snapshot, *, explained: bool = False
 ) -> tuple[dict[str, Any], Basis]:
-    canonical = canonical_request(question, snapshot.database) | {
+    asked: Any = canonical_request(question, snapshot.database) | {
         "include_simulated": request.include_simulated,
         "include_outliers": request.include_outliers,
     }
     with single_thread():
         basis = run_question(question, snapshot)
-        return answer_document(basis, canonical, explained=explained), basis
+        return answer_document(basis, asked, explained=explained), basis
 
 
 def canonical_request(question: Question, database: Database) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import os
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -91,13 +91,13 @@ class SnapshotCache:
     def __init__(self, size: int) -> None:
         self.size = size
         self._lock = threading.Lock()
-        self._entries: OrderedDict[Hashable, Future[Snapshot]] = OrderedDict()
+        self._entries: OrderedDict[Path, Future[Snapshot]] = OrderedDict()
 
     def get(
         self,
-        key: Hashable,
+        key: Path,
         build: Callable[[], Snapshot],
-        is_outdated: Callable[[Hashable], bool] = lambda other: False,
+        is_outdated: Callable[[Path], bool] = lambda other: False,
     ) -> Snapshot:
         """Once it is built, those that are outdated by it are forgotten; callers that hold one keep it."""
         with self._lock:
@@ -121,11 +121,11 @@ class SnapshotCache:
                         self._entries.pop(other)
         return entry.result()
 
-    def has(self, key: Hashable) -> bool:
+    def has(self, key: Path) -> bool:
         """Whether `get` answers at once."""
         return key in self.finished()
 
-    def finished(self) -> dict[Hashable, Snapshot]:
+    def finished(self) -> dict[Path, Snapshot]:
         """All that `get` answers at once."""
         with self._lock:
             entries = list(self._entries.items())
@@ -188,7 +188,7 @@ class WantedSnapshot:
     def get(self) -> Snapshot:
         return _cache.get(self.folder, self.map_or_build, self.is_outdated)
 
-    def is_outdated(self, other: Hashable) -> bool:
+    def is_outdated(self, other: Path) -> bool:
         """An earlier one of the viewer and origins, or an owner's of what the public saw before: what is derived of one
         is as large as its rows."""
         if not isinstance(other, Path):
@@ -236,7 +236,7 @@ class WantedSnapshot:
             public = WantedSnapshot.of(None, self.origins, self.outliers)
             yield public.get()
             return
-        known = finished_folders()
+        known = _cache.finished()  # by their folders, which need not be there
         for folder in files.earlier_of(known, self.folder)[:1]:
             yield known[folder]
         for folder in files.earlier_folders(self.folder)[:1]:
@@ -270,11 +270,6 @@ def is_of_this_database(folder: Path, snapshot: Snapshot) -> bool:
         return True
     replaced = WithdrawnSource.objects.filter(replaced_by__isnull=False)
     return replaced.filter(uid=snapshot.lineage.newest_source_uid).exists()
-
-
-def finished_folders() -> dict[Path, Snapshot]:
-    """The snapshots that this process has, by their folders, which need not be there."""
-    return {key: snapshot for key, snapshot in _cache.finished().items() if isinstance(key, Path)}
 
 
 def mapped_snapshot(folder: Path) -> Snapshot:

@@ -8,8 +8,7 @@ import numpy as np
 from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
-from mpet_site.web.fields import numbers
-from profiles.api.limits import LimitsSerializer
+from mpet_site.web.fields import numbers, serializer_of
 from profiles.identity.descriptions import Difference, differences_of
 from profiles.ingest.derivation import stored_spreads
 from profiles.judgement.usability import stored_curves, stored_features
@@ -17,6 +16,7 @@ from profiles.models import Platform, Price, Profile, Source, Workload
 from profiles.pages.ceilings import LimitsReader, roofline_of
 from profiles.pages.columns import DELIVERIES_NAMED
 from profiles.prices import prices_for
+from profiles.scaling.limits import LimitsDocument
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from profiles.scaling.repeats import RepeatSpread
 
@@ -390,7 +390,7 @@ class ProfileDetailSerializer(ProfileSerializer):
         columns["disturbed_count"] = [None if count < 0 else count for count in columns["disturbed_count"]]
         return columns
 
-    @extend_schema_field(LimitsSerializer(allow_null=True))
+    @extend_schema_field(serializer_of(LimitsDocument)(allow_null=True))
     def get_limits(self, profile: Profile) -> dict[str, Any] | None:
         curves = stored_curves(profile)
         return None if curves is None else self.details_of(profile).limits.limits_of(profile, curves.thinned)

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
 from profiles.scaling.boundness import boundness
-from profiles.scaling.losses import bottlenecks
+from profiles.scaling.losses import Bottleneck, bottlenecks
 from profiles.scaling.roofline import MachineFacts, RooflinePoint
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.sentences import limit_sentences
 
 
+class BoundDocument(TypedDict):
+    kind: Annotated[Literal["memory", "communication", "computation", "imbalance"] | None, "null: cannot be told."]
+    by: Literal["counters", "roofline", "scaling"]
+
+
+class LimitsDocument(TypedDict):
+    sentences: list[str]
+    bottlenecks: list[Bottleneck]
+    bound: BoundDocument | None
+
+
 def limits_document(
     curves: CurveTable, machine: MachineFacts, point: RooflinePoint | None = None, *, predicted: bool = False
 ) -> dict[str, Any]:
-    """{sentences, bottlenecks, bound}; `bound` is None for a sequential profile.
+    """A `LimitsDocument`; `bound` is None for a sequential profile.
 
     >>> import numpy as np
     >>> values = np.full((15, 2), np.nan)

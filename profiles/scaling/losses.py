@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -168,11 +169,11 @@ class Bottleneck:
     """
 
     part: str
-    n: int
-    share: float
+    n: Annotated[int, "The largest n."]
+    share: Annotated[float, "Of the thread time."]
     speedup: float
-    speedup_without: float | None
-    first_n: int | None
+    speedup_without: Annotated[float | None, "Upper bound, all else unchanged, n at most; null: none can be told."]
+    first_n: Annotated[int | None, "It leads from here; null: nowhere."]
     last_n: int | None
 
 

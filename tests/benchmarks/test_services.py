@@ -166,6 +166,7 @@ def signed_in(alice):
     return client
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("visibility", ["public", "private"])
 def test_a_deleted_upload_leaves_nothing(alice, media, visibility):
     upload = receive(tarball(), alice, visibility)
@@ -209,6 +210,7 @@ def test_the_page_asks_first(alice, signed_in):
     assert not Upload.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_one_that_is_deleted_while_it_is_read_stores_nothing(alice, media, monkeypatch):
     upload = keep_tarball(io.BytesIO(tarball()), alice, "public", "run.tar.gz")
 

@@ -65,7 +65,8 @@ class Command(BaseCommand):
 
     def platform_of(self, user: Any, path: Path | None, slug: str | None) -> PlatformRecord | None:
         if path is not None:
-            return read_platform_file(path.read_bytes(), path.name)
+            with path.open("rb") as file:
+                return read_platform_file(file, name=path.name)
         try:
             return None if slug is None else known_platform(slug, user)
         except Platform.DoesNotExist as error:

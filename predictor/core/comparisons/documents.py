@@ -13,11 +13,11 @@ import numpy as np
 from predictor.core.comparisons.mean_distances import (
     Kind,
     MeanDistances,
+    distances_to_all,
     map_by_landmarks,
     map_in_plane,
     mean_distances,
 )
-from predictor.core.comparisons.one_to_all import distances_to_all
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES

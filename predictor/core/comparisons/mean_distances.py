@@ -1,5 +1,5 @@
-"""Mean distances of many platforms or many workloads at once (Eq. 18-19): matrices, neighbours, a map; all pairs part
-by part, for databases whose whole matrix nobody wants in memory."""
+"""Mean distances of many platforms or many workloads at once (Eq. 18-19): matrices, neighbours, a map; of one to all in
+one pass over the profiles; of all pairs part by part, for databases whose whole matrix nobody wants in memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import shortest_path
 
-from predictor.core.comparisons.masked_rows import MaskedRows
-from predictor.core.comparisons.summed_distances import LARGEST_DISTANCE, summed_distances
 from predictor.core.database import Database
-from predictor.core.normalise import normalise
+from predictor.core.distance import LARGEST_DISTANCE, MaskedRows, root_mean_square, summed_distances
+from predictor.core.normalise import element_spans, normalise
 from predictor.core.threads import single_thread
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.jobs.executors import Executor
@@ -26,6 +25,8 @@ MOST_SUBTRACTED = 8  # elements: vectors of more are multiplied
 BATCH_ROWS = 1 << 14  # their elements stay in the processor's caches
 SMALLEST_EDGE = 1e-9  # 0 is "no way" to scipy
 MATRIX_ROWS_PER_BATCH = 128  # the same wherever they are computed, so that rounding errors are
+KEPT_DISTANCES = 64  # of one to all: 160 kB each among 10,000 platforms
+COMPARED_AT_ONCE = 1 << 14  # of the pass: their differences stay in the processor's caches
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,3 +288,45 @@ def _pairs_of_rows(database: Database, batch: tuple[Kind, int, int]) -> Distance
     distances = mean_distances(database, kind, left, right)
     row, column = np.nonzero((left[:, None] < right) & (distances.count > 0))
     return DistancePairs(left[row], right[column], distances.mean[row, column], distances.count[row, column])
+
+
+def distances_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
+    """The distances of one platform or workload to all, (1, all); those computed last are kept."""
+    return database.derive_one_of("neighbours", (kind, of), lambda: _one_to_all(database, kind, of), KEPT_DISTANCES)
+
+
+def _one_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
+    """A row of `mean_distances`, by subtraction: each profile from the one of `of` in its group on the same workload or
+    platform. A product of matrices for each of these, as for many pairs, would find little to multiply."""
+    own, other, size = database.platform_index, database.workload_index, len(database.platforms)
+    if kind == "workloads":
+        own, other, size = other, own, len(database.workloads)
+    key = other.astype(np.int64) * max(len(database.groups), 1) + database.group
+    mine = np.flatnonzero((own == of) & ~database.hidden)
+    partner = np.full(int(key.max(initial=0)) + 1, -1, dtype=np.int64)
+    partner[key[mine]] = mine
+    rows = np.flatnonzero((partner[key] >= 0) & ~database.hidden)
+    total, count = np.zeros(size), np.zeros(size, dtype=np.int64)
+    columns = np.flatnonzero(~np.isnan(database.features[mine]).all(axis=0))
+    spans = _spans_of_groups(database)[:, columns]
+    for start in range(0, len(rows), COMPARED_AT_ONCE):
+        chunk = rows[start : start + COMPARED_AT_ONCE]
+        distances = _distances_of_pairs(database, chunk, partner[key[chunk]], columns, spans)
+        total += np.bincount(own[chunk], np.nan_to_num(distances), size)
+        count += np.bincount(own[chunk], ~np.isnan(distances), size).astype(np.int64)
+    return MeanDistances(np.where(count > 0, total / np.maximum(count, 1), np.nan)[None], count[None])
+
+
+def _distances_of_pairs(
+    database: Database, rows: IntArray, partners: IntArray, columns: IntArray, spans: FloatArray
+) -> FloatArray:
+    """D (Eq. 13) of rows (K,) and their partners, both of the group of the row, at some elements; NaN where none is
+    valid in both."""
+    difference = database.features[rows[:, None], columns] - database.features[partners[:, None], columns]
+    return root_mean_square(difference / spans[database.group[rows]])
+
+
+def _spans_of_groups(database: Database) -> FloatArray:
+    """What the elements of each group's origin are divided by (Eq. 10-12), (G, 84)."""
+    spans = [element_spans(*database.element_range(group.origin)) for group in database.groups]
+    return np.array(spans).reshape(-1, database.features.shape[1])

@@ -103,6 +103,13 @@ def nominal_cores(n: FloatArray, n_ht: float) -> FloatArray:
     return n if np.isnan(n_ht) else np.asarray(np.minimum(n, n_ht + SMT_GAIN * np.maximum(n - n_ht, 0.0)))
 
 
+def smt_begins(database: Database, platform: int) -> float:
+    """The thread count from which cores have a second thread: `n_ht`, where it is not known the number of cores, if
+    the platform has more threads; NaN where it has none."""
+    n_ht, cores = float(database.n_ht[platform]), float(database.platform_table["physical_cores"][platform])
+    return n_ht if np.isfinite(n_ht) or not cores < database.n_max[platform] else cores
+
+
 @dataclass(frozen=True, eq=False)
 class Growth:
     """How ln(n t(n)) of A on T changes from the last measured thread count, at counts `n` (J,), ascending.
@@ -233,7 +240,7 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> tu
         known = evaluated.inside[columns][:, patterns] & (gap < WIDEST_GAP) & (rows[p] >= 0)
         values[~known] = np.nan
         n = evaluated.n[columns].astype(np.float64)
-        n_max, n_ht = (float(of_all[platforms[p]]) for of_all in (database.n_max, database.n_ht))
+        n_max, n_ht = float(database.n_max[platforms[p]]), smt_begins(database, int(platforms[p]))
         by_laws = law_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht)
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
@@ -290,7 +297,7 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
         values[inside[:, None], of_pattern] = np.log(
             interpolate_rows(thread_times, measured_n.astype(np.float64), counts[inside]).T
         )
-    n_max, n_ht = float(database.n_max[target]), float(database.n_ht[target])
+    n_max, n_ht = float(database.n_max[target]), smt_begins(database, target)
     cores = cores_worth(counts.astype(np.float64), values, n_ht)
     further = law_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht)
     return np.append(values[1:] - values[1], further - further[0], axis=1)

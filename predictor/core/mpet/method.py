@@ -122,7 +122,7 @@ def _transfer_from_few(
 
 MPET = Method(
     name="mpet",
-    version="14",
+    version="15",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",

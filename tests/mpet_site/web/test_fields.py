@@ -1,9 +1,19 @@
 """Fields that are read take what JSON has for them, and nothing that looks like it."""
 
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
 import pytest
 from rest_framework.exceptions import ValidationError
 
-from mpet_site.web.fields import LARGEST_NUMBER, PlainBoolean, PlainInteger, PlainNumber, PlainText
+from mpet_site.web.fields import (
+    LARGEST_NUMBER,
+    PlainBoolean,
+    PlainInteger,
+    PlainNumber,
+    PlainText,
+    fields_of,
+    serializer_of,
+)
 
 TAKEN = {
     PlainBoolean: [True, False],
@@ -26,3 +36,43 @@ def test_only_the_type_itself_is_taken(kind):
     for value in OTHER[kind]:
         with pytest.raises(ValidationError):
             kind().run_validation(value)
+
+
+class LineDocument(TypedDict):
+    n: Annotated[int, "threads"]
+    seconds: float
+    state: Annotated[str | None, ("open", "closed")]
+    kind: NotRequired[Literal["a", "b"]]
+
+
+class WholeDocument(TypedDict):
+    lines: list[LineDocument]
+    first: Annotated[LineDocument | None, "null: there is none"]
+    names: list[str]
+    values: dict[str, float]
+    settings: dict[str, Any]
+
+
+def test_annotations_of_a_document_are_the_fields_of_its_schema():
+    fields = fields_of(LineDocument)
+    assert {name: type(field).__name__ for name, field in fields.items()} == {
+        "n": "IntegerField",
+        "seconds": "FloatField",
+        "state": "ChoiceField",
+        "kind": "ChoiceField",
+    }
+    assert fields["n"].help_text == "threads"
+    # A float that is invalid is null in JSON.
+    assert {name for name, field in fields.items() if field.allow_null} == {"seconds", "state"}
+    assert [name for name, field in fields.items() if not field.required] == ["kind"]
+    assert (list(fields["state"].choices), list(fields["kind"].choices)) == (["open", "closed"], ["a", "b"])
+
+
+def test_documents_in_a_document_are_one_part_of_the_schema():
+    fields = fields_of(WholeDocument)
+    assert type(fields["lines"].child) is type(fields["first"]) is serializer_of(LineDocument)
+    assert serializer_of(LineDocument).__name__ == "Line"
+    assert (fields["first"].allow_null, fields["first"].help_text) == (True, "null: there is none")
+    assert type(fields["names"].child).__name__ == "CharField"
+    assert type(fields["values"].child).__name__ == "FloatField"
+    assert type(fields["settings"].child).__name__ == "_UnvalidatedField"

@@ -1,6 +1,8 @@
 import json
 import threading
 from dataclasses import replace
+from types import NoneType
+from typing import get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from django.db import connection
 from predictor.accuracy.outliers import judge_profiles
 from predictor.models import AskedPrediction, Computation, Prediction
 from predictor.predictions import service
+from predictor.predictions.document import AnswerDocument
 from predictor.predictions.question import (
     InvalidSettings,
     NoPrediction,
@@ -18,7 +21,7 @@ from predictor.predictions.question import (
     UnknownTargetName,
     UnknownWorkloadName,
 )
-from predictor.predictions.service import predict, remove_predictions
+from predictor.predictions.service import predict, preview_answer, remove_predictions
 from profiles.ingest.withdrawal import withdraw
 from profiles.models import Profile, Source, Workload
 from tests.mpet_site.api_samples import API, client_of
@@ -41,6 +44,21 @@ def values_at_any_depth(value):
         yield value
 
 
+def assert_has_fields(value, hint):
+    """Every field of a document that has annotations of its own, at any depth, and no other one."""
+    arguments = [argument for argument in get_args(hint) if argument is not NoneType]
+    if get_origin(hint) is list:
+        for item in value:
+            assert_has_fields(item, arguments[0])
+    elif arguments and get_origin(hint) is not dict:
+        assert value is None or assert_has_fields(value, arguments[0]) is None
+    elif isinstance(hint, type) and "__annotations__" in vars(hint):
+        hints = get_type_hints(hint)
+        assert set(value) == set(hints)
+        for name, each in hints.items():
+            assert_has_fields(value[name], each)
+
+
 class TestAnswer:
     def test_has_what_the_api_promises(self, measured):
         answer = predict(REQUEST).answer
@@ -55,6 +73,12 @@ class TestAnswer:
         assert len(answer["features"]["names"]) == len(answer["features"]["values"]) == 84
         assert (answer["workload"], answer["target"], answer["revision"]) == ("app0-section0", "machine-1", 1)
         assert answer["settings"]["level"] == 0.9
+
+    def test_is_the_document_that_its_annotations_promise(self, measured):
+        """The schema of the API is made of these annotations."""
+        answer = preview_answer(REQUEST, explained=True)
+        assert answer["measured"] and answer["reference_curves"] and answer["why"]["carried"]
+        assert_has_fields(answer, AnswerDocument)
 
     def test_is_the_methods_answer(self, measured):
         from predictor.core.methods import Query, get_method  # noqa: PLC0415

@@ -323,7 +323,8 @@ class TestBuildBehind:
     def test_no_two_processes_of_a_machine(self, tmp_path):
         folder = tmp_path / "s" / "public,1,0,x,y"
         code = (
-            "import sys; from pathlib import Path; from predictor.snapshot.cache import alone_on_this_machine\n"
+            "import sys; from pathlib import Path; import django; django.setup()\n"
+            "from predictor.snapshot.cache import alone_on_this_machine\n"
             "with alone_on_this_machine(Path(sys.argv[1])) as is_alone: print(is_alone)"
         )
         command = [sys.executable, "-c", code, str(tmp_path / "s" / "public,2,0,z,y")]

@@ -153,6 +153,7 @@ def let_lapse():
     Source.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_delivery_is_announced_once(heard):
     source = deliver().source
     assert heard == [source]
@@ -160,6 +161,7 @@ def test_a_delivery_is_announced_once(heard):
     assert announce_forgotten() == 0
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_killed_process_is_followed_by_another(heard, forgotten):
     assert announce_forgotten() == 0
     let_lapse()
@@ -168,6 +170,7 @@ def test_a_killed_process_is_followed_by_another(heard, forgotten):
     assert announce_forgotten() == 0
 
 
+@pytest.mark.django_db(transaction=True)
 def test_who_was_asleep_leaves_it_to_the_other(heard, forgotten):
     let_lapse()
     assert Source.objects.get().claim()
@@ -175,6 +178,7 @@ def test_who_was_asleep_leaves_it_to_the_other(heard, forgotten):
     assert heard == []
 
 
+@pytest.mark.django_db(transaction=True)
 def test_one_that_takes_its_processes_along_is_not_announced_for_ever(heard, forgotten, caplog):
     Source.objects.update(attempts=MOST_ATTEMPTS + 1)
     let_lapse()

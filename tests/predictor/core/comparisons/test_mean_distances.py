@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from predictor.core.comparisons import mean_distances as computing
-from predictor.core.comparisons import one_to_all, summed_distances
 from predictor.core.comparisons.distances import platform_distances, workload_distances
 from predictor.core.comparisons.mean_distances import (
     complete_distances,
@@ -68,7 +67,7 @@ def test_subtracted_or_multiplied_in_whatever_batches_they_are_those_one_by_one(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(computing, "MOST_SUBTRACTED", most_subtracted)
         patch.setattr(computing, "BATCH_ROWS", at_once)
-        patch.setattr(summed_distances, "SUBTRACTED_AT_ONCE", at_once)
+        patch.setattr("predictor.core.distance.SUBTRACTED_AT_ONCE", at_once)
         for kind, single, size in (("platforms", platform_distances, 6), ("workloads", workload_distances, 5)):
             left, right = rng.permutation(size)[:3], np.arange(size)
             among, some = mean_distances(of, kind, right, right), mean_distances(of, kind, left, right)
@@ -97,8 +96,8 @@ def test_neighbours_are_a_row_of_the_matrix(seed, at_once):
     for kind, size in (("platforms", 5), ("workloads", 4)):
         whole = mean_distances(view, kind, range(size), range(size))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(one_to_all, "COMPARED_AT_ONCE", at_once)
-            rows = [one_to_all.distances_to_all(view, kind, position) for position in range(size)]
+            patch.setattr(computing, "COMPARED_AT_ONCE", at_once)
+            rows = [computing.distances_to_all(view, kind, position) for position in range(size)]
         np.testing.assert_array_equal(np.concatenate([row.count for row in rows]), whole.count)
         np.testing.assert_allclose(np.concatenate([row.mean for row in rows]), whole.mean, rtol=0, atol=1e-6)
 
@@ -119,7 +118,7 @@ def test_nothing_measured_has_no_distance():
         features=np.ones((0, 84)), t1_s=[], n_nu=[np.nan], n_ht=[np.nan], n_max=[1],
     )  # fmt: skip
     assert np.isnan(mean_distances(empty, "platforms", [0], [0]).mean).all()
-    assert np.isnan(one_to_all.distances_to_all(empty, "platforms", 0).mean).all()
+    assert np.isnan(computing.distances_to_all(empty, "platforms", 0).mean).all()
 
 
 def test_nearest_leaves_out_what_has_no_distance():

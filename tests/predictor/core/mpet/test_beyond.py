@@ -121,6 +121,18 @@ def test_what_a_full_machine_costs_is_not_taken_for_a_serial_part():
     assert answer.time_s[1] / answer.time_s[0] * 512 == pytest.approx(np.exp(0.45), rel=0.25)
 
 
+@pytest.mark.parametrize(("cores", "least", "most"), [([32, 1], 10.0, 64.0), ([np.nan, np.nan], 0.0, 5.0)])
+def test_two_threads_of_one_core_say_nothing_of_a_serial_part(cores, least, most):
+    """Where the machine says that it has one core, and nobody where its second threads begin. No companion tells: they
+    ran with one thread."""
+    threads = {"large": 64, "small": 2}
+    curves = {(platform, name): {1: 1.0} for platform in threads for name in ("one", "other")}
+    curves["small", "program"] = {1: 1.0, 2: 1.0 / 1.25}
+    database = database_of_times(curves, threads, platform_table={"physical_cores": cores, "threads": [64, 2]})
+    answer = answer_of(database, "program", "large", (1, 64))
+    assert least <= answer.time_s[0] / answer.time_s[1] <= most
+
+
 def test_intervals_widen_as_the_data_leave_room(small_fleet):
     answer = answer_of(small_fleet, "scales", "large", (2, 4, 8, 16, 32, 64, 128, 256))
     widths = np.log(answer.high_s / answer.low_s)
