@@ -84,8 +84,8 @@ class Stored(NamedTuple):
 
 
 class Server:
-    def __init__(self, port: int, token: str) -> None:
-        self.port = port
+    def __init__(self, port: int, token: str, folder: Path) -> None:
+        self.port, self.folder = port, folder
         self.token = {"Authorization": f"Bearer {token}"}
 
     def ask(
@@ -135,7 +135,7 @@ def served(stored: Stored, folder: Path, **variables: str) -> Iterator[Server]:
     server = subprocess.Popen(gunicorn_command(port, WORKERS="2"), cwd=ROOT, env=environment(folder, **variables))
     try:
         wait_until_healthy(f"http://127.0.0.1:{port}/glossary/", server)
-        yield Server(port, stored.token)
+        yield Server(port, stored.token, folder)
     finally:
         server.terminate()
         server.wait()
@@ -155,10 +155,12 @@ def stored(empty_database, tmp_path_factory) -> Stored:
     return Stored(folder, static, made.stdout.split()[-1])
 
 
-@pytest.fixture
-def server(stored, tmp_path) -> Iterator[Server]:
-    shutil.copytree(stored.folder, tmp_path / "var")
-    with served(stored, tmp_path / "var") as one:
+@pytest.fixture(scope="module")
+def server(stored, tmp_path_factory) -> Iterator[Server]:
+    """For tests that leave it as it was, but for a prediction."""
+    folder = tmp_path_factory.mktemp("served") / "var"
+    shutil.copytree(stored.folder, folder)
+    with served(stored, folder) as one:
         yield one
 
 
@@ -215,11 +217,11 @@ def writing(folder: Path) -> Iterator[None]:
         writer.execute("ROLLBACK")
 
 
-def test_trust_third_8_and_12_a_writer_that_does_not_end_blocks_no_reader(server, tmp_path):
+def test_trust_third_8_and_12_a_writer_that_does_not_end_blocks_no_reader(server):
     """A GET with a token took 20 s and was 503; two writes took both workers from all readers for 20 s."""
     for _ in range(4):
         assert server.ask("/api/v1/platforms/").status == 200  # both workers have a connection
-    with writing(tmp_path / "var"):
+    with writing(server.folder):
         start = time.monotonic()
         assert server.ask("/api/v1/platforms/", headers=server.token).status == 200
         assert time.monotonic() - start < 10

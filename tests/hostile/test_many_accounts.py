@@ -125,8 +125,12 @@ class TestAgainstAPlatform:
 
         return by_accounts
 
-    @pytest.mark.parametrize("count", [1, ACCOUNTS])
-    @pytest.mark.parametrize("deliver", [True, False], ids=["judged", "before it is judged"], indirect=True)
+    @pytest.mark.parametrize(
+        ("deliver", "count"),
+        [(False, 1), (True, ACCOUNTS)],
+        ids=["before it is judged", "judged"],
+        indirect=["deliver"],
+    )
     def test_predictions_and_rankings_stay(self, attack, count):
         before, places = answers(), ranked()
         attack(count)

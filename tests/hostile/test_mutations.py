@@ -21,7 +21,6 @@ from tests.benchmarks.tarballs import pack, read
 from tests.browser.walk import pages_of
 from tests.pages import store_dataset, store_public, user
 
-SLICE = range(160)
 SLOW_S = 60.0  # a hang, not a measurement
 KNOWN = Known(["p", "q"], ["v", "w"], ["0" * 8], [])
 
@@ -46,9 +45,10 @@ def campaign(little_memory, db, settings, tmp_path):
     return Campaign(InProcess(owner, secret), known_names(), seed=17, slow_s=SLOW_S), walk
 
 
-def test_the_slice_breaks_nothing_and_every_address_answers_afterwards(campaign):
+@pytest.mark.parametrize("count", [60, pytest.param(400, marks=pytest.mark.lab)])
+def test_the_slice_breaks_nothing_and_every_address_answers_afterwards(campaign, count):
     attack, walk = campaign
-    figures = attack.run(SLICE)
+    figures = attack.run(range(count))
     assert sweep(attack, walk) > 150
     assert not figures.failures, "\n\n".join(f"{one.what}: {one.where}\n{one.detail}" for one in figures.failures)
     outcomes = {outcome for _, outcome in figures.families}

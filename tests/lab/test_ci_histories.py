@@ -3,10 +3,13 @@
 import json
 import sys
 
+import pytest
+
 from lab import ci_histories
 from tests.benchmarks.client.test_ci_translation import made_history
 
 
+@pytest.mark.lab
 def test_it_reports_each_history_with_the_constants_of_the_other(tmp_path, monkeypatch, capsys):
     entries = [
         {

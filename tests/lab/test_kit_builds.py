@@ -6,6 +6,7 @@ import pytest
 
 from lab import kit_builds
 
+pytestmark = pytest.mark.lab
 RUNS = r"run\tfft\t1\t{time}\t\t\t\t\t\t\t\t0\nrun\tfft/b\t1\t{time}\t\t\t\t\t\t\t\t0\n"
 
 

@@ -41,16 +41,12 @@ DIFFERENT = (
     "tests/profiles/identity/test_matching.py",
     "tests/profiles/ingest",
     "tests/profiles/models",
-    "tests/profiles/moderation/test_log.py",
-    "tests/profiles/test_twin_rows.py",
     # migrations of rows
     "tests/accounts/test_migration.py",
     "tests/profiles/test_bounds_migration.py",
     "tests/profiles/test_credit_deliveries.py",
-    # searches, orders and filters, on every page and list
+    # every page, and every list of the API searched and sorted
     "tests/mpet_site/test_every_page.py",
-    "tests/profiles/pages/test_lists.py",
-    "tests/profiles/test_long_lists.py",
     "--deselect=tests/mpet_site/test_every_page.py::test_every_figure_is_as_plotly_wants_it_and_no_page_lacks_one",
 )
 DATABASE_TESTS = (  # what speaks to the database in its own words; pages and answers are made of what these read

@@ -97,6 +97,7 @@ def test_compose_starts_services_that_wait_by_themselves():
     assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("name", ["web", "worker"])
 def test_a_service_of_compose_starts_when_another_has_migrated(name, empty_database, tmp_path):
     """The command as it is, but for the server's address, and with a program that ends in the place of the worker."""
@@ -208,6 +209,7 @@ print({page: Client(SERVER_NAME="localhost").get(page, follow=True).status_code 
 """
 
 
+@pytest.mark.lab
 def test_what_the_image_has_is_enough_to_serve(checkout, migrated_folder, tmp_path):
     for name in copied_files(checkout):
         to = tmp_path / "image" / name

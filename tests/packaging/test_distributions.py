@@ -30,7 +30,7 @@ PROJECTS = {
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> dict[str, Path]:
-    """The wheel of each distribution, built of its sdist."""
+    """The wheel of each distribution, built of its sdist, which takes long: for tests of `make lab`."""
     folder = tmp_path_factory.mktemp("dist")
     for project in PROJECTS.values():
         command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, project]
@@ -62,6 +62,7 @@ def test_a_version_is_set_everywhere(tmp_path, monkeypatch):
         script["main"]("one")
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("name", PROJECTS)
 def test_a_wheel_says_what_an_index_shows(built, name):
     with zipfile.ZipFile(built[name]) as wheel:
@@ -76,6 +77,7 @@ def test_a_wheel_says_what_an_index_shows(built, name):
     assert name in told.get_payload()
 
 
+@pytest.mark.lab
 def test_the_dependencies_of_the_server_are_those_of_make_run(built):
     with zipfile.ZipFile(built["mpet-server"]) as wheel:
         (metadata,) = [member for member in wheel.namelist() if member.endswith(".dist-info/METADATA")]
@@ -85,6 +87,7 @@ def test_the_dependencies_of_the_server_are_those_of_make_run(built):
     assert plain == {line.lower() for line in lines}
 
 
+@pytest.mark.lab
 def test_the_server_runs_from_its_wheel(built, tmp_path):
     with zipfile.ZipFile(built["mpet-server"]) as wheel:
         wheel.extractall(tmp_path / "site")
@@ -113,6 +116,7 @@ def test_the_server_runs_from_its_wheel(built, tmp_path):
     assert not list((tmp_path / "site" / "mpet_server").glob("var"))
 
 
+@pytest.mark.lab
 def test_an_sdist_of_the_core_needs_no_repository(built):
     source = next(built["mpet-core"].parent.glob("mpet_core-*.tar.gz"))
     with tarfile.open(source) as packed:
@@ -121,6 +125,7 @@ def test_an_sdist_of_the_core_needs_no_repository(built):
         assert {name for name in wheel.namelist() if name.endswith(".py")} <= inside
 
 
+@pytest.mark.lab
 def test_the_benchmark_runs_in_a_fresh_environment(built, tmp_path):
     """Libraries are those of this environment; of the repository there are two installed wheels and nothing else."""
     place, dataset = tmp_path / "fresh", write_dataset(tmp_path / "own")
@@ -187,6 +192,7 @@ def test_zenodo_is_told_what_the_citation_says():
     assert citation["preferred-citation"]["authors"][0]["family-names"] in zenodo["references"][0]
 
 
+@pytest.mark.lab
 def test_the_release_workflow_builds_and_publishes_all(built):
     release = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
     steps = [step for job in release["jobs"].values() for step in job["steps"]]

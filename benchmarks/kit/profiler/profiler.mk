@@ -6,22 +6,27 @@ CXX ?= g++
 PROFILER_FLAGS := -std=c++17 -Wall -Wextra -Wno-psabi -Iinclude $(PROFILER_EXTRA_FLAGS)
 PROFILER_LIBRARY_FLAGS := $(PROFILER_FLAGS) -O2 -fPIC -shared -fno-exceptions -fno-rtti -fvisibility=hidden -static-libgcc
 PROFILER_LIBRARIES := $(addprefix $(BUILD)/libmpet_,gomp.so gomp_clean.so ompt.so ompt_clean.so)
-PROFILER_SOURCES := $(wildcard profiler/*.cpp)
-PROFILER_HEADERS := $(wildcard profiler/*.hpp profiler/*.h include/mpet/*.h include/mpet/*.hpp topology/*.hpp)
-PROFILER_PROGRAM := $(filter-out profiler/gomp.cpp profiler/ompt.cpp,$(PROFILER_SOURCES)) \
-	topology/topology.cpp topology/hardware.cpp topology/microarchitecture.cpp topology/files.cpp
+PROFILER_HEADERS := $(wildcard profiler/*.hpp profiler/*.h include/mpet/*.h include/mpet/*.hpp topology/*.hpp pack/*.hpp)
+# In the folder of the Makefile's programs that measure nothing themselves: what is compiled here is not compiled there.
+profiler_objects = $(patsubst %.cpp,$(BUILD)/tool/%.o,$(1))
+PROFILER_OWN := $(call profiler_objects,$(filter-out profiler/gomp.cpp profiler/ompt.cpp,$(wildcard profiler/*.cpp)))
+PROFILER_TOPOLOGY := $(call profiler_objects,$(addprefix topology/,files.cpp topology.cpp hardware.cpp microarchitecture.cpp))
 
 .PHONY: profiler
 profiler: $(BUILD)/mpet-profile $(BUILD)/mpet-pack $(PROFILER_LIBRARIES)
 
-$(BUILD)/mpet-pack: pack/main.cpp pack/sha256.hpp topology/topology.cpp topology/hardware.cpp topology/microarchitecture.cpp topology/files.cpp
-	@mkdir -p $(BUILD)
-	$(CXX) $(PROFILER_FLAGS) -O0 -DMPET_KIT_VERSION='"$(shell cat VERSION)"' $(filter %.cpp,$^) -o $@
+# Without optimisation, in half the time.
+$(BUILD)/tool/%.o: %.cpp $(PROFILER_HEADERS) VERSION
+	@mkdir -p $(@D)
+	$(CXX) $(PROFILER_FLAGS) $(OBJECT_FLAGS) -O0 -DMPET_KIT_VERSION='"$(shell cat VERSION)"' -c $< -o $@
 
-# Compiled without optimisation, in half the time: it measures nothing itself. PROFILER_PROGRAM_FLAGS are for the program alone, not for what it preloads into others.
-$(BUILD)/mpet-profile: $(PROFILER_PROGRAM) $(PROFILER_HEADERS)
-	@mkdir -p $(BUILD)
-	$(CXX) $(PROFILER_FLAGS) -O0 $(PROFILER_PROGRAM_FLAGS) $(PROFILER_PROGRAM) -o $@
+$(BUILD)/mpet-pack: $(call profiler_objects,pack/main.cpp) $(PROFILER_TOPOLOGY)
+	$(CXX) $^ -o $@
+
+# PROFILER_PROGRAM_FLAGS are for the program alone, not for what it preloads into others.
+$(PROFILER_OWN): OBJECT_FLAGS := $(PROFILER_PROGRAM_FLAGS)
+$(BUILD)/mpet-profile: $(PROFILER_OWN) $(PROFILER_TOPOLOGY)
+	$(CXX) $(PROFILER_PROGRAM_FLAGS) $^ -o $@
 
 $(BUILD)/libmpet_%_clean.so: profiler/%.cpp $(PROFILER_HEADERS)
 	@mkdir -p $(BUILD)

@@ -12,11 +12,11 @@ import yaml
 from accounts.models import ApiToken
 from benchmarks.models import Upload
 from tests.benchmarks.client.test_ci_report import Recorder
-from tests.benchmarks.kit.kit_build import need
+from tests.benchmarks.kit.kit_build import AS_OTHER_TESTS, need
 from tests.conftest import skip_or_fail
 from tests.paths import ROOT
 
-pytestmark = [pytest.mark.kit, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.kit, pytest.mark.lab, pytest.mark.django_db(transaction=True)]
 ACTION = ROOT / "action" / "action.yml"
 STEP_TIMEOUT_S = 300
 
@@ -130,7 +130,7 @@ def runner(machine, media, live_server, alice, wheel) -> Runner:
         "MPET_CONFIG_DIR": str(machine / "config"),
         "MPET_CACHE_DIR": str(machine / "cache"),
         "PIP_NO_COMPILE": "no",  # pip's way to say yes: only what is imported is compiled, then
-        "PROFILER_PROGRAM_FLAGS": "-O0",  # compiled sooner; what it preloads is as users have it
+        **AS_OTHER_TESTS,
     }
     inputs = {
         "server": live_server.url, "token": token, "program": "./work 'an argument'", "n": "1,2", "repeats": "3",

@@ -24,7 +24,8 @@ from mpet.sweep import (
 )
 
 from benchmarks.models import Quarantine, Upload
-from tests.benchmarks.kit.kit_build import need
+from research.try_workloads import SHIPPED
+from tests.benchmarks.kit.kit_build import AS_OTHER_TESTS, need
 from tests.paths import KIT
 
 SLEEPS = "import sys, time; time.sleep(0.2 / int(sys.argv[1]))"
@@ -159,6 +160,8 @@ def few_workloads(monkeypatch):
     """The kit's own measurement, as short as it can be."""
     need("make", "g++")
     monkeypatch.setattr(cli, "TRIAL_WORKLOADS", "shared_histogram")
+    for name, value in AS_OTHER_TESTS.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
@@ -224,6 +227,7 @@ def test_what_try_measures_of_the_kit_is_in_the_kit_and_is_built(tmp_path):
     registered = "".join(path.read_text() for path in (KIT / "workloads").glob("*.cpp"))
     wanted = cli.TRIAL_WORKLOADS.split()
     assert len(set(wanted)) == 12
+    assert tuple(wanted) == SHIPPED, "the study of the choice compares with these"
     assert [name for name in wanted if f'"{name}"' not in registered] == []
     command = ["make", "-n", "-C", KIT, "quick", f"WORKLOADS={cli.TRIAL_WORKLOADS}", f"BUILD={tmp_path}", "PAPI=0"]
     planned = subprocess.run(command, capture_output=True, text=True, check=False).stdout

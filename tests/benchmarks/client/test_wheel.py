@@ -13,7 +13,7 @@ from accounts.models import ApiToken
 from benchmarks.archive import read_archive
 from benchmarks.models import Upload
 from profiles.ingest.service import ingest
-from tests.benchmarks.kit.kit_build import SHORT_WORKLOADS, need
+from tests.benchmarks.kit.kit_build import AS_OTHER_TESTS, SHORT_WORKLOADS, need
 from tests.conftest import skip_or_fail
 from tests.paths import ROOT
 
@@ -35,6 +35,7 @@ def installed(wheel, tmp_path_factory) -> Path:
     return folder / "bin" / "mpet"
 
 
+@pytest.mark.lab
 def test_the_wheel_alone_measures_uploads_predicts_and_ranks(installed, live_server, settings, tmp_path, alice):
     need("make", "g++")
     settings.MEDIA_ROOT = tmp_path / "media"
@@ -43,7 +44,7 @@ def test_the_wheel_alone_measures_uploads_predicts_and_ranks(installed, live_ser
     token = ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MPET", "DJANGO"))}
     outside |= {"MPET_TOKEN": token, "MPET_SERVER": live_server.url, "MPET_CONFIG_DIR": str(tmp_path / "config"),
-                "MPET_CACHE_DIR": str(tmp_path / "cache"), "OPTIMISE": "-O1", "REPEATS": "1"}  # fmt: skip
+                "MPET_CACHE_DIR": str(tmp_path / "cache"), "REPEATS": "1", **AS_OTHER_TESTS}  # fmt: skip
 
     def mpet(*words: str) -> str:
         done = subprocess.run(

@@ -14,6 +14,14 @@ from tests.paths import KIT
 BUILDS = KIT / "build" / "tests"  # ignored by git; a second run of the tests compiles only what changed
 SHORT_WORKLOADS = "nqueens shared_histogram"  # at their full size, too
 WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
+CACHED_COMPILER = Path(__file__).with_name("cached_compiler.py")
+# mpet-profile itself, though not what it preloads, is built with AddressSanitizer: each test looks for errors too.
+PROFILER = {
+    "PROFILER_EXTRA_FLAGS": "-Werror",
+    "PROFILER_PROGRAM_FLAGS": "-O0 -fsanitize=address,undefined -fno-sanitize-recover=all",
+}
+# For a kit that a test builds as users do: the flags of all others, so that nothing is compiled twice.
+AS_OTHER_TESTS = {"OPTIMISE": "-O1", "WARNINGS": WARNINGS, "PAPI": "0"} | PROFILER
 
 
 def need(*tools: str) -> None:

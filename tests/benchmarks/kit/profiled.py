@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.archive import read_archive
+from tests.benchmarks.kit.kit_build import PROFILER
 from tests.conftest import skip_or_fail
 from tests.paths import KIT
 
@@ -26,10 +27,7 @@ LIBRARIES = {"gcc": "libmpet_gomp.so", "clang": "libmpet_ompt.so"}
 
 
 def build_profiler() -> Path:
-    """The folder with mpet-profile and its libraries; one process builds, the others wait.
-
-    mpet-profile itself, though not what it preloads, is built with AddressSanitizer: each test looks for errors too.
-    """
+    """The folder with mpet-profile and its libraries; one process builds, the others wait."""
     if shutil.which("make") is None or shutil.which("g++") is None:
         skip_or_fail("no make or g++")
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -42,8 +40,7 @@ def build_profiler() -> Path:
             "profiler/profiler.mk",
             "profiler",
             f"BUILD={BUILD}",
-            "PROFILER_EXTRA_FLAGS=-Werror",
-            "PROFILER_PROGRAM_FLAGS=-O0 -fsanitize=address,undefined -fno-sanitize-recover=all",
+            *(f"{name}={value}" for name, value in PROFILER.items()),
         ]
         made = subprocess.run(command, cwd=KIT, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout + made.stderr

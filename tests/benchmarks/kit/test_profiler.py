@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.benchmarks.kit.kit_build import need
 from tests.benchmarks.kit.profiled import (
     COMPILERS,
     REST,
@@ -17,6 +18,7 @@ from tests.benchmarks.kit.profiled import (
     eventually,
     profile,
 )
+from tests.paths import KIT
 
 pytestmark = pytest.mark.kit
 
@@ -337,3 +339,20 @@ int main(void) {
 #pragma omp parallel
 { }
 puts("no such grid"); return 3; }"""
+
+
+def test_what_the_kit_shares_with_the_profiler_is_compiled_once(tmp_path):
+    need("make", "g++")
+
+    def made(*words: str) -> str:
+        command = ["make", *words, f"BUILD={tmp_path}", "PAPI=0"]
+        return subprocess.run(command, cwd=KIT, capture_output=True, text=True, check=True).stdout
+
+    planned = made("-n", "-f", "profiler/profiler.mk", "profiler")
+    assert [planned.count(f"-c {name}.cpp ") for name in ("topology/files", "topology/topology", "pack/main")] == [
+        1
+    ] * 3
+    made("-f", "profiler/profiler.mk", f"{tmp_path}/tool/topology/files.o")
+    planned = made("-n", "built")
+    assert "compiling topology/topology.cpp" in planned
+    assert "compiling topology/files.cpp" not in planned

@@ -15,7 +15,7 @@ import pytest
 from profiles.measurements import PARTS, RunTable
 from profiles.scaling.names import SCALING_PARTS
 from profiles.scaling.runs import scaling_curves
-from tests.benchmarks.kit.profiled import COMPILERS, KIT, PROGRAMS, before_others, compile_program, eventually, profile
+from tests.benchmarks.kit.profiled import KIT, PROGRAMS, before_others, compile_program, eventually, profile
 
 pytestmark = [
     pytest.mark.kit,
@@ -78,7 +78,7 @@ class Kernels:
         eventually(attempt)
 
 
-@pytest.fixture(scope="module", params=list(COMPILERS))
+@pytest.fixture(scope="module", params=["gcc", pytest.param("clang", marks=pytest.mark.lab)])
 def kernels(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     return Kernels(compile_program("kernels.c", request.param, folder), folder)

@@ -46,6 +46,7 @@ def test_a_runtime_of_another_name_is_found_among_what_is_loaded(tmp_path):
 
 
 @pytest.mark.kit
+@pytest.mark.lab
 @pytest.mark.skipif(not BUNDLED, reason="scikit-learn was built here, with the system's libgomp")
 def test_regions_of_a_wheel_are_named(tmp_path):
     kept = profile([sys.executable, "-c", CODE], tmp_path, *ONCE, "--min-share", "0")

@@ -12,6 +12,8 @@ from predictor.core.methods import METHODS, Query
 from predictor.snapshot.cache import read_database
 from profiles.models import Profile
 
+pytestmark = pytest.mark.lab
+
 
 @pytest.fixture
 def made(tmp_path, db, settings):

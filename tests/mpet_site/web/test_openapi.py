@@ -57,6 +57,7 @@ def test_it_is_valid_openapi(text):
     validate(yaml.safe_load(text))
 
 
+@pytest.mark.lab
 def test_a_generator_makes_a_client_of_it(text, tmp_path):
     """A Python client with a call for every operation; the kit's tarball is the one answer it leaves untyped."""
     schema = tmp_path / "openapi.yaml"

@@ -80,6 +80,7 @@ def test_processes_count_together_in_redis_and_lose_nothing(environment):
     assert not (Path(environment["MPET_STATE_DIR"]) / "rates.sqlite3").exists()
 
 
+@pytest.mark.lab
 def test_two_processes_of_gunicorn_let_through_what_one_would(environment):
     """Each process is stopped for half of the requests, so that the other answers; without a database, as none asks."""
     port = free_port()

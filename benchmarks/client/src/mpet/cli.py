@@ -47,8 +47,7 @@ NAME = typer.Option(None, help="What to call this machine; default: its host nam
 ACCEPT_EXIT = typer.Option(None, "--accept-exit", help="A status that is no failure either; repeatable.")
 GZIP_MAGIC = b"\x1f\x8b"
 ROWS_OF_TRIAL = 3
-# Of the kit's workloads those that tell most of a machine, chosen one after another so that the others are predicted
-# best from them on the simulated machines of the demo (docs/client.md).
+# Of the kit's workloads those that tell most of a machine; what the choice is worth: docs/client.md.
 TRIAL_WORKLOADS = (
     "hog fft nbody srad spmv edge_pipeline matmul_blocked mandelbrot_dynamic sgm jacobi shared_histogram sparselu"
 )
