@@ -29,7 +29,7 @@ def planted(arrays, platforms, workloads):
     }
 
 
-@pytest.mark.parametrize("n", [None, 4])
+@pytest.mark.parametrize("n", [pytest.param(None, marks=pytest.mark.lab), 4])
 def test_they_are_near_the_answers_of_the_method(n):
     database, method = curve_database(1, 80, 14), METHODS["mpet"]
     found = method.estimate(database, WORKLOAD, every_target(database), n)
