@@ -191,8 +191,6 @@ class WantedSnapshot:
     def is_outdated(self, other: Path) -> bool:
         """An earlier one of the viewer and origins, or an owner's of what the public saw before: what is derived of one
         is as large as its rows."""
-        if not isinstance(other, Path):
-            return False
         is_of_old_public = files.is_of_user(other) and files.revision_of(other)[0] < self.revision[0]
         return is_of_old_public or bool(files.earlier_of([other], self.folder))
 
