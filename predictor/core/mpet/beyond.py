@@ -18,12 +18,13 @@ from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
 from predictor.core.mpet.curves import distinct_codes, evaluated_curves, interpolate_rows
 from predictor.core.mpet.gathering import Evidence, application_families
-from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
 from predictor.core.mpet.transfer import LEAST_SQUARE, downward_shift
 from profiles.arrays import FloatArray, IntArray
 
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
+LAWS_WEIGHT = 6.0  # companions as which the scaling laws count
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
 SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
 MOST_COMPARED_PLATFORMS = 32  # references
@@ -63,7 +64,7 @@ def scaling_laws() -> FloatArray:
     return np.array([(share / len(laws), *law) for share, laws in kinds for law in laws]).T
 
 
-def log_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float) -> FloatArray:
+def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float) -> FloatArray:
     """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores m (J,), (J, L).
 
         R(m) = max(1 + sigma (m - 1) + kappa m (m - 1), m / limit) * max(m^-relief, floor)
@@ -77,7 +78,7 @@ def log_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
     the second part from `n_ht` on, where cores have a second thread; without hyperthreads, NaN, it is as the first one.
 
     >>> n = np.array([1.0, 8.0])
-    >>> times = log_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)
+    >>> times = law_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)
     >>> np.exp(times[:, 0]).round(9).tolist()  # Amdahl's law without a parallel part
     [1.0, 8.0]
     >>> times[:, -1].tolist()  # lost to the machine's load
@@ -154,7 +155,7 @@ class Agreement(NamedTuple):
     distance: FloatArray
 
 
-def growth_beyond(evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Growth | None:
+def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
     """How A goes on on T beyond the largest n at which it was measured; None where nobody asks for that.
 
     The counts at which this is known depend on T alone: what is said of an n does not depend on which others are asked.
@@ -165,7 +166,7 @@ def growth_beyond(evidence: Evidence, level: float, h: Hyperparameters = DEFAULT
     companions = np.flatnonzero(evidence.measured_on_target)
     rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
     workloads = evidence.workloads[companions]
-    agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads, h.laws_weight)
+    agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads)
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
     at_last = evidence.curves[np.searchsorted(evidence.n, last), -1, companions]
     courses = courses_on_target(database, evidence.target, rows[-1, :-1], n, at_last)
@@ -186,15 +187,13 @@ def growth_counts(database: Database, target: int, rows: IntArray, last: int) ->
     return np.append(last, counts[(counts > last) & (counts <= most)])
 
 
-def agreement_inside(
-    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, laws_weight: float
-) -> Agreement:
+def agreement_inside(database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray) -> Agreement:
     """Companions, laws and A compared with each other by the growth of their thread times inside the measured range.
 
     Companions of one named application count as the root of their number: copies of one program are not many programs.
 
     Parameters: `rows` (R, B + 1) of the companions and of A (last) on the references, the `platforms`, -1 = none; the
-    companions' `workloads` (B,); as how many companions the laws count.
+    companions' `workloads` (B,).
     """
     (measured, of_laws), share_of_law = growth_inside(database, rows, platforms), scaling_laws()[0]
     values, weight = np.nan_to_num(measured), (~np.isnan(measured)).astype(np.float64)
@@ -213,7 +212,7 @@ def agreement_inside(
     names = np.array([application[b] or f"workload {b}" for b in workloads.tolist()], dtype=str)
     _, member, count = np.unique(names, return_inverse=True, return_counts=True)
     return Agreement(
-        prior=np.append(1.0 / np.sqrt(count[member]), laws_weight * share_of_law),
+        prior=np.append(1.0 / np.sqrt(count[member]), LAWS_WEIGHT * share_of_law),
         subjects=np.append(np.arange(B), B + near),
         distance=np.maximum(np.block(table), 0.0),
     )
@@ -242,7 +241,7 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> tu
         values[~known] = np.nan
         n = evaluated.n[columns].astype(np.float64)
         n_max, n_ht = float(database.n_max[platforms[p]]), smt_begins(database, int(platforms[p]))
-        by_laws = log_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht)
+        by_laws = law_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht)
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
     return np.concatenate(growth).T, np.concatenate(of_laws).T
@@ -300,7 +299,7 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
         )
     n_max, n_ht = float(database.n_max[target]), smt_begins(database, target)
     cores = cores_worth(counts.astype(np.float64), values, n_ht)
-    further = log_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht)
+    further = law_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht)
     return np.append(values[1:] - values[1], further - further[0], axis=1)
 
 

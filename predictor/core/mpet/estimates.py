@@ -147,7 +147,7 @@ class SharedCurves:
         known = self.rows_of_a >= 0
         platforms = self.references[known]
         rows = np.append(self.rows[platforms], self.rows_of_a[known, None], axis=1)
-        return agreement_inside(database, rows, platforms, self.workloads, DEFAULTS.laws_weight)
+        return agreement_inside(database, rows, platforms, self.workloads)
 
     def times(self, value: FloatArray, n: IntArray) -> FloatArray:
         """t(n) in seconds from ln(n t(n)) at the columns: how far these are from A's mean curve is linear in ln n."""

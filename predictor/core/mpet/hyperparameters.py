@@ -34,16 +34,12 @@ class Hyperparameters:
     most_shift: float = 0.35  # of ln t
     neighbours: int = 32  # references, of which a second process is made
     neighbours_paper: float = 0.1  # of squared distance on paper, in median squares of D_p
-    near_workloads: float = 1.0  # variance of departures that falls with the distance of workloads, in typical squares
     linear_workloads: float = 0.3  # variance of the part that is linear in how the references disagree about them
     features: float = 1.0  # variance of the part that falls with the distance of their counters; 0: these are unused
     features_length: float = 0.3  # root mean square distance of features, each in 0..1, over which it falls
     workload_noise: float = 1.0  # variance of a workload's own departure
-    strange: float = 0.6  # of ln t: what sets applications apart, from one reference, where T has two others
-    usual_weight: float = 4.0  # over K: of the departures on other machines, where T has K workloads
     few_shift: float = 0.25  # of the squared half interval, towards the median of relative errors
     most_few_shift: float = 0.04  # of ln t
-    laws_weight: float = 6.0  # companions as which the scaling laws count
 
 
 DEFAULTS = Hyperparameters()

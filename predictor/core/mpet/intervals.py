@@ -12,7 +12,7 @@ import numpy as np
 
 from predictor.core.mpet.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, visible_table
-from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.platforms import PlatformMetadata
 from predictor.core.robust import known_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -51,6 +51,26 @@ def conformal_factor(
     rank = min(math.ceil((len(pooled) + 1) * min(level * (1.0 + few / units), 1.0)), len(pooled)) - 1
     factor = float(np.partition(pooled, rank)[rank])
     return factor * (1.0 + 1.0 / units) if (units + 1) * level > units else factor
+
+
+def family_factor(scores: FloatArray, families: IntArray, level: float) -> float:
+    """How many deviations hold `level` of the left-out errors (B, J), every family counting alike.
+
+    Workloads that were left out one by one may be exchanged for A: as in `conformal_factor`, few of them ask for more.
+
+    >>> round(family_factor(np.arange(1, 100)[:, None] / 100, np.arange(99), 0.9), 2)
+    0.9
+    """
+    if len(scores) < FEWEST_CALIBRATION_UNITS:
+        return UNCALIBRATED_FACTOR
+    sizes = np.bincount(families)
+    if len(sizes) == len(families):
+        level = min(level * (1.0 + FEW_FAMILIES_CORRECTION / len(families)), 1.0)
+    flat, weights = scores.ravel(), np.repeat(1.0 / sizes[families], scores.shape[1])
+    order = np.argsort(flat, kind="stable")
+    total = np.cumsum(weights[order])
+    reached = int(np.searchsorted(total, level * total[-1] * (1.0 - TINY)))
+    return float(flat[order[min(reached, len(flat) - 1)]])
 
 
 def left_out_errors(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -129,15 +149,15 @@ def noisiness(evidence: Evidence, errors: FloatArray, on_target: FloatArray, wei
 MOST_REFERENCES, MOST_OTHERS = 4, 24  # machines that are compared: more of them change the quantile little
 MOST_KNOTS_COMPARED = 3  # thread counts at which they are compared
 FEWEST_COMMON = 4  # workloads of two machines: from the median of fewer nothing departs far
+STRANGE = 0.6  # of ln t: what sets applications apart, from one reference, where T has two others
+USUAL_WEIGHT = 4.0  # over K: of the departures on other machines, where T has K workloads
 UNKNOWN_DEPARTURE = 0.6  # of ln t, at 90 %: where no two machines have enough workloads in common
 
 
-def with_departures_of_others(
-    evidence: Evidence, half_width: FloatArray, level: float, h: Hyperparameters = DEFAULTS
-) -> FloatArray:
+def with_departures_of_others(evidence: Evidence, half_width: FloatArray, level: float) -> FloatArray:
     """Half the interval of ln t (J,), of which T's workloads tell the more, the more there are.
 
-        h'^2 = ((K - 1) h^2 + w q^2 (1 + 1/K) (1 + 1/R) / 2) / (K - 1 + w) + a^2,    w = 4 / K by default
+        h'^2 = ((K - 1) h^2 + w q^2 (1 + 1/K) (1 + 1/R) / 2) / (K - 1 + w) + a^2,    w = 4 / K
 
     from K workloads that were measured on T and R references. q is `usual_departure`, between two machines and from the
     median of many workloads; h, which was calibrated on T's own workloads, says nothing where there is one. With
@@ -146,14 +166,14 @@ def with_departures_of_others(
     """
     workloads = int(np.count_nonzero(evidence.measured_on_target))
     references = int(np.count_nonzero(evidence.has_workload))
-    strange = stranger_variance(evidence, h)
+    strange = stranger_variance(evidence)
     usual = usual_departure(evidence, level, by_application=strange > 0)
     usual_square = usual**2 * (1.0 + 1.0 / workloads) * (1.0 + 1.0 / references) / 2.0
-    known, weight = workloads - 1.0, h.usual_weight / workloads
+    known, weight = workloads - 1.0, USUAL_WEIGHT / workloads
     return np.asarray(np.sqrt((known * half_width**2 + weight * usual_square) / (known + weight) + strange))
 
 
-def stranger_variance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> float:
+def stranger_variance(evidence: Evidence) -> float:
     """What is added to the square of half an interval of ln t for a stranger; 0 for others.
 
         a^2 = 0.6^2 (2 / S) (1 / R + 1 / K)
@@ -169,7 +189,7 @@ def stranger_variance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> floa
     if not own or own in on_target or "" in on_target or np.isin(names, on_target).sum() == applications:
         return 0.0
     references = np.count_nonzero(evidence.has_workload)
-    return float(h.strange**2 * (2.0 / applications) * (1.0 / references + 1.0 / len(on_target)))
+    return float(STRANGE**2 * (2.0 / applications) * (1.0 / references + 1.0 / len(on_target)))
 
 
 def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -> float:

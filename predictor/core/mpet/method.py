@@ -66,14 +66,14 @@ def predict_mpet(
         transfer = _transfer_from_few(evidence, parts, level, h, positive=positive)
     elif positive:
         transfer = log_transfer(evidence, parts, level, application_families(evidence)[0])
-        strange = stranger_variance(evidence, h)
+        strange = stranger_variance(evidence)
         if strange:
             transfer = replace(transfer, half_width=np.hypot(LOG_WIDENING * transfer.half_width, math.sqrt(strange)))
     else:
         transfer = gaussian_transfer(evidence, parts, level, h)
         transfer = mean_with_neighbours(transfer, evidence, level, h)
     transfer = widen_by_noise(evidence, transfer, level)
-    return answer_from_transfer(evidence, transfer, growth_beyond(evidence, level, h))
+    return answer_from_transfer(evidence, transfer, growth_beyond(evidence, level))
 
 
 def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -> Answer:
@@ -117,7 +117,7 @@ def _transfer_from_few(
             transfers.append(gaussian_transfer(evidence, parts, level, h))
             alike = PROCESS_ERRORS_CORRELATION
         transfer = mean_transfer(transfers, alike)
-    return replace(transfer, half_width=with_departures_of_others(evidence, transfer.half_width, level, h))
+    return replace(transfer, half_width=with_departures_of_others(evidence, transfer.half_width, level))
 
 
 MPET = Method(

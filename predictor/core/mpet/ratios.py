@@ -16,13 +16,7 @@ import numpy as np
 from predictor.core.mpet.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.intervals import (
-    FEW_FAMILIES_CORRECTION,
-    FEWEST_CALIBRATION_UNITS,
-    UNCALIBRATED_FACTOR,
-    conformal_factor,
-    left_out_errors,
-)
+from predictor.core.mpet.intervals import conformal_factor, family_factor, left_out_errors
 from predictor.core.mpet.kriging import squared_distances
 from predictor.core.mpet.parts import CurveParts
 from predictor.core.mpet.transfer import Transfer
@@ -341,7 +335,7 @@ def workload_covariance(
 ) -> tuple[FloatArray, FloatArray]:
     """How alike the departures of any two workloads are, (B + 1, B + 1), A last, in units of their variance.
 
-        linear x_a x_b / median |x|^2 + near exp(-sqrt(d_ab / median d)) + features exp(-f_ab / (2 0.3^2))
+        linear x_a x_b / median |x|^2 + exp(-sqrt(d_ab / median d)) + features exp(-f_ab / (2 0.3^2))
 
     x are the disagreements of the references about a workload, d the squared distance in them and in the shape of its
     curve, f the mean squared distance in its features on the references. Also the distance of A to the others (B,),
@@ -354,7 +348,7 @@ def workload_covariance(
     coordinates = np.append(x, shape, axis=1)
     d = squared_distances(coordinates @ coordinates.T)
     d /= finite_median(d[np.tril_indices(len(d) - 1, k=-1)]) + TINY
-    covariance = h.near_workloads * np.exp(-np.sqrt(d))
+    covariance = np.exp(-np.sqrt(d))
     length = np.sqrt((x**2).sum(axis=1))
     typical = finite_median(length[:-1])
     if typical > TINY:
@@ -429,23 +423,3 @@ def explained_share(errors: FloatArray, explained: FloatArray, limit: FloatArray
     doubt = DOUBTED_WORKLOADS * float((finite_median(np.abs(errors)) ** 2).sum())
     share = float((clip_to(errors, limit) * explained).sum()) / (float((explained**2).sum()) + doubt + TINY)
     return min(max(share, 0.0), 1.0)
-
-
-def family_factor(scores: FloatArray, families: IntArray, level: float) -> float:
-    """How many deviations hold `level` of the left-out errors (B, J), every family counting alike.
-
-    Workloads that were left out one by one may be exchanged for A: as in `conformal_factor`, few of them ask for more.
-
-    >>> round(family_factor(np.arange(1, 100)[:, None] / 100, np.arange(99), 0.9), 2)
-    0.9
-    """
-    if len(scores) < FEWEST_CALIBRATION_UNITS:
-        return UNCALIBRATED_FACTOR
-    sizes = np.bincount(families)
-    if len(sizes) == len(families):
-        level = min(level * (1.0 + FEW_FAMILIES_CORRECTION / len(families)), 1.0)
-    flat, weights = scores.ravel(), np.repeat(1.0 / sizes[families], scores.shape[1])
-    order = np.argsort(flat, kind="stable")
-    total = np.cumsum(weights[order])
-    reached = int(np.searchsorted(total, level * total[-1] * (1.0 - TINY)))
-    return float(flat[order[min(reached, len(flat) - 1)]])

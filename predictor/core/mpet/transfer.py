@@ -82,7 +82,7 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
     means = {
         name: sum(share * getattr(each, name) for share, each in zip(shares, transfers, strict=True)) for name in names
     }
-    half_width = np.exp(sum(s * np.log(each.half_width) for s, each in zip(shares, transfers, strict=True)))
+    half_width = np.prod([each.half_width**share for share, each in zip(shares, transfers, strict=True)], axis=0)
     half_width *= math.sqrt(alike + (1.0 - alike) * (shares**2).sum())
     return replace(transfers[0], left_out=None, half_width=half_width, **means)
 

@@ -218,6 +218,7 @@ def two_runs(*time_s):
     )
 
 
+@pytest.mark.lab
 @pytest.mark.shared_data
 def test_programs_of_a_small_machine_are_ranked_by_what_they_show(servers):
     """All three were the fastest on a machine of 448 threads with all of them, in 2.6, 5.2 and 6.7 ms."""

@@ -120,6 +120,7 @@ def test_no_hidden_profile_chooses_the_references(monkeypatch, name):
     assert answers[0].high_s.tolist() == answers[1].high_s.tolist()
 
 
+@pytest.mark.lab
 def test_the_nearest_predict_as_well_as_all(monkeypatch):
     """Where platforms come in families, a quarter of the references errs at most a tenth more."""
     database = curve_database(2, 160, 14, missing=0.1)

@@ -53,6 +53,7 @@ def test_the_answer_is_a_mean_of_both_and_distances_are_of_all():
         np.testing.assert_allclose(getattr(both, name), getattr(wide, name))
 
 
+@pytest.mark.lab
 def test_what_holds_among_the_nearest_alone_is_found():
     database, level = two_kinds(7)
     errors = []
