@@ -14,7 +14,7 @@ from tests.conftest import skip_or_fail
 from tests.mpet_site.test_postgresql import postgresql_programs, temporary_server
 from tests.paths import ROOT
 
-DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
+DATABASES = ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.lab])]
 
 
 def started(made: Installation, *arguments: str) -> subprocess.Popen:

@@ -18,7 +18,7 @@ from tests.paths import ROOT
 
 pytestmark = [pytest.mark.kit, pytest.mark.lab, pytest.mark.django_db(transaction=True)]
 ACTION = ROOT / "action" / "action.yml"
-STEP_TIMEOUT_S = 300
+STEP_TIMEOUT_S = 600
 
 # A region that waits `MILLISECONDS` in each thread: its time hardly depends on what else the machine does.
 PROGRAM = """#include <time.h>

@@ -33,7 +33,7 @@ MACHINE = Machine({"name": "here", "cpu_model": "x", "threads": 2}, [0, 1], [1, 
 OPENMP = """#include <stdio.h>
 int main(void) {
     double sum = 0;
-    for (int k = 0; k < 40; k++) {
+    for (int k = 0; k < 10; k++) {
 #pragma omp parallel for reduction(+ : sum)
         for (long i = 0; i < 2000000; i++) sum += i % 7;
     }
