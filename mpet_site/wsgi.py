@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from mpet_site.web.lock_waits import shorten_waits_of_requests
 from mpet_site.web.periodic_tasks import start_periodic_tasks
-from predictor.core.threads import threadpool_controller
+from predictor.core.steps import threadpool_controller
 
 os.umask(0o077)  # whatever a server writes is in the state folder, and its owner's alone
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mpet_site.settings")

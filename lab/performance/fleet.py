@@ -305,7 +305,7 @@ def measure_again() -> Row:
 
 def measure_answers() -> Row:
     from predictor.core.methods import METHODS, Query  # noqa: PLC0415
-    from predictor.core.threads import single_thread  # noqa: PLC0415
+    from predictor.core.steps import single_thread  # noqa: PLC0415
     from predictor.predictions.rankings import RankingQuestion  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
@@ -329,7 +329,7 @@ def ranking_seconds(steps: Iterator[Any]) -> tuple[float, float]:
 
 def measure_distances() -> Row:
     from predictor.core.distance import MaskedRows  # noqa: PLC0415
-    from predictor.core.threads import single_thread  # noqa: PLC0415
+    from predictor.core.steps import single_thread  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
     rng = np.random.default_rng(SEED)

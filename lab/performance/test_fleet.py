@@ -9,7 +9,7 @@ import pytest
 
 from lab.performance.conftest import sized
 from predictor.core.methods import METHODS, Query
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from tests.predictor.core.curves import curve_database
 
 WORKLOADS, TARGETS = 40, 15

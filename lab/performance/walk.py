@@ -27,6 +27,7 @@ NOT_WALKED = {  # commands, and why
     "accuracy_tables": "reads datasets, not the database",
     "api_token": "writes one row",
     "case_study": "reads a dataset",
+    "choose_try_workloads": "as evaluate",
     "db_worker": "does not end",
     "encrypt_second_factors": "rows of users",
     "evaluate_ablation": "as evaluate",

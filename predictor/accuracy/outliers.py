@@ -9,7 +9,7 @@ from typing import Any
 
 from predictor.core import outliers as core
 from predictor.core.arrays import slug_index
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.jobs.executors import Executor

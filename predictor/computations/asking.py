@@ -17,8 +17,7 @@ from django.db import transaction
 
 from predictor.computations.kinds import LongQuestion
 from predictor.computations.tasks import start_computing
-from predictor.core.steps import steps_within
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread, steps_within
 from predictor.models import Computation
 from predictor.models.computations import pack_document
 from predictor.predictions.showcase import ShowcaseQuestion

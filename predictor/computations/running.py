@@ -12,8 +12,7 @@ from django.db.models import Case, F, When
 from django.utils import timezone
 
 from predictor.computations.kinds import LONG_QUESTIONS, LONGEST_KINDS, LongQuestion
-from predictor.core.steps import ComputedStep
-from predictor.core.threads import single_thread
+from predictor.core.steps import ComputedStep, single_thread
 from predictor.models import Computation
 from predictor.models.computations import pack_document
 from predictor.predictions.question import RequestError

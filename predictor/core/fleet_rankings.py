@@ -12,7 +12,7 @@ import numpy as np
 from predictor.core.answers import Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, TooFewCandidates
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from profiles.arrays import FloatArray, IntArray
 from profiles.jobs.executors import Executor
 

@@ -13,7 +13,7 @@ from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.methods import DEFAULT_METHOD, METHODS
 from predictor.core.mpet.answer import MpetConfidence
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from profiles.arrays import FloatArray, IntArray
 from profiles.jobs.executors import Executor, batches_of
 from profiles.scaling.wording import whole_percent

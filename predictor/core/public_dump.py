@@ -33,7 +33,7 @@ from predictor.core.assembly import (
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.methods import DEFAULT_METHOD, Answer, Query, get_method
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from profiles.dump.files import DumpRow, read_arrays, read_table
 from profiles.dump.package import DumpPackage, open_dump
 from profiles.dump.tables import (

@@ -16,8 +16,8 @@ from predictor.core.answers import Answer, Query
 from predictor.core.arrays import slug_index
 from predictor.core.errors import PredictionError
 from predictor.core.methods import get_method
+from predictor.core.steps import single_thread
 from predictor.core.tabulated import database_from_measurements
-from predictor.core.threads import single_thread
 from profiles.arrays import FloatArray, IntArray
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
 

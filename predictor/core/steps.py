@@ -1,11 +1,16 @@
-"""Long computations as steps, after each of which they can be left and shown."""
+"""How computations run: long ones as steps, after each of which they can be left and shown; all with one thread for
+linear algebra and trees, as one prediction's are small, and a server's workers share its cores."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,3 +49,15 @@ def steps_within(steps: Iterator[ComputedStep], seconds: float) -> tuple[Compute
             return step, True
         step = following
     return step, step is not None and step.done == step.total
+
+
+@cache
+def threadpool_controller() -> ThreadpoolController:
+    """Finding the loaded libraries takes milliseconds: once a process."""
+    return ThreadpoolController()
+
+
+def single_thread() -> AbstractContextManager[None]:
+    """A context in which numpy's linear algebra and scikit-learn's trees use one thread."""
+    limit: AbstractContextManager[None] = threadpool_controller().limit(limits=1)
+    return limit

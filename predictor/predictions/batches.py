@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from predictor.predictions.estimated_rankings import estimated_rows
 from predictor.predictions.question import DEFAULT_METHOD, InvalidField, UnknownTargetName, position_named
 from predictor.predictions.ranking_rows import row_or_refusal

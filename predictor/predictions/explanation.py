@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from predictor.core import methods
 from predictor.core.answers import Query
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from predictor.core.why.influence import Influence, influences_on_answer, predicted_scaling
 from profiles.models import Platform
 from profiles.pages.ceilings import machine_facts

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from predictor.core import methods
 from predictor.core.answers import Query
 from predictor.core.arrays import slug_index
-from predictor.core.steps import ComputedStep, last_step
-from predictor.core.threads import single_thread
+from predictor.core.steps import ComputedStep, last_step, single_thread
 from predictor.core.why.next_measurement import MeasurementsTried, NextMeasurement, try_measurements
 from predictor.models import Prediction
 from predictor.predictions.answering import comparable_groups

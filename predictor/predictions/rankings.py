@@ -14,8 +14,7 @@ import numpy as np
 from predictor.core import methods
 from predictor.core.database import Database
 from predictor.core.programs.program import ProgramParts
-from predictor.core.steps import ComputedStep, last_step
-from predictor.core.threads import single_thread
+from predictor.core.steps import ComputedStep, last_step, single_thread
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, estimated_steps
 from predictor.predictions.question import (
     DEFAULT_METHOD,

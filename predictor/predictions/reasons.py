@@ -7,7 +7,7 @@ from typing import Any
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.methods import METHODS
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from predictor.models import Prediction
 from predictor.predictions.advice import with_suggestion
 from predictor.predictions.answering import run_question

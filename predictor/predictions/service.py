@@ -16,7 +16,7 @@ from django.db import transaction
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from predictor.models import AskedPrediction, Computation, Prediction
 from predictor.models.querysets import PredictionQuerySet
 from predictor.predictions.advice import with_suggestion

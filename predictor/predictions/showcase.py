@@ -10,8 +10,7 @@ import numpy as np
 
 from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.database import Database
-from predictor.core.steps import ComputedStep
-from predictor.core.threads import single_thread
+from predictor.core.steps import ComputedStep, single_thread
 from predictor.predictions.confidence import LEVELS
 from predictor.predictions.question import PredictionRequest, RequestError
 from predictor.predictions.service import preview_answer

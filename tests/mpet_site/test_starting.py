@@ -27,7 +27,7 @@ def test_a_command_starts_without_the_libraries_that_few_need(tmp_path):
 def test_a_server_has_pages_addresses_and_numerical_libraries_before_anybody_asks(tmp_path):
     program = (
         "import mpet_site.wsgi; from django.urls import get_resolver; "
-        "from predictor.core.threads import threadpool_controller; "
+        "from predictor.core.steps import threadpool_controller; "
         "print('addresses' * get_resolver()._populated, 'libraries' * threadpool_controller.cache_info().currsize)"
     )
     loaded = loaded_by(program, tmp_path)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from profiles.datasets import DATASET_PLATFORM_COLUMNS, DatasetError, dataset_sha256, read_dataset
-from profiles.validity.bound_checks import number_outside
+from profiles.validity.bounds import number_outside
 
 DESCRIPTION = {"schema": "mpet-dataset/1", "licence": "CC0", "source": "somebody", "note": "made up"}
 PLATFORM = {

@@ -15,7 +15,7 @@ from predictor.core.baselines.answers import Estimate, NoSettings, baseline_meth
 from predictor.core.baselines.log_times import LogTimes
 from predictor.core.database import PLATFORM_NUMBER_COLUMNS, Database
 from predictor.core.errors import SettingsError
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from profiles.arrays import FloatArray, IntArray
 
 MOST_REFERENCES = 512  # that a regression learns from, the nearest: among 2,000 it would take seconds

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import shortest_path
 from predictor.core.database import Database
 from predictor.core.distance import LARGEST_DISTANCE, MaskedRows, root_mean_square, summed_distances
 from predictor.core.normalise import element_spans, normalise
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.jobs.executors import Executor
 

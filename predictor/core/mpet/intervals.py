@@ -91,8 +91,8 @@ def left_out_errors(projections: FloatArray, products: FloatArray, families: Int
     """
     variances = 1.0 / np.diagonal(projections, axis1=1, axis2=2)
     errors = products * variances[:, :, None]
-    _, codes, sizes = np.unique(families, return_inverse=True, return_counts=True)
-    order, starts = np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes
+    sizes, order = np.bincount(families), np.argsort(families, kind="stable")
+    starts = np.cumsum(sizes) - sizes
     for size in np.unique(sizes[sizes > 1]).tolist():
         members = order[starts[sizes == size][:, None] + np.arange(size)]  # of every family of this size
         if size == len(families):
@@ -134,7 +134,8 @@ def noisiness(evidence: Evidence, errors: FloatArray, on_target: FloatArray, wei
     mean of its errors, each in units of what is typical for its workload; what few workloads say is drawn towards 1.
     """
     J, R, _ = errors.shape
-    relative = np.abs(np.append(errors, on_target[:, None], axis=1))
+    relative = np.append(errors, on_target[:, None], axis=1)
+    np.abs(relative, out=relative)
     typical = relative[:, :-1].sum(axis=1) / (R * MEAN_ABSOLUTE_OF_NORMAL) + TINY
     relative /= typical[:, None]
     mean = np.minimum(relative, LARGEST_TYPICAL_ERRORS, out=relative).sum(axis=0) / J

@@ -17,7 +17,7 @@ from predictor.core.mpet.intervals import conformal_factor, left_out_errors, lef
 from predictor.core.mpet.kriging import (
     KrigingResult,
     behaviour_covariances,
-    inverse_of_definite,
+    invert_definite,
     krige,
     metadata_covariance,
     nearness_weights,
@@ -132,14 +132,14 @@ def unexplained_gains(
     y = clip_to(own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(own).sum(axis=1, keepdims=True))
     deviation = np.sqrt(np.einsum("ib,ib->b", X, X) / len(X)) + TINY
     X /= deviation
-    C = X.T @ X
-    C.flat[:: B + 1] += h.ridge * len(X)
-    inverse = inverse_of_definite(C)
+    inverse = X.T @ X
+    inverse.flat[:: B + 1] += h.ridge * len(X)
+    invert_definite(inverse)
     f = inverse @ (y.ravel() @ X)
     if not on_references:
         return (x / deviation) @ f, 0.0
     X_p = X.reshape(J, R, B).transpose(1, 0, 2)
-    hat = X_p @ (X_p @ inverse).transpose(0, 2, 1)
+    hat = X_p @ (X @ inverse).reshape(J, R, B).transpose(1, 2, 0)
     left = np.linalg.solve(np.eye(J) - hat, (y.T - X_p @ f)[:, :, None])[:, :, 0].T
     return (x / deviation) @ f, y - left
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from predictor.management.subjects import database_subject
 from predictor.management.tables import formatted_number, text_table
 from research.try_workloads import TryStudy, compare_sets

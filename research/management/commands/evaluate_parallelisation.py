@@ -13,7 +13,7 @@ from tqdm import tqdm
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import ScenarioFacts
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from predictor.management.subjects import database_subject
 from predictor.management.tables import formatted_number, text_table
 from predictor.predictions.question import DEFAULT_METHOD

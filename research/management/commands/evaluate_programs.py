@@ -14,7 +14,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
-from predictor.core.threads import single_thread
+from predictor.core.steps import single_thread
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from predictor.predictions.question import DEFAULT_METHOD

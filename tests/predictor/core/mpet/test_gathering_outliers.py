@@ -26,7 +26,7 @@ def with_absurd_profiles(rng):
     arrays["curve_time_s"] = arrays["curve_time_s"] * np.repeat(factors, len(COUNTS))
     arrays["t1_s"] = arrays["t1_s"] * factors
     query = Query(int(rng.integers(workloads)), int(rng.integers(platforms)))
-    if rng.random() < 0.5:
+    if count and rng.random() < 0.5:
         rare = (arrays["workload_index"] == query.workload) & (arrays["platform_index"] != query.target)
         dropped = rng.permutation(np.flatnonzero(rare))[FEW:]
         own = rng.permutation(np.flatnonzero(arrays["platform_index"] == query.target))[FEW:]
@@ -39,6 +39,7 @@ def with_absurd_profiles(rng):
 @example(50)  # a reference was left that shared nothing with the target
 @example(245)
 @example(1311)  # none was left that had the workload
+@example(28403)  # nothing was measured at all
 @settings(max_examples=50, deadline=None)
 def test_an_answer_among_absurd_profiles_has_times(name, seed):
     database, query = with_absurd_profiles(np.random.default_rng(seed))
