@@ -140,7 +140,8 @@ private:
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
             __builtin_cpu_supports("avx512vl"))
-            return {"-v4", " -march=x86-64-v4 -mtune=skylake-avx512"};
+            return __builtin_cpu_is("amd") ? Variant{"-zen4", " -march=x86-64-v4 -mtune=znver3"}
+                                           : Variant{"-v4", " -march=x86-64-v4 -mtune=skylake-avx512"};
         if (__builtin_cpu_is("amd")) return {"-zen", " -mtune=znver2"};
 #endif
         return {"", ""};

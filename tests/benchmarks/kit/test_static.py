@@ -17,6 +17,9 @@ def static_flags(variable, build):
     return text.removeprefix("OPTIMISE=").strip('"').split()
 
 
+AVX512 = "-mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl"
+
+
 def assembly(*flags):
     command = [COMPILER, *flags, "-std=c++17", "-ffp-contract=off", "-pthread", "-Iinclude", "-DMPET_PROBES=0"]
     command += ['-DMPET_KIT_VERSION="1"', '-DMPET_COMPILER_FLAGS=""', "-S", "workloads/sgm.cpp", "-o", "-"]
@@ -30,6 +33,8 @@ def assembly(*flags):
         ("skylake", "STATIC_x86_64"),
         pytest.param("icelake-server", "OPTIMISE_v4", marks=pytest.mark.lab),
         pytest.param("znver3", "OPTIMISE_zen", marks=pytest.mark.lab),
+        # What -march=native is for g++ 12 on an EPYC with AVX-512, which has no name of its own there.
+        pytest.param(f"znver3 {AVX512}", "OPTIMISE_zen4", marks=pytest.mark.lab),
     ],
 )
 def test_a_static_program_has_the_code_of_one_that_was_compiled_for_the_processor(processor, variable, tmp_path):
@@ -38,4 +43,4 @@ def test_a_static_program_has_the_code_of_one_that_was_compiled_for_the_processo
     assert flags[0] == "-O3"
     if variable != "STATIC_x86_64":
         assert flags[-1] in (KIT / "sweep/main.cpp").read_text(), "what results say they were compiled with"
-    assert assembly(*flags) == assembly("-O3", f"-march={processor}")
+    assert assembly(*flags) == assembly("-O3", *f"-march={processor}".split())
