@@ -48,7 +48,7 @@ PLATFORM = {"vendor": "Made", "architecture": "x86_64", "device_class": "server"
 RANK, NOISE = 4, 0.03
 QUESTIONS, WARM = 21, 3
 RANKINGS = 9
-COMPARED = ("mpet", "mpet-log", "mpet2020")
+COMPARED = ("mpet", "mpet2020")
 PAIRS = 2_000  # at most, of the distances between all
 ELEMENTS, INVALID = 84, 0.3  # of vectors whose distances are measured: made profiles have times alone
 SEED = 1
@@ -65,7 +65,6 @@ ROWS = {
     "again_s": "snapshot: mapped by another process (s)",
     "again_ratio": "and memory of its own there, after three predictions / raw arrays",
     "mpet_ms": "a prediction by `mpet`, median (ms)",
-    "mpet_log_ms": "by `mpet-log` (ms)",
     "mpet2020_ms": "by `mpet2020` (ms)",
     "ordered_s": "a ranking: all rows ordered, median (s)",
     "ranked_s": "a ranking: the first page computed, median (s)",

@@ -35,7 +35,7 @@ def queries(platforms):
 
 
 @EACH_SIZE
-@pytest.mark.parametrize("name", ["mpet", "mpet-log", "mpet2020"])
+@pytest.mark.parametrize("name", ["mpet", "mpet2020"])
 def test_one_prediction(benchmark, fleets, platforms, name):
     method = METHODS[name]
     asked = iter(queries(platforms) * 1000)

@@ -11,8 +11,7 @@ from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query
 from tests.predictor.core.curves import curve_database, decomposed_arrays
 
-MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]
-BOTH = pytest.mark.parametrize("method", [MPET, MPET_LOG], ids=lambda method: method.name)
+MPET = METHODS["mpet"]
 
 
 @pytest.fixture(scope="module")
@@ -37,43 +36,38 @@ def answers_with_an_interval(answer):
     return np.isfinite(answer.time_s).all() and (answer.low_s < answer.high_s).all()
 
 
-@BOTH
-def test_one_prediction_among_15_platforms(benchmark, small_database, method):
-    answer = benchmark(method.predict, small_database, Query(3, 5, n=(1, 2, 4, 8, 16)), method.settings())
+def test_one_prediction_among_15_platforms(benchmark, small_database):
+    answer = benchmark(MPET.predict, small_database, Query(3, 5, n=(1, 2, 4, 8, 16)), MPET.settings())
     assert answers_with_an_interval(answer)
 
 
-@BOTH
 @pytest.mark.parametrize("read", ["times", "everything"])
-def test_one_decomposed_prediction_among_15_platforms(benchmark, method, read):
+def test_one_decomposed_prediction_among_15_platforms(benchmark, MPET, read):
     """Overheads, elements and candidates are worked out when they are read."""
     database = Database.build(**decomposed_arrays(1, 15, 26))
 
     def predict():
-        answer = method.predict(database, Query(3, 5, n=(1, 2, 4, 8)), method.settings())
+        answer = MPET.predict(database, Query(3, 5, n=(1, 2, 4, 8)), MPET.settings())
         return [getattr(answer, one.name) for one in fields(answer)] if read == "everything" else answer.time_s
 
     assert len(benchmark(predict)) in (4, len(fields(Answer)))
 
 
-@BOTH
-def test_one_prediction_among_350_platforms(benchmark, large_database, method):
-    answer = benchmark(method.predict, large_database, Query(3, 5, n=(1, 16)), method.settings())
+def test_one_prediction_among_350_platforms(benchmark, large_database):
+    answer = benchmark(MPET.predict, large_database, Query(3, 5, n=(1, 16)), MPET.settings())
     assert answers_with_an_interval(answer)
 
 
-@BOTH
-def test_one_whole_curve_among_350_platforms(benchmark, long_database, method):
-    answer = benchmark(method.predict, long_database, Query(3, 5), method.settings())
+def test_one_whole_curve_among_350_platforms(benchmark, long_database):
+    answer = benchmark(MPET.predict, long_database, Query(3, 5), MPET.settings())
     assert len(answer.n) > 400
     assert answers_with_an_interval(answer)
 
 
-@BOTH
-def test_one_prediction_for_a_target_of_five_workloads_among_350_platforms(benchmark, large_database, method):
+def test_one_prediction_for_a_target_of_five_workloads_among_350_platforms(benchmark, large_database):
     """Its relatives' workloads are filled in first; A is hidden on them."""
     few = large_database.without(5, np.setdiff1d(np.arange(84), [7, 19, 31, 43, 55])).without([4, 6, 7], 3)
-    answer = benchmark(method.predict, few, Query(3, 5, n=(1, 16)), method.settings())
+    answer = benchmark(MPET.predict, few, Query(3, 5, n=(1, 16)), MPET.settings())
     assert answers_with_an_interval(answer)
 
 

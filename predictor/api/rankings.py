@@ -193,7 +193,7 @@ FORMAT = OneOf("format", choices=("json", "csv"))
 class RankingView(ApiView):
     """One workload predicted on every platform, by rising time; each as if it had not been measured there.
 
-    Among 200 platforms and more, `mpet` and `mpet-log` compute the 25 rows of a `page` of what the filters leave; the
+    Among 200 platforms and more, `mpet` computes the 25 rows of a `page` of what the filters leave; the
     others are `estimated`, about 10 % off, and only order. `exact=true` computes all.
 
     202 while it is computed: `progress`, and when to ask again.

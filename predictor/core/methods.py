@@ -24,7 +24,7 @@ from predictor.core.errors import (
     UnknownTarget,
     UnknownWorkload,
 )
-from predictor.core.mpet.method import MPET, MPET_LOG
+from predictor.core.mpet.method import MPET
 from predictor.core.mpet2020.method import MPET2020
 from profiles.arrays import IntArray
 
@@ -75,7 +75,7 @@ def noisy_rows(database: Database) -> IntArray:
     return rows
 
 
-_EVERY: tuple[Method[Any], ...] = (MPET, MPET_LOG, MPET2020, *BASELINES)
+_EVERY: tuple[Method[Any], ...] = (MPET, MPET2020, *BASELINES)
 _REGISTERED = tuple(replace(method, predict=QuietProfilesFirst(method.predict)) for method in _EVERY)
 DEFAULT_METHOD = MPET.name
 METHODS: dict[str, Method[Any]] = {method.name: method for method in _REGISTERED}

@@ -235,10 +235,7 @@ def method_table(chosen: Sequence[Study], results: Results) -> str:
         [f"`{method}`", *(slashed_numbers(column[method]["full"], WITH_TAIL) for column in columns)]
         for method in columns[0]
     ]
-    for method in ("mpet", "mpet-log"):
-        rows.append(
-            [f"interval of `{method}`: coverage / width", *(interval_cell(column[method]) for column in columns)]
-        )
+    rows.append(["interval of `mpet`: coverage / width", *(interval_cell(column["mpet"]) for column in columns)])
     refused = [", ".join(refusals(column)) or "none" for column in columns]
     return markdown_table(
         ["method", *(QUESTION_TITLES[study.question] for study in chosen)], [*rows, ["refused", *refused]]
@@ -320,28 +317,11 @@ def intervals_table(results: Results) -> str:
     return markdown_table(["", *(QUESTION_TITLES[question] for question in HOLDOUT_QUESTIONS)], rows)
 
 
-def log_intervals_table(results: Results) -> str:
-    """Coverage and median width of the intervals of mpet-log, where it was asked."""
-    rows = []
-    for name in DATASETS:
-        by_question = {
-            study.question: results[study.name]["results"] for study in studies_with_result(name, QUESTIONS, results)
-        }
-        cells = [
-            interval_cell(by_question[question]["mpet-log"]) if question in by_question else NOTHING
-            for question in QUESTIONS
-        ]
-        rows.append([name, *cells])
-    return markdown_table(["", *QUESTION_TITLES.values()], rows)
-
-
 def independent_table(results: Results) -> str:
     """Our baselines beside those of others (independent.json), on the same datasets."""
     others = results["independent"]
     ours = {name: results[Study(name, "pair").name]["results"] for name in others}
-    methods = [
-        name for name in ours[LARGE[0]] if name in METHODS and name not in ("mpet", "mpet-log", "frequency-scaling")
-    ]
+    methods = [name for name in ours[LARGE[0]] if name in METHODS and name not in ("mpet", "frequency-scaling")]
     rows = []
     for method in [*methods[1:], methods[0]]:
         cells = []
@@ -359,12 +339,11 @@ def few_table(name: str, results: Results) -> str:
         [f"`{method}`", *(slashed_numbers(of_methods[method]["full"], MEAN_AND_MEDIAN) for of_methods in by_question)]
         for method in by_question[0]
     ]
-    for method in ("mpet", "mpet-log"):
-        chosen = [of_methods[method] for of_methods in by_question]
-        rows.append([f"interval of `{method}`: coverage / width", *map(interval_cell, chosen)])
-        keys = ("interval_score", "constant_interval_score")
-        scores = [" / ".join(f"{of_method[key]:.2f}" for key in keys) for of_method in chosen]
-        rows.append([f"its score / of one width for all, `{method}`", *scores])
+    chosen = [of_methods["mpet"] for of_methods in by_question]
+    rows.append(["interval of `mpet`: coverage / width", *map(interval_cell, chosen)])
+    keys = ("interval_score", "constant_interval_score")
+    scores = [" / ".join(f"{of_method[key]:.2f}" for key in keys) for of_method in chosen]
+    rows.append(["its score / of one width for all", *scores])
     return markdown_table(["R", *(question.removeprefix("references-") for question in FEW_QUESTIONS)], rows)
 
 
@@ -373,14 +352,13 @@ def applications_table(results: Results) -> str:
     by_question = [results[Study("sparecores-suites", question).name]["applications"] for question in FEW_QUESTIONS]
     rows = [
         [
-            f"{application}, `{method}`",
+            application,
             *(
-                f"{slashed_numbers(of_application[application][method]['full'], MEAN_AND_MEDIAN)} "
-                f"({interval_cell(of_application[application][method])})"
+                f"{slashed_numbers(of_application[application]['mpet']['full'], MEAN_AND_MEDIAN)} "
+                f"({interval_cell(of_application[application]['mpet'])})"
                 for of_application in by_question
             ),
         ]
-        for method in ("mpet", "mpet-log")
         for application in by_question[0]
     ]
     return markdown_table(["R", *(question.removeprefix("references-") for question in FEW_QUESTIONS)], rows)
@@ -388,7 +366,7 @@ def applications_table(results: Results) -> str:
 
 def diverse_table(results: Results) -> str:
     """Small databases of very different machines: a row for each dataset and size."""
-    head = ["dataset", "cuts", "`mpet`", "its interval", "`mpet-log`", "its interval", "best baseline", "`mpet2020`"]
+    head = ["dataset", "cuts", "`mpet`", "its interval", "best baseline", "`mpet2020`"]
     rows = []
     for name in DIVERSE_DATASETS:
         for question in DIVERSE_QUESTIONS:
@@ -396,11 +374,9 @@ def diverse_table(results: Results) -> str:
             best = best_baseline(by_method)
             errors = {
                 method: slashed_numbers(by_method[method]["full"], MEAN_AND_MEDIAN)
-                for method in ("mpet", "mpet-log", "mpet2020", best)
+                for method in ("mpet", "mpet2020", best)
             }
-            cells = [
-                cell for method in ("mpet", "mpet-log") for cell in (errors[method], interval_cell(by_method[method]))
-            ]
+            cells = [errors["mpet"], interval_cell(by_method["mpet"])]
             label = question.removeprefix("diverse-")
             rows.append([name, label, *cells, f"`{best}` {errors[best]}", errors["mpet2020"]])
     return markdown_table(head, rows)
@@ -413,14 +389,12 @@ def known_n_table(results: Results) -> str:
     for name in BEYOND_DATASETS:
         for question in BEYOND_QUESTIONS:
             for distance, of_method in results[Study(name, question).name]["distances"].items():
-                cells = [
-                    f"{slashed_numbers(of_method[method], MEAN_AND_MEDIAN)} ({100 * of_method[method]['coverage']:.0f})"
-                    for method in ("mpet", "mpet-log")
-                ]
+                ours = of_method["mpet"]
+                cells = [f"{slashed_numbers(ours, MEAN_AND_MEDIAN)} ({100 * ours['coverage']:.0f})"]
                 cells += [slashed_numbers(of_method[method], MEAN_AND_MEDIAN) for method in methods]
                 known = question.removeprefix("known-")
                 rows.append([name, known, distance, str(of_method["mpet"]["count"]), *cells])
-    head = ["dataset", "known to n", "asked", "profiles", "`mpet` (holds)", "`mpet-log` (holds)"]
+    head = ["dataset", "known to n", "asked", "profiles", "`mpet` (holds)"]
     return markdown_table([*head, *(f"`{method}`" for method in methods)], rows)
 
 
@@ -433,14 +407,14 @@ def repository_table(results: Results) -> str:
         "",
         "profiles",
         *(f"`{name}`" for name in names),
-        *(f"interval of `{name}`" for name in ("mpet", "mpet-log")),
+        "interval of `mpet`",
     ]
     rows = [
         [
             part,
             str(by_method["mpet"]["full"]["count"]),
             *(slashed_numbers(by_method[name]["full"], MEAN_AND_MEDIAN) for name in names),
-            *(interval_cell(by_method[name]) for name in ("mpet", "mpet-log")),
+            interval_cell(by_method["mpet"]),
         ]
         for part, by_method in parts.items()
     ]
@@ -466,7 +440,6 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "harder": harder_table,
     "beaten": beaten_table,
     "intervals": intervals_table,
-    "intervals of mpet-log": log_intervals_table,
     "independent": independent_table,
     "few references by application": applications_table,
     "very different machines": diverse_table,

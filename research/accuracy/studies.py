@@ -38,21 +38,21 @@ DIVERSE_QUESTIONS: tuple[DiverseQuestion, ...] = get_args(DiverseQuestion)
 FEW_QUESTIONS: tuple[FewQuestion, ...] = get_args(FewQuestion)
 BEYOND_QUESTIONS: tuple[BeyondQuestion, ...] = get_args(BeyondQuestion)
 BEYOND_DATASETS = ("rrze-likwid", "gbm", "sparecores-gb6", "sparecores-llama")
-BEYOND_METHODS = ("--method", "mpet,mpet-log,ideal,amdahl,usl,speed-ratio-per-n,kernel-ridge")
+BEYOND_METHODS = ("--method", "mpet,ideal,amdahl,usl,speed-ratio-per-n,kernel-ridge")
 FEW_DATASETS = {"sparecores-suites": "application", "sparecores-gb6": "pair"}  # and what is hidden
 DIVERSE_DATASETS = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng", "sparecores-suites", "demo")
 DIVERSE_METHODS = (
-    *("--method", "mpet,mpet-log,mpet2020,speed-ratio,speed-ratio-per-n,additive-log,ridge,kernel-ridge,low-rank"),
+    *("--method", "mpet,mpet2020,speed-ratio,speed-ratio-per-n,additive-log,ridge,kernel-ridge,low-rank"),
 )
 WEIGHTED_DATASETS = ("gbm", "rrze-likwid", "kit", "demo", "sparecores-gb6")
 WEIGHTED_METHODS = ("--method", MPET2020.name, "--ablation", MPET2020.name)
 WEIGHTS_DRAW = "weights"
 ERRORS_DATASETS = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng", "rrze-likwid", "gbm")
-FEW_METHODS = ("--method", "mpet,mpet-log,speed-ratio-per-n,ridge,kernel-ridge,low-rank")
+FEW_METHODS = ("--method", "mpet,speed-ratio-per-n,ridge,kernel-ridge,low-rank")
 ACCURACY_PAGES = settings.BASE_DIR / "docs" / "accuracy"
 RESULTS_FOLDER = Path(__file__).with_name("results")
 SHARED_DATA = "../shared/data"
-ALL_METHODS = ("--method", "mpet2020,mpet,mpet-log", "--baselines")
+ALL_METHODS = ("--method", "mpet2020,mpet", "--baselines")
 MPET_ALONE = ("--method", "mpet")
 STORED_DIGITS = 6  # of a stored number
 LARGE = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng")
@@ -60,7 +60,7 @@ DATABASE_COMMANDS = {"demo": ("load_demo",), "kit": ("import_results", "benchmar
 # All of a public source, in a database that is already there: it is too large to make for one study.
 WHOLE_REPOSITORY = "repository"
 REPOSITORY_COMMAND = ("fetch_data", "sparecores")
-REPOSITORY_METHODS = ("--no-save", "--method", "mpet,mpet-log,speed-ratio-per-n,kernel-ridge", "--by-application")
+REPOSITORY_METHODS = ("--no-save", "--method", "mpet,speed-ratio-per-n,kernel-ridge", "--by-application")
 
 
 @dataclass(frozen=True)

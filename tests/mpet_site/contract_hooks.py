@@ -175,7 +175,7 @@ def relate_settings(body: dict[str, Any]) -> None:
 def relate_batch(body: dict[str, Any], _case: Any) -> None:
     """Estimates are those of methods that have some."""
     relate_settings(body)
-    if body.get("method") not in ("mpet", "mpet-log", None):
+    if body.get("method") not in ("mpet", None):
         body.pop("estimate", None)
 
 

@@ -1,1 +1,1 @@
-"""The methods `mpet` and `mpet-log`: whole curves carried over from other platforms (docs/method-mpet.md)."""
+"""The method `mpet`: whole curves carried over from other platforms (docs/method-mpet.md)."""

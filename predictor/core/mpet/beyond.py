@@ -170,7 +170,7 @@ def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
     at_last = evidence.curves[np.searchsorted(evidence.n, last), -1, companions]
     courses = courses_on_target(database, evidence.target, rows[-1, :-1], n, at_last)
-    families = application_families(evidence)[0][companions]
+    families = application_families(evidence)[companions]
     return mixed_growth(n, agreement, courses, families, level)
 
 

@@ -25,7 +25,6 @@ from predictor.core.mpet.curves import (
 from predictor.core.mpet.gathering import visible_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
 from predictor.core.mpet.platforms import PAPER_SHARE, PlatformMetadata, groups_of_targets, platform_metadata
-from predictor.core.mpet.ratios import CORRELATION_WEIGHT_FLOOR
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.references import groups_beside
 from profiles.arrays import FloatArray, IntArray
@@ -38,6 +37,7 @@ MOST_COMPARED_WORKLOADS = 64  # of these, to find who is near
 MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
 TYPICAL_PAIRS_PLATFORMS = 128  # platforms: their distances from each other say what is typical
 TARGETS_AT_ONCE = 128  # bounds the memory
+CORRELATION_WEIGHT_FLOOR = 0.05  # added to squared correlations: a workload unlike A still counts so much
 
 Levels = NDArray[np.float32]
 
@@ -49,7 +49,7 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
 
     z is ln(n t(n)) at six thread counts, less what the workload takes on average; u are the weights of ordinary kriging
     from the 16 nearest references, negative ones set to 0, by the variance of (z(T,b) - z(p,b)) over the workloads, v_b
-    those of `log_transfer`, max(correlation with A, 0)^2 + 0.05, where T takes no part in the correlation.
+    is max(correlation with A, 0)^2 + 0.05, where T takes no part in the correlation.
 
     On 1,995 servers the estimates are 8 % from the method's answers in the median.
     """

@@ -256,21 +256,19 @@ def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_ma
     return np.union1d(inside, outside)
 
 
-def application_families(evidence: Evidence) -> tuple[IntArray, int]:
-    """What is left out together to put T's workloads (B,) in A's place; and of a stranger, how many applications T has.
+def application_families(evidence: Evidence) -> IntArray:
+    """What is left out together to put T's workloads in A's place (B,).
 
-    A stranger is of a named application of which T has no workload, while T has several of others. Then whole
-    applications are left out, where there are two. Otherwise (0) every workload by itself.
+    For a stranger, of a named application of which T has no workload, while T has several of others: whole
+    applications, where there are two. Otherwise every workload by itself.
     """
     names = evidence.database.workload_table["application"]
     own = names[evidence.workload]
     of_workloads = np.array([names[b] or f"workload {b}" for b in evidence.workloads.tolist()], dtype=str)
     on_target = set(of_workloads[evidence.measured_on_target].tolist())
-    alone = np.arange(len(of_workloads))
-    applications = len(on_target)
-    if not own or own in on_target or applications == np.count_nonzero(evidence.measured_on_target):
-        return alone, 0
-    return (np.unique(of_workloads, return_inverse=True)[1] if applications > 1 else alone), applications
+    if not own or own in on_target or len(on_target) in (1, np.count_nonzero(evidence.measured_on_target)):
+        return np.arange(len(of_workloads))
+    return np.unique(of_workloads, return_inverse=True)[1]
 
 
 FEWEST_PLATFORMS_TO_JUDGE, FEWEST_WORKLOADS_OF_A_PLATFORM = 6, 3  # with fewer nobody can tell who is wrong

@@ -32,14 +32,13 @@ class Hyperparameters:
     clip: float = 3.0  # standard deviations: larger residuals count as so large
     shift: float = 0.7  # of the variance, towards the median of relative errors
     most_shift: float = 0.35  # of ln t
+    most_ratio_shift: float = 0.04  # of what is predicted by ratios
     neighbours: int = 32  # references, of which a second process is made
     neighbours_paper: float = 0.1  # of squared distance on paper, in median squares of D_p
-    linear_workloads: float = 0.3  # variance of the part that is linear in how the references disagree about them
+    linear_workloads: float = 1.0  # variance of the part that is linear in how the references disagree about them
     features: float = 1.0  # variance of the part that falls with the distance of their counters; 0: these are unused
     features_length: float = 0.3  # root mean square distance of features, each in 0..1, over which it falls
-    workload_noise: float = 1.0  # variance of a workload's own departure
-    few_shift: float = 0.25  # of the squared half interval, towards the median of relative errors
-    most_few_shift: float = 0.04  # of ln t
+    workload_noise: float = 0.1  # variance of a workload's own departure
 
 
 DEFAULTS = Hyperparameters()

@@ -25,15 +25,13 @@ LARGEST_TYPICAL_ERRORS = 4.0  # typical errors: a larger one counts as so large
 MEAN_ABSOLUTE_OF_NORMAL = 0.8  # mean absolute deviation in standard deviations
 
 
-def conformal_factor(
-    scores: FloatArray, usable: BoolArray, level: float, units: int, few: float = FEW_FAMILIES_CORRECTION
-) -> float:
+def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units: int) -> float:
     """How many standard deviations hold `level` of the left-out errors.
 
     A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
     smallest score that at least (count + 1) times
 
-        min(level (1 + few / units), 1),    few = 0.3 by default
+        min(level (1 + 0.3 / units), 1)
 
     scores reach, where the units are what may be exchanged for the target: platforms, or families of them that were
     left out together. Beyond the largest score, where that asks for it, the factor grows by 1 / units.
@@ -48,7 +46,9 @@ def conformal_factor(
     pooled = scores[usable]
     if len(pooled) < FEWEST_CALIBRATION_UNITS or units < FEWEST_CALIBRATION_UNITS:
         return UNCALIBRATED_FACTOR
-    rank = min(math.ceil((len(pooled) + 1) * min(level * (1.0 + few / units), 1.0)), len(pooled)) - 1
+    rank = (
+        min(math.ceil((len(pooled) + 1) * min(level * (1.0 + FEW_FAMILIES_CORRECTION / units), 1.0)), len(pooled)) - 1
+    )
     factor = float(np.partition(pooled, rank)[rank])
     return factor * (1.0 + 1.0 / units) if (units + 1) * level > units else factor
 

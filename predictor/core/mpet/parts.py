@@ -16,7 +16,6 @@ from profiles.arrays import FloatArray, IntArray
 MEAN_ROUNDS = 4  # of alternating means: more change the parts no more
 ROBUST_MEAN_ROUNDS = 3  # of alternating means after which far curves have their least weight
 FEWEST_WORKLOADS_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
-NO_WORKLOADS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +29,13 @@ class CurveParts:
     rest: FloatArray
     own: FloatArray
 
-    def correlations(self, workloads: IntArray = NO_WORKLOADS) -> FloatArray:
-        """The correlations of A (first), and of C known workloads, with every workload, (1 + C, B).
-
-        Of their deviations from the platforms' speed, over the references and knots.
-        """
-        rest = self.rest[:, :-1]
-        asked = np.append(self.own[:, :, None], rest[:, :, workloads], axis=2)
-        asked -= asked.mean(axis=1, keepdims=True)
-        products = (asked.transpose(0, 2, 1) @ rest).sum(axis=0)
+    def correlations(self) -> FloatArray:
+        """The correlations of A with every workload (B,), of their deviations from the platforms' speed over the
+        references and knots."""
+        rest, own = self.rest[:, :-1], self.own - self.own.mean(axis=1, keepdims=True)
+        products = np.einsum("jr,jrb->b", own, rest)
         squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / rest.shape[1]
-        units = np.sqrt(np.einsum("jrc,jrc->c", asked, asked)[:, None] * np.maximum(squares, 0.0))
-        return np.asarray(products / (units + TINY))
+        return np.asarray(products / (np.sqrt((own**2).sum() * np.maximum(squares, 0.0)) + TINY))
 
 
 def separate_parts(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> CurveParts:

@@ -55,7 +55,7 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
         score = |error| / (deviation sqrt(noise)),    h = conformal factor * deviation on T * sqrt(noise of T)
     """
     J, R = parts.own.shape
-    correlation = parts.correlations()[0]
+    correlation = parts.correlations()
     weights = workload_weights(correlation, h)
     families, can_be_left_out = left_out_families(evidence.platforms, evidence.target, evidence.metadata)
     units = len(np.unique(families))

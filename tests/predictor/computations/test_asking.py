@@ -127,7 +127,7 @@ def test_a_question_differs_by_all_that_changes_its_answer(database):
     ada, bob = make_user("ada"), make_user("bob")
     questions = [
         RankingQuestion.of(WORKLOAD),
-        RankingQuestion.of(WORKLOAD, method="mpet-log"),
+        RankingQuestion.of(WORKLOAD, method="mpet2020"),
         RankingQuestion.of(WORKLOAD, level=0.8),
         RankingQuestion.of(WORKLOAD, include_simulated=True),
         RankingQuestion.of("app0-section1"),

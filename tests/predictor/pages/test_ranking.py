@@ -63,7 +63,7 @@ def test_filters_keep_the_place_among_all(client, public):
 
 
 def test_twin_and_csv_are_the_same_ranking(client, public):
-    response = page(client, method="mpet-log")
+    response = page(client, method="mpet2020")
     twin = client.get(twin_of(response)).json()
     computed = response.context["ranking"].results
     assert [row.items() >= known.items() for row, known in zip(twin["results"], computed, strict=True)] == [True] * 3
@@ -97,9 +97,9 @@ def test_what_cannot_be_ranked_is_said_once(client, public, parameters, said):
 
 
 def test_a_misspelt_workload_leads_to_what_may_be_meant(client, public):
-    response = page(client, workload="app0-secton0", method="mpet-log")
+    response = page(client, workload="app0-secton0", method="mpet2020")
     assert "Did you mean" in text_of(response)
-    address = f"{reverse('ranking')}?workload={WORKLOAD}&method=mpet-log"
+    address = f"{reverse('ranking')}?workload={WORKLOAD}&method=mpet2020"
     assert f'href="{address.replace("&", "&amp;")}"' in response.content.decode()
 
 

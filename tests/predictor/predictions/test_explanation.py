@@ -70,7 +70,7 @@ def test_every_question_has_one(measured, changes):
         assert {influence["change_percent"] for influence in why["carried"] if influence["kind"] != "element"} <= {None}
 
 
-@pytest.mark.parametrize("method", ["mpet-log", "mpet2020", "ridge"])
+@pytest.mark.parametrize("method", ["mpet2020", "ridge"])
 def test_of_every_method(measured, method):
     assert preview_answer(replace(QUESTION, method=method), explained=True)["why"]["bottlenecks"]
 

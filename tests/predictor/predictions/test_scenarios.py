@@ -127,7 +127,7 @@ class TestSequentialProgram:
     def program(self, db):
         store(sequential_program(sample_measurements(4, 9)))
 
-    @pytest.mark.parametrize("method", ["mpet", "mpet-log", "mpet2020"])
+    @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
     def test_t1_elsewhere(self, program, method):
         answer = answer_to(scenario="sequential", method=method)
         assert answer["t1_s"] == pytest.approx(0.02, rel=0.1)  # samples: 0.01 s times platform and workload

@@ -21,7 +21,7 @@ def simulated(db):
 
 
 @pytest.mark.parametrize("workloads", [5, 9], ids=["the same workloads", "others too"])
-@pytest.mark.parametrize("method", ["mpet", "mpet-log", "mpet2020", "ridge"])
+@pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])
 def test_of_their_owner(simulated, owner, workloads, method):
     request = PredictionRequest("app1-section1", "simulated-machine-2", method=method)
     before = preview_answer(request, owner)

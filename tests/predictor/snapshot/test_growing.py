@@ -175,7 +175,7 @@ def test_after_any_deliveries_it_is_what_all_rows_give(seed, full_builds, admin_
     assert len(full_builds) == sum("a group of profiles is gone" in message for message in caplog.messages) < 3
 
 
-@pytest.mark.parametrize("method", ["mpet", "mpet-log", "mpet2020"])
+@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 def test_predictions_are_the_same(method, db, full_builds, admin_user):
     store(sample_measurements(5, 6))
     read_snapshot()

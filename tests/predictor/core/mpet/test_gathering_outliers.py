@@ -14,6 +14,8 @@ from tests.predictor.core.curves import COUNTS, curve_arrays, without_rows
 ABSURD_SHARE, ABSURD_LOG_FACTOR = 0.15, 6.0
 FEW = 2
 
+MPET = METHODS["mpet"]
+
 
 def with_absurd_profiles(rng):
     """A small database, dense or sparse, in which some profiles are off by some e^6, whole curves at once; and a query,
@@ -34,17 +36,16 @@ def with_absurd_profiles(rng):
     return Database.build(**arrays), query
 
 
-@pytest.mark.parametrize("name", ["mpet", "mpet-log"])
 @given(st.integers(0, 2**32 - 1))
 @example(50)  # a reference was left that shared nothing with the target
 @example(245)
 @example(1311)  # none was left that had the workload
 @example(28403)  # nothing was measured at all
 @settings(max_examples=50, deadline=None)
-def test_an_answer_among_absurd_profiles_has_times(name, seed):
+def test_an_answer_among_absurd_profiles_has_times(seed):
     database, query = with_absurd_profiles(np.random.default_rng(seed))
     try:
-        answer = METHODS[name].predict(database, query, METHODS[name].settings())
+        answer = MPET.predict(database, query, MPET.settings())
     except PredictionError:
         return
     for values in (answer.time_s, answer.low_s, answer.high_s, np.array(answer.t1_s)):

@@ -11,8 +11,7 @@ from predictor.core.methods import METHODS, Query, SettingsError
 from predictor.core.mpet.intervals import conformal_factor, left_out_errors
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
-MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]
-BOTH = pytest.mark.parametrize("method", [MPET, MPET_LOG], ids=lambda method: method.name)
+MPET = METHODS["mpet"]
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.95])
@@ -75,13 +74,12 @@ def unrelated(arrays):
     return arrays | {"platform_table": table}
 
 
-@BOTH
 @pytest.mark.parametrize("platforms", [5, 14, 40])
 @pytest.mark.parametrize("holdout", ["pair", "cpu_model", "microarchitecture"])
-def test_coverage_on_known_truth(method, platforms, holdout):
+def test_coverage_on_known_truth(platforms, holdout):
     """Of about 200 curves with independent noise nine of ten times lie inside; small databases may be wider."""
     database = curve_database(21, platforms, 14, noise=0.05)
-    report = evaluate(database, [method], Protocol(holdout=holdout, sample=200)).report().methods[method.name]
+    report = evaluate(database, [MPET], Protocol(holdout=holdout, sample=200)).report().methods[MPET.name]
     assert 0.84 <= report.coverage <= (0.97 if platforms == 40 else 1.0)
 
 
@@ -117,19 +115,17 @@ def test_a_noisier_target_gets_wider_intervals():
     assert widths["noisy"] > 1.1 * widths["calm"]
 
 
-@BOTH
-def test_intervals_are_around_the_prediction_and_wider_beyond_what_was_measured(method):
+def test_intervals_are_around_the_prediction_and_wider_beyond_what_was_measured():
     database = curve_database(10, 30, 8)
-    answer = method.predict(database, Query(2, 1, n=(1, 4, 16, 64)), method.settings())
+    answer = MPET.predict(database, Query(2, 1, n=(1, 4, 16, 64)), MPET.settings())
     assert (answer.low_s < answer.time_s).all()
     assert (answer.time_s < answer.high_s).all()
     ratio = np.log(answer.high_s / answer.low_s)
     assert ratio[3] > ratio[2] + 0.19 * np.log(4)
 
 
-@BOTH
-def test_no_interval_where_there_is_no_time(method):
+def test_no_interval_where_there_is_no_time():
     database = curve_database(2, 30, 6, counts=(1,))
-    answer = method.predict(database, Query(2, 1, n=(1, 4)), method.settings())
+    answer = MPET.predict(database, Query(2, 1, n=(1, 4)), MPET.settings())
     assert np.isfinite([answer.low_s[0], answer.high_s[0]]).all()
     assert np.isnan([answer.low_s[1], answer.high_s[1]]).all()

@@ -21,6 +21,14 @@ def evidence():
     return gather_evidence(curve_database(8, 25, 12, missing=0.1, noise=0.02), Query(4, 6, group=0))
 
 
+def test_correlations_are_those_of_the_deviations(evidence):
+    parts = separate_parts(evidence, far_off=math.inf)
+    columns = np.append(parts.rest[:, :-1], parts.own[:, :, None], axis=2)
+    columns = (columns - columns.mean(axis=1, keepdims=True)).reshape(-1, columns.shape[2])
+    expected = columns.T @ columns / np.outer(*[np.sqrt((columns**2).sum(axis=0))] * 2)
+    np.testing.assert_allclose(parts.correlations(), expected[-1, :-1], atol=1e-6)
+
+
 def with_absurd_curve(evidence):
     curves = evidence.curves.copy()
     p, b = np.argwhere(evidence.is_known[:-1])[7]

@@ -13,13 +13,13 @@ from predictor.core.mpet.transfer import (
 from tests.predictor.core.curves import curve_arrays
 
 SIZES = pytest.mark.parametrize("platforms", [2, 5, 12, 30])  # one for each way of transfer
-METHOD_NAMES = pytest.mark.parametrize("name", ["mpet", "mpet-log"])
+MPET = METHODS["mpet"]
 TARGET, WORKLOAD = 1, 2
 
 
-def answer_with(name, arrays, level=0.9, **columns):
+def answer_with(arrays, level=0.9, **columns):
     database = Database.build(**arrays, **columns)
-    method = METHODS[name]
+    method = MPET
     return method.predict(database, Query(WORKLOAD, TARGET), method.settings_from({"level": level}))
 
 
@@ -27,11 +27,10 @@ def half_widths(answer):
     return np.log(answer.high_s / answer.time_s)
 
 
-@METHOD_NAMES
 @SIZES
 @pytest.mark.parametrize("whose", ["workload", "target", "all"])
 @pytest.mark.parametrize("column", ["standard_error", "disturbed_share"])
-def test_noise_widens_the_interval_and_moves_no_time(name, platforms, whose, column):
+def test_noise_widens_the_interval_and_moves_no_time(platforms, whose, column):
     """The noise of A on the references, of the other workloads on T, of everything."""
     arrays = curve_arrays(3, platforms, missing=0.0)
     noisy = {
@@ -39,29 +38,27 @@ def test_noise_widens_the_interval_and_moves_no_time(name, platforms, whose, col
         "target": arrays["platform_index"] == TARGET,
         "all": arrays["workload_index"] >= 0,
     }[whose]
-    still = answer_with(name, arrays)
-    little, much = (answer_with(name, arrays, **{column: scale * noisy}) for scale in (0.1, 0.5))
+    still = answer_with(arrays)
+    little, much = (answer_with(arrays, **{column: scale * noisy}) for scale in (0.1, 0.5))
     for answer in (little, much):
         assert answer.time_s.tolist() == still.time_s.tolist()
     assert (half_widths(still) < half_widths(little)).all()
     assert (half_widths(little) < half_widths(much)).all()
 
 
-@METHOD_NAMES
 @SIZES
-def test_what_is_unknown_or_quiet_changes_nothing(name, platforms):
+def test_what_is_unknown_or_quiet_changes_nothing(platforms):
     arrays = curve_arrays(3, platforms, missing=0.0)
-    still = answer_with(name, arrays)
+    still = answer_with(arrays)
     nothing = np.zeros(len(arrays["platform_index"]))
     for column in (nothing, nothing * np.nan):
-        quiet = answer_with(name, arrays, standard_error=column, disturbed_share=column)
+        quiet = answer_with(arrays, standard_error=column, disturbed_share=column)
         assert quiet.high_s.tolist() == still.high_s.tolist()
 
 
-@METHOD_NAMES
 @SIZES
 @pytest.mark.parametrize("once", ["target", "workload", "all but one"])
-def test_what_was_measured_once_is_as_noisy_as_what_was_repeated(name, platforms, once):
+def test_what_was_measured_once_is_as_noisy_as_what_was_repeated(platforms, once):
     """Everything repeated alike, with e = s: nothing changes when some of it was measured once; unknown, it narrows."""
     arrays = curve_arrays(3, platforms, missing=0.0)
     rows = np.arange(len(arrays["platform_index"]))
@@ -72,11 +69,11 @@ def test_what_was_measured_once_is_as_noisy_as_what_was_repeated(name, platforms
     }[once]
     repeated = np.full(len(rows), 0.2)
     columns = {"standard_error": np.where(is_once, np.nan, 0.2), "run_deviation": np.where(is_once, np.nan, 0.2)}
-    expected = answer_with(name, arrays, standard_error=repeated, run_deviation=repeated)
-    answer = answer_with(name, arrays, **columns)
+    expected = answer_with(arrays, standard_error=repeated, run_deviation=repeated)
+    answer = answer_with(arrays, **columns)
     assert answer.time_s.tolist() == expected.time_s.tolist()
     np.testing.assert_allclose(answer.high_s, expected.high_s, rtol=1e-9)
-    unknown = answer_with(name, arrays, standard_error=columns["standard_error"])
+    unknown = answer_with(arrays, standard_error=columns["standard_error"])
     assert (half_widths(unknown) < half_widths(answer)).all()
 
 
@@ -93,19 +90,17 @@ def test_the_measured_pair_itself_has_no_say():
     """Its noise belongs to what the method may not see."""
     arrays = curve_arrays(3, 12, missing=0.0)
     own = (arrays["workload_index"] == WORKLOAD) & (arrays["platform_index"] == TARGET)
-    assert answer_with("mpet", arrays, standard_error=9.0 * own).high_s.tolist() == (
-        answer_with("mpet", arrays).high_s.tolist()
-    )
+    assert answer_with(arrays, standard_error=9.0 * own).high_s.tolist() == (answer_with(arrays).high_s.tolist())
     alone = {name: np.where(own, 9.0, np.nan) for name in ("standard_error", "run_deviation")}
-    assert answer_with("mpet", arrays, **alone).high_s.tolist() == answer_with("mpet", arrays).high_s.tolist()
+    assert answer_with(arrays, **alone).high_s.tolist() == answer_with(arrays).high_s.tolist()
 
 
 def test_one_reference_by_hand():
     """A is known to 10 % there and nothing else is noisy: half the interval grows as 1.645 standard errors do."""
     arrays = curve_arrays(3, 2, missing=0.0)
-    noisy = answer_with("mpet", arrays, standard_error=0.1 * (arrays["workload_index"] == WORKLOAD))
-    expected = np.hypot(half_widths(answer_with("mpet", arrays)), 1.6448536 * 0.1)
-    np.testing.assert_allclose(half_widths(noisy), expected, rtol=1e-5)  # between knots interpolated
+    noisy = answer_with(arrays, standard_error=0.1 * (arrays["workload_index"] == WORKLOAD))
+    expected = np.hypot(half_widths(answer_with(arrays)), 1.6448536 * 0.1)
+    np.testing.assert_allclose(half_widths(noisy), expected, rtol=1e-4)  # between knots interpolated
 
 
 def test_the_carried_variance_is_that_of_simulated_noise():

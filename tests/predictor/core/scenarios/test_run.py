@@ -46,7 +46,7 @@ def test_both_changes_by_every_method(database, method):
     assert found.answer.n.tolist() == list(range(1, 13))
     assert found.baseline.n.tolist() == list(range(1, 9))
     assert_consistent(found.answer)
-    if method in ("mpet", "mpet-log", "mpet2020"):
+    if method in ("mpet", "mpet2020"):
         both = asked(database, VIRTUAL, method=method)
         assert (both.answer.time_s[1:] < found.answer.time_s[1:]).all()
         assert len(both.changes) == 3

@@ -20,7 +20,7 @@ def asked(database, query, method="mpet", counted=None):
     return run_scenario(database, query, method, method.settings(), scenario=SEQUENTIAL, facts=facts).answer
 
 
-@pytest.mark.parametrize("method", ["mpet", "mpet-log", "mpet2020", "speed-ratio"])
+@pytest.mark.parametrize("method", ["mpet", "mpet2020", "speed-ratio"])
 def test_a_sequential_program_from_sequential_profiles(method):
     """w0 was never run in parallel. t(1) is a product of work and speed, so that ratios are exact but for noise."""
     database, _, counted = decomposed_database(sequential=("w0",))

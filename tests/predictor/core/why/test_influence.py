@@ -18,7 +18,7 @@ from predictor.core.why.influence import (
 from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES, FRACTIONS
 from tests.predictor.core.curves import curve_database
 
-METHODS = ("mpet", "mpet-log", "mpet2020")
+METHODS = ("mpet", "mpet2020")
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_shares_alone_cost_no_prediction(database):
 
 
 def test_a_reference_that_is_alone_leaves_nothing(database):
-    query, method, settings, _ = asked(database, "mpet-log")
+    query, method, settings, _ = asked(database, "mpet")
     query = replace(query, references=(7,))
     answer = method.predict(database, query, settings)
     alone = next(
