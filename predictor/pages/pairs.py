@@ -9,8 +9,8 @@ import numpy as np
 from django.urls import reverse
 
 from predictor.core.assembly import MEASURED, SIMULATED
+from predictor.core.availability import answered_pairs
 from predictor.core.database import Database
-from predictor.core.mpet.platforms import answered_pairs
 from predictor.snapshot.cache import read_database
 from profiles.arrays import BoolArray
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name

@@ -13,8 +13,8 @@ import numpy as np
 
 from predictor.core import methods
 from predictor.core.answers import EstimatedTimes
+from predictor.core.availability import groups_of_targets
 from predictor.core.database import Database
-from predictor.core.mpet.platforms import groups_of_targets
 from predictor.core.programs.program import ProgramParts, first_thread_count
 from predictor.core.references import groups_beside
 from predictor.core.steps import ComputedStep

@@ -19,8 +19,7 @@ from predictor.core.database import Database
 from predictor.core.mpet.curves import distinct_codes, evaluated_curves, interpolate_rows
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import TINY
-from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
-from predictor.core.mpet.transfer import LEAST_SQUARE, downward_shift
+from predictor.core.mpet.transfer import FEWEST_CALIBRATION_UNITS, LEAST_SQUARE, conformal_factor, downward_shift
 from profiles.arrays import FloatArray, IntArray
 
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works

@@ -10,7 +10,6 @@ from predictor.core.database import Database
 from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
 from predictor.core.mpet.beyond import growth_beyond
-from predictor.core.mpet.estimates import estimate_targets
 from predictor.core.mpet.gathering import (
     Evidence,
     check_evidence,
@@ -18,18 +17,21 @@ from predictor.core.mpet.gathering import (
     without_outliers,
 )
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
-from predictor.core.mpet.intervals import with_departures_of_others
-from predictor.core.mpet.kriging import fill_in_workloads
-from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
-from predictor.core.mpet.platforms import lacks_by_target
+from predictor.core.mpet.kriging import (
+    CurveParts,
+    fill_in_workloads,
+    nearest_references,
+    separate_parts,
+    workload_weights,
+)
 from predictor.core.mpet.process import gaussian_transfer, mean_with_neighbours
 from predictor.core.mpet.ratios import ratio_transfer
-from predictor.core.mpet.transfer import mean_transfer, widen_by_noise
+from predictor.core.mpet.transfer import mean_transfer, widen_by_noise, with_departures_of_others
 
 FEWEST_PROCESS_REFERENCES = 5  # below, covariances between platforms mean nothing
 FEWEST_ALONE_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
 LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # beyond, too few errors calibrate the interval
-ERRORS_CORRELATION = 0.75  # about how the errors of the transfer by ratios and of the process correlate
+TRANSFERS_CORRELATION = 0.75  # about how the errors of the transfer by ratios and of the process correlate
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
         transfer = ratio_transfer(evidence, level, h)
         if references >= FEWEST_PROCESS_REFERENCES:
             process = gaussian_transfer(evidence, parts, level, h)
-            transfer = mean_transfer([transfer, process], ERRORS_CORRELATION)
+            transfer = mean_transfer([transfer, process], TRANSFERS_CORRELATION)
         transfer = replace(transfer, half_width=with_departures_of_others(evidence, transfer.half_width, level))
     else:
         transfer = gaussian_transfer(evidence, parts, level, h)
@@ -89,6 +91,4 @@ MPET = Method(
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",
     check=check_mpet,
-    lacks_by_target=lacks_by_target,
-    estimate=estimate_targets,
 )

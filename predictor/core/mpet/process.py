@@ -13,17 +13,27 @@ import numpy as np
 
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.intervals import conformal_factor, left_out_errors, left_out_families, noisiness
 from predictor.core.mpet.kriging import (
+    CurveParts,
     KrigingResult,
     behaviour_covariances,
     invert_definite,
     krige,
     metadata_covariance,
     nearness_weights,
+    separate_parts,
+    workload_weights,
 )
-from predictor.core.mpet.parts import CurveParts, separate_parts, workload_weights
-from predictor.core.mpet.transfer import LeftOutErrors, Transfer, downward_shift, mean_transfer
+from predictor.core.mpet.transfer import (
+    LeftOutErrors,
+    Transfer,
+    conformal_factor,
+    downward_shift,
+    left_out_errors,
+    left_out_families,
+    mean_transfer,
+    noisiness,
+)
 from predictor.core.robust import MEAN_TO_SIGMA, clip_to, finite_median
 from profiles.arrays import FloatArray, IntArray
 

@@ -15,9 +15,8 @@ import numpy as np
 from predictor.core.mpet.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.intervals import family_factor, left_out_errors
 from predictor.core.mpet.kriging import squared_distances
-from predictor.core.mpet.transfer import Transfer
+from predictor.core.mpet.transfer import Transfer, family_factor, left_out_errors
 from predictor.core.robust import MEDIAN_TO_SIGMA, clip_to, finite_median, known_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS

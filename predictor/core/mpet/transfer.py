@@ -1,6 +1,9 @@
-"""What every way of transfer gives: ln(n t(n)) at the knots, how sure it is, and what carried it.
+"""What every way of transfer gives: ln(n t(n)) at the knots, what carried it, and how wide an interval must be to hold
+what will be measured.
 
-The noise of the measurements behind an answer widens its interval.
+Intervals are calibrated on errors of what is known and was left out (conformal calibration). T's own workloads tell
+them where they are many; with a few of them the rest of the database says how far programs depart from the ratio of
+speed of two machines. The noise of the measurements behind an answer widens its interval.
 """
 
 from __future__ import annotations
@@ -13,9 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
-from profiles.arrays import BoolArray, FloatArray
+from predictor.core.mpet.curves import evaluated_curves
+from predictor.core.mpet.gathering import Evidence, visible_table
+from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.platforms import PlatformMetadata
+from predictor.core.robust import known_median
+from profiles.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
 DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
@@ -152,3 +158,221 @@ def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, 
     of_references = squares[:-1, -1] + squares[:-1, :-1] @ by_workload + (DISTURBANCE * disturbed[:-1, -1]) ** 2
     on_target = squares[-1, :-1] @ by_workload + (DISTURBANCE * (disturbed[-1, :-1] @ v)) ** 2
     return np.asarray(u**2 @ of_references + on_target)
+
+
+FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
+FEWEST_CALIBRATION_UNITS = 3  # scores, and platforms or families: fewer calibrate nothing
+UNCALIBRATED_FACTOR = 3.0  # standard deviations, where nothing can be calibrated
+USUAL_NOISE_WORKLOADS = 3.0  # a platform is as noisy as usual until so many workloads say otherwise
+LARGEST_TYPICAL_ERRORS = 4.0  # typical errors: a larger one counts as so large
+MEAN_ABSOLUTE_OF_NORMAL = 0.8  # mean absolute deviation in standard deviations
+
+
+def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units: int) -> float:
+    """How many standard deviations hold `level` of the left-out errors.
+
+    A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
+    smallest score that at least (count + 1) times
+
+        min(level (1 + 0.3 / units), 1)
+
+    scores reach, where the units are what may be exchanged for the target: platforms, or families of them that were
+    left out together. Beyond the largest score, where that asks for it, the factor grows by 1 / units.
+
+    Parameters: `scores` of any shape; `usable`, which of them count; 0 < `level` < 1.
+    Returns a number without unit; 3 with fewer than 3 usable scores.
+
+    >>> scores = np.arange(1, 100)[None] / 100
+    >>> round(conformal_factor(scores, scores > 0, 0.9, 99), 2)
+    0.91
+    """
+    pooled = scores[usable]
+    if len(pooled) < FEWEST_CALIBRATION_UNITS or units < FEWEST_CALIBRATION_UNITS:
+        return UNCALIBRATED_FACTOR
+    rank = (
+        min(math.ceil((len(pooled) + 1) * min(level * (1.0 + FEW_FAMILIES_CORRECTION / units), 1.0)), len(pooled)) - 1
+    )
+    factor = float(np.partition(pooled, rank)[rank])
+    return factor * (1.0 + 1.0 / units) if (units + 1) * level > units else factor
+
+
+def family_factor(scores: FloatArray, families: IntArray, level: float) -> float:
+    """How many deviations hold `level` of the left-out errors (B, J), every family counting alike.
+
+    Workloads that were left out one by one may be exchanged for A: as in `conformal_factor`, few of them ask for more.
+
+    >>> round(family_factor(np.arange(1, 100)[:, None] / 100, np.arange(99), 0.9), 2)
+    0.9
+    """
+    if len(scores) < FEWEST_CALIBRATION_UNITS:
+        return UNCALIBRATED_FACTOR
+    sizes = np.bincount(families)
+    if len(sizes) == len(families):
+        level = min(level * (1.0 + FEW_FAMILIES_CORRECTION / len(families)), 1.0)
+    flat, weights = scores.ravel(), np.repeat(1.0 / sizes[families], scores.shape[1])
+    order = np.argsort(flat, kind="stable")
+    total = np.cumsum(weights[order])
+    reached = int(np.searchsorted(total, level * total[-1] * (1.0 - TINY)))
+    return float(flat[order[min(reached, len(flat) - 1)]])
+
+
+def left_out_errors(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Errors of kriging each platform without its own family, and the variances that are expected of them.
+
+    Without fitting again, by block deletion in the projections of the kriging:
+
+        error_f = Q_ff^-1 (Q y)_f,    variance_f = diag(Q_ff^-1) in units of the process variance
+
+    Parameters: `projections` (J, R, R), Q at each thread count, or (1, R, R), one for all; `products` (J, R, C), Q y
+    for known values y; `families` (R,). Returns errors (J, R, C) in the unit of y, and variances (J, R). A family that
+    is everybody has no error: NaN.
+
+    >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
+    >>> errors, variances = left_out_errors(projection, projection @ np.array([[1.0], [4.0]]), np.array([0, 1]))
+    >>> errors.ravel().tolist(), variances.ravel().tolist()
+    ([-3.0, 3.0], [0.5, 0.5])
+    """
+    variances = 1.0 / np.diagonal(projections, axis1=1, axis2=2)
+    errors = products * variances[:, :, None]
+    sizes, order = np.bincount(families), np.argsort(families, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        members = order[starts[sizes == size][:, None] + np.arange(size)]  # of every family of this size
+        if size == len(families):
+            errors[:], variances[:] = np.nan, np.nan
+        else:
+            inverse = np.linalg.inv(projections[:, members[:, :, None], members[:, None, :]])
+            errors[:, members] = inverse @ products[:, members]
+            variances[:, members] = np.diagonal(inverse, axis1=2, axis2=3)
+    return errors, variances
+
+
+def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetadata) -> tuple[IntArray, BoolArray]:
+    """What has to be left out together with a reference to put it in T's position: (R,) families, and who can be.
+
+    T has a twin (cpu_model) among the references: each reference alone, of those that have a twin. T has relatives of
+    its microarchitecture: all of a cpu_model, where others of the microarchitecture remain. T has none: all of a
+    microarchitecture.
+
+    >>> metadata = PlatformMetadata(np.zeros((5, 1)), np.array([0, 0, 1, 2, 3]), np.array([0, 0, 0, 1, 0]))
+    >>> families, can_be_left_out = left_out_families(np.array([0, 1, 2, 3]), 4, metadata)
+    >>> families.tolist(), can_be_left_out.tolist()
+    ([0, 0, 1, 2], [True, True, True, False])
+    """
+    cpu, family = metadata.cpu[platforms], metadata.microarchitecture[platforms]
+    alone, twins = np.arange(len(cpu)), np.bincount(cpu)[cpu]
+    if (cpu == metadata.cpu[target]).any():
+        return alone, twins > 1
+    if (family == metadata.microarchitecture[target]).any():
+        families, can_be = cpu, np.bincount(family)[family] > twins
+    else:
+        families, can_be = family, np.ones(len(cpu), dtype=bool)
+    return (families if (families != families[0]).any() else alone), can_be
+
+
+def noisiness(evidence: Evidence, errors: FloatArray, on_target: FloatArray, weights: FloatArray) -> FloatArray:
+    """How large errors are for workloads like A on each platform, (R + 1,), T last; 1 = as usual.
+
+    By the errors of the known workloads on the references (J, R, B) and T (J, B). A platform counts as so noisy as the
+    mean of its errors, each in units of what is typical for its workload; what few workloads say is drawn towards 1.
+    """
+    J, R, _ = errors.shape
+    relative = np.append(errors, on_target[:, None], axis=1)
+    np.abs(relative, out=relative)
+    typical = relative[:, :-1].sum(axis=1) / (R * MEAN_ABSOLUTE_OF_NORMAL) + TINY
+    relative /= typical[:, None]
+    mean = np.minimum(relative, LARGEST_TYPICAL_ERRORS, out=relative).sum(axis=0) / J
+    count = evidence.is_known * weights**2
+    count[-1] *= evidence.measured_on_target
+    total = count.sum(axis=1) + TINY
+    effective = total**2 / ((count**2).sum(axis=1) + TINY)
+    own = effective * (mean * count).sum(axis=1) / (total * MEAN_ABSOLUTE_OF_NORMAL)
+    return np.asarray((USUAL_NOISE_WORKLOADS + own) / (USUAL_NOISE_WORKLOADS + effective))
+
+
+MOST_REFERENCES, MOST_OTHERS = 4, 24  # machines that are compared: more of them change the quantile little
+MOST_KNOTS_COMPARED = 3  # thread counts at which they are compared
+FEWEST_COMMON = 4  # workloads of two machines: from the median of fewer nothing departs far
+STRANGE = 0.6  # of ln t: what sets applications apart, from one reference, where T has two others
+USUAL_WEIGHT = 4.0  # over K: of the departures on other machines, where T has K workloads
+UNKNOWN_DEPARTURE = 0.6  # of ln t, at 90 %: where no two machines have enough workloads in common
+
+
+def with_departures_of_others(evidence: Evidence, half_width: FloatArray, level: float) -> FloatArray:
+    """Half the interval of ln t (J,), of which T's workloads tell the more, the more there are.
+
+        h'^2 = ((K - 1) h^2 + w q^2 (1 + 1/K) (1 + 1/R) / 2) / (K - 1 + w) + a^2,    w = 4 / K
+
+    from K workloads that were measured on T and R references. q is `usual_departure`, between two machines and from the
+    median of many workloads; h, which was calibrated on T's own workloads, says nothing where there is one. With
+    many, A is predicted better than by one ratio, and q would be too wide.
+    a^2 is added for a stranger (`stranger_variance`).
+    """
+    workloads = int(np.count_nonzero(evidence.measured_on_target))
+    references = int(np.count_nonzero(evidence.has_workload))
+    strange = stranger_variance(evidence)
+    usual = usual_departure(evidence, level, by_application=strange > 0)
+    usual_square = usual**2 * (1.0 + 1.0 / workloads) * (1.0 + 1.0 / references) / 2.0
+    known, weight = workloads - 1.0, USUAL_WEIGHT / workloads
+    return np.asarray(np.sqrt((known * half_width**2 + weight * usual_square) / (known + weight) + strange))
+
+
+def stranger_variance(evidence: Evidence) -> float:
+    """What is added to the square of half an interval of ln t for a stranger; 0 for others.
+
+        a^2 = 0.6^2 (2 / S) (1 / R + 1 / K)
+
+    from S applications and K workloads on T, and R references. A stranger is of a named application of which T has no
+    workload, while T's are of such that have several: what few applications depart from each other says little about
+    the next one.
+    """
+    names = np.array(evidence.database.workload_table["application"], dtype=str)
+    on_target = names[evidence.workloads[evidence.measured_on_target]]
+    applications = len(set(on_target.tolist()))
+    own = names[evidence.workload]
+    if not own or own in on_target or "" in on_target or np.isin(names, on_target).sum() == applications:
+        return 0.0
+    references = np.count_nonzero(evidence.has_workload)
+    return float(STRANGE**2 * (2.0 / applications) * (1.0 / references + 1.0 / len(on_target)))
+
+
+def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -> float:
+    """How far in ln t `level` of the workloads are from the median ratio of speed of two unlike machines.
+
+        |gap(b,n) - median_b gap(b,n)|,    gap(b,n) = z(q,b,n) - z(p,b,n)
+
+    of references p and other machines q but T, of other microarchitectures than p; where references have too few
+    workloads, of those other machines among each other. With `by_application` the median is that of the workloads of
+    the other applications.
+    """
+    database, evaluated = evidence.database, evaluated_curves(evidence.database)
+    others = np.setdiff1d(np.arange(len(database.platforms)), [evidence.target])
+    others = others[:: -(-len(others) // MOST_OTHERS)]
+    references = evidence.platforms[:MOST_REFERENCES]
+    table = visible_table(database, np.concatenate([references, others]), evidence.groups)
+    columns = np.searchsorted(evaluated.n, evidence.n)
+    columns = columns[:: -(-len(columns) // MOST_KNOTS_COMPARED)]
+    is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
+    values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
+    of_references, of_others = values[: len(references)], values[len(references) :]
+    family = evidence.metadata.microarchitecture
+    applications = np.zeros(len(database.workloads), dtype=np.int64)
+    if by_application:
+        applications = np.unique(np.array(database.workload_table["application"]), return_inverse=True)[1]
+    unlike = family[references][:, None] != family[others]
+    departures = _departures((of_others - of_references[:, None])[unlike], applications)
+    if not len(departures):
+        next_unlike = family[others[1:]] != family[others[:-1]]
+        departures = _departures((of_others[1:] - of_others[:-1])[next_unlike], applications)
+    return float(np.quantile(departures, level)) if len(departures) else UNKNOWN_DEPARTURE
+
+
+def _departures(gap: FloatArray, applications: IntArray) -> FloatArray:
+    """|gap - median| of the gaps (pairs of machines, W, J) that are known, one after the other; of several
+    applications (W,) the median is that of the others."""
+    gap = gap[(~np.isnan(gap)).sum(axis=1).max(axis=1, initial=0) >= FEWEST_COMMON]
+    off = np.empty(gap.shape)
+    for application in np.unique(applications).tolist():
+        members = applications == application
+        off[:, members] = gap[:, members] - known_median(gap if members.all() else gap[:, ~members])[:, None]
+    return np.asarray(np.abs(off[~np.isnan(off)]))

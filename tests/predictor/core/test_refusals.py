@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from predictor.core.availability import answered_pairs
 from predictor.core.database import Database, Group
 from predictor.core.errors import PredictionError
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.platforms import answered_pairs
 from predictor.core.scenarios import Scenario, ScenarioFacts, refusal_of_scenario, run_scenario
 from profiles.scaling.names import RELATIVE_MEASURES
 from tests.predictor.core.databases import database_of, features, random_arrays

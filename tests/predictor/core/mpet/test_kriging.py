@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from predictor.core.mpet.hyperparameters import Hyperparameters
-from predictor.core.mpet.intervals import left_out_errors
 from predictor.core.mpet.kriging import (
     FEWEST_CHOLESKY_REFERENCES,
     invert_definite,
@@ -13,7 +12,7 @@ from predictor.core.mpet.kriging import (
     ordinary_weights,
 )
 from predictor.core.mpet.process import stacking_share
-from predictor.core.mpet.transfer import downward_shift
+from predictor.core.mpet.transfer import downward_shift, left_out_errors
 
 TRUSTING = Hyperparameters(robust=1e6)  # no value is an outlier
 

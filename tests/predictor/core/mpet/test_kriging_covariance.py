@@ -10,8 +10,8 @@ from predictor.core.mpet.kriging import (
     behaviour_covariances,
     metadata_covariance,
     nearness_weights,
+    separate_parts,
 )
-from predictor.core.mpet.parts import separate_parts
 from predictor.core.mpet.platforms import platform_metadata
 from tests.predictor.core.curves import curve_database
 

@@ -9,7 +9,7 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.mpet.gathering import gather_evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS
-from predictor.core.mpet.parts import separate_parts
+from predictor.core.mpet.kriging import separate_parts
 from predictor.core.mpet.process import unexplained_gains
 from tests.predictor.core.curves import curve_database
 

@@ -9,7 +9,7 @@ from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
 from predictor.core.mpet.gathering import gather_evidence
-from predictor.core.mpet.intervals import UNKNOWN_DEPARTURE, stranger_variance, usual_departure
+from predictor.core.mpet.transfer import UNKNOWN_DEPARTURE, stranger_variance, usual_departure
 from tests.predictor.core.curves import curve_arrays
 from tests.predictor.core.mpet.test_beyond import database_of_times
 

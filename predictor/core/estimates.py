@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from predictor.core.answers import EstimatedTimes
 from predictor.core.arrays import evenly_spaced
+from predictor.core.availability import groups_of_targets
 from predictor.core.database import Database
 from predictor.core.mpet.beyond import Agreement, agreement_inside, courses_on_target, growth_counts, mixed_growth
 from predictor.core.mpet.curves import (
@@ -24,7 +25,7 @@ from predictor.core.mpet.curves import (
 )
 from predictor.core.mpet.gathering import visible_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
-from predictor.core.mpet.platforms import PAPER_SHARE, PlatformMetadata, groups_of_targets, platform_metadata
+from predictor.core.mpet.platforms import PAPER_SHARE, PlatformMetadata, platform_metadata
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.references import groups_beside
 from profiles.arrays import FloatArray, IntArray
