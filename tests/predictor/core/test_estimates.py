@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from predictor.core import estimates
 from predictor.core.database import Database, Group
 from predictor.core.estimates import estimate_targets
 from predictor.core.methods import METHODS, Query
-from predictor.core import estimates
 from tests.predictor.core.curves import curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
 
