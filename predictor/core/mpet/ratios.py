@@ -22,7 +22,7 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
 
 MOST_RECENTRED_FAMILIES = 16  # families: with more of them leaving one out moves no median
-LEAST_RATIO_SPREAD = 0.02  # of ln t: no reference counts as having more even ratios
+LEAST_RATIO_SPREAD = 0.1  # of ln t: no reference counts as having more even ratios, no workload as nearer its guess
 SPREAD_POWER = 3  # of the spread of its ratios: how much less an uneven reference counts
 WEIGHT_SOFTNESS = 0.25  # robust deviations: ratios this near to the median carry it alike
 LONGEST_COORDINATES = 2.0  # medians of the workloads' lengths, for what is linear in the coordinates
@@ -105,7 +105,7 @@ def held_curves(evidence: Evidence) -> FloatArray:
 def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     """What each reference guesses of T by the median of its ratios, and their mean.
 
-        c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    u_p ~ (0.02 + r_p)^-3,    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
+        c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    u_p ~ (0.1 + r_p)^-3,    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
 
     r_p is the robust deviation of the ratios from their median, mean over n.
 

@@ -147,7 +147,7 @@ def test_an_earlier_document_is_gone_on_with(program):
 
 
 def test_the_question_comes_back_from_its_only_spelling(program):
-    question = RankingQuestion.of(REGIONS, serial_rest=REST, n=2, method="mpet2020", level=0.8)
+    question = RankingQuestion.of(REGIONS, serial_rest=REST, n=2, method="mpet", level=0.8)
     again = RankingQuestion.from_canonical(question.canonical(), None)
     assert again.canonical() == question.canonical()
 
