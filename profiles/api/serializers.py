@@ -15,7 +15,7 @@ from profiles.judgement.usability import stored_curves, stored_features
 from profiles.models import Platform, Price, Profile, Source, Workload
 from profiles.pages.ceilings import LimitsReader, roofline_of
 from profiles.pages.columns import DELIVERIES_NAMED
-from profiles.prices import prices_for
+from profiles.prices.tables import prices_for
 from profiles.scaling.limits import LimitsDocument
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from profiles.scaling.repeats import RepeatSpread

@@ -49,7 +49,7 @@ from profiles.pages.columns import (
 )
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.pages.topology import TopologyCounts, describe_counts, describe_machine, draw_sockets, memory_levels
-from profiles.prices import prices_for
+from profiles.prices.tables import prices_for
 from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.repeats import RepeatSpread
