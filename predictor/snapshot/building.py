@@ -20,6 +20,7 @@ import numpy as np
 from django.db.models import Q, QuerySet
 
 from mpet_site.web.background import NotReadyYet
+from mpet_site.web.consistency import consistent_reads
 from predictor.core.assembly import (
     PLATFORM_FIELDS,
     WORKLOAD_FIELDS,
@@ -39,7 +40,6 @@ from predictor.core.assembly import (
 from predictor.core.database import Database
 from predictor.core.growth import Ranks
 from profiles.arrays import FloatArray
-from profiles.consistency import consistent_reads
 from profiles.jobs.executors import code_digest
 from profiles.judgement.usability import batches, byte_columns, stored_curves, usable_arrays
 from profiles.models import Platform, Profile, Revision, Source, VerdictChange, Workload

@@ -15,7 +15,7 @@ from profiles.ingest.bulk_rows import insert_instances
 from profiles.jobs.executors import Executor
 from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
-from profiles.querysets import PROFILES_PER_QUERY
+from profiles.models.querysets import PROFILES_PER_QUERY
 from profiles.scaling.deriving import DerivedProfiles, MeasuredRuns, derive_profiles
 from profiles.scaling.features import METHOD_VERSION
 from profiles.scaling.repeats import RepeatSpread, repeat_spread

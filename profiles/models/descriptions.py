@@ -4,9 +4,9 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.models.platforms import Platform
+from profiles.models.querysets import DescriptionQuerySet
 from profiles.models.sources import Source
 from profiles.models.workloads import Workload
-from profiles.querysets import DescriptionQuerySet
 
 
 class Description(models.Model):

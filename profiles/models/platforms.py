@@ -6,8 +6,8 @@ from django.db.models import F, Q
 
 from profiles.measurements import DEVICE_CLASSES
 from profiles.models.fields import bounds_constraint
+from profiles.models.querysets import PlatformQuerySet
 from profiles.models.sources import Described
-from profiles.querysets import PlatformQuerySet
 
 
 def count_field() -> models.PositiveIntegerField:

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from profiles.measurements import ORIGINS
 from profiles.models.leases import LeasedQuerySet, LeasedWork
-from profiles.querysets import SourceQuerySet
+from profiles.models.querysets import SourceQuerySet
 
 
 class Owned(models.Model):

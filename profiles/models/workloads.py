@@ -6,8 +6,8 @@ from django.db.models import Q
 
 from profiles.measurements import BOUNDS, STRATEGIES
 from profiles.models.fields import bounds_constraint
+from profiles.models.querysets import WorkloadQuerySet
 from profiles.models.sources import Described
-from profiles.querysets import WorkloadQuerySet
 
 
 class Workload(Described):

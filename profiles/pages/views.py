@@ -48,13 +48,13 @@ from profiles.pages.columns import (
     toolchain_table,
 )
 from profiles.pages.page_cache import kept_for_visitors
+from profiles.pages.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 from profiles.pages.topology import TopologyCounts, describe_counts, describe_machine, draw_sockets, memory_levels
 from profiles.prices.tables import prices_for
 from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.repeats import RepeatSpread
 from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
-from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 from profiles.validity.quality import CONFIDENCE
 
 MOST_COUNTERS = 64  # columns of a table
