@@ -13,7 +13,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, NoReturn
 
 from benchmarks.archive.problems import ArchiveError, ArchiveProblem, ArchiveProblems, quoted
-from profiles.validity.bounds import MOST_ROWS, MOST_WORKLOADS
+from profiles.measurements.bounds import MOST_ROWS, MOST_WORKLOADS
 
 PIECE_BYTES = 1 << 16
 IN_MEMORY_BYTES = 1 << 22

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.arrays import IntArray
-from profiles.readers import UnreadableError
+from profiles.measurements import UnreadableError
 
 PROBLEMS_LISTED = 50  # problems named in one report
 PROBLEMS_LISTED_PER_KIND = 10  # rows named for one kind of problem, so that one mistake does not hide the others

@@ -12,7 +12,7 @@ from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.runs import read_counters, read_runs
 from benchmarks.archive.tables import RowAllowance, WorkloadIndex, read_rows
 from profiles.measurements import CounterTable, Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
-from profiles.validity.bounds import bad_placement
+from profiles.measurements.bounds import bad_placement
 
 RESULTS_SCHEMA = "mpet-results/1"
 REQUIRED_MEMBERS = ("platform.json", "workloads.json", "runs.csv")

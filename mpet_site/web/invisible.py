@@ -1,4 +1,4 @@
-"""Which characters of a text cannot be seen; `profiles.validity.bounds` refuses them. Pure, no Django."""
+"""Which characters of a text cannot be seen; `profiles.measurements.bounds` refuses them. Pure, no Django."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from profiles.pages.columns import DELIVERIES_NAMED
 from profiles.prices.tables import prices_for
 from profiles.scaling.limits import LimitsDocument
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
-from profiles.scaling.repeats import RepeatSpread
+from profiles.scaling.quality import RepeatSpread
 
 CURVE_ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
 

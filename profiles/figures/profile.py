@@ -30,7 +30,7 @@ from profiles.figures.base import (
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.losses import pop_efficiencies
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES, SCALING_PARTS
-from profiles.scaling.repeats import RepeatSpread
+from profiles.scaling.quality import RepeatSpread
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.times import reconstruct
 

@@ -18,7 +18,7 @@ from profiles.models import CounterReading, FeatureVector, Profile, Revision, Ru
 from profiles.models.querysets import PROFILES_PER_QUERY
 from profiles.scaling.deriving import DerivedProfiles, MeasuredRuns, derive_profiles
 from profiles.scaling.features import METHOD_VERSION
-from profiles.scaling.repeats import RepeatSpread, repeat_spread
+from profiles.scaling.quality import RepeatSpread, repeat_spread
 
 MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart
 FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")

@@ -18,8 +18,8 @@ from profiles.ingest.publication import announce, claim_announcement
 from profiles.ingest.staging import publish, stage, staged_delivery
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
 from profiles.measurements import Measurements
+from profiles.measurements.bounds import number_outside
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload
-from profiles.validity.bounds import number_outside
 
 __all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
 

@@ -25,8 +25,8 @@ from profiles.identity.facts import OPERATOR, deliverer_of
 from profiles.identity.matching import key_chunks
 from profiles.judgement.usability import stored_curves
 from profiles.models import Profile
+from profiles.scaling.quality import CONFIDENCE
 from profiles.scaling.runs import CurveTable
-from profiles.validity.quality import CONFIDENCE
 
 COMPUTED, MODERATOR = Profile.Judge.COMPUTED, Profile.Judge.MODERATOR
 SECOND, DIFFERS = Profile.Judge.SECOND, Profile.Judge.DIFFERS

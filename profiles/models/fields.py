@@ -6,7 +6,7 @@ import numpy as np
 from django.db import models
 from django.db.models import Q
 
-from profiles.validity.bounds import RANGES, Range
+from profiles.measurements.bounds import RANGES, Range
 
 
 class ArrayField(models.BinaryField):

@@ -53,9 +53,8 @@ from profiles.pages.topology import TopologyCounts, describe_counts, describe_ma
 from profiles.prices.tables import prices_for
 from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
-from profiles.scaling.repeats import RepeatSpread
+from profiles.scaling.quality import CONFIDENCE, RepeatSpread
 from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
-from profiles.validity.quality import CONFIDENCE
 
 MOST_COUNTERS = 64  # columns of a table
 CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears

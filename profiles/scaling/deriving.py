@@ -10,7 +10,7 @@ import numpy as np
 from profiles.jobs.executors import Executor, batches_of
 from profiles.measurements import CounterTable, RunTable
 from profiles.scaling.features import FeatureFits, feature_fits
-from profiles.scaling.repeats import RepeatSummary, repeat_summary
+from profiles.scaling.quality import RepeatSummary, repeat_summary
 from profiles.scaling.runs import CurveTable, scaling_curves
 
 DERIVED_PER_BATCH = 100  # profiles: tens of milliseconds

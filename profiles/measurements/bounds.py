@@ -16,7 +16,7 @@ import numpy as np
 
 from mpet_site.web.invisible import invisible_character
 from profiles.arrays import BoolArray
-from profiles.measurements import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
+from profiles.measurements.records import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
 
 # Of a RunTable, where it has them.
 NUMBER_COLUMNS = ("n", "repeat", "time_ns", "size", "clock_mhz", "tasks", "waits", "disturbed")
