@@ -41,10 +41,10 @@ from predictor.core.database import Database
 from predictor.core.growth import Ranks
 from profiles.arrays import FloatArray
 from profiles.jobs.executors import code_digest
-from profiles.judgement.usability import batches, byte_columns, stored_curves, usable_arrays
+from profiles.judgement.usability import batches, byte_columns, usable_arrays
 from profiles.models import Platform, Profile, Revision, Source, VerdictChange, Workload
 from profiles.scaling.names import CURVE_NAMES, RELATIVE_MEASURES
-from profiles.scaling.runs import CurveTable
+from profiles.scaling.runs import CurveTable, stored_curves
 from profiles.scaling.validity import slug_faults
 
 PROFILE_FIELDS = {

@@ -16,8 +16,7 @@ from profiles.jobs.executors import Executor
 from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.models.querysets import PROFILES_PER_QUERY
-from profiles.scaling.deriving import DerivedProfiles, MeasuredRuns, derive_profiles
-from profiles.scaling.features import METHOD_VERSION
+from profiles.scaling.features import METHOD_VERSION, DerivedProfiles, MeasuredRuns, derive_profiles
 from profiles.scaling.quality import RepeatSpread, repeat_spread
 
 MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart

@@ -30,7 +30,7 @@ from profiles.models import (
     held,
 )
 from profiles.models.leases import lease_end
-from profiles.scaling.deriving import derive_profiles
+from profiles.scaling.features import derive_profiles
 
 STAGED_PROFILES_AT_ONCE = 200  # whose curves and features are computed and stored together
 STAGED_MODELS: tuple[type[models.Model], ...] = (Run, CounterReading, ScalingCurves, FeatureVector)

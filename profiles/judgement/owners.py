@@ -23,10 +23,9 @@ from django.utils import timezone
 from accounts.mails import has_confirmed_address
 from profiles.identity.facts import OPERATOR, deliverer_of
 from profiles.identity.matching import key_chunks
-from profiles.judgement.usability import stored_curves
 from profiles.models import Profile
 from profiles.scaling.quality import CONFIDENCE
-from profiles.scaling.runs import CurveTable
+from profiles.scaling.runs import CurveTable, stored_curves
 
 COMPUTED, MODERATOR = Profile.Judge.COMPUTED, Profile.Judge.MODERATOR
 SECOND, DIFFERS = Profile.Judge.SECOND, Profile.Judge.DIFFERS
