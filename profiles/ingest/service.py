@@ -1,7 +1,11 @@
-"""The one way in: validated measurements become rows, all or nothing. Every derived number is computed here."""
+"""The one way in: validated measurements become rows, all or nothing. Every derived number is computed here.
+
+A delivery is announced by the signal `delivered` once it is stored, by another process where the first one was killed.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -13,15 +17,15 @@ from profiles.identity.descriptions import describe_rows
 from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of
 from profiles.identity.matching import WORKLOAD_RULES, IngestError, MatchingNotes, match_measured_machine, match_rows
 from profiles.identity.spelling import canonical_vendor, normalise_spacing
-from profiles.ingest.derivation import derive, refit
-from profiles.ingest.publication import announce, claim_announcement
 from profiles.ingest.staging import publish, stage, staged_delivery
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
 from profiles.measurements import Measurements
 from profiles.measurements.bounds import number_outside
-from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload
+from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload, held
+from profiles.models.leases import MOST_ATTEMPTS, is_lapsed, lease_end
+from profiles.signals import delivered
 
-__all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -238,3 +242,32 @@ def _check_ranges(measurements: Measurements) -> None:
         raise IngestError("a workload has no runs of its own size at the machine's own clocks")
     if (reason := number_outside(measurements)) is not None:
         raise IngestError(reason)
+
+
+def claim_announcement(source: Source) -> None:
+    """Take the lease in the transaction that stores the delivery, so that it is never without a holder."""
+    source.attempts, source.lease_until = 1, lease_end()
+    source.save(update_fields=["attempts", "lease_until"])
+
+
+def announce(source: Source) -> None:
+    """Send the signal `delivered`, unless another process took that over."""
+    if source.renew():
+        with held(source):
+            delivered.send_robust(Source, source=source)
+        source.release()
+
+
+def announce_forgotten() -> int:
+    """Announce the deliveries of processes that ended. Returns the number of deliveries.
+
+    After MOST_ATTEMPTS one is not tried again: it is stored, and `manage.py find_outliers` judges it.
+    """
+    forgotten = list(Source.objects.filter(is_lapsed()))
+    for source in forgotten:
+        if source.attempts > MOST_ATTEMPTS:
+            logger.error("delivery %s was not announced: %d processes ended meanwhile", source.uid, source.attempts)
+            source.release()
+        elif source.claim():
+            announce(source)
+    return len(forgotten)

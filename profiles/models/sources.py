@@ -49,7 +49,7 @@ class Described(Owned):
 class Source(Owned, LeasedWork):
     """Where profiles came from: one tarball, one import of a dataset folder or of files
     of another tool, or one run of the simulator.
-    It is leased until other applications were notified (profiles.ingest.publication)."""
+    It is leased until other applications were notified (profiles.ingest.service)."""
 
     class Kind(models.TextChoices):
         TARBALL = "tarball"
