@@ -22,7 +22,7 @@ from profiles.judgement.owners import contested_pairs, is_established, judge_pai
 from profiles.measurements import Measurements
 from profiles.measurements.bounds import number_outside
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload, held
-from profiles.models.leases import MOST_ATTEMPTS, is_lapsed, lease_end
+from profiles.models.base import MOST_ATTEMPTS, is_lapsed, lease_end
 from profiles.signals import delivered
 
 logger = logging.getLogger(__name__)

@@ -31,7 +31,7 @@ from profiles.models import (
     VisitorReport,
     held,
 )
-from profiles.models.leases import lease_end
+from profiles.models.base import lease_end
 from profiles.scaling.features import METHOD_VERSION, DerivedProfiles, MeasuredRuns, derive_profiles
 
 INSERTED_AT_ONCE = 5_000  # in one transaction

@@ -9,41 +9,8 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.measurements import ORIGINS
-from profiles.models.leases import LeasedQuerySet, LeasedWork
+from profiles.models.base import LeasedQuerySet, LeasedWork, Owned
 from profiles.models.querysets import SourceQuerySet
-
-
-class Owned(models.Model):
-    """Public (private_to is null: everybody sees it) or private to one user, who alone sees it and predicts from it."""
-
-    private_to = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=True
-    )
-    hidden = models.BooleanField(
-        default=False, help_text="by a moderator: nobody sees it, nothing is predicted from it"
-    )
-
-    class Meta:
-        abstract = True
-
-
-class Described(Owned):
-    """A row whose facts deliveries tell: those of one deliverer, and above them what a moderator decided
-    (profiles.identity.facts)."""
-
-    facts_by = models.CharField(
-        max_length=40,
-        blank=True,
-        default="",
-        editable=False,
-        help_text="the deliverer whose deliveries give the facts, as in Source; empty: no delivery that can be seen",
-    )
-    decided = models.JSONField(
-        default=dict, blank=True, editable=False, help_text="facts that a moderator decided on: above all deliveries"
-    )
-
-    class Meta:
-        abstract = True
 
 
 class Source(Owned, LeasedWork):

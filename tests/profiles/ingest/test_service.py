@@ -14,7 +14,7 @@ from profiles.ingest.derivation import refit, run_tables
 from profiles.ingest.service import IngestError, announce_forgotten
 from profiles.measurements import PARTS, CounterTable
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
-from profiles.models.leases import MOST_ATTEMPTS
+from profiles.models.base import MOST_ATTEMPTS
 from profiles.scaling.features import METHOD_VERSION, feature_fit
 from profiles.scaling.runs import scaling_curves
 from profiles.signals import delivered
