@@ -12,8 +12,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 
-from profiles.identity.descriptions import differences_of
-from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, written_value
+from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, differences_of, written_value
 from profiles.identity.spelling import TOPOLOGY_COLUMNS
 from profiles.judgement.usability import newest_unusable, set_why_unusable
 from profiles.measurements.bounds import LONGEST_TEXTS, RANGES, bad_placement, bad_text

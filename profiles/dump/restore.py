@@ -30,7 +30,7 @@ from profiles.dump.tables import (
     WORKLOADS_TABLE,
     DumpTable,
 )
-from profiles.identity.facts import OPERATOR
+from profiles.identity.descriptions import OPERATOR
 from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingNotes, MatchingRules, match_rows
 from profiles.ingest.service import IngestError, IngestResult, ingest
 from profiles.measurements import (

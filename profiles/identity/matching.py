@@ -24,10 +24,10 @@ from django.utils.timesince import timesince
 
 from profiles.identity import spelling as identity
 from profiles.models import Platform, PlatformDescription, Source, Workload
+from profiles.models.querysets import key_chunks
 
 SLUG_LENGTH = 190
 PRIVATE_SLUG_LENGTH = 175
-VALUES_PER_QUERY = 400  # values in one IN (...): two such lists stay under SQLite's 999
 NEAR_MISS_RATIO = 0.9
 
 
@@ -165,13 +165,6 @@ def _visible_rows(rules: MatchingRules, owner_id: int | None) -> Any:
     if owner_id is None:
         return rules.model.objects.filter(public)
     return rules.model.objects.filter(public | Q(private_to=owner_id), hidden=False)
-
-
-def key_chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
-    """The distinct values in order, as many at a time as one IN (...) may have."""
-    ordered = list(dict.fromkeys(values))
-    for start in range(0, len(ordered), VALUES_PER_QUERY):
-        yield ordered[start : start + VALUES_PER_QUERY]
 
 
 def _refuse_same_drafts(rules: MatchingRules, drafts: Sequence[Any]) -> None:

@@ -8,8 +8,15 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from profiles.identity.descriptions import described_by, restate
-from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, FactColumns, deliverer_of, known_facts
+from profiles.identity.descriptions import (
+    PLATFORM_FACTS,
+    WORKLOAD_FACTS,
+    FactColumns,
+    deliverer_of,
+    described_by,
+    known_facts,
+    restate,
+)
 from profiles.identity.matching import (
     PLATFORM_RULES,
     WORKLOAD_RULES,

@@ -13,8 +13,7 @@ from typing import Any
 from django.db import DataError, IntegrityError, transaction
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.identity.descriptions import describe_rows
-from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of
+from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of, describe_rows
 from profiles.identity.matching import WORKLOAD_RULES, IngestError, MatchingNotes, match_measured_machine, match_rows
 from profiles.identity.spelling import canonical_vendor, normalise_spacing
 from profiles.ingest.staging import publish, stage, staged_delivery

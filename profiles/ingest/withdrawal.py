@@ -13,12 +13,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from profiles.identity.descriptions import described_by, restate
-from profiles.identity.facts import FactColumns
-from profiles.identity.matching import assign_private_slugs, key_chunks
+from profiles.identity.descriptions import FactColumns, described_by, restate
+from profiles.identity.matching import assign_private_slugs
 from profiles.ingest.staging import leave_to_sweep, sweep
 from profiles.judgement.owners import contested_pairs, judge_pairs
 from profiles.models import Profile, Revision, Source, StagedDelivery, WithdrawnSource, held
+from profiles.models.querysets import key_chunks
 from profiles.signals import withdrawing
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from django.db import transaction
 from django.db.models import QuerySet
 
-from profiles.identity.facts import OPERATOR
+from profiles.identity.descriptions import OPERATOR
 from profiles.judgement.owners import AGREE, COMPUTED, MODERATOR, contested_pairs, judge_pairs
 from profiles.models import Profile, Revision, Source
 from profiles.models.querysets import PROFILES_PER_QUERY

@@ -41,7 +41,7 @@ class Owned(models.Model):
 
 class Described(Owned):
     """A row whose facts deliveries tell: those of one deliverer, and above them what a moderator decided
-    (profiles.identity.facts)."""
+    (profiles.identity.descriptions)."""
 
     facts_by = models.CharField(
         max_length=40,

@@ -1,4 +1,4 @@
-"""Descriptions: what each delivery says of the platforms and workloads that it names (profiles.identity.facts)."""
+"""What each delivery says of the platforms and workloads that it names (profiles.identity.descriptions)."""
 
 from django.db import models
 from django.db.models import Q
