@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import fields
 from typing import IO, Any
 
-from benchmarks.archive.container import Limits, Member, Members, open_members
+from benchmarks.archive.container import ArchiveProblems, Limits, Member, Members, open_members, quoted
 from benchmarks.archive.documents import Document, load_schema, parse_document, validate_document
-from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.runs import read_counters, read_runs
 from benchmarks.archive.tables import RowAllowance, WorkloadIndex, read_rows
 from profiles.measurements import CounterTable, Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord

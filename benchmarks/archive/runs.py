@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.archive.problems import ArchiveProblems, quoted
+from benchmarks.archive.container import ArchiveProblems, quoted
 from benchmarks.archive.tables import CsvRows, WorkloadIndex
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.measurements import COUNTER_STATUSES, PART_COLUMNS, PARTS, CounterTable, RunTable, column_or_none

@@ -14,8 +14,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.archive.container import ArchiveProblems, quoted
 from benchmarks.archive.documents import load_schema
-from benchmarks.archive.problems import ArchiveProblems, quoted
 from mpet_site.web.invisible import invisible_character
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.measurements.bounds import MOST_COLUMNS, RANGES, Range

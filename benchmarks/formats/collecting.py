@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from benchmarks.archive import ArchiveProblems, quoted
 from benchmarks.archive.documents import Document, parse_document
-from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.tables import LONGEST_NUMBER
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, TimeKind, WorkloadRecord
 from profiles.measurements.bounds import MOST_COLUMNS, MOST_ROWS, MOST_WORKLOADS, RANGES, record_complaints
