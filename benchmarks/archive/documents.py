@@ -13,8 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.archive.container import PROBLEMS_LISTED, ArchiveProblems, quoted
-from mpet_site.web.invisible import invisible_character
-from profiles.measurements.bounds import DEEPEST_JSON, MOST_JSON_CONTAINERS, MOST_JSON_VALUES, is_unstorable
+from profiles.measurements.bounds import (
+    DEEPEST_JSON,
+    MOST_JSON_CONTAINERS,
+    MOST_JSON_VALUES,
+    invisible_character,
+    is_unstorable,
+)
 
 if TYPE_CHECKING:
     import jsonschema

@@ -14,13 +14,3 @@ _INVISIBLE_RANGES = (
 _INVISIBLE_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE_RANGES)
 INVISIBLE = re.compile(f"[{_INVISIBLE_CLASS}]")
 VISIBLE_TEXT_PATTERN = f"^[^{_INVISIBLE_CLASS}]*$"  # of the published schemas
-
-
-def invisible_character(text: str) -> str | None:
-    """The code of the first invisible character of a text, or None.
-
-    >>> invisible_character("EPYC\\u202e 7B13"), invisible_character("Zen 4, 2 × 96 cores")
-    ('U+202E', None)
-    """
-    found = None if text.isprintable() else INVISIBLE.search(text)
-    return found and f"U+{ord(found[0]):04X}"

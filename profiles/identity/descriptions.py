@@ -22,8 +22,8 @@ from django.db.models.functions import Coalesce
 from profiles.identity.matching import IngestError, MatchingNotes
 from profiles.models import Platform, PlatformDescription, Source, Workload, WorkloadDescription
 from profiles.models.querysets import key_chunks
+from profiles.models.sources import OPERATOR
 
-OPERATOR = "operator"
 TEXT_SHOWN = 80  # characters of a value in a sentence or a table
 UNKNOWN = (None, "unknown")
 DIFFERENCES_SHOWN = 20
@@ -64,14 +64,6 @@ WORKLOAD_FACTS = FactColumns(
     own=("application", "section", "strategy", "bound", "description", "size", "size_unit"),
 )
 FACTS: dict[type, FactColumns] = {Platform: PLATFORM_FACTS, Workload: WORKLOAD_FACTS}
-
-
-def deliverer_of(owner: Any, *, private: bool) -> str:
-    """Who speaks in a delivery: the operator, where it has no owner or a moderator made it public, else its owner."""
-    if owner is None:
-        return OPERATOR
-    moderates = not private and owner.is_staff and owner.has_perm("profiles.change_platform")
-    return OPERATOR if moderates else f"user:{owner.pk}"
 
 
 def known_facts(columns: FactColumns, described: Any) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from profiles.identity.descriptions import (
     PLATFORM_FACTS,
     WORKLOAD_FACTS,
     FactColumns,
-    deliverer_of,
     described_by,
     known_facts,
     restate,
@@ -29,6 +28,7 @@ from profiles.ingest.service import announce, claim_announcement
 from profiles.ingest.withdrawal import drop_unsupported
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
 from profiles.models import FormerSlug, Revision, Source
+from profiles.models.sources import deliverer_of
 
 ROW_COLUMNS = ("id", "slug", "identity", "spelling", "private_to", "hidden", "facts_by", "decided", "merged_into")
 

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import DataError, IntegrityError, transaction
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of, describe_rows
+from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, describe_rows
 from profiles.identity.matching import WORKLOAD_RULES, IngestError, MatchingNotes, match_measured_machine, match_rows
 from profiles.identity.spelling import canonical_vendor, normalise_spacing
 from profiles.ingest.staging import publish, stage, staged_delivery
@@ -22,6 +22,7 @@ from profiles.measurements import Measurements
 from profiles.measurements.bounds import number_outside
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload, held
 from profiles.models.base import MOST_ATTEMPTS, is_lapsed, lease_end
+from profiles.models.sources import deliverer_of
 from profiles.signals import delivered
 
 logger = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.mails import has_confirmed_address
-from profiles.identity.descriptions import OPERATOR, deliverer_of
 from profiles.models import Profile
 from profiles.models.querysets import key_chunks
+from profiles.models.sources import OPERATOR, deliverer_of
 from profiles.scaling.quality import CONFIDENCE
 from profiles.scaling.runs import CurveTable, stored_curves
 

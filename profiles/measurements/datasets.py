@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mpet_site.web.invisible import INVISIBLE, invisible_character
+from mpet_site.web.invisible import INVISIBLE
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.measurements.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, bad_text
+from profiles.measurements.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, bad_text, invisible_character
 from profiles.measurements.records import (
     DEVICE_CLASSES,
     CounterTable,

@@ -12,6 +12,8 @@ from profiles.measurements import ORIGINS
 from profiles.models.base import LeasedQuerySet, LeasedWork, Owned
 from profiles.models.querysets import SourceQuerySet
 
+OPERATOR = "operator"  # a deliverer
+
 
 class Source(Owned, LeasedWork):
     """Where profiles came from: one tarball, one import of a dataset folder or of files
@@ -72,6 +74,14 @@ class Source(Owned, LeasedWork):
 
     def __str__(self) -> str:
         return self.label
+
+
+def deliverer_of(owner: Any, *, private: bool) -> str:
+    """Who speaks in a delivery: the operator, where it has no owner or a moderator made it public, else its owner."""
+    if owner is None:
+        return OPERATOR
+    moderates = not private and owner.is_staff and owner.has_perm("profiles.change_platform")
+    return OPERATOR if moderates else f"user:{owner.pk}"
 
 
 class FormerSlug(models.Model):
