@@ -168,22 +168,24 @@ def _judge_beside_others(source: Source) -> list[str]:
 
 
 def _find_earlier(source: Source) -> IngestResult | None:
+    """The same bytes from the same owner, which answer where they were stored before."""
     before = Source.objects.filter(sha256=source.sha256, owner=source.owner).first()
-    return None if before is None else _answer_with_earlier(before, source)
-
-
-def _answer_with_earlier(before: Source, repeated: Source) -> IngestResult:
+    if before is None:
+        return None
     visibility = "public" if before.private_to_id is None else "private"
     warning = f"these measurements were delivered before, on {before.created_at:%Y-%m-%d}; they are {visibility}"
-    if before.private_to_id != repeated.private_to_id:
+    if before.private_to_id != source.private_to_id:
         warning += " and stay so"
     profiles = before.profiles.select_related("platform", "workload").order_by("pk")
     return IngestResult(before, list(profiles), [warning], existing=True)
 
 
 def _platform_drafts(measurements: Measurements, source: Source) -> list[Platform]:
+    # A platform that says neither n_max nor threads has the largest n that was measured on it.
+    largest_n = [1] * len(measurements.platforms)
+    for profile in measurements.profiles:
+        largest_n[profile.platform] = max(largest_n[profile.platform], int(profile.runs.n.max()))
     drafts = []
-    largest_n = _largest_n(measurements)
     for index, record in enumerate(measurements.platforms):
         columns = {field.name: getattr(record, field.name) or None for field in fields(record)}
         columns |= {
@@ -196,15 +198,6 @@ def _platform_drafts(measurements: Measurements, source: Source) -> list[Platfor
         }
         drafts.append(Platform(**columns, private_to=source.private_to, facts_by=source.deliverer))
     return drafts
-
-
-def _largest_n(measurements: Measurements) -> dict[int, int]:
-    """The largest thread count that was measured on each platform that says neither n_max nor threads."""
-    largest = {i: 1 for i, record in enumerate(measurements.platforms) if not (record.n_max or record.threads)}
-    for record in measurements.profiles:
-        if record.platform in largest:
-            largest[record.platform] = max(largest[record.platform], int(record.runs.n.max()))
-    return largest
 
 
 def _workload_drafts(measurements: Measurements, source: Source) -> list[Workload]:

@@ -72,25 +72,20 @@ def stage(
     profiles: list[Profile] = []
     for start in range(0, len(records), STAGED_PROFILES_AT_ONCE):
         chunk = records[start : start + STAGED_PROFILES_AT_ONCE]
-        profiles += _stage_chunk(staged.first_profile + start, platforms, chunk)
+        first = staged.first_profile + start
+        some = [Profile(pk=first + i, platform=platforms[record.platform]) for i, record in enumerate(chunk)]
+        pairs = list(zip(some, chunk, strict=True))
+        derived = derive_profiles([runs_of_profile(profile, record.runs, record.counters) for profile, record in pairs])
+        set_derived_columns(some, derived)
+        runs = (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs))
+        insert_rows(Run, STAGED_RUN_COLUMNS, runs)
+        counted = ((profile.pk, record.counters) for profile, record in pairs if record.counters)
+        readings = (row for key, counters in counted for row in _reading_rows(key, counters))
+        insert_rows(CounterReading, STAGED_READING_COLUMNS, readings)
+        store_derived(some, derived, replace=False)
+        profiles += some
         if progress is not None:
             progress(len(chunk))
-    return profiles
-
-
-def _stage_chunk(first: int, platforms: Sequence[Platform], records: Sequence[ProfileRecord]) -> list[Profile]:
-    profiles = [Profile(pk=first + i, platform=platforms[record.platform]) for i, record in enumerate(records)]
-    pairs = list(zip(profiles, records, strict=True))
-    derived = derive_profiles([runs_of_profile(profile, record.runs, record.counters) for profile, record in pairs])
-    set_derived_columns(profiles, derived)
-    runs = (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs))
-    insert_rows(Run, STAGED_RUN_COLUMNS, runs)
-    insert_rows(
-        CounterReading,
-        STAGED_READING_COLUMNS,
-        (row for profile, record in pairs if record.counters for row in _reading_rows(profile.pk, record.counters)),
-    )
-    store_derived(profiles, derived, replace=False)
     return profiles
 
 
