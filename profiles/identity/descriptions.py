@@ -246,21 +246,16 @@ def restate(columns: FactColumns, keys: Iterable[Any]) -> None:
             for name, value in row.decided.items():
                 setattr(row, name, value)
             row.facts_by = ""
-        for key, source, facts in _words(columns, part):
-            row = rows[key]
+        # What each delivery that can be seen says, in the order in which they came, or became public.
+        said = columns.description.objects.filter(**{f"{columns.noun}__in": part}, source__hidden=False)
+        came_at = Coalesce("source__published_at", "source__created_at")
+        said = said.select_related("source").order_by(came_at, "source_id", "pk")
+        for description in said.only("facts", f"{columns.noun}_id", "source__deliverer", "source__private_to"):
+            row, source = rows[getattr(description, f"{columns.noun}_id")], description.source
             if source.private_to_id == row.private_to_id and has_the_say(row, source.deliverer):
-                accept_value(columns, row, source.deliverer, facts)
+                accept_value(columns, row, source.deliverer, description.facts)
         save_facts(columns, rows.values(), before)
         update_differences(columns, rows)
-
-
-def _words(columns: FactColumns, keys: list[Any]) -> list[tuple[Any, Source, dict[str, Any]]]:
-    """What each delivery that can be seen says of these rows, in the order in which they came, or became public."""
-    rows = columns.description.objects.filter(**{f"{columns.noun}__in": keys}, source__hidden=False)
-    came_at = Coalesce("source__published_at", "source__created_at")
-    sources = rows.select_related("source").order_by(came_at, "source_id", "pk")
-    columns_read = ("facts", f"{columns.noun}_id", "source__deliverer", "source__private_to")
-    return [(getattr(row, f"{columns.noun}_id"), row.source, row.facts) for row in sources.only(*columns_read)]
 
 
 def described_by(sources: Iterable[Source]) -> list[tuple[FactColumns, list[Any]]]:

@@ -109,9 +109,12 @@ def match_rows(
     """
     if not drafts:
         return []
+    seen: set[str] = set()
     for draft in drafts:
         draft.identity, draft.spelling = rules.identity(draft), rules.spelling(draft)
-    _refuse_same_drafts(rules, drafts)
+        if draft.identity in seen:
+            raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description", rules.noun)
+        seen.add(draft.identity)
     candidates = _candidate_rows(rules, drafts)
     if other_than:
         others = {row.identity: other_than[row.pk] for row in candidates if row.pk in other_than}
@@ -165,14 +168,6 @@ def _visible_rows(rules: MatchingRules, owner_id: int | None) -> Any:
     if owner_id is None:
         return rules.model.objects.filter(public)
     return rules.model.objects.filter(public | Q(private_to=owner_id), hidden=False)
-
-
-def _refuse_same_drafts(rules: MatchingRules, drafts: Sequence[Any]) -> None:
-    seen: set[str] = set()
-    for draft in drafts:
-        if draft.identity in seen:
-            raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description", rules.noun)
-        seen.add(draft.identity)
 
 
 def _candidate_rows(rules: MatchingRules, drafts: Sequence[Any]) -> list[Any]:

@@ -116,7 +116,10 @@ def sweep(staged: StagedDelivery) -> None:
     if not staged.while_held().exists():
         return
     for model in STAGED_MODELS:
-        while _delete_some(model, staged):
+        rows: Any = model._default_manager.filter(profile__gte=staged.first_profile, profile__lte=staged.last_profile)
+        # Never those of a profile that is there: a database that was restored from another may give an id twice.
+        rows = rows.exclude(Exists(Profile.objects.filter(pk=OuterRef("profile_id"))))
+        while model._default_manager.filter(pk__in=rows.order_by().values("pk")[:INSERTED_AT_ONCE]).delete()[0]:
             let_others_write(0.0)
     staged.while_held().delete()
 
@@ -130,16 +133,6 @@ def sweep_abandoned() -> int:
                 sweep(staged)
             swept += 1
     return swept
-
-
-def _delete_some(model: Any, staged: StagedDelivery) -> int:
-    """Delete INSERTED_AT_ONCE rows. Returns their number. Never those of a profile that is there, whatever the
-    reservation says: a database that was restored from another may give an id twice."""
-    reserved = model.objects.filter(profile__gte=staged.first_profile, profile__lte=staged.last_profile)
-    rows = reserved.exclude(Exists(Profile.objects.filter(pk=OuterRef("profile_id"))))
-    some = rows.order_by().values("pk")[:INSERTED_AT_ONCE]
-    deleted: int = model.objects.filter(pk__in=some).delete()[0]
-    return deleted
 
 
 def _reserve(profiles: int) -> StagedDelivery:

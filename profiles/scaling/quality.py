@@ -218,11 +218,24 @@ def find_faults(tables: Sequence[RunTable]) -> list[Finding]:
     of variation, sample standard deviation / mean, and the number of repeats are of the same runs.
     """
     cells = _cells([table.own for table in tables])
-    times = _preferred_pass(cells)
+    # t(n) comes from these cells: clean sorts before profile, so that it is the first of each (profile, n).
+    times = np.ones(len(cells.n), dtype=bool)
+    times[1:] = ~cells.next_of_same(n=True)
+    varied = times & (cells.variation > MAX_VARIATION)
+    few = times & (cells.count < MIN_REPEATS)
+    curve = cells.take(times)
+    growth = curve.median_s[1:] / curve.median_s[:-1] - 1
+    grows = curve.next_of_same(n=False) & (growth > MAX_GROWTH)
+    overhead = cells.median_s[1:] / cells.median_s[:-1]
+    slow = cells.next_of_same(n=True) & (overhead > MAX_PROFILE_OVERHEAD)
+    faults: tuple[tuple[IntArray, IntArray, FloatArray], ...] = (  # profile, n and value, in the order of KINDS
+        (cells.profile[varied], cells.n[varied], cells.variation[varied]),
+        (curve.profile[1:][grows], curve.n[1:][grows], growth[grows]),
+        (cells.profile[1:][slow], cells.n[1:][slow], overhead[slow]),
+        (cells.profile[few], cells.n[few], cells.count[few].astype(np.float64)),
+    )
     keyed: list[tuple[int, int, Finding]] = []
-    for kind, (profile, n, value) in enumerate(
-        (_variation(cells, times), _growth(cells, times), _overhead(cells), _repeats(cells, times))
-    ):
+    for kind, (profile, n, value) in enumerate(faults):
         badness = -value if KINDS[kind] == "repeats" else value
         order = np.lexsort((n, -badness, profile))
         owners, starts, counts = np.unique(profile[order], return_index=True, return_counts=True)
@@ -230,9 +243,6 @@ def find_faults(tables: Sequence[RunTable]) -> list[Finding]:
             worst = order[start]
             keyed.append((owner, kind, Finding(KINDS[kind], owner, int(n[worst]), float(value[worst]), count)))
     return [finding for _, _, finding in sorted(keyed, key=lambda entry: entry[:2])]
-
-
-_Faults = tuple[IntArray, IntArray, FloatArray]  # profile, n, value
 
 
 @dataclass(frozen=True)
@@ -277,36 +287,6 @@ def _cells(tables: Sequence[RunTable]) -> _Cells:
     np.divide(np.sqrt(squares / np.maximum(count - 1, 1)), mean, out=variation, where=count > 1)
     median_s = (time_s[start + (count - 1) // 2] + time_s[start + count // 2]) / 2
     return _Cells(profile[start], n[start], is_profile[start], count, median_s, variation)
-
-
-def _preferred_pass(cells: _Cells) -> NDArray[np.bool_]:
-    """The cells that t(n) comes from: clean sorts before profile, so the first cell of each (profile, n)."""
-    preferred = np.ones(len(cells.n), dtype=bool)
-    preferred[1:] = ~cells.next_of_same(n=True)
-    return preferred
-
-
-def _variation(cells: _Cells, times: NDArray[np.bool_]) -> _Faults:
-    bad = times & (cells.variation > MAX_VARIATION)
-    return cells.profile[bad], cells.n[bad], cells.variation[bad]
-
-
-def _growth(cells: _Cells, times: NDArray[np.bool_]) -> _Faults:
-    curve = cells.take(times)
-    growth = curve.median_s[1:] / curve.median_s[:-1] - 1
-    bad = curve.next_of_same(n=False) & (growth > MAX_GROWTH)
-    return curve.profile[1:][bad], curve.n[1:][bad], growth[bad]
-
-
-def _overhead(cells: _Cells) -> _Faults:
-    ratio = cells.median_s[1:] / cells.median_s[:-1]
-    bad = cells.next_of_same(n=True) & (ratio > MAX_PROFILE_OVERHEAD)
-    return cells.profile[1:][bad], cells.n[1:][bad], ratio[bad]
-
-
-def _repeats(cells: _Cells, times: NDArray[np.bool_]) -> _Faults:
-    bad = times & (cells.count < MIN_REPEATS)
-    return cells.profile[bad], cells.n[bad], cells.count[bad].astype(np.float64)
 
 
 def _describe_fault(finding: Finding) -> str:
