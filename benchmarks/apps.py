@@ -5,7 +5,7 @@ from django.conf import settings
 
 from benchmarks.archive import read_archive
 from mpet_site.web.periodic_tasks import register_periodic_task
-from profiles.readers import KIT_RESULTS, register_reader
+from profiles.measurements import KIT_RESULTS, register_reader
 
 
 class BenchmarksConfig(AppConfig):

@@ -37,7 +37,7 @@ from benchmarks.formats.deliveries import ForeignReading, unpack_files
 from benchmarks.formats.plain_csv import table_head
 from benchmarks.formats.recognising import UnrecognisedError, recognise
 from profiles.measurements import Measurements, ProfileRecord
-from profiles.validity.quality import quality_warnings
+from profiles.scaling.quality import quality_warnings
 
 MEMORY_STATUS = 70
 IDLE_SECONDS = 300.0  # the program takes 60 MB

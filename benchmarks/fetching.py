@@ -17,7 +17,7 @@ from benchmarks.public_data.interface import MeasuredFolder, PublicSource, Refus
 from profiles.ingest.service import IngestResult, ingest
 from profiles.ingest.withdrawal import sweep_withdrawn, withdraw, withdraw_in_transaction
 from profiles.models import OwnPrice, Platform, Price, Source, StagedDelivery
-from profiles.prices import price_table, restore_own_prices, restore_prices
+from profiles.prices.tables import price_table, restore_own_prices, restore_prices
 
 FOLDERS_AT_ONCE = 50  # in one delivery: what a killed process has to read again
 

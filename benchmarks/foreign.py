@@ -15,9 +15,8 @@ from benchmarks.formats.deliveries import ForeignReading, pack_files
 from benchmarks.formats.recognising import TARBALL, TOO_MIXED, UnrecognisedError
 from benchmarks.reading import recognise_upload
 from profiles.ingest.service import IngestResult, ingest
-from profiles.measurements import Measurements, PlatformRecord
+from profiles.measurements import Measurements, PlatformRecord, UnreadableError
 from profiles.models import Platform, Source
-from profiles.readers import UnreadableError
 
 RECOGNISED = "auto"  # the form that is asked for where the files are to say it
 

@@ -14,10 +14,9 @@ from benchmarks.formats import FORMATS
 from benchmarks.formats.deliveries import MOST_FILES, ForeignReading
 from benchmarks.models import Upload
 from benchmarks.reading import read_sent_platform
-from profiles.measurements import PlatformRecord
+from profiles.measurements import PlatformRecord, UnreadableError
+from profiles.measurements.bounds import RANGES
 from profiles.models import Platform
-from profiles.readers import UnreadableError
-from profiles.validity.bounds import RANGES
 
 FORM_TITLES = {
     "google-benchmark": "Google Benchmark (JSON)",

@@ -43,7 +43,7 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 MAY_BE_MADE = {
-    *(("profiles.measurements", name) for name in (
+    *(("profiles.measurements.records", name) for name in (
         "CounterTable", "Measurements", "PlatformRecord", "ProfileRecord", "RunTable", "WorkloadRecord"
     )),
     *(("numpy", name) for name in ("dtype", "ndarray")),

@@ -17,7 +17,7 @@ from django_tasks_db.models import DBTaskResult
 from benchmarks.models import Upload
 from benchmarks.tasks import enqueue
 from mpet_site.state_folder import is_older_than
-from profiles.models.leases import MOST_ATTEMPTS, heartbeat
+from profiles.models.base import MOST_ATTEMPTS, heartbeat
 
 UPLOADS_FOLDER = "uploads"
 ORPHANED_AFTER_LEASES = 10  # a file is older before it can be said that no row will come

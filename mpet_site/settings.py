@@ -9,7 +9,7 @@ import environ
 from django.core.management.utils import get_random_secret_key
 
 from mpet_site.state_folder import PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE, make_private, stored_text
-from profiles.validity.bounds import MOST_ROWS, MOST_WORKLOADS
+from profiles.measurements.bounds import MOST_ROWS, MOST_WORKLOADS
 
 env = environ.Env()
 # A variable that is empty is as one that is not set, as in files of variables; only an empty rate means no limit.

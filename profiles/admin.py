@@ -12,15 +12,14 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 
-from profiles.identity.descriptions import differences_of
-from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, written_value
+from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, differences_of, written_value
 from profiles.identity.spelling import TOPOLOGY_COLUMNS
 from profiles.judgement.usability import newest_unusable, set_why_unusable
+from profiles.measurements.bounds import LONGEST_TEXTS, RANGES, bad_placement, bad_text
 from profiles.models import Platform, Profile, Workload
 from profiles.models.moderation import LONGEST_DECISION_REASON
 from profiles.moderation.actions import ModerationError
 from profiles.moderation.log import Decision, decide, judge, leave, merge
-from profiles.validity.bounds import LONGEST_TEXTS, RANGES, bad_placement, bad_text
 
 
 def reason_field(*, required: bool = True) -> forms.CharField:
@@ -43,7 +42,7 @@ class MergeForm(ReasonForm):
 
 
 class FactsForm(forms.ModelForm):
-    """Facts inside the bounds that deliveries are kept to (profiles.validity.bounds); 0 is unknown, as there."""
+    """Facts inside the bounds that deliveries are kept to (profiles.measurements.bounds); 0 is unknown, as there."""
 
     reason = reason_field()
 

@@ -16,7 +16,7 @@ class ProfilesConfig(AppConfig):
     def ready(self) -> None:
         from accounts.user_data import register_user_data  # noqa: PLC0415
         from profiles.dump.published import publish_if_due  # noqa: PLC0415
-        from profiles.ingest.publication import announce_forgotten  # noqa: PLC0415
+        from profiles.ingest.service import announce_forgotten  # noqa: PLC0415
         from profiles.ingest.staging import sweep_abandoned  # noqa: PLC0415  models are not there before
         from profiles.user_data import PRICES_AND_NAMES  # noqa: PLC0415
 

@@ -20,10 +20,9 @@ from django.http import Http404
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.identity.matching import slug_base
-from profiles.judgement.usability import stored_curves
 from profiles.models import Platform, Profile, RegionLabel, Source, Workload
-from profiles.querysets import LONG_TEXTS_OF_SOURCE
-from profiles.scaling.runs import CurveTable
+from profiles.models.querysets import LONG_TEXTS_OF_SOURCE
+from profiles.scaling.runs import CurveTable, stored_curves
 
 PROFILED_RUNTIMES = ("libgomp", "libomp")  # those that mpet-profile knows
 SERIAL_REST = "serial rest"

@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from profiles.moderation import reporting
-from profiles.pages import lists, own_prices, views
+from profiles.pages import lists, own_prices, reporting, views
 
 urlpatterns = [
     path("search/", views.search, name="search"),

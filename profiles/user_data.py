@@ -8,7 +8,7 @@ from typing import Any
 
 from accounts.user_data import ArchiveMember, UserData
 from profiles.models import OwnPrice, OwnPriceList, RegionLabel
-from profiles.prices import price_table
+from profiles.prices.tables import price_table
 
 
 def count_settings(user: Any) -> dict[str, int]:

@@ -124,7 +124,7 @@ def test_the_readme_has_five_links_and_one_picture():
 
 
 def test_files_and_modules_named_in_documents_are_there():
-    """`profiles/prices.py`, `predictor/core/`, `research.paper`: in the tree, or at the end of a path in it."""
+    """`profiles/prices/tables.py`, `predictor/core/`, `research.paper`: in the tree, or at the end of a path in it."""
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     known = "\n".join(f"/{path}" for path in tracked)
     missing = []

@@ -18,9 +18,9 @@ from benchmarks.reading import read_sent_platform
 from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsSerializer
 from mpet_site.web.problems import InvalidRequest
 from profiles.identity.descriptions import differences_in
+from profiles.measurements import UnreadableError
 from profiles.models import Platform, Profile
 from profiles.programs import programs_by_source, region_labels
-from profiles.readers import UnreadableError
 
 ReportSerializer = inline_serializer(
     "UploadReport",

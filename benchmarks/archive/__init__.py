@@ -3,10 +3,18 @@
 `read_archive` accepts a tarball whole or raises `ArchiveError`, which lists what is wrong by member and line.
 """
 
-from benchmarks.archive.container import Limits
+from benchmarks.archive.container import ArchiveError, ArchiveProblem, ArchiveProblems, Limits, quoted
 from benchmarks.archive.documents import load_schema
-from benchmarks.archive.problems import ArchiveError, ArchiveProblem
 from benchmarks.archive.reading import read_archive
 from benchmarks.archive.writing import write_archive
 
-__all__ = ["ArchiveError", "ArchiveProblem", "Limits", "load_schema", "read_archive", "write_archive"]
+__all__ = [
+    "ArchiveError",
+    "ArchiveProblem",
+    "ArchiveProblems",
+    "Limits",
+    "load_schema",
+    "quoted",
+    "read_archive",
+    "write_archive",
+]

@@ -12,9 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.archive.problems import PROBLEMS_LISTED, ArchiveProblems, quoted
-from mpet_site.web.invisible import invisible_character
-from profiles.validity.bounds import DEEPEST_JSON, MOST_JSON_CONTAINERS, MOST_JSON_VALUES, is_unstorable
+from benchmarks.archive.container import PROBLEMS_LISTED, ArchiveProblems, quoted
+from profiles.measurements.bounds import (
+    DEEPEST_JSON,
+    MOST_JSON_CONTAINERS,
+    MOST_JSON_VALUES,
+    invisible_character,
+    is_unstorable,
+)
 
 if TYPE_CHECKING:
     import jsonschema

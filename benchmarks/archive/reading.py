@@ -6,13 +6,12 @@ from collections import Counter
 from dataclasses import fields
 from typing import IO, Any
 
-from benchmarks.archive.container import Limits, Member, Members, open_members
+from benchmarks.archive.container import ArchiveProblems, Limits, Members, open_members, quoted
 from benchmarks.archive.documents import Document, load_schema, parse_document, validate_document
-from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.runs import read_counters, read_runs
 from benchmarks.archive.tables import RowAllowance, WorkloadIndex, read_rows
 from profiles.measurements import CounterTable, Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
-from profiles.validity.bounds import bad_placement
+from profiles.measurements.bounds import bad_placement
 
 RESULTS_SCHEMA = "mpet-results/1"
 REQUIRED_MEMBERS = ("platform.json", "workloads.json", "runs.csv")
@@ -114,18 +113,16 @@ def _compare_members(members: Members, manifest: Document, problems: ArchiveProb
             where = f", although line {line} of manifest.json lists it" if line else ""
             problems.add(name, None, f"is missing{where}")
     for name, member in members.items():
-        if name in listed:
-            _compare_member(name, member, listed[name], problems)
-        elif name != "manifest.json":
+        entry = listed.get(name)
+        if entry is None and name != "manifest.json":
             spelled = name if name.isprintable() else quoted(name)
             problems.add(spelled, None, "is not listed in manifest.json")
-
-
-def _compare_member(name: str, member: Member, entry: dict[str, Any], problems: ArchiveProblems) -> None:
-    if member.size != entry["bytes"]:
-        problems.add(name, None, f"has {member.size} bytes, manifest.json says {entry['bytes']}")
-    elif member.sha256 != entry["sha256"].lower():
-        problems.add(name, None, f"has sha256 {member.sha256}, manifest.json says {entry['sha256']}")
+        elif entry is None:
+            continue
+        elif member.size != entry["bytes"]:
+            problems.add(name, None, f"has {member.size} bytes, manifest.json says {entry['bytes']}")
+        elif member.sha256 != entry["sha256"].lower():
+            problems.add(name, None, f"has sha256 {member.sha256}, manifest.json says {entry['sha256']}")
 
 
 class _Reading:

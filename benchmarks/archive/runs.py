@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.archive.problems import ArchiveProblems, quoted
+from benchmarks.archive.container import ArchiveProblems, quoted
 from benchmarks.archive.tables import CsvRows, WorkloadIndex
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.measurements import COUNTER_STATUSES, PART_COLUMNS, PARTS, CounterTable, RunTable, column_or_none
-from profiles.validity.bounds import LONGEST_TEXTS, RANGES
+from profiles.measurements.bounds import LONGEST_TEXTS, RANGES
 
 RUNS_MEMBER = "runs.csv"
 PASSES = ("clean", "profile")

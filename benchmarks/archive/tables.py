@@ -14,11 +14,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.archive.container import ArchiveProblems, quoted
 from benchmarks.archive.documents import load_schema
-from benchmarks.archive.problems import ArchiveProblems, quoted
-from mpet_site.web.invisible import invisible_character
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.validity.bounds import MOST_COLUMNS, RANGES, Range
+from profiles.measurements.bounds import MOST_COLUMNS, RANGES, Range, invisible_character
 
 CSV_ROWS_AT_ONCE = 1 << 14
 CSV_CHARACTERS_AT_ONCE = 1 << 22

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from benchmarks.archive import ArchiveProblems, quoted
 from benchmarks.archive.documents import Document, parse_document
-from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.tables import LONGEST_NUMBER
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, TimeKind, WorkloadRecord
-from profiles.validity.bounds import MOST_COLUMNS, MOST_ROWS, MOST_WORKLOADS, RANGES, record_complaints
+from profiles.measurements.bounds import MOST_COLUMNS, MOST_ROWS, MOST_WORKLOADS, RANGES, record_complaints
 
 THREAD_NAMES = ("threads", "n", "p", "num_threads", "nthreads", "thread", "cores", "jobs", "procs", "processes")
 SECONDS_PER_UNIT = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from typing import IO, Any
 
-from benchmarks.archive.problems import ArchiveProblems
+from benchmarks.archive import ArchiveProblems
 from benchmarks.formats.collecting import ForeignFile
 from profiles.measurements import PlatformRecord
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from benchmarks.archive.problems import quoted
+from benchmarks.archive import quoted
 from benchmarks.formats.collecting import Collected, ForeignFile, as_number, spell_parameters, thread_parameter
 from profiles.measurements import WorkloadRecord
 

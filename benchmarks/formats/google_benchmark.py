@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.archive.problems import quoted
+from benchmarks.archive import quoted
 from benchmarks.formats.collecting import (
     LONGEST_FIELD,
     SECONDS_PER_UNIT,

@@ -18,7 +18,7 @@ from benchmarks.formats.collecting import (
     as_number,
 )
 from profiles.measurements import PlatformRecord, TimeKind, WorkloadRecord
-from profiles.validity.bounds import DEEPEST_JSON
+from profiles.measurements.bounds import DEEPEST_JSON
 
 UNITS = {"seconds": "s", "second": "s", "sec": "s", "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 MOST_ELEMENTS = 50_000  # a result has about twenty

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.archive.problems import quoted
+from benchmarks.archive import quoted
 from benchmarks.formats.collecting import SECONDS_PER_UNIT, Collected, ForeignFile, as_number
 from profiles.measurements import WorkloadRecord
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from benchmarks.formats.collecting import ForeignFile, ForeignLimits
-from profiles.readers import UnreadableError
+from profiles.measurements import UnreadableError
 
 TARBALL = "mpet-results"  # what `recognise` says of a results tarball, which is none of FORMATS
 GZIP = b"\x1f\x8b"

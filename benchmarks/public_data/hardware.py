@@ -15,8 +15,8 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException, ElementTree
 
 from benchmarks.public_data.interface import RefusedFolder
-from profiles.datasets import impossible_topology
 from profiles.measurements import PlatformRecord
+from profiles.measurements.datasets import impossible_topology
 
 ANY = 255
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, TimeKind, WorkloadRecord
-from profiles.validity.bounds import RANGES
+from profiles.measurements.bounds import RANGES
 
 NO_TIME = "a rate or a time that is missing, not positive or out of bounds"
 

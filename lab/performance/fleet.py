@@ -40,7 +40,7 @@ import pandas as pd
 
 from lab.hostile.servers import installation
 from lab.performance.walk import WALKS, walk
-from profiles.datasets import DATASET_PLATFORM_COLUMNS, RUN_COLUMNS
+from profiles.measurements.datasets import DATASET_PLATFORM_COLUMNS, RUN_COLUMNS
 from tests.paths import ROOT
 
 COUNTS = (1, 4, 16)

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.archive import read_archive
 from lab.performance.conftest import sized
 from profiles.measurements import Measurements, ProfileRecord
-from profiles.validity.quality import quality_warnings
+from profiles.scaling.quality import quality_warnings
 from tests.benchmarks.tarballs import packed
 from tests.samples import sample_platform, sample_runs, sample_workload
 

@@ -1,4 +1,4 @@
-"""Which characters of a text cannot be seen; `profiles.validity.bounds` refuses them. Pure, no Django."""
+"""Which characters of a text cannot be seen; `profiles.measurements.bounds` refuses them. Pure, no Django."""
 
 from __future__ import annotations
 
@@ -14,13 +14,3 @@ _INVISIBLE_RANGES = (
 _INVISIBLE_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE_RANGES)
 INVISIBLE = re.compile(f"[{_INVISIBLE_CLASS}]")
 VISIBLE_TEXT_PATTERN = f"^[^{_INVISIBLE_CLASS}]*$"  # of the published schemas
-
-
-def invisible_character(text: str) -> str | None:
-    """The code of the first invisible character of a text, or None.
-
-    >>> invisible_character("EPYC\\u202e 7B13"), invisible_character("Zen 4, 2 × 96 cores")
-    ('U+202E', None)
-    """
-    found = None if text.isprintable() else INVISIBLE.search(text)
-    return found and f"U+{ord(found[0]):04X}"

@@ -1,7 +1,7 @@
 """Periodic tasks of a server ("chores" in the documentation), such as resuming the work of a killed process.
 
 Every process that serves pages, and every `manage.py db_worker`, runs all of them. So a task looks first,
-claims what it works on (profiles.models.leases), and finds nothing where another was faster.
+claims what it works on (profiles.models.base), and finds nothing where another was faster.
 """
 
 from __future__ import annotations

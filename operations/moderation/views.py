@@ -18,7 +18,7 @@ from mpet_site.web.pages import page_of
 from operations.moderation.forms import DecisionForm, HandledForm, JudgementDecisionForm, MergeDecisionForm
 from operations.moderation.queue import QUEUE, QUEUE_PARTS, QueuePart, name_delivery, name_platform, name_profile
 from predictor.pages.home import real_machines
-from profiles.identity.facts import written_value
+from profiles.identity.descriptions import written_value
 from profiles.models import ModerationEntry, Platform, Profile, Source
 from profiles.moderation.actions import ModerationError
 from profiles.moderation.log import SUBJECTS, Action, Decision, Subject, handle, hide, judge, merge, show, undo

@@ -14,8 +14,8 @@ from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.jobs.executors import Executor
 from profiles.judgement.outliers import keep_verdicts, own_reasons, profiles_to_judge
-from profiles.judgement.usability import stored_curves
 from profiles.models import Profile, Source
+from profiles.scaling.runs import stored_curves
 
 JUDGED_AT_ONCE = 500  # profiles with their curves in memory
 MOST_RECONSIDERED = 100  # computed outliers that a delivery may clear

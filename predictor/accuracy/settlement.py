@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
-from profiles.judgement.usability import stored_curves
 from profiles.models import Platform, Profile, Source
+from profiles.scaling.runs import stored_curves
 
 SETTLED_ORDERINGS = {
     "settled_at": "settled_at",

@@ -17,7 +17,7 @@ from predictor.models import Computation
 from predictor.models.computations import pack_document
 from predictor.predictions.question import RequestError
 from profiles.models import held
-from profiles.models.leases import MOST_ATTEMPTS
+from profiles.models.base import MOST_ATTEMPTS
 
 logger = logging.getLogger(__name__)
 

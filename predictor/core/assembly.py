@@ -20,7 +20,7 @@ from predictor.core.database import (
     Group,
 )
 from profiles.measurements import ProfileRecord
-from profiles.scaling.repeats import deviation_of_one
+from profiles.scaling.quality import deviation_of_one
 from profiles.scaling.validity import (
     LARGEST_VALUE,
     MOST_CURVE_POINTS,

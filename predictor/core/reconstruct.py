@@ -10,9 +10,8 @@ from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
 from predictor.core.errors import InvalidThreadCounts
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.curves import evaluate_curves
-from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, GAUSSIAN_SUM
-from profiles.scaling.times import LEAST_REDUNDANCY, reconstruct
+from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, GAUSSIAN_SUM, evaluate_curves
+from profiles.scaling.runs import LEAST_REDUNDANCY, reconstruct
 
 IS_NUMA_ELEMENT = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
 IS_SMT_ELEMENT = np.array([name.endswith("_ht") for name in FEATURE_NAMES])

@@ -17,7 +17,7 @@ from predictor.core.assembly import (
 from predictor.core.database import Database
 from profiles.measurements import Measurements
 from profiles.scaling.features import feature_fits
-from profiles.scaling.repeats import repeat_summary
+from profiles.scaling.quality import repeat_summary
 from profiles.scaling.runs import scaling_curves
 
 

@@ -22,8 +22,8 @@ from predictor.extrapolation.fits import (
 )
 from predictor.scaling_models.measured import MeasuredPoints
 from predictor.scaling_models.registry import SCALING_MODELS
-from profiles.judgement.usability import stored_curves
 from profiles.models import Profile, Run
+from profiles.scaling.runs import stored_curves
 
 OFFERED_MODELS = ("automatic", "mpet_curve", "growth", "amdahl", "usl", "parallel_penalty", "memory_wall")
 DEFAULT_MODELS = ("automatic", "mpet_curve", "amdahl", "usl")

@@ -19,8 +19,8 @@ from predictor.scaling_models.registry import SCALING_MODELS
 from predictor.scaling_models.task_graph import TASK_MEASURES, TaskGraphModel
 from predictor.snapshot.cache import read_database
 from profiles.ingest.derivation import run_tables
-from profiles.judgement.usability import stored_curves
 from profiles.models import Profile
+from profiles.scaling.runs import stored_curves
 from profiles.scaling.validity import MOST_CURVE_POINTS, valid_counts, valid_scale, valid_times
 
 POINT_COLUMNS = ("n", "size", "clock_ratio")

@@ -15,12 +15,12 @@ from predictor.accuracy.evaluations import NothingStored, Subject, read_stored_s
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.database import Database
 from predictor.core.tabulated import database_from_measurements
-from profiles.datasets import DatasetError, read_dataset
 from profiles.dump.files import DUMP_FORMS, DumpRow, member_name, write_table
 from profiles.dump.tables import DumpTable
 from profiles.jobs.executors import Executor
 from profiles.management.options import add_executor_options, chosen_executor
 from profiles.measurements import Measurements
+from profiles.measurements.datasets import DatasetError, read_dataset
 
 
 def read_folder(folder: Path, stderr: Any) -> Measurements:

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from predictor.models.querysets import EvaluationQuerySet
-from profiles.models.fields import ArrayField
+from profiles.models.base import ArrayField
 
 PAPER_TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
 

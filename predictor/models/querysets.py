@@ -7,7 +7,7 @@ from typing import Any, Self
 from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
 
 from profiles.models import Profile
-from profiles.querysets import VisibleQuerySet
+from profiles.models.querysets import VisibleQuerySet
 
 # What another owner measured too may settle a prediction, though predictions use the other's.
 OF_DOUBTFUL = Q(

@@ -8,7 +8,7 @@ from typing import Any
 
 from mpet_site.web.parameters import Name, OneOf
 from profiles.models import Price, PriceOfPlatform
-from profiles.prices import prices_for
+from profiles.prices.tables import prices_for
 
 HOUR_S = 3600
 HOURLY_KINDS = (Price.Kind.ON_DEMAND.value, Price.Kind.SPOT.value)

@@ -22,7 +22,7 @@ from predictor.scaling_models.growth import (
 from predictor.scaling_models.own_curve import DEGREES_OF_FREEDOM, LEAST_FOR_ORIGINS, OwnCurve, fit_own_curve
 from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray
-from profiles.scaling.curves import evaluate_curves, fit_curves
+from profiles.scaling.features import evaluate_curves, fit_curves
 
 GRID_POINTS = 24  # thread counts at which companions are asked
 LARGEST_CORRECTION = 1.0  # of log R

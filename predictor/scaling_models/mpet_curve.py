@@ -9,9 +9,9 @@ import numpy as np
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray
-from profiles.scaling.curves import evaluate_curves, fit_curves
+from profiles.scaling.features import evaluate_curves, fit_curves
 from profiles.scaling.names import ELEMENTS
-from profiles.scaling.times import LEAST_REDUNDANCY
+from profiles.scaling.runs import LEAST_REDUNDANCY
 
 NO_GAUSSIAN_SUM = np.zeros(1, dtype=np.bool_)
 
@@ -21,7 +21,7 @@ class MpetCurve(ScalingModel):
 
         R(n) = m n + b + [n > n_nu] (m_nu (n - n_nu) + b_nu) + [n > n_ht] (m_ht (n - n_ht) + b_ht)
 
-    t1 = n_1 t(n_1) of the smallest measured n_1; the six elements by least squares (`profiles.scaling.curves`). A
+    t1 = n_1 t(n_1) of the smallest measured n_1; the six elements by least squares (`profiles.scaling.features`). A
     segment that was not measured has no elements: beyond its breakpoint the line before it goes on. R stays at or
     above 1e-9. More than one time at an n counts by its mean.
 

@@ -20,6 +20,7 @@ import numpy as np
 from django.db.models import Q, QuerySet
 
 from mpet_site.web.background import NotReadyYet
+from mpet_site.web.consistency import consistent_reads
 from predictor.core.assembly import (
     PLATFORM_FIELDS,
     WORKLOAD_FIELDS,
@@ -39,12 +40,11 @@ from predictor.core.assembly import (
 from predictor.core.database import Database
 from predictor.core.growth import Ranks
 from profiles.arrays import FloatArray
-from profiles.consistency import consistent_reads
 from profiles.jobs.executors import code_digest
-from profiles.judgement.usability import batches, byte_columns, stored_curves, usable_arrays
+from profiles.judgement.usability import batches, byte_columns, usable_arrays
 from profiles.models import Platform, Profile, Revision, Source, VerdictChange, Workload
 from profiles.scaling.names import CURVE_NAMES, RELATIVE_MEASURES
-from profiles.scaling.runs import CurveTable
+from profiles.scaling.runs import CurveTable, stored_curves
 from profiles.scaling.validity import slug_faults
 
 PROFILE_FIELDS = {

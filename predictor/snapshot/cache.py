@@ -22,13 +22,13 @@ from django.db import connections
 from prometheus_client import Gauge, Histogram
 
 from mpet_site.web.background import NotReadyYet, can_wait, note_outdated
+from mpet_site.web.consistency import consistent_reads
 from predictor.core.assembly import MEASURED
 from predictor.core.database import Database
 from predictor.core.growth import CannotGrow
 from predictor.snapshot import files
 from predictor.snapshot.building import Lineage, Snapshot, build_snapshot
 from predictor.snapshot.growing import read_grown, snapshot_from, snapshot_values
-from profiles.consistency import consistent_reads
 from profiles.models import Profile, Revision, WithdrawnSource
 
 _building: set[Path] = set()

@@ -20,8 +20,8 @@ from predictor.core.assembly import positions_of_ids
 from predictor.core.database import Database, Group
 from predictor.core.growth import CannotGrow, GrownRows, SplicedArray, grow_database, grow_prepared
 from predictor.snapshot.building import Lineage, Snapshot, read_at_one_moment, read_tables
-from profiles.identity.matching import key_chunks
 from profiles.models import Profile, VerdictChange
+from profiles.models.querysets import key_chunks
 
 NOT_KEPT = ("_derived", "platform_table", "workload_table")
 GROWN_COLUMNS = (

@@ -11,14 +11,15 @@ from rest_framework import serializers
 from mpet_site.web.fields import numbers, serializer_of
 from profiles.identity.descriptions import Difference, differences_of
 from profiles.ingest.derivation import stored_spreads
-from profiles.judgement.usability import stored_curves, stored_features
 from profiles.models import Platform, Price, Profile, Source, Workload
 from profiles.pages.ceilings import LimitsReader, roofline_of
 from profiles.pages.columns import DELIVERIES_NAMED
-from profiles.prices import prices_for
+from profiles.prices.tables import prices_for
+from profiles.scaling.features import stored_features
 from profiles.scaling.limits import LimitsDocument
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
-from profiles.scaling.repeats import RepeatSpread
+from profiles.scaling.quality import RepeatSpread
+from profiles.scaling.runs import stored_curves
 
 CURVE_ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
 

@@ -34,6 +34,7 @@ from profiles.api.serializers import (
     WorkloadSerializer,
 )
 from profiles.models import OwnPriceList, Platform, Price, Profile, Workload
+from profiles.models.querysets import PlatformQuerySet, ProfileQuerySet, WorkloadQuerySet
 from profiles.pages.filters import (
     PLATFORM_ORDERINGS,
     PROFILE_ORDERINGS,
@@ -44,8 +45,7 @@ from profiles.pages.filters import (
     WorkloadFilter,
 )
 from profiles.pages.page_cache import RevisionEtag
-from profiles.querysets import PlatformQuerySet, ProfileQuerySet, WorkloadQuerySet
-from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
+from profiles.pages.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 
 MOST = WholeNumber("most", "Results of each kind at most.", default=MOST_OF_A_KIND, low=1, high=MOST_OF_A_KIND)
 

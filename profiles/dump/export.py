@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from profiles.consistency import consistent_reads
+from mpet_site.web.consistency import consistent_reads
 from profiles.dump.croissant import CROISSANT_FILE, croissant_document
 from profiles.dump.files import SQLITE_FILE, DumpRow, write_table
 from profiles.dump.package import PACKAGE_FILE, package_document

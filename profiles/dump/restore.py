@@ -30,7 +30,6 @@ from profiles.dump.tables import (
     WORKLOADS_TABLE,
     DumpTable,
 )
-from profiles.identity.facts import OPERATOR
 from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingNotes, MatchingRules, match_rows
 from profiles.ingest.service import IngestError, IngestResult, ingest
 from profiles.measurements import (
@@ -45,6 +44,7 @@ from profiles.measurements import (
     column_or_none,
 )
 from profiles.models import Profile, Revision, Source
+from profiles.models.sources import OPERATOR
 
 KEPT_COLUMNS = ("uid", "outlier_reason", "outlier_judge", "outlier_checked_at", "created_at")
 DumpRecord = dict[str, Any]

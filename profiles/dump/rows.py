@@ -29,7 +29,7 @@ from profiles.dump.tables import (
     DumpTable,
 )
 from profiles.models import CounterReading, FeatureVector, Platform, Profile, Run, ScalingCurves, Source, Workload
-from profiles.querysets import PROFILES_PER_QUERY
+from profiles.models.querysets import PROFILES_PER_QUERY
 from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES
 
 ROWS_PER_FETCH = 5_000

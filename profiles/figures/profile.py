@@ -27,12 +27,11 @@ from profiles.figures.base import (
     stacked_shares,
     table,
 )
-from profiles.scaling.curves import evaluate_curves
+from profiles.scaling.features import evaluate_curves
 from profiles.scaling.losses import pop_efficiencies
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES, SCALING_PARTS
-from profiles.scaling.repeats import RepeatSpread
-from profiles.scaling.runs import CurveTable
-from profiles.scaling.times import reconstruct
+from profiles.scaling.quality import RepeatSpread
+from profiles.scaling.runs import CurveTable, reconstruct
 
 ROUNDING_PERCENT = 1e-6
 LEAST_PERCENT_SHOWN = 1.0  # of a residual's axis

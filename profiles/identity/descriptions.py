@@ -1,4 +1,12 @@
-"""Descriptions of platforms and workloads as rows: kept with each delivery, compared, and the facts told from them."""
+"""What deliveries say of platforms and workloads, which of them is authoritative for the facts of a row, and how others
+differ.
+
+Each delivery's word is kept as a description. A row's facts are those of its deliverer, the first whose delivery can be
+seen, in the order in which they came; the operator takes over from anybody; what a moderator decided stands above all.
+Nobody else's delivery changes a fact, whether it is known or not: what it says otherwise is a difference.
+
+A private row has one owner, whose deliveries are all that describe it.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +19,117 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models.functions import Coalesce
 
-from profiles.identity.facts import (
-    FACTS,
-    UNKNOWN,
-    FactColumns,
-    accept_value,
-    compare_with_row,
-    forget_facts,
-    has_the_say,
-    known_facts,
-    row_values,
-    shortened,
-    written_value,
-)
-from profiles.identity.matching import IngestError, MatchingNotes, key_chunks
-from profiles.models import Platform, Source, Workload
+from profiles.identity.matching import IngestError, MatchingNotes
+from profiles.models import Platform, PlatformDescription, Source, Workload, WorkloadDescription
+from profiles.models.querysets import key_chunks
+from profiles.models.sources import OPERATOR
 
+TEXT_SHOWN = 80  # characters of a value in a sentence or a table
+UNKNOWN = (None, "unknown")
 DIFFERENCES_SHOWN = 20
 DELIVERIES_COMPARED = 100  # the newest that say something else; a page bears no more
+
+
+@dataclass(frozen=True)
+class FactColumns:
+    """The columns that deliveries tell of a platform, or of a workload; the rest is its identity."""
+
+    model: Any  # Platform or Workload
+    description: Any  # PlatformDescription or WorkloadDescription
+    noun: str
+    own: tuple[str, ...]
+    largest: str = ""  # the column of which the deliverer's largest value stands, not the latest
+    of_delivery: tuple[str, ...] = ()  # columns of how was measured: other values are no differences
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.own, *self.of_delivery)
+
+
+PLATFORM_FACTS = FactColumns(
+    model=Platform,
+    description=PlatformDescription,
+    noun="platform",
+    own=(
+        *("vendor", "microarchitecture", "word_bits", "device_class", "n_max", "placement", "base_mhz", "max_mhz"),
+        *("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes", "virtualised"),
+    ),
+    largest="n_max",
+    of_delivery=("kernel", "compiler", "compiler_flags"),
+)
+WORKLOAD_FACTS = FactColumns(
+    model=Workload,
+    description=WorkloadDescription,
+    noun="workload",
+    own=("application", "section", "strategy", "bound", "description", "size", "size_unit"),
+)
+FACTS: dict[type, FactColumns] = {Platform: PLATFORM_FACTS, Workload: WORKLOAD_FACTS}
+
+
+def known_facts(columns: FactColumns, described: Any) -> dict[str, Any]:
+    """What is known of a row or draft, by column."""
+    values = ((name, getattr(described, name)) for name in columns.columns)
+    return {name: value for name, value in values if value not in UNKNOWN}
+
+
+def row_values(columns: FactColumns, row: Any) -> dict[str, Any]:
+    """All that a delivery may change of a row."""
+    return {name: getattr(row, name) for name in (*columns.columns, "facts_by")}
+
+
+def has_the_say(row: Any, deliverer: str) -> bool:
+    """Whether this deliverer's word counts for the row, as far as the deliveries so far go."""
+    return deliverer == OPERATOR or row.facts_by in ("", deliverer)
+
+
+def accept_value(columns: FactColumns, row: Any, deliverer: str, facts: dict[str, Any]) -> None:
+    """Set the row's columns to the facts of its deliverer, except those that a moderator decided on."""
+    takes_over = row.facts_by != deliverer
+    for name, value in facts.items():
+        if name not in row.decided:
+            grows = name == columns.largest and not takes_over
+            setattr(row, name, max(getattr(row, name), value) if grows else value)
+    row.facts_by = deliverer
+
+
+def compare_with_row(columns: FactColumns, description: Any, row: Any) -> bool:
+    """Note in a description what it says otherwise than the row; whether that is new."""
+    facts = description.facts  # PostgreSQL keeps these in an order of its own
+    shown = [
+        [name, shortened(facts[name])]
+        for name in columns.own
+        # A delivery that used fewer threads says nothing against a machine that has more.
+        if name in facts
+        and (facts[name] > getattr(row, name) if name == columns.largest else facts[name] != getattr(row, name))
+    ]
+    changed = bool(shown != description.differences)
+    description.differences, description.differs = shown, bool(shown)
+    return changed
+
+
+def shortened(value: Any) -> Any:
+    """A value that is never long: a text is cut, and of a list its ends are left.
+
+    >>> shortened(2400.0), shortened([0, 1, 2]), shortened(list(range(64)))
+    (2400.0, '0, 1, 2', '0, 1, 2, 3, 4, 5, 6, 7, ..., 63 (64 of them)')
+    >>> shortened("x" * 100) == "x" * 79 + "…"
+    True
+    """
+    if isinstance(value, list):
+        ends = [str(part) for part in (value if len(value) <= 10 else [*value[:8], "...", value[-1]])]
+        return shortened(", ".join(ends) + (f" ({len(value)} of them)" if len(value) > 10 else ""))
+    if isinstance(value, str) and len(value) > TEXT_SHOWN:
+        return value[: TEXT_SHOWN - 1] + "…"
+    return value
+
+
+def written_value(value: Any) -> str:
+    """In a sentence.
+
+    >>> written_value(None), written_value("Linux"), written_value(2400.0), written_value([0, 1])
+    ('unknown', "'Linux'", '2400.0', "'0, 1'")
+    """
+    return "unknown" if value in UNKNOWN else repr(shortened(value))
 
 
 def describe_rows(
@@ -138,22 +239,23 @@ def restate(columns: FactColumns, keys: Iterable[Any]) -> None:
         rows = {row.pk: row for row in columns.model.objects.filter(pk__in=part)}
         before = {key: row_values(columns, row) for key, row in rows.items()}
         for row in rows.values():
-            forget_facts(columns, row)
-        for key, source, facts in _words(columns, part):
-            row = rows[key]
+            # Only what a moderator decided is left; n_max, which no platform is without, stays until somebody says it.
+            for name in columns.columns:
+                if name != columns.largest:
+                    setattr(row, name, "unknown" if name == "strategy" else None)
+            for name, value in row.decided.items():
+                setattr(row, name, value)
+            row.facts_by = ""
+        # What each delivery that can be seen says, in the order in which they came, or became public.
+        said = columns.description.objects.filter(**{f"{columns.noun}__in": part}, source__hidden=False)
+        came_at = Coalesce("source__published_at", "source__created_at")
+        said = said.select_related("source").order_by(came_at, "source_id", "pk")
+        for description in said.only("facts", f"{columns.noun}_id", "source__deliverer", "source__private_to"):
+            row, source = rows[getattr(description, f"{columns.noun}_id")], description.source
             if source.private_to_id == row.private_to_id and has_the_say(row, source.deliverer):
-                accept_value(columns, row, source.deliverer, facts)
+                accept_value(columns, row, source.deliverer, description.facts)
         save_facts(columns, rows.values(), before)
         update_differences(columns, rows)
-
-
-def _words(columns: FactColumns, keys: list[Any]) -> list[tuple[Any, Source, dict[str, Any]]]:
-    """What each delivery that can be seen says of these rows, in the order in which they came, or became public."""
-    rows = columns.description.objects.filter(**{f"{columns.noun}__in": keys}, source__hidden=False)
-    came_at = Coalesce("source__published_at", "source__created_at")
-    sources = rows.select_related("source").order_by(came_at, "source_id", "pk")
-    columns_read = ("facts", f"{columns.noun}_id", "source__deliverer", "source__private_to")
-    return [(getattr(row, f"{columns.noun}_id"), row.source, row.facts) for row in sources.only(*columns_read)]
 
 
 def described_by(sources: Iterable[Source]) -> list[tuple[FactColumns, list[Any]]]:

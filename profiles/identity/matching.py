@@ -24,10 +24,10 @@ from django.utils.timesince import timesince
 
 from profiles.identity import spelling as identity
 from profiles.models import Platform, PlatformDescription, Source, Workload
+from profiles.models.querysets import key_chunks
 
 SLUG_LENGTH = 190
 PRIVATE_SLUG_LENGTH = 175
-VALUES_PER_QUERY = 400  # values in one IN (...): two such lists stay under SQLite's 999
 NEAR_MISS_RATIO = 0.9
 
 
@@ -109,9 +109,12 @@ def match_rows(
     """
     if not drafts:
         return []
+    seen: set[str] = set()
     for draft in drafts:
         draft.identity, draft.spelling = rules.identity(draft), rules.spelling(draft)
-    _refuse_same_drafts(rules, drafts)
+        if draft.identity in seen:
+            raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description", rules.noun)
+        seen.add(draft.identity)
     candidates = _candidate_rows(rules, drafts)
     if other_than:
         others = {row.identity: other_than[row.pk] for row in candidates if row.pk in other_than}
@@ -165,21 +168,6 @@ def _visible_rows(rules: MatchingRules, owner_id: int | None) -> Any:
     if owner_id is None:
         return rules.model.objects.filter(public)
     return rules.model.objects.filter(public | Q(private_to=owner_id), hidden=False)
-
-
-def key_chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
-    """The distinct values in order, as many at a time as one IN (...) may have."""
-    ordered = list(dict.fromkeys(values))
-    for start in range(0, len(ordered), VALUES_PER_QUERY):
-        yield ordered[start : start + VALUES_PER_QUERY]
-
-
-def _refuse_same_drafts(rules: MatchingRules, drafts: Sequence[Any]) -> None:
-    seen: set[str] = set()
-    for draft in drafts:
-        if draft.identity in seen:
-            raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description", rules.noun)
-        seen.add(draft.identity)
 
 
 def _candidate_rows(rules: MatchingRules, drafts: Sequence[Any]) -> list[Any]:

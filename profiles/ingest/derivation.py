@@ -1,4 +1,5 @@
-"""What is derived from runs: curves, features, t(1), fit error. Runs are the truth; all of this can be rebuilt."""
+"""What is derived from stored runs is built again: curves, features, t(1), fit error. Runs are the truth; they are read
+back as tables here."""
 
 from __future__ import annotations
 
@@ -10,75 +11,20 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from mpet_site.web.plain_json import nan_to_null
-from profiles.ingest.bulk_rows import insert_instances
+from profiles.ingest.staging import FURTHER_COLUMNS, runs_of_profile, set_derived_columns, store_derived
 from profiles.jobs.executors import Executor
 from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
-from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
-from profiles.querysets import PROFILES_PER_QUERY
-from profiles.scaling.deriving import DerivedProfiles, MeasuredRuns, derive_profiles
-from profiles.scaling.features import METHOD_VERSION
-from profiles.scaling.repeats import RepeatSpread, repeat_spread
+from profiles.models import CounterReading, Profile, Revision, Run
+from profiles.models.querysets import PROFILES_PER_QUERY
+from profiles.scaling.features import METHOD_VERSION, derive_profiles
+from profiles.scaling.quality import RepeatSpread, repeat_spread
 
 MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart
-FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")
 STORED_RUN_COLUMNS = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
 DERIVED_COLUMNS = (
     *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
     *("run_count", "disturbed_count", "standard_error"),
 )
-
-
-def runs_of_profile(profile: Profile, runs: RunTable, counters: CounterTable | None) -> MeasuredRuns:
-    return MeasuredRuns(runs, counters, n_nu=profile.platform.n_nu, n_ht=profile.platform.n_ht)
-
-
-def set_derived_columns(profiles: Sequence[Profile], derived: DerivedProfiles) -> None:
-    """Set the derived columns of the (unsaved) profiles."""
-    for profile, curve, repeated, fit_error in zip(
-        profiles, derived.curves, derived.repeats, derived.fits.fit_error, strict=True
-    ):
-        profile.decomposed = curve.decomposed
-        profile.t1_s = nan_to_null(curve.t1_s)
-        profile.t1_is_stand_in = curve.t1_is_stand_in
-        profile.n_measured = len(curve.n)
-        profile.n_min, profile.n_largest = int(curve.n[0]), int(curve.n[-1])
-        profile.fit_error = nan_to_null(fit_error)
-        profile.warnings = list(curve.warnings)
-        profile.run_count, profile.disturbed_count = repeated.run_count, repeated.disturbed_count
-        profile.standard_error = nan_to_null(repeated.standard_error)
-
-
-def store_derived(profiles: Sequence[Profile], derived: DerivedProfiles, *, replace: bool) -> None:
-    """Write the curves and features of saved profiles."""
-    pairs, fits = list(zip(profiles, derived.curves, strict=True)), derived.fits
-    _write(
-        ScalingCurves,
-        [
-            ScalingCurves(profile_id=profile.pk, n=curve.n, values=curve.values.ravel(), code_version=METHOD_VERSION)
-            for profile, curve in pairs
-        ],
-        ["n", "values", "code_version"],
-        replace,
-    )
-    _write(
-        FeatureVector,
-        [
-            FeatureVector(
-                profile_id=profile.pk, values=fits.values[row], rms=fits.rms[row], code_version=METHOD_VERSION
-            )
-            for row, profile in enumerate(profiles)
-        ],
-        ["values", "rms", "code_version"],
-        replace,
-    )
-
-
-def _write(model: Any, rows: list[Any], columns: list[str], replace: bool) -> None:
-    if replace:
-        model.objects.bulk_create(rows, update_conflicts=True, unique_fields=["profile"], update_fields=columns)
-    else:
-        insert_instances(rows)
 
 
 def derive(profiles: Sequence[Profile]) -> None:

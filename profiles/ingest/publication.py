@@ -1,20 +1,21 @@
-"""A delivery is announced by the signal `delivered` once it is stored, by another process where the first one was
-killed.
-
-A private delivery that its owner makes public: its platforms and workloads are matched with the public ones, as if it
-came now. There is no way back but to withdraw it.
-"""
+"""A private delivery that its owner makes public: its platforms and workloads are matched with the public ones, as if
+it came now. There is no way back but to withdraw it."""
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from profiles.identity.descriptions import described_by, restate
-from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, FactColumns, deliverer_of, known_facts
+from profiles.identity.descriptions import (
+    PLATFORM_FACTS,
+    WORKLOAD_FACTS,
+    FactColumns,
+    described_by,
+    known_facts,
+    restate,
+)
 from profiles.identity.matching import (
     PLATFORM_RULES,
     WORKLOAD_RULES,
@@ -23,43 +24,13 @@ from profiles.identity.matching import (
     MatchingRules,
     match_rows,
 )
+from profiles.ingest.service import announce, claim_announcement
 from profiles.ingest.withdrawal import drop_unsupported
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
-from profiles.models import FormerSlug, Revision, Source, held
-from profiles.models.leases import MOST_ATTEMPTS, is_lapsed, lease_end
-from profiles.signals import delivered
+from profiles.models import FormerSlug, Revision, Source
+from profiles.models.sources import deliverer_of
 
-logger = logging.getLogger(__name__)
 ROW_COLUMNS = ("id", "slug", "identity", "spelling", "private_to", "hidden", "facts_by", "decided", "merged_into")
-
-
-def claim_announcement(source: Source) -> None:
-    """Take the lease in the transaction that stores the delivery, so that it is never without a holder."""
-    source.attempts, source.lease_until = 1, lease_end()
-    source.save(update_fields=["attempts", "lease_until"])
-
-
-def announce(source: Source) -> None:
-    """Send the signal `delivered`, unless another process took that over."""
-    if source.renew():
-        with held(source):
-            delivered.send_robust(Source, source=source)
-        source.release()
-
-
-def announce_forgotten() -> int:
-    """Announce the deliveries of processes that ended. Returns the number of deliveries.
-
-    After MOST_ATTEMPTS one is not tried again: it is stored, and `manage.py find_outliers` judges it.
-    """
-    forgotten = list(Source.objects.filter(is_lapsed()))
-    for source in forgotten:
-        if source.attempts > MOST_ATTEMPTS:
-            logger.error("delivery %s was not announced: %d processes ended meanwhile", source.uid, source.attempts)
-            source.release()
-        elif source.claim():
-            announce(source)
-    return len(forgotten)
 
 
 class PublicationError(Exception):

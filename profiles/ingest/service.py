@@ -1,7 +1,11 @@
-"""The one way in: validated measurements become rows, all or nothing. Every derived number is computed here."""
+"""The one way in: validated measurements become rows, all or nothing. Every derived number is computed here.
+
+A delivery is announced by the signal `delivered` once it is stored, by another process where the first one was killed.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -9,19 +13,19 @@ from typing import Any
 from django.db import DataError, IntegrityError, transaction
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.identity.descriptions import describe_rows
-from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of
+from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, describe_rows
 from profiles.identity.matching import WORKLOAD_RULES, IngestError, MatchingNotes, match_measured_machine, match_rows
 from profiles.identity.spelling import canonical_vendor, normalise_spacing
-from profiles.ingest.derivation import derive, refit
-from profiles.ingest.publication import announce, claim_announcement
 from profiles.ingest.staging import publish, stage, staged_delivery
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
 from profiles.measurements import Measurements
-from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload
-from profiles.validity.bounds import number_outside
+from profiles.measurements.bounds import number_outside
+from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload, held
+from profiles.models.base import MOST_ATTEMPTS, is_lapsed, lease_end
+from profiles.models.sources import deliverer_of
+from profiles.signals import delivered
 
-__all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -164,22 +168,24 @@ def _judge_beside_others(source: Source) -> list[str]:
 
 
 def _find_earlier(source: Source) -> IngestResult | None:
+    """The same bytes from the same owner, which answer where they were stored before."""
     before = Source.objects.filter(sha256=source.sha256, owner=source.owner).first()
-    return None if before is None else _answer_with_earlier(before, source)
-
-
-def _answer_with_earlier(before: Source, repeated: Source) -> IngestResult:
+    if before is None:
+        return None
     visibility = "public" if before.private_to_id is None else "private"
     warning = f"these measurements were delivered before, on {before.created_at:%Y-%m-%d}; they are {visibility}"
-    if before.private_to_id != repeated.private_to_id:
+    if before.private_to_id != source.private_to_id:
         warning += " and stay so"
     profiles = before.profiles.select_related("platform", "workload").order_by("pk")
     return IngestResult(before, list(profiles), [warning], existing=True)
 
 
 def _platform_drafts(measurements: Measurements, source: Source) -> list[Platform]:
+    # A platform that says neither n_max nor threads has the largest n that was measured on it.
+    largest_n = [1] * len(measurements.platforms)
+    for profile in measurements.profiles:
+        largest_n[profile.platform] = max(largest_n[profile.platform], int(profile.runs.n.max()))
     drafts = []
-    largest_n = _largest_n(measurements)
     for index, record in enumerate(measurements.platforms):
         columns = {field.name: getattr(record, field.name) or None for field in fields(record)}
         columns |= {
@@ -192,15 +198,6 @@ def _platform_drafts(measurements: Measurements, source: Source) -> list[Platfor
         }
         drafts.append(Platform(**columns, private_to=source.private_to, facts_by=source.deliverer))
     return drafts
-
-
-def _largest_n(measurements: Measurements) -> dict[int, int]:
-    """The largest thread count that was measured on each platform that says neither n_max nor threads."""
-    largest = {i: 1 for i, record in enumerate(measurements.platforms) if not (record.n_max or record.threads)}
-    for record in measurements.profiles:
-        if record.platform in largest:
-            largest[record.platform] = max(largest[record.platform], int(record.runs.n.max()))
-    return largest
 
 
 def _workload_drafts(measurements: Measurements, source: Source) -> list[Workload]:
@@ -238,3 +235,32 @@ def _check_ranges(measurements: Measurements) -> None:
         raise IngestError("a workload has no runs of its own size at the machine's own clocks")
     if (reason := number_outside(measurements)) is not None:
         raise IngestError(reason)
+
+
+def claim_announcement(source: Source) -> None:
+    """Take the lease in the transaction that stores the delivery, so that it is never without a holder."""
+    source.attempts, source.lease_until = 1, lease_end()
+    source.save(update_fields=["attempts", "lease_until"])
+
+
+def announce(source: Source) -> None:
+    """Send the signal `delivered`, unless another process took that over."""
+    if source.renew():
+        with held(source):
+            delivered.send_robust(Source, source=source)
+        source.release()
+
+
+def announce_forgotten() -> int:
+    """Announce the deliveries of processes that ended. Returns the number of deliveries.
+
+    After MOST_ATTEMPTS one is not tried again: it is stored, and `manage.py find_outliers` judges it.
+    """
+    forgotten = list(Source.objects.filter(is_lapsed()))
+    for source in forgotten:
+        if source.attempts > MOST_ATTEMPTS:
+            logger.error("delivery %s was not announced: %d processes ended meanwhile", source.uid, source.attempts)
+            source.release()
+        elif source.claim():
+            announce(source)
+    return len(forgotten)

@@ -1,21 +1,23 @@
 """The bulk of a delivery, written before the delivery is there: in short transactions, so that nobody else who writes
 waits for long, and under ids of profiles that are reserved and not there yet, so that nobody sees any of it.
 
-docs/decisions/staged-rows.md says why.
+docs/decisions/staged-rows.md says why. The columns of very many rows are prepared one by one, and the database takes
+row by row: `bulk_create` writes one statement for all of them, which takes longer. PostgreSQL copies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from django.db import connection, models, transaction
 from django.db.models import Exists, Max, Min, OuterRef, QuerySet
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.ingest.bulk_rows import INSERTED_AT_ONCE, insert_instances, insert_rows, let_others_write
-from profiles.ingest.derivation import FURTHER_COLUMNS, runs_of_profile, set_derived_columns, store_derived
 from profiles.measurements import PART_COLUMNS, CounterTable, ProfileRecord, RunTable
 from profiles.models import (
     CounterReading,
@@ -29,11 +31,14 @@ from profiles.models import (
     VisitorReport,
     held,
 )
-from profiles.models.leases import lease_end
-from profiles.scaling.deriving import derive_profiles
+from profiles.models.base import lease_end
+from profiles.scaling.features import METHOD_VERSION, DerivedProfiles, MeasuredRuns, derive_profiles
 
+INSERTED_AT_ONCE = 5_000  # in one transaction
+PLAIN_FIELDS = (models.FloatField, models.IntegerField, models.BooleanField, models.CharField, models.ForeignKey)
 STAGED_PROFILES_AT_ONCE = 200  # whose curves and features are computed and stored together
 STAGED_MODELS: tuple[type[models.Model], ...] = (Run, CounterReading, ScalingCurves, FeatureVector)
+FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")
 STAGED_RUN_COLUMNS = (
     *("profile", "n", "repeat", "pass_kind", "time_s", "time_ns", "output_checksum"),
     *FURTHER_COLUMNS,
@@ -67,25 +72,20 @@ def stage(
     profiles: list[Profile] = []
     for start in range(0, len(records), STAGED_PROFILES_AT_ONCE):
         chunk = records[start : start + STAGED_PROFILES_AT_ONCE]
-        profiles += _stage_chunk(staged.first_profile + start, platforms, chunk)
+        first = staged.first_profile + start
+        some = [Profile(pk=first + i, platform=platforms[record.platform]) for i, record in enumerate(chunk)]
+        pairs = list(zip(some, chunk, strict=True))
+        derived = derive_profiles([runs_of_profile(profile, record.runs, record.counters) for profile, record in pairs])
+        set_derived_columns(some, derived)
+        runs = (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs))
+        insert_rows(Run, STAGED_RUN_COLUMNS, runs)
+        counted = ((profile.pk, record.counters) for profile, record in pairs if record.counters)
+        readings = (row for key, counters in counted for row in _reading_rows(key, counters))
+        insert_rows(CounterReading, STAGED_READING_COLUMNS, readings)
+        store_derived(some, derived, replace=False)
+        profiles += some
         if progress is not None:
             progress(len(chunk))
-    return profiles
-
-
-def _stage_chunk(first: int, platforms: Sequence[Platform], records: Sequence[ProfileRecord]) -> list[Profile]:
-    profiles = [Profile(pk=first + i, platform=platforms[record.platform]) for i, record in enumerate(records)]
-    pairs = list(zip(profiles, records, strict=True))
-    derived = derive_profiles([runs_of_profile(profile, record.runs, record.counters) for profile, record in pairs])
-    set_derived_columns(profiles, derived)
-    runs = (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs))
-    insert_rows(Run, STAGED_RUN_COLUMNS, runs)
-    insert_rows(
-        CounterReading,
-        STAGED_READING_COLUMNS,
-        (row for profile, record in pairs if record.counters for row in _reading_rows(profile.pk, record.counters)),
-    )
-    store_derived(profiles, derived, replace=False)
     return profiles
 
 
@@ -116,7 +116,10 @@ def sweep(staged: StagedDelivery) -> None:
     if not staged.while_held().exists():
         return
     for model in STAGED_MODELS:
-        while _delete_some(model, staged):
+        rows: Any = model._default_manager.filter(profile__gte=staged.first_profile, profile__lte=staged.last_profile)
+        # Never those of a profile that is there: a database that was restored from another may give an id twice.
+        rows = rows.exclude(Exists(Profile.objects.filter(pk=OuterRef("profile_id"))))
+        while model._default_manager.filter(pk__in=rows.order_by().values("pk")[:INSERTED_AT_ONCE]).delete()[0]:
             let_others_write(0.0)
     staged.while_held().delete()
 
@@ -130,16 +133,6 @@ def sweep_abandoned() -> int:
                 sweep(staged)
             swept += 1
     return swept
-
-
-def _delete_some(model: Any, staged: StagedDelivery) -> int:
-    """Delete INSERTED_AT_ONCE rows. Returns their number. Never those of a profile that is there, whatever the
-    reservation says: a database that was restored from another may give an id twice."""
-    reserved = model.objects.filter(profile__gte=staged.first_profile, profile__lte=staged.last_profile)
-    rows = reserved.exclude(Exists(Profile.objects.filter(pk=OuterRef("profile_id"))))
-    some = rows.order_by().values("pk")[:INSERTED_AT_ONCE]
-    deleted: int = model.objects.filter(pk__in=some).delete()[0]
-    return deleted
 
 
 def _reserve(profiles: int) -> StagedDelivery:
@@ -202,3 +195,107 @@ def _reading_rows(profile: int, table: CounterTable) -> Iterator[tuple[Any, ...]
     )
     for row in rows:
         yield (profile, *row)
+
+
+def runs_of_profile(profile: Profile, runs: RunTable, counters: CounterTable | None) -> MeasuredRuns:
+    return MeasuredRuns(runs, counters, n_nu=profile.platform.n_nu, n_ht=profile.platform.n_ht)
+
+
+def set_derived_columns(profiles: Sequence[Profile], derived: DerivedProfiles) -> None:
+    """Set the derived columns of the (unsaved) profiles."""
+    for profile, curve, repeated, fit_error in zip(
+        profiles, derived.curves, derived.repeats, derived.fits.fit_error, strict=True
+    ):
+        profile.decomposed = curve.decomposed
+        profile.t1_s = nan_to_null(curve.t1_s)
+        profile.t1_is_stand_in = curve.t1_is_stand_in
+        profile.n_measured = len(curve.n)
+        profile.n_min, profile.n_largest = int(curve.n[0]), int(curve.n[-1])
+        profile.fit_error = nan_to_null(fit_error)
+        profile.warnings = list(curve.warnings)
+        profile.run_count, profile.disturbed_count = repeated.run_count, repeated.disturbed_count
+        profile.standard_error = nan_to_null(repeated.standard_error)
+
+
+def store_derived(profiles: Sequence[Profile], derived: DerivedProfiles, *, replace: bool) -> None:
+    """Write the curves and features of saved profiles."""
+    pairs, fits = list(zip(profiles, derived.curves, strict=True)), derived.fits
+    _write(
+        ScalingCurves,
+        [
+            ScalingCurves(profile_id=profile.pk, n=curve.n, values=curve.values.ravel(), code_version=METHOD_VERSION)
+            for profile, curve in pairs
+        ],
+        ["n", "values", "code_version"],
+        replace,
+    )
+    _write(
+        FeatureVector,
+        [
+            FeatureVector(
+                profile_id=profile.pk, values=fits.values[row], rms=fits.rms[row], code_version=METHOD_VERSION
+            )
+            for row, profile in enumerate(profiles)
+        ],
+        ["values", "rms", "code_version"],
+        replace,
+    )
+
+
+def _write(model: Any, rows: list[Any], columns: list[str], replace: bool) -> None:
+    if replace:
+        model.objects.bulk_create(rows, update_conflicts=True, unique_fields=["profile"], update_fields=columns)
+    else:
+        insert_instances(rows)
+
+
+def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
+    """Insert rows of what the database stores, in the order given, in transactions of INSERTED_AT_ONCE."""
+    quote = connection.ops.quote_name
+    fields: list[Any] = [model._meta.get_field(name) for name in columns]
+    into = f"{quote(model._meta.db_table)} ({', '.join(quote(field.column) for field in fields)})"
+    remaining = iter(rows)
+    while batch := list(islice(remaining, INSERTED_AT_ONCE)):
+        started = time.monotonic()
+        with transaction.atomic(), connection.cursor() as cursor:
+            _insert_batch(cursor, into, batch)
+        let_others_write(time.monotonic() - started)
+
+
+def insert_instances(instances: Sequence[models.Model]) -> None:
+    """Insert instances of one model that have their keys, with what `pre_save` gives them; a date of creation that an
+    instance has already stays."""
+    for start in range(0, len(instances), INSERTED_AT_ONCE):
+        some = instances[start : start + INSERTED_AT_ONCE]
+        fields = some[0]._meta.concrete_fields
+        stored = [_stored_column(field, some) for field in fields]
+        insert_rows(type(some[0]), [field.name for field in fields], zip(*stored, strict=True))
+    for instance in instances:
+        instance._state.adding, instance._state.db = False, connection.alias
+
+
+def let_others_write(seconds: float) -> None:
+    """Who waits for SQLite's lock looks again every 0.1 s at most; one who always took it back would keep it."""
+    if not connection.in_atomic_block and connection.vendor == "sqlite":
+        time.sleep(min(seconds, 0.1))
+
+
+def _stored_column(field: Any, instances: Sequence[models.Model]) -> list[Any]:
+    """A field of the instances as the database stores it. Plain numbers and texts are stored as they are."""
+    if type(field).pre_save is models.Field.pre_save and isinstance(field, PLAIN_FIELDS):
+        return list(map(attrgetter(field.attname), instances))
+    prepare: Callable[..., Any] = field.get_db_prep_save
+    is_date = getattr(field, "auto_now_add", False)
+    values = ((is_date and getattr(one, field.attname)) or field.pre_save(one, add=True) for one in instances)
+    return [prepare(value, connection) for value in values]
+
+
+def _insert_batch(cursor: Any, into: str, batch: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows into a table and columns. PostgreSQL copies them: as many INSERTs cost it several times as much."""
+    if connection.vendor == "postgresql":
+        with connection.wrap_database_errors, cursor.copy(f"COPY {into} FROM STDIN") as copy:
+            for row in batch:
+                copy.write_row(row)
+    else:
+        values = ", ".join(["%s"] * len(batch[0]))
+        cursor.executemany(f"INSERT INTO {into} VALUES ({values})", batch)  # noqa: S608  names of ours

@@ -13,12 +13,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from profiles.identity.descriptions import described_by, restate
-from profiles.identity.facts import FactColumns
-from profiles.identity.matching import assign_private_slugs, key_chunks
+from profiles.identity.descriptions import FactColumns, described_by, restate
+from profiles.identity.matching import assign_private_slugs
 from profiles.ingest.staging import leave_to_sweep, sweep
 from profiles.judgement.owners import contested_pairs, judge_pairs
-from profiles.models import Profile, Revision, Source, StagedDelivery, WithdrawnSource, held
+from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, WithdrawnSource, held
+from profiles.models.querysets import key_chunks
 from profiles.signals import withdrawing
 
 
@@ -93,14 +93,9 @@ def drop_unsupported(columns: FactColumns, keys: Iterable[Any]) -> None:
         still_private = {key for key, _ in owners if rows[key].private_to_id is not None}
         doomed = set(rows) - public - still_private
         columns.model.objects.filter(pk__in=(public & set(rows)) - shown).update(hidden=True)
-        _delete_rows(columns, doomed)
-
-
-def _delete_rows(columns: FactColumns, keys: set[Any]) -> None:
-    """Delete these rows, and those that were merged into them."""
-    if "merged_into" in {field.name for field in columns.model._meta.fields}:
-        columns.model.objects.filter(merged_into__in=keys).delete()
-    columns.model.objects.filter(pk__in=keys).delete()
+        if columns.model is Platform:  # those that were merged into them go first
+            Platform.objects.filter(merged_into__in=doomed).delete()
+        columns.model.objects.filter(pk__in=doomed).delete()
 
 
 def _give_own_row(columns: FactColumns, row: Any, owner: int) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 from django.db import transaction
 from django.db.models import QuerySet
 
-from profiles.identity.facts import OPERATOR
 from profiles.judgement.owners import AGREE, COMPUTED, MODERATOR, contested_pairs, judge_pairs
 from profiles.models import Profile, Revision, Source
-from profiles.querysets import PROFILES_PER_QUERY
+from profiles.models.querysets import PROFILES_PER_QUERY
+from profiles.models.sources import OPERATOR
 from profiles.scaling.wording import whole_percent
 
 WORST_FIT = 5.0  # mean relative error of t(n) rebuilt from the fit: 500 %

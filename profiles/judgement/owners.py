@@ -21,12 +21,11 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.mails import has_confirmed_address
-from profiles.identity.facts import OPERATOR, deliverer_of
-from profiles.identity.matching import key_chunks
-from profiles.judgement.usability import stored_curves
 from profiles.models import Profile
-from profiles.scaling.runs import CurveTable
-from profiles.validity.quality import CONFIDENCE
+from profiles.models.querysets import key_chunks
+from profiles.models.sources import OPERATOR, deliverer_of
+from profiles.scaling.quality import CONFIDENCE
+from profiles.scaling.runs import CurveTable, stored_curves
 
 COMPUTED, MODERATOR = Profile.Judge.COMPUTED, Profile.Judge.MODERATOR
 SECOND, DIFFERS = Profile.Judge.SECOND, Profile.Judge.DIFFERS

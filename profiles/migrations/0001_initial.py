@@ -2,7 +2,7 @@
 
 import django.core.validators
 import django.db.models.deletion
-import profiles.models.fields
+import profiles.models.base
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -89,8 +89,8 @@ class Migration(migrations.Migration):
             name='FeatureVector',
             fields=[
                 ('profile', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='feature_vector', serialize=False, to='profiles.profile')),
-                ('values', profiles.models.fields.ArrayField(dtype='<f8', help_text='84 elements in the order of FEATURE_NAMES')),
-                ('rms', profiles.models.fields.ArrayField(dtype='<f8', help_text='root mean square residual of the 14 curves')),
+                ('values', profiles.models.base.ArrayField(dtype='<f8', help_text='84 elements in the order of FEATURE_NAMES')),
+                ('rms', profiles.models.base.ArrayField(dtype='<f8', help_text='root mean square residual of the 14 curves')),
                 ('code_version', models.CharField(max_length=20)),
             ],
         ),
@@ -98,8 +98,8 @@ class Migration(migrations.Migration):
             name='ScalingCurves',
             fields=[
                 ('profile', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='curves', serialize=False, to='profiles.profile')),
-                ('n', profiles.models.fields.ArrayField(dtype='<i4', help_text='the N thread counts, ascending')),
-                ('values', profiles.models.fields.ArrayField(dtype='<f8', help_text='15 x N, row by row: time_s, then the 14 curves of CURVE_NAMES; NaN = invalid')),
+                ('n', profiles.models.base.ArrayField(dtype='<i4', help_text='the N thread counts, ascending')),
+                ('values', profiles.models.base.ArrayField(dtype='<f8', help_text='15 x N, row by row: time_s, then the 14 curves of CURVE_NAMES; NaN = invalid')),
                 ('code_version', models.CharField(max_length=20)),
             ],
         ),

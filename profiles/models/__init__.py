@@ -1,7 +1,7 @@
 """The tables of what was measured and what is derived from it."""
 
+from profiles.models.base import LeasedQuerySet, LeasedWork, held
 from profiles.models.descriptions import PlatformDescription, WorkloadDescription
-from profiles.models.leases import LeasedQuerySet, LeasedWork, held
 from profiles.models.moderation import ModerationEntry, VisitorReport
 from profiles.models.platforms import Platform
 from profiles.models.prices import OwnPrice, OwnPriceList, Price, PriceOfPlatform

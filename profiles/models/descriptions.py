@@ -1,12 +1,12 @@
-"""Descriptions: what each delivery says of the platforms and workloads that it names (profiles.identity.facts)."""
+"""What each delivery says of the platforms and workloads that it names (profiles.identity.descriptions)."""
 
 from django.db import models
 from django.db.models import Q
 
 from profiles.models.platforms import Platform
+from profiles.models.querysets import DescriptionQuerySet
 from profiles.models.sources import Source
 from profiles.models.workloads import Workload
-from profiles.querysets import DescriptionQuerySet
 
 
 class Description(models.Model):

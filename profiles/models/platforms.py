@@ -5,9 +5,8 @@ from django.db import models
 from django.db.models import F, Q
 
 from profiles.measurements import DEVICE_CLASSES
-from profiles.models.fields import bounds_constraint
-from profiles.models.sources import Described
-from profiles.querysets import PlatformQuerySet
+from profiles.models.base import Described, bounds_constraint
+from profiles.models.querysets import PlatformQuerySet
 
 
 def count_field() -> models.PositiveIntegerField:

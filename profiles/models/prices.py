@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.models.platforms import Platform
-from profiles.querysets import OwnPriceQuerySet, PriceQuerySet
+from profiles.models.querysets import OwnPriceQuerySet, PriceQuerySet
 
 LARGEST_FACTOR = 100
 

@@ -8,12 +8,12 @@ from django.db.models import Q
 from django.db.models.functions import Coalesce
 
 from profiles.measurements import COUNTER_STATUSES, PART_COLUMNS
-from profiles.models.fields import ArrayField, bounds_constraint
+from profiles.measurements.bounds import RANGES
+from profiles.models.base import ArrayField, Owned, bounds_constraint
 from profiles.models.platforms import Platform
-from profiles.models.sources import Owned, Source
+from profiles.models.querysets import ProfileQuerySet
+from profiles.models.sources import Source
 from profiles.models.workloads import Workload
-from profiles.querysets import ProfileQuerySet
-from profiles.validity.bounds import RANGES
 
 # Name and columns of the indexes from which lists count and find their rows without reading them, and a condition.
 LISTED_BY: tuple[tuple[Any, ...], ...] = (

@@ -9,47 +9,16 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.measurements import ORIGINS
-from profiles.models.leases import LeasedQuerySet, LeasedWork
-from profiles.querysets import SourceQuerySet
+from profiles.models.base import LeasedQuerySet, LeasedWork, Owned
+from profiles.models.querysets import SourceQuerySet
 
-
-class Owned(models.Model):
-    """Public (private_to is null: everybody sees it) or private to one user, who alone sees it and predicts from it."""
-
-    private_to = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=True
-    )
-    hidden = models.BooleanField(
-        default=False, help_text="by a moderator: nobody sees it, nothing is predicted from it"
-    )
-
-    class Meta:
-        abstract = True
-
-
-class Described(Owned):
-    """A row whose facts deliveries tell: those of one deliverer, and above them what a moderator decided
-    (profiles.identity.facts)."""
-
-    facts_by = models.CharField(
-        max_length=40,
-        blank=True,
-        default="",
-        editable=False,
-        help_text="the deliverer whose deliveries give the facts, as in Source; empty: no delivery that can be seen",
-    )
-    decided = models.JSONField(
-        default=dict, blank=True, editable=False, help_text="facts that a moderator decided on: above all deliveries"
-    )
-
-    class Meta:
-        abstract = True
+OPERATOR = "operator"  # a deliverer
 
 
 class Source(Owned, LeasedWork):
     """Where profiles came from: one tarball, one import of a dataset folder or of files
     of another tool, or one run of the simulator.
-    It is leased until other applications were notified (profiles.ingest.publication)."""
+    It is leased until other applications were notified (profiles.ingest.service)."""
 
     class Kind(models.TextChoices):
         TARBALL = "tarball"
@@ -105,6 +74,14 @@ class Source(Owned, LeasedWork):
 
     def __str__(self) -> str:
         return self.label
+
+
+def deliverer_of(owner: Any, *, private: bool) -> str:
+    """Who speaks in a delivery: the operator, where it has no owner or a moderator made it public, else its owner."""
+    if owner is None:
+        return OPERATOR
+    moderates = not private and owner.is_staff and owner.has_perm("profiles.change_platform")
+    return OPERATOR if moderates else f"user:{owner.pk}"
 
 
 class FormerSlug(models.Model):

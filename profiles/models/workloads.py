@@ -5,9 +5,8 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.measurements import BOUNDS, STRATEGIES
-from profiles.models.fields import bounds_constraint
-from profiles.models.sources import Described
-from profiles.querysets import WorkloadQuerySet
+from profiles.models.base import Described, bounds_constraint
+from profiles.models.querysets import WorkloadQuerySet
 
 
 class Workload(Described):

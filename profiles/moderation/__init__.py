@@ -1,1 +1,1 @@
-"""What moderators decide, its log, and reports of visitors."""
+"""What moderators decide, and its log."""

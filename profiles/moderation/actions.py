@@ -13,19 +13,18 @@ from typing import Any
 
 from django.db import transaction
 
-from profiles.identity.descriptions import described_by, restate
-from profiles.identity.facts import FACTS, PLATFORM_FACTS, FactColumns
+from profiles.identity.descriptions import FACTS, PLATFORM_FACTS, FactColumns, described_by, restate
 from profiles.identity.matching import (
     PLATFORM_RULES,
     WORKLOAD_RULES,
     MatchingRules,
-    key_chunks,
     merge_private_rows_into,
 )
 from profiles.identity.spelling import canonical_vendor
 from profiles.ingest.withdrawal import drop_unsupported
 from profiles.judgement.owners import contested_pairs, judge_pairs
 from profiles.models import Platform, PlatformDescription, Profile, Revision, Source, Workload
+from profiles.models.querysets import key_chunks
 from profiles.signals import merged, separated
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from django.db.models import Avg
 
-from profiles.judgement.usability import stored_curves
 from profiles.models import CounterReading, Platform, Profile, Source
 from profiles.scaling.limits import limits_document
 from profiles.scaling.roofline import MachineFacts, Roofline, RooflinePoint, clock_ratio, read_roofline
-from profiles.scaling.runs import CurveTable
+from profiles.scaling.runs import CurveTable, stored_curves
 from profiles.scaling.validity import LARGEST_VALUE
 
 COUNTERS = ("INSTR", "LLC-LDM", "LLC-STM")

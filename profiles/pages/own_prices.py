@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from mpet_site.web.pages import json_address, page_of
 from profiles.models import OwnPriceList
 from profiles.models.prices import LARGEST_FACTOR
-from profiles.prices import PRICE_COLUMNS, PriceTableError, price_table, replace_own_prices, set_price_factor
+from profiles.prices.tables import PRICE_COLUMNS, PriceTableError, price_table, replace_own_prices, set_price_factor
 
 LARGEST_TABLE_BYTES = 4 << 20
 DELETED_PRICES = (

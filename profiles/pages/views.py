@@ -35,7 +35,6 @@ from profiles.figures.roofline import roofline_chart
 from profiles.identity.descriptions import DELIVERIES_COMPARED, differences_of
 from profiles.identity.years import year_of
 from profiles.ingest.derivation import stored_spreads
-from profiles.judgement.usability import stored_curves, stored_features
 from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
 from profiles.pages.ceilings import limits_of, points_by_profile, roofline_of
 from profiles.pages.columns import (
@@ -48,14 +47,15 @@ from profiles.pages.columns import (
     toolchain_table,
 )
 from profiles.pages.page_cache import kept_for_visitors
+from profiles.pages.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 from profiles.pages.topology import TopologyCounts, describe_counts, describe_machine, draw_sockets, memory_levels
-from profiles.prices import prices_for
+from profiles.prices.tables import prices_for
 from profiles.programs import program_of_workload
+from profiles.scaling.features import stored_features
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
-from profiles.scaling.repeats import RepeatSpread
+from profiles.scaling.quality import CONFIDENCE, RepeatSpread
+from profiles.scaling.runs import stored_curves
 from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
-from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
-from profiles.validity.quality import CONFIDENCE
 
 MOST_COUNTERS = 64  # columns of a table
 CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears

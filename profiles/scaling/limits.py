@@ -1,15 +1,26 @@
-"""What limits a profile or a prediction, as a document for pages and the API."""
+"""What limits a profile or a prediction: in sentences with numbers, and as a document for pages and the API."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypedDict
 
+import numpy as np
+
 from profiles.scaling.boundness import boundness
-from profiles.scaling.losses import Bottleneck, bottlenecks
+from profiles.scaling.losses import (
+    LOSSES,
+    WORTH_NAMING_SHARE,
+    Bottleneck,
+    bottlenecks,
+    bound_without,
+    has_scaling,
+    limiting_ranges,
+    loss_shares,
+)
 from profiles.scaling.roofline import MachineFacts, RooflinePoint
 from profiles.scaling.runs import CurveTable
-from profiles.scaling.sentences import limit_sentences
+from profiles.scaling.wording import spell_threads, whole_percent
 
 
 class BoundDocument(TypedDict):
@@ -41,3 +52,96 @@ def limits_document(
         "bottlenecks": [asdict(bottleneck) for bottleneck in bottlenecks(curves, machine)],
         "bound": bound and {"kind": bound.kind, "by": bound.by},
     }
+
+
+def limit_sentences(
+    curves: CurveTable,
+    machine: MachineFacts | None = None,
+    point: RooflinePoint | None = None,
+    *,
+    predicted: bool = False,
+) -> list[str]:
+    """What limits a profile or a prediction, in words and numbers; nothing for a sequential one.
+
+    `machine` is what is known of the platform; `point` where counters place the profile among its ceilings.
+
+    >>> from profiles.measurements import RunTable
+    >>> from profiles.scaling.runs import scaling_curves
+    >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
+    >>> limit_sentences(scaling_curves(runs))[0]
+    '4 threads are 3 times as fast as one: 75 % of the ideal speedup.'
+    """
+    if not has_scaling(curves):
+        return []
+    machine = machine or MachineFacts()
+    sentences = [scaling_sentence(curves), saturation_sentence(curves)]
+    if curves.decomposed:
+        sentences += loss_sentences(curves, machine)
+    sentences += [
+        breakpoint_sentence(curves, machine.n_nu, machine.n_ht, "a second NUMA node is used"),
+        breakpoint_sentence(curves, machine.n_ht, None, "SMT threads are used"),
+    ]
+    bound = boundness(curves, machine, point, predicted=predicted)
+    return [sentence for sentence in (*sentences, bound.sentence if bound else "") if sentence]
+
+
+def scaling_sentence(curves: CurveTable) -> str:
+    n = int(curves.n[-1])
+    speedup = float(curves.t1_s / curves.time_s[-1])
+    return f"{n} threads are {speedup:.3g} times as fast as one: {whole_percent(speedup / n)} of the ideal speedup."
+
+
+def saturation_sentence(curves: CurveTable) -> str:
+    """Where more threads make it slower."""
+    best, last = int(curves.time_s.argmin()), len(curves.n) - 1
+    slower = curves.time_s[last] / curves.time_s[best] - 1
+    if best == last or slower < WORTH_NAMING_SHARE:
+        return ""
+    fastest = spell_threads(int(curves.n[best]))
+    return f"Fastest with {fastest}; with {curves.n[last]} it takes {whole_percent(slower)} longer."
+
+
+def loss_sentences(curves: CurveTable, machine: MachineFacts) -> list[str]:
+    """What is lost at the largest n, where which part leads, and what its absence would give."""
+    shares = loss_shares(curves)
+    last = shares[:, -1]
+    if np.isnan(last).any():
+        return []
+    order = [int(row) for row in np.argsort(-last) if last[row] >= WORTH_NAMING_SHARE]
+    n = int(curves.n[-1])
+    if not order:
+        return [f"At {n} threads no part loses more than {whole_percent(WORTH_NAMING_SHARE)} of thread time."]
+    named = ", ".join(f"{spell_part(LOSSES[row])} {whole_percent(last[row])}" for row in order[:3])
+    sentences = [f"Lost thread time at {n} threads: {named}."]
+    bounds = (bound_without(curves, LOSSES[row], n, machine) for row in order)
+    if bound := next((bound for bound in bounds if np.isfinite(bound.speedup)), None):
+        sentences.append(
+            f"Without its {spell_part(bound.part)}, the speedup at {n} threads could be {bound.speedup:.3g} at best, "
+            f"instead of {curves.t1_s / curves.time_s[-1]:.3g}."
+        )
+    ranges = limiting_ranges(curves.n, shares)
+    if len({part for part, _, _ in ranges}) > 1:
+        spans = (f"at n = {first}" if first == to else f"from n = {first} to {to}" for _, first, to in ranges)
+        led = "; ".join(f"{spell_part(part)} {span}" for (part, _, _), span in zip(ranges, spans, strict=True))
+        sentences.append(f"The largest loss is {led}.")
+    return sentences
+
+
+def breakpoint_sentence(curves: CurveTable, after: int | None, until: int | None, what: str) -> str:
+    """How the efficiency changes from the last n before a breakpoint to the last one of the segment beyond it."""
+    if after is None:
+        return ""
+    before = np.flatnonzero(curves.n <= after)
+    beyond = np.flatnonzero((curves.n > after) & (curves.n <= (until or curves.n[-1])))
+    if not len(before) or not len(beyond):
+        return ""
+    efficiency = curves.t1_s / curves.time_s / curves.n
+    a, b = int(before[-1]), int(beyond[-1])
+    return (
+        f"Where {what} (n > {after}), the efficiency goes from {whole_percent(efficiency[a])} at n = {curves.n[a]} "
+        f"to {whole_percent(efficiency[b])} at n = {curves.n[b]}."
+    )
+
+
+def spell_part(part: str) -> str:
+    return part.replace("_", " ")

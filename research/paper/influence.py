@@ -6,7 +6,7 @@ import numpy as np
 
 from predictor.core.database import Database
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.curves import evaluate_curves
+from profiles.scaling.features import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM, SCALING_PARTS
 from research.paper.statistics import PaperRow
 

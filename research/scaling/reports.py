@@ -16,9 +16,8 @@ from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from profiles.figures import Chart
 from profiles.ingest.derivation import run_tables
-from profiles.measurements import Measurements
+from profiles.measurements import KIT_RESULTS, Measurements, UnreadableError, read_measurements
 from profiles.models import Profile
-from profiles.readers import KIT_RESULTS, UnreadableError, read_measurements
 from research.scaling.figures import learning_chart, size_charts, task_chart
 from research.scaling.studies import sizes, tasks
 from research.scaling.studies.clocks import (

@@ -9,7 +9,7 @@ from django_tasks_db.models import DBTaskResult
 
 from benchmarks import tasks
 from benchmarks.recovery import requeue_abandoned_tasks, seen_alive
-from profiles.models.leases import MOST_ATTEMPTS
+from profiles.models.base import MOST_ATTEMPTS
 
 pytestmark = pytest.mark.django_db
 

@@ -24,8 +24,8 @@ from predictor.snapshot import cache as snapshots
 from predictor.snapshot.cache import KEPT_SNAPSHOTS, SnapshotCache
 from profiles.ingest.service import ingest
 from profiles.measurements import CounterTable, Measurements, ProfileRecord, RunTable
+from profiles.measurements.bounds import RANGES
 from profiles.models import Profile
-from profiles.validity.bounds import RANGES
 from tests.benchmarks.tarballs import packed, read
 from tests.mpet_site.api_samples import make_user
 from tests.samples import COUNTERS, sample_measurements, sample_platform, sample_workload

@@ -8,7 +8,7 @@ from benchmarks.archive import ArchiveError
 from benchmarks.formats import FORMATS, ForeignFile, read_foreign
 from benchmarks.formats.recognising import UnrecognisedError, recognise
 from lab.hostile.foreign_files import mutated_files
-from profiles.validity.bounds import number_outside
+from profiles.measurements.bounds import number_outside
 from tests.benchmarks.formats.test_formats import CSV_COLUMNS, MACHINE
 
 SLOW_S = 5.0  # of processor time, which a process that reads has

@@ -22,9 +22,9 @@ from predictor.models import Prediction
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.rankings import rank_platforms
 from predictor.predictions.service import predict, preview_answer
-from profiles.judgement.usability import stored_curves
 from profiles.measurements import Measurements, RunTable
 from profiles.models import Profile
+from profiles.scaling.runs import stored_curves
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
 

@@ -14,7 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from benchmarks.archive import ArchiveError
 from benchmarks.formats import FORMATS, ForeignFile, read_foreign
 from profiles.measurements import PlatformRecord
-from profiles.validity.bounds import number_outside
+from profiles.measurements.bounds import number_outside
 from tests.mpet_site.api_samples import API, client_of, make_user
 from tests.paths import ROOT
 

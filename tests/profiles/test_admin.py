@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from profiles.identity.facts import FACTS
+from profiles.identity.descriptions import FACTS
 from profiles.models import Platform, Profile, Revision, Workload
 from tests.pages import store_private, store_public, text_of, user
 from tests.profiles.moderation.test_actions import deliver

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from predictor.core.tabulated import database_from_measurements
-from profiles.measurements import join_deliveries
-from profiles.readers import KIT_RESULTS, read_measurements
+from profiles.measurements import KIT_RESULTS, join_deliveries, read_measurements
 from profiles.scaling.roofline import read_roofline
 from research.case_study import CASE_WAYS, CaseFacts, StageCost, case_predictions, case_workloads
 from tests.paths import ROOT

@@ -15,10 +15,9 @@ from benchmarks.formats.collecting import ForeignFile
 from benchmarks.reading import foreign_limits
 from profiles.ingest.service import IngestError
 from profiles.management.options import add_owner_arguments, owner_of
-from profiles.measurements import PlatformRecord
+from profiles.measurements import PlatformRecord, UnreadableError
 from profiles.models import Platform
-from profiles.readers import UnreadableError
-from profiles.validity.quality import quality_warnings
+from profiles.scaling.quality import quality_warnings
 
 
 def column_mapping(text: str) -> tuple[str, str]:

@@ -15,9 +15,16 @@ from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.transfer import Transfer
 from predictor.core.references import architecture_warnings, runtimes_of_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.curves import evaluate_curves, fit_curves
-from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES
-from profiles.scaling.times import LEAST_UTILISATION
+from profiles.scaling.features import (
+    CURVE_NAMES,
+    ELEMENTS,
+    FRACTIONS,
+    GAUSSIAN_SUM,
+    RELATIVE_MEASURES,
+    evaluate_curves,
+    fit_curves,
+)
+from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 
 LEAST_TIME_SHARE = 1e-4  # of the thread time: shares below are alike

@@ -15,9 +15,9 @@ from predictor.core.scenarios.outcome import fractions_of, is_decomposed
 from predictor.core.scenarios.scenario import Inquiry
 from predictor.core.scenarios.sequential import starts_at_one
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.curves import evaluate_curves
+from profiles.scaling.features import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
-from profiles.scaling.times import LEAST_UTILISATION
+from profiles.scaling.runs import LEAST_UTILISATION
 
 DEFAULT_LEVEL = 0.9
 OTHERS_WEIGHT = 10.0  # all parallel benchmarks of a platform together weigh as so many of the strategy ...

@@ -14,9 +14,9 @@ from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, is_decomposed
 from predictor.core.scenarios.pieces import LOG_ROWS, Piece, cut_piece, mean_piece, move_pieces
 from predictor.core.scenarios.scenario import Inquiry, PlatformTopology
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.curves import evaluate_curves
+from profiles.scaling.features import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
-from profiles.scaling.times import LEAST_REDUNDANCY, reconstruct
+from profiles.scaling.runs import LEAST_REDUNDANCY, reconstruct
 
 SEGMENTS = ("one NUMA node", "further NUMA nodes", "SMT threads")
 SEGMENT_ELEMENTS = (slice(0, 2), slice(2, 4), slice(4, 6))  # the elements of each segment

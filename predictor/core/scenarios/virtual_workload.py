@@ -12,7 +12,7 @@ from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, fractions_of,
 from predictor.core.scenarios.scenario import WorkloadChanges
 from profiles.arrays import FloatArray
 from profiles.scaling.names import FRACTIONS
-from profiles.scaling.times import LEAST_UTILISATION
+from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 
 GROW_WITH_WORK = ("lock_delay", "work_imbalance", "task_distribution")

@@ -8,13 +8,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from profiles.datasets import DatasetError, dataset_sha256, read_dataset
 from profiles.dump.files import DumpError
 from profiles.dump.package import PACKAGE_FILE
 from profiles.dump.restore import restore_dump
 from profiles.ingest.service import IngestError, IngestResult, ingest
 from profiles.management.options import add_owner_arguments, owner_of
 from profiles.measurements import Measurements
+from profiles.measurements.datasets import DatasetError, dataset_sha256, read_dataset
 from profiles.models import Source
 
 

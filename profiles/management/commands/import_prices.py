@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from profiles.cloudspecs import CloudspecsError, read_cloudspecs
 from profiles.models import Price
-from profiles.prices import PRICE_COLUMNS, PriceTableError, import_prices, store_prices
-from profiles.sparecores_prices import SpareCoresError, read_sparecores
+from profiles.prices.cloudspecs import CloudspecsError, read_cloudspecs
+from profiles.prices.sparecores import SpareCoresError, read_sparecores
+from profiles.prices.tables import PRICE_COLUMNS, PriceTableError, import_prices, store_prices
 
 CSV, CLOUDSPECS, SPARECORES = "csv", "cloudspecs", "sparecores"
 

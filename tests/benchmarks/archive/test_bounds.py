@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from benchmarks.archive import ArchiveProblem
-from profiles.validity.bounds import number_outside
+from profiles.measurements.bounds import number_outside
 from tests.benchmarks.archive.refusals import HEADER, accepted, changed_row, first, line_of, refused_csv
 from tests.benchmarks.tarballs import csv_of, pack, read, refusal, rows_of, with_manifest
 from tests.paths import ROOT

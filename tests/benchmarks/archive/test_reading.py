@@ -36,7 +36,7 @@ def test_sizes_need_the_workloads_own_to_mean_something():
 
 
 def test_reading_imports_no_django():
-    imports = "import sys, benchmarks.archive, profiles.validity.quality"
+    imports = "import sys, benchmarks.archive, profiles.scaling.quality"
     code = f"{imports}; print([m for m in sys.modules if m.startswith('django')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

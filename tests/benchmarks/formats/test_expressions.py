@@ -15,7 +15,7 @@ import pytest
 import benchmarks.archive
 import benchmarks.formats
 from benchmarks.archive.documents import SCHEMA_FOLDER
-from profiles.validity import bounds
+from profiles.measurements import bounds
 
 METHODS = ("search", "match", "fullmatch", "split", "sub", "findall", "finditer")
 SHORT, LONG = 500, 4_000

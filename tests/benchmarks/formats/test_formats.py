@@ -10,7 +10,7 @@ from benchmarks.archive import ArchiveError
 from benchmarks.formats import FORMATS, ForeignFile, read_foreign
 from benchmarks.formats.collecting import ForeignLimits
 from profiles.measurements import PlatformRecord
-from profiles.validity.bounds import number_outside
+from profiles.measurements.bounds import number_outside
 
 SPECIMENS = Path(__file__).parent / "specimens"
 MACHINE = PlatformRecord("laptop", "ACME 1000", threads=8, n_max=8)

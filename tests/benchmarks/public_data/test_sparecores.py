@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.public_data.interface import RefusedFolder, as_delivery
 from benchmarks.public_data.sparecores import SpareCores
-from profiles.validity.bounds import number_outside
+from profiles.measurements.bounds import number_outside
 from tests.benchmarks.public_data.servers import META, lscpu, lstopo, server
 
 SOURCE = SpareCores()

@@ -17,8 +17,8 @@ from predictor.core.tabulated import database_from_measurements
 from profiles.measurements import Measurements
 from profiles.scaling.features import feature_fit
 from profiles.scaling.names import FEATURE_NAMES
+from profiles.scaling.quality import quality_warnings
 from profiles.scaling.runs import scaling_curves
-from profiles.validity.quality import quality_warnings
 
 SOME = tuple(program for program in PROGRAMS if program.name in {"hog/gradient", "sort/merge", "list/ranking"})
 

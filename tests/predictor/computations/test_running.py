@@ -14,7 +14,7 @@ from predictor.core.assembly import MEASURED
 from predictor.models import Computation
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from predictor.snapshot.cache import read_snapshot
-from profiles.models.leases import MOST_ATTEMPTS
+from profiles.models.base import MOST_ATTEMPTS
 from tests.mpet_site.api_samples import store
 from tests.predictor.computations.conftest import WORKLOAD
 from tests.samples import sample_measurements, sample_platform

@@ -7,8 +7,8 @@ import pytest
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS
 from predictor.core.tabulated import database_from_measurements
-from profiles.datasets import read_dataset
 from profiles.jobs.executors import Processes
+from profiles.measurements.datasets import read_dataset
 
 pytestmark = pytest.mark.shared_data
 

@@ -15,7 +15,7 @@ from predictor.computations.running import compute_waiting
 from predictor.models import Computation, StoredProgramAnswer
 from predictor.predictions.sliders import title_of
 from profiles.models import Platform, Profile, Source
-from profiles.prices import set_price_factor
+from profiles.prices.tables import set_price_factor
 from profiles.programs import programs_by_source
 from profiles.templatetags.quantities import seconds, significant
 from tests.benchmarks.uploads import receive, tarball

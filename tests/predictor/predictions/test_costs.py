@@ -14,7 +14,7 @@ from predictor.figures.costs import RUNS_PRICED
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.rankings import RankingQuestion
 from profiles.models import Platform, Price, Revision, Workload
-from profiles.prices import replace_own_prices, set_price_factor
+from profiles.prices.tables import replace_own_prices, set_price_factor
 from tests.pages import figures_of, store_public, text_of, user
 from tests.predictor.predictions.test_ranking_choice import by_api, by_command, by_page
 

@@ -16,8 +16,8 @@ from predictor.snapshot import cache as snapshots
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import SnapshotCache, read_snapshot
 from predictor.snapshot.growing import snapshot_values
+from profiles.ingest.derivation import refit
 from profiles.ingest.publication import publish_source
-from profiles.ingest.service import refit
 from profiles.ingest.withdrawal import withdraw
 from profiles.judgement.outliers import keep_verdicts
 from profiles.models import FeatureVector, Platform, Profile, Revision, Source, VerdictChange, Workload

@@ -15,7 +15,7 @@ from profiles.figures import (
 )
 from profiles.measurements import RunTable
 from profiles.scaling.features import feature_fit
-from profiles.scaling.repeats import repeat_spread
+from profiles.scaling.quality import repeat_spread
 from profiles.scaling.runs import scaling_curves
 from tests.figures import plotly_figure
 from tests.samples import sample_counters, sample_runs

@@ -1,19 +1,23 @@
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections, transaction
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from profiles.identity import matching
-from profiles.ingest import staging
-from profiles.ingest.derivation import run_tables
-from profiles.ingest.service import IngestError, refit
+from profiles.ingest import service, staging
+from profiles.ingest.derivation import refit, run_tables
+from profiles.ingest.service import IngestError, announce_forgotten
 from profiles.measurements import PARTS, CounterTable
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
+from profiles.models.base import MOST_ATTEMPTS
 from profiles.scaling.features import METHOD_VERSION, feature_fit
 from profiles.scaling.runs import scaling_curves
+from profiles.signals import delivered
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_measurements, sample_platform, sample_workload, varied_measurements
 
@@ -446,3 +450,68 @@ def test_matching_takes_as_many_queries_for_few_as_for_many():
             )
         queries.append(len([query for query in captured if not query["sql"].startswith("INSERT")]))
     assert queries[0] == queries[1]
+
+
+@pytest.fixture
+def heard():
+    sources = []
+
+    def listen(sender, source, **_):
+        sources.append(source)
+
+    delivered.connect(listen)
+    yield sources
+    delivered.disconnect(listen)
+
+
+@pytest.fixture
+def forgotten(heard, monkeypatch):
+    """A delivery whose process was killed right after it was committed."""
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "held", killed)
+        with pytest.raises(KeyboardInterrupt):
+            deliver()
+    return Source.objects.get()
+
+
+def killed(work):
+    raise KeyboardInterrupt
+
+
+def let_lapse():
+    Source.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_delivery_is_announced_once(heard):
+    source = deliver().source
+    assert heard == [source]
+    assert Source.objects.get().lease_until is None
+    assert announce_forgotten() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_process_is_followed_by_another(heard, forgotten):
+    assert announce_forgotten() == 0
+    let_lapse()
+    assert announce_forgotten() == 1
+    assert heard == [forgotten]
+    assert announce_forgotten() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_was_asleep_leaves_it_to_the_other(heard, forgotten):
+    let_lapse()
+    assert Source.objects.get().claim()
+    service.announce(forgotten)
+    assert heard == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_that_takes_its_processes_along_is_not_announced_for_ever(heard, forgotten, caplog):
+    Source.objects.update(attempts=MOST_ATTEMPTS + 1)
+    let_lapse()
+    announce_forgotten()
+    assert heard == []
+    assert "was not announced" in caplog.text
+    assert announce_forgotten() == 0

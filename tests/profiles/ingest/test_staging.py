@@ -3,13 +3,14 @@
 import uuid
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from django.utils import timezone
 
-from profiles.ingest import bulk_rows, staging
+from profiles.ingest import staging
 from profiles.ingest.service import IngestError
-from profiles.ingest.staging import sweep_abandoned
-from profiles.models import CounterReading, Profile, Revision, Run, Source, StagedDelivery
+from profiles.ingest.staging import insert_instances, sweep_abandoned
+from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves, Source, StagedDelivery
 from tests.profiles.deliveries import deliver, stored_counts
 from tests.samples import sample_measurements
 
@@ -55,8 +56,8 @@ def test_nobody_sees_what_is_staged(monkeypatch):
 def test_staged_rows_are_written_in_short_transactions(monkeypatch):
     """trust 6: one transaction held the database for 83 s."""
     largest = []
-    monkeypatch.setattr(bulk_rows, "INSERTED_AT_ONCE", 100)
-    monkeypatch.setattr(bulk_rows, "let_others_write", lambda seconds: largest.append(Run.objects.count()))
+    monkeypatch.setattr(staging, "INSERTED_AT_ONCE", 100)
+    monkeypatch.setattr(staging, "let_others_write", lambda seconds: largest.append(Run.objects.count()))
     deliver(sample_measurements(1, 4))
     steps = [after - before for before, after in zip([0, *largest], largest, strict=False)]
     assert max(steps) == 100
@@ -116,3 +117,41 @@ def test_reserved_ids_are_nobody_else_s():
     copy.save()
     assert copy.pk not in ids
     assert Profile.objects.count() == 5
+
+
+OWN = ("id", "pk", "uid", "created_at", "platform_id", "workload_id", "source_id")
+
+
+def stored(model):
+    """Each row as plain values, arrays as bytes."""
+    rows = []
+    for row in model.objects.order_by("pk"):
+        values = [getattr(row, field.attname) for field in model._meta.concrete_fields if field.attname not in OWN]
+        rows.append([value.tobytes() if isinstance(value, np.ndarray) else value for value in values])
+    return rows
+
+
+@pytest.mark.parametrize("model", [Profile, ScalingCurves, FeatureVector])
+def test_rows_are_those_of_bulk_create(model):
+    deliver(sample_measurements(2, 3))
+    rows, before = list(model.objects.order_by("pk")), stored(model)
+    model.objects.all()._raw_delete("default")
+    insert_instances(rows)
+    assert len(before) >= 6
+    assert stored(model) == before
+    rows = list(model.objects.order_by("pk"))
+    model.objects.all()._raw_delete("default")
+    model.objects.bulk_create(rows)
+    assert stored(model) == before
+
+
+def test_instances_are_stored_ones_afterwards_and_of_the_time_they_were_inserted():
+    profile = deliver(sample_measurements(1, 1)).profiles[0]
+    assert not profile._state.adding
+    assert profile.created_at == Profile.objects.get().created_at
+    assert profile.uid == Profile.objects.get().uid
+
+
+def test_nothing_is_inserted_of_nothing():
+    insert_instances([])
+    assert not Profile.objects.exists()

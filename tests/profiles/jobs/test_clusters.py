@@ -18,7 +18,7 @@ from predictor.core.outliers import MeasuredProfile, find_outliers
 from profiles.jobs import clusters, executors
 from profiles.jobs.clusters import Cluster, ClusterUnusable, local_cluster, remote_cluster
 from profiles.jobs.executors import Executor, Processes, ProcessesWherePaying
-from profiles.scaling.deriving import MeasuredRuns, derive_profiles
+from profiles.scaling.features import MeasuredRuns, derive_profiles
 from tests.predictor.core.curves import curve_database
 from tests.samples import sample_measurements
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from profiles.judgement.usability import stored_curves, stored_features, unusable_profiles
+from profiles.judgement.usability import unusable_profiles
 from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
+from profiles.scaling.features import stored_features
+from profiles.scaling.runs import stored_curves
 from tests.predictor.stored import CURVE_N, store_platforms, store_profiles, store_source, store_workloads
 from tests.unchecked import set_without_checks
 

@@ -8,9 +8,9 @@ from django.urls import reverse
 
 from predictor.snapshot.cache import read_database
 from profiles.ingest.service import ingest
-from profiles.judgement.usability import stored_features
 from profiles.models import Profile, Workload
 from profiles.pages import views
+from profiles.scaling.features import stored_features
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
 from tests.samples import sample_measurements
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.scaling.boundness import FEW_MISSES, MANY_MISSES, WAITING_SHARE, boundness, misses_per_kilo_instruction
+from profiles.scaling.limits import limit_sentences
 from profiles.scaling.names import CURVE_NAMES
 from profiles.scaling.roofline import MachineFacts, Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import scaling_curves
-from profiles.scaling.sentences import limit_sentences
 from tests.profiles.scaling.known_losses import curves
 from tests.samples import sample_runs
 

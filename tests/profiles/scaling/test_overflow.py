@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from profiles.measurements import CounterTable, RunTable
-from profiles.scaling.curves import evaluate_curves, fit_curves
-from profiles.scaling.features import feature_fits
+from profiles.scaling.features import evaluate_curves, feature_fits, fit_curves
+from profiles.scaling.limits import limit_sentences
 from profiles.scaling.losses import bottlenecks, loss_shares, pop_efficiencies
 from profiles.scaling.names import GAUSSIAN_SUM, RELATIVE_MEASURES
 from profiles.scaling.runs import scaling_curves
-from profiles.scaling.sentences import limit_sentences
 
 EXTREMES = (1.7976931348623157e308, 1e-310, 5e-324, 0.0, -1.0, 1.0, 1e19)
 COUNTED = sorted({name for pair in RELATIVE_MEASURES.values() for name in pair})

@@ -13,7 +13,7 @@ from benchmarks.models import FetchedFolder
 from benchmarks.public_data.sparecores import SpareCores
 from benchmarks.public_data.sparecores_slim import STRESSORS, SlimSpareCores
 from profiles.models import OwnPrice, Platform, Price, Profile, Run, Source, WithdrawnSource, Workload
-from profiles.prices import replace_own_prices
+from profiles.prices.tables import replace_own_prices
 from tests.benchmarks.public_data.servers import META, lscpu, pack_servers, server, write_servers
 from tests.benchmarks.public_data.test_download import handler, url  # noqa: F401  fixtures
 

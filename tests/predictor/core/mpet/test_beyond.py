@@ -14,8 +14,8 @@ from predictor.core.fleet_rankings import fastest_position
 from predictor.core.methods import METHODS
 from predictor.core.mpet.beyond import Growth
 from predictor.core.tabulated import database_from_measurements
-from profiles.datasets import read_dataset
 from profiles.measurements import ProfileRecord, RunTable
+from profiles.measurements.datasets import read_dataset
 from tests.predictor.core.curves import time_only_features
 from tests.predictor.core.databases import TIME_ONLY
 from tests.samples import sample_workload

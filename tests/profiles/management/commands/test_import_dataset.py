@@ -4,7 +4,7 @@ from django.core.management import CommandError, call_command
 
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
 from tests.profiles.deliveries import stored_counts
-from tests.profiles.test_datasets import COUNTERS, PLATFORM, write
+from tests.profiles.measurements.test_datasets import COUNTERS, PLATFORM, write
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from profiles.readers import KIT_RESULTS, read_measurements
+from profiles.measurements import KIT_RESULTS, read_measurements
 from research.case_study import CASE_WAYS
 from research.management.commands.case_study import COST_COLUMNS, counted_costs
 from tests.paths import ROOT

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from profiles.models import Platform, Price
-from profiles.prices import PlatformNames
+from profiles.prices.tables import PlatformNames
 
 SOURCE = "https://github.com/TUM-DIS/cloudspecs"
 CURRENCY = "USD"

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from mpet_site.web.invisible import invisible_character
+from mpet_site.web.invisible import INVISIBLE
 from profiles.arrays import BoolArray
-from profiles.measurements import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
+from profiles.measurements.records import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
 
 # Of a RunTable, where it has them.
 NUMBER_COLUMNS = ("n", "repeat", "time_ns", "size", "clock_mhz", "tasks", "waits", "disturbed")
@@ -133,6 +133,16 @@ def bad_text(name: str, text: str | None) -> str | None:
         return f"{name} is longer than {most} characters"
     code = invisible_character(text)
     return code and f"{name} has the invisible character {code}"
+
+
+def invisible_character(text: str) -> str | None:
+    """The code of the first invisible character of a text, or None.
+
+    >>> invisible_character("EPYC\\u202e 7B13"), invisible_character("Zen 4, 2 × 96 cores")
+    ('U+202E', None)
+    """
+    found = None if text.isprintable() else INVISIBLE.search(text)
+    return found and f"U+{ord(found[0]):04X}"
 
 
 def is_unstorable(text: str) -> bool:

@@ -1,7 +1,7 @@
 """What sentences say of curves with known losses."""
 
+from profiles.scaling.limits import limit_sentences
 from profiles.scaling.roofline import MachineFacts
-from profiles.scaling.sentences import limit_sentences
 from tests.profiles.scaling.known_losses import HALF, curves
 
 

@@ -3,8 +3,8 @@
 import pytest
 from django.db.utils import ConnectionHandler
 
-from profiles import consistency
-from profiles.consistency import consistent_reads
+from mpet_site.web import consistency
+from mpet_site.web.consistency import consistent_reads
 
 
 @pytest.fixture

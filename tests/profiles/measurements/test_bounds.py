@@ -8,9 +8,8 @@ import pytest
 
 from benchmarks.archive import Limits, load_schema
 from mpet_site.web.invisible import VISIBLE_TEXT_PATTERN
-from profiles.measurements import PART_COLUMNS, PlatformRecord, WorkloadRecord
-from profiles.validity import bounds
-from profiles.validity.bounds import (
+from profiles.measurements import PART_COLUMNS, PlatformRecord, WorkloadRecord, bounds
+from profiles.measurements.bounds import (
     LONGEST_TEXTS,
     RANGES,
     THREAD_COUNT,

@@ -19,9 +19,9 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from profiles.cloudspecs import CLOUDS, PRICE_DIGITS
 from profiles.models import Platform, Price
-from profiles.prices import MOST_COMPLAINTS, PlatformNames, PriceTableError
+from profiles.prices.cloudspecs import CLOUDS, PRICE_DIGITS
+from profiles.prices.tables import MOST_COMPLAINTS, PlatformNames, PriceTableError
 
 SPARE_CORES = "Spare Cores, https://sparecores.com"
 LARGEST_JSON_BYTES = 128 * 1024**2

@@ -1,14 +1,17 @@
 """What was measured, before it is stored: the one form in which tarballs, dataset folders and the simulator hand over.
 
-Plain frozen dataclasses over numpy arrays; no Django. Readers (`benchmarks.archive`, `profiles.datasets`) validate and
-build them, `profiles.ingest.service` stores them, `profiles.scaling` computes on them.
+Plain frozen dataclasses over numpy arrays; no Django. Readers (`benchmarks.archive`, `profiles.measurements.datasets`)
+validate and build them, `profiles.ingest.service` stores them, `profiles.scaling` computes on them.
+
+Applications register their readers of files when they start: so the predictor reads what the benchmark kit wrote, and
+imports nothing of the kit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +36,8 @@ BOUNDS = ("memory", "communication", "computation")
 DEVICE_CLASSES = ("server", "desktop", "embedded")
 ORIGINS = ("measured", "simulated", "emulated")
 COUNTER_STATUSES = ("ok", "multiplexed", "unsupported", "no-permission", "not-scheduled")
+
+KIT_RESULTS = "mpet-results/1"  # the form of the kit's tarballs
 
 MeasurementOrigin = Literal["measured", "simulated", "emulated"]
 TimeKind = Literal["absolute", "relative"]
@@ -225,3 +230,24 @@ def join_deliveries(deliveries: Sequence[Measurements]) -> Measurements:
             for profile in delivery.profiles
         )
     return joined
+
+
+Reader = Callable[[IO[bytes]], Measurements]
+_readers: dict[str, Reader] = {}
+
+
+class UnreadableError(Exception):
+    """A file is not of the form that its reader knows; the message says what is wrong and where."""
+
+
+def register_reader(form: str, reader: Reader) -> None:
+    """`reader` raises UnreadableError for files that are not of the form."""
+    _readers[form] = reader
+
+
+def read_measurements(form: str, file: IO[bytes]) -> Measurements:
+    """What the file holds. Raises UnreadableError, also where no application knows the form."""
+    if form not in _readers:
+        forms = ", ".join(sorted(_readers)) or "none"
+        raise UnreadableError(f"no application reads {form}; known: {forms}")
+    return _readers[form](file)

@@ -1,4 +1,7 @@
-"""Work that one process at a time does. The lease of a killed process lapses."""
+"""What several models are made of: who sees a row, work that one process at a time does, columns of numpy arrays.
+
+The lease of a killed process lapses.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,86 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, Self
 
+import numpy as np
 from django.conf import settings
 from django.db import DatabaseError, connections, models
 from django.db.models import Q
 from django.utils import timezone
 
+from profiles.measurements.bounds import RANGES, Range
+
 logger = logging.getLogger(__name__)
 RENEWALS_PER_LEASE = 4
 MOST_ATTEMPTS = 5  # work may take so many processes along before nobody tries it again
+
+
+class Owned(models.Model):
+    """Public (private_to is null: everybody sees it) or private to one user, who alone sees it and predicts from it."""
+
+    private_to = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=True
+    )
+    hidden = models.BooleanField(
+        default=False, help_text="by a moderator: nobody sees it, nothing is predicted from it"
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Described(Owned):
+    """A row whose facts deliveries tell: those of one deliverer, and above them what a moderator decided
+    (profiles.identity.descriptions)."""
+
+    facts_by = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="the deliverer whose deliveries give the facts, as in Source; empty: no delivery that can be seen",
+    )
+    decided = models.JSONField(
+        default=dict, blank=True, editable=False, help_text="facts that a moderator decided on: above all deliveries"
+    )
+
+    class Meta:
+        abstract = True
+
+
+class ArrayField(models.BinaryField):
+    """A one-dimensional numpy array as little-endian bytes: exact, NaN included, read by the million unparsed."""
+
+    def __init__(self, dtype: str = "<f8", **kwargs: Any) -> None:
+        self.dtype = np.dtype(dtype)
+        super().__init__(**kwargs)
+
+    def deconstruct(self) -> tuple:
+        name, path, args, kwargs = super().deconstruct()
+        kwargs["dtype"] = self.dtype.str
+        return name, path, args, kwargs
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> np.ndarray | None:
+        """What is no whole number of elements is read without its end: who reads checks the length."""
+        if value is None:
+            return None
+        stored = bytes(value)
+        return np.frombuffer(stored, self.dtype, count=len(stored) // self.dtype.itemsize)
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        if isinstance(value, np.ndarray):
+            value = np.ascontiguousarray(value, self.dtype).tobytes()
+        return super().get_db_prep_value(value, connection, prepared)
+
+
+def bounds_constraint(name: str, *columns: str, **bounds: Range) -> models.CheckConstraint:
+    """That the columns are inside the table of bounds, or null; those of `bounds` inside these. One constraint for all
+    columns of a table: SQLite copies the table for each."""
+    condition = Q()
+    for column, bound in ({column: RANGES[column] for column in columns} | bounds).items():
+        inside = Q(**{f"{column}__gte": bound.least, f"{column}__lte": bound.most})
+        zero = Q(**{column: 0}) if bound.or_zero else Q()
+        condition &= Q(**{f"{column}__isnull": True}) | inside | zero
+    return models.CheckConstraint(condition=condition, name=name)
 
 
 def is_lapsed() -> Q:

@@ -5,6 +5,7 @@ Every list, count and look-up that a person or a prediction sees starts at `visi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from django.db import models
@@ -12,8 +13,16 @@ from django.db.models import Case, Count, Exists, F, Max, Min, OuterRef, Q, Subq
 from django.db.models.functions import Coalesce, Left, StrIndex
 
 PROFILES_PER_QUERY = 500  # profiles in one query
+VALUES_PER_QUERY = 400  # values in one IN (...): two such lists stay under SQLite's 999
 STRESS_NG_EVERYWHERE = ("stress-ng/cpu", "stress-ng/cpu-div16")  # what every fleet ran of it, and the kit runs
 KIT_GENERATOR = "mpet-kit "  # and its version: what the kit's own workloads were measured by
+
+
+def key_chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
+    """The distinct values in order, as many at a time as one IN (...) may have."""
+    ordered = list(dict.fromkeys(values))
+    for start in range(0, len(ordered), VALUES_PER_QUERY):
+        yield ordered[start : start + VALUES_PER_QUERY]
 
 
 def visible(user: Any, relation: str = "") -> Q:

@@ -10,8 +10,8 @@ from decimal import Decimal
 import pytest
 from django.core.management import CommandError, call_command
 
-from profiles import sparecores_prices
 from profiles.models import Price
+from profiles.prices import sparecores
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform
 
@@ -173,10 +173,10 @@ def test_what_is_no_answer_of_the_api_is_refused(tmp_path, written, monkeypatch)
         path.write_text(text)
         with pytest.raises(CommandError, match=said):
             imported(str(path))
-    monkeypatch.setattr(sparecores_prices, "MOST_LISTED_PRICES", 1)
+    monkeypatch.setattr(sparecores, "MOST_LISTED_PRICES", 1)
     with pytest.raises(CommandError, match="there are more than 1 prices"):
         imported(written(price(), price()))
-    monkeypatch.setattr(sparecores_prices, "LARGEST_JSON_BYTES", 10)
+    monkeypatch.setattr(sparecores, "LARGEST_JSON_BYTES", 10)
     with pytest.raises(CommandError, match="ask for one vendor, or one page, at a time"):
         imported(written(price()))
     with pytest.raises(CommandError, match="several files are for --as sparecores"):

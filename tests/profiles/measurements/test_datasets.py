@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from profiles.datasets import DATASET_PLATFORM_COLUMNS, DatasetError, dataset_sha256, read_dataset
-from profiles.validity.bounds import number_outside
+from profiles.measurements.bounds import number_outside
+from profiles.measurements.datasets import DATASET_PLATFORM_COLUMNS, DatasetError, dataset_sha256, read_dataset
 
 DESCRIPTION = {"schema": "mpet-dataset/1", "licence": "CC0", "source": "somebody", "note": "made up"}
 PLATFORM = {
@@ -323,7 +323,9 @@ def test_sha256_is_of_names_and_bytes(tmp_path):
 
 
 def test_reading_needs_no_django():
-    code = "import sys, profiles.datasets; assert not any(name.startswith('django') for name in sys.modules)"
+    code = (
+        "import sys, profiles.measurements.datasets; assert not any(name.startswith('django') for name in sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

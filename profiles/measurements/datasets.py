@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mpet_site.web.invisible import INVISIBLE, invisible_character
+from mpet_site.web.invisible import INVISIBLE
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.measurements import (
+from profiles.measurements.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, bad_text, invisible_character
+from profiles.measurements.records import (
     DEVICE_CLASSES,
     CounterTable,
     Measurements,
@@ -26,7 +27,6 @@ from profiles.measurements import (
     WorkloadRecord,
     column_or_none,
 )
-from profiles.validity.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, bad_text
 
 DATASET_SCHEMA = "mpet-dataset/1"
 TEXT_COLUMNS = ("vendor", "architecture", "microarchitecture", "device_class")

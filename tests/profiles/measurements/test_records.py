@@ -2,15 +2,14 @@ import io
 
 import pytest
 
-from profiles import readers
-from profiles.readers import KIT_RESULTS, UnreadableError, read_measurements, register_reader
+from profiles.measurements import KIT_RESULTS, UnreadableError, read_measurements, register_reader
 from tests.benchmarks.tarballs import packed
 from tests.samples import sample_measurements
 
 
 @pytest.fixture
 def no_readers(monkeypatch):
-    monkeypatch.setattr(readers, "_readers", {})
+    monkeypatch.setattr("profiles.measurements.records._readers", {})
 
 
 def test_the_benchmarks_have_registered_the_form_of_the_kit():

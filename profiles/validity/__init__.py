@@ -1,1 +1,0 @@
-"""Bounds of what comes in, and what is odd about measurements. No Django."""
