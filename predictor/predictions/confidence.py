@@ -129,7 +129,7 @@ def cautions(basis: Basis) -> list[str]:
         virtualised_caution(basis),
         *measurement_cautions(basis.snapshot, basis.evidence_rows),
     ]
-    if not (basis.scenario.uses_only_n1_of_workload or basis.outcome.is_measured):
+    if not (basis.query.scenario.uses_only_n1_of_workload or basis.answer.is_measured):
         sentences += [poor_fit_caution(basis), few_dimensions_caution(basis), extrapolation_caution(basis)]
     return [caution for caution in sentences if caution]
 

@@ -14,6 +14,7 @@ import numpy as np
 from mpet_site.web.parameters import SLUG_PATTERN
 from predictor.core.assembly import SIMULATED
 from predictor.core.database import Database
+from predictor.core.scenarios import ScenarioQuery
 from predictor.predictions.advice import (
     KIT_COMMAND,
     KIT_COST,
@@ -27,14 +28,13 @@ from predictor.predictions.advice import (
     own_platforms_first,
     stress_ng_remedy,
 )
-from predictor.predictions.answering import refusal_of_question
+from predictor.predictions.answering import refusal_of_query
 from predictor.predictions.question import (
     DEFAULT_METHOD,
     InvalidField,
     InvalidSettings,
     NoPrediction,
     PredictionRequest,
-    Question,
     Remedy,
     RequestError,
     UnknownName,
@@ -141,27 +141,27 @@ def advice_members(remedy: Remedy | None) -> dict[str, Any]:
 def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
     """Whether `predict` answers this request, and what would help where it does not. Raises a RequestError where a name
     or a value is wrong."""
-    question, snapshot, _ = resolve_with_snapshot(request, user)
-    refusal = refusal_of_question(question, snapshot)
+    query, snapshot, _ = resolve_with_snapshot(request, user)
+    refusal = refusal_of_query(query, snapshot)
     if refusal is not None:
-        complete_refusal(refusal, question, snapshot, request.viewer(user))
+        complete_refusal(refusal, query, snapshot, request.viewer(user))
     return Feasibility(
-        workload=snapshot.database.workloads[question.workload],
-        target=snapshot.database.platforms[question.target],
-        method=question.method.name,
-        scenario=question.scenario.name,
-        evidence=count_connecting(snapshot.database, question),
+        workload=snapshot.database.workloads[query.workload],
+        target=snapshot.database.platforms[query.target],
+        method=query.method.name,
+        scenario=query.scenario.name,
+        evidence=count_connecting(snapshot.database, query),
         refusal=refusal,
     )
 
 
-def count_connecting(database: Database, question: Question) -> ConnectingProfiles:
+def count_connecting(database: Database, query: ScenarioQuery) -> ConnectingProfiles:
     """What there is to predict from."""
-    workload, target = question.workload, question.target
+    workload, target = query.workload, query.target
     rows_a, rows_t = database.rows_of_workload(workload), database.rows_of_platform(target)
     platforms = np.unique(database.platform_index[rows_a])
-    if question.references is not None:
-        platforms = platforms[np.isin(platforms, question.references)]
+    if query.references is not None:
+        platforms = platforms[np.isin(platforms, query.references)]
     platforms = platforms[platforms != target]
     workloads = np.unique(database.workload_index[rows_t])
     workloads = workloads[workloads != workload]

@@ -12,9 +12,9 @@ from predictor.core import methods
 from predictor.core.database import Database
 from predictor.core.fleet_rankings import fastest_position, is_limited
 from predictor.core.programs.program import ProgramParts, predict_program
+from predictor.core.scenarios import ScenarioQuery
 from predictor.predictions.answering import comparable_groups, rows_behind
 from predictor.predictions.confidence import measurement_cautions
-from predictor.predictions.question import Question
 from predictor.snapshot.building import Snapshot
 from profiles.programs import times_of_parts
 
@@ -67,8 +67,8 @@ def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
 
     measured, origins, behind = [], set(), []
     for workload, part in zip(parts.all, answer.answers, strict=True):
-        asked = Question(workload, target, None, counts, question.method, question.settings)
-        groups = comparable_groups(asked, methods.Query(workload, target), database)
+        query = ScenarioQuery(workload, target, n=counts, method=question.method, settings=question.settings)
+        groups = comparable_groups(query, database)
         candidates = [*part.candidates_t1, *part.candidates_scaling]
         references = {candidate.platform for candidate in candidates}
         measured.append(int(database.lookup(target, workload, groups)))

@@ -10,7 +10,7 @@ from predictor.core.methods import METHODS
 from predictor.core.steps import single_thread
 from predictor.models import Prediction
 from predictor.predictions.advice import with_suggestion
-from predictor.predictions.answering import run_question
+from predictor.predictions.answering import run_query
 from predictor.predictions.explanation import WHY_VERSION, explain
 from predictor.predictions.next_measurements import viewer_of
 from predictor.predictions.question import PredictionRequest, resolve_with_snapshot
@@ -30,12 +30,12 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
     if "why" in answer:
         return answer["why"] | {"revision": prediction.revision, "note": None}
     viewer = viewer_of(prediction, user)
-    question, snapshot, origins = resolve_with_snapshot(request_of_answer(answer), viewer)
-    canonical = canonical_request(question, snapshot.database)
+    query, snapshot, origins = resolve_with_snapshot(request_of_answer(answer), viewer)
+    canonical = canonical_request(query, snapshot.database)
     asked = canonical | {"include_outliers": answer["include_outliers"]}
     is_same = request_key(asked, snapshot, viewer, origins) == prediction.request_key
-    with with_suggestion(question, snapshot, viewer), single_thread():
-        why: dict[str, Any] = nan_to_null(explain(run_question(question, snapshot), canonical))
+    with with_suggestion(query, snapshot, viewer), single_thread():
+        why: dict[str, Any] = nan_to_null(explain(run_query(query, snapshot)))
     if is_same:
         Prediction.objects.filter(pk=prediction.pk).update(answer=answer | {"why": why})
     return why | {"revision": snapshot.database.revision, "note": None if is_same else OF_TODAY}

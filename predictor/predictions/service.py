@@ -16,13 +16,14 @@ from django.db import transaction
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
+from predictor.core.scenarios import ScenarioQuery
 from predictor.core.steps import single_thread
 from predictor.models import AskedPrediction, Computation, Prediction
 from predictor.models.querysets import PredictionQuerySet
 from predictor.predictions.advice import with_suggestion
-from predictor.predictions.answering import Basis, run_question
+from predictor.predictions.answering import Basis, run_query
 from predictor.predictions.document import ANSWER_VERSION, answer_document, stored_sources
-from predictor.predictions.question import PredictionRequest, Question, resolve_with_snapshot
+from predictor.predictions.question import PredictionRequest, resolve_with_snapshot
 from predictor.snapshot.building import Snapshot
 from profiles.models import Source
 
@@ -34,15 +35,15 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
 
     A workload that nobody measured anywhere is predicted from simulated profiles alone, which needs no asking.
     """
-    question, snapshot, origins = resolve_with_snapshot(request, user)
-    canonical = canonical_request(question, snapshot.database) | {"include_outliers": request.include_outliers}
+    query, snapshot, origins = resolve_with_snapshot(request, user)
+    canonical = canonical_request(query, snapshot.database) | {"include_outliers": request.include_outliers}
     key = request_key(canonical, snapshot, user, origins)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     if stored is not None:
         note_asked(stored, user, is_first=False)
         return stored
-    with with_suggestion(question, snapshot, request.viewer(user)):
-        document, basis = answer_with_basis(request, question, snapshot)
+    with with_suggestion(query, snapshot, request.viewer(user)):
+        document, basis = answer_with_basis(request, query, snapshot)
     stored, is_new = Prediction.objects.get_or_create(
         request_key=key,
         defaults={
@@ -69,39 +70,39 @@ def note_asked(prediction: Prediction, user: Any, *, is_first: bool) -> None:
 def preview_answer(request: PredictionRequest, user: Any = None, *, explained: bool = False) -> dict[str, Any]:
     """The document of the same answer, which is not kept; where it shall be `explained` with `why`, which takes longer
     than the rest. Raises a RequestError."""
-    question, snapshot, _ = resolve_with_snapshot(request, user)
-    with with_suggestion(question, snapshot, request.viewer(user)):
-        return answer_with_basis(request, question, snapshot, explained=explained)[0]
+    query, snapshot, _ = resolve_with_snapshot(request, user)
+    with with_suggestion(query, snapshot, request.viewer(user)):
+        return answer_with_basis(request, query, snapshot, explained=explained)[0]
 
 
 def answer_with_basis(
-    request: PredictionRequest, question: Question, snapshot: Snapshot, *, explained: bool = False
+    request: PredictionRequest, query: ScenarioQuery, snapshot: Snapshot, *, explained: bool = False
 ) -> tuple[dict[str, Any], Basis]:
-    asked: Any = canonical_request(question, snapshot.database) | {
+    asked: Any = canonical_request(query, snapshot.database) | {
         "include_simulated": request.include_simulated,
         "include_outliers": request.include_outliers,
     }
     with single_thread():
-        basis = run_question(question, snapshot)
+        basis = run_query(query, snapshot)
         return answer_document(basis, asked, explained=explained), basis
 
 
-def canonical_request(question: Question, database: Database) -> dict[str, Any]:
+def canonical_request(query: ScenarioQuery, database: Database) -> dict[str, Any]:
     """The request as plain values in its only spelling: every name a slug, every setting with its value."""
-    references = question.references
+    references = query.references
     canonical: dict[str, Any] = nan_to_null(
         {
-            "workload": database.workloads[question.workload],
-            "target": database.platforms[question.target],
+            "workload": database.workloads[query.workload],
+            "target": database.platforms[query.target],
             "references": None if references is None else [database.platforms[reference] for reference in references],
-            "method": question.method.name,
-            "method_version": question.method.version,
-            "n": question.n,
-            "settings": asdict(question.settings),
-            "scenario": question.scenario.name,
-            "strategy": question.scenario.strategy,
-            "workload_changes": question.scenario.workload.as_values(),
-            "platform_changes": question.scenario.platform.as_values(),
+            "method": query.method.name,
+            "method_version": query.method.version,
+            "n": query.n,
+            "settings": asdict(query.settings),
+            "scenario": query.scenario.name,
+            "strategy": query.scenario.strategy,
+            "workload_changes": query.scenario.workload.as_values(),
+            "platform_changes": query.scenario.platform.as_values(),
         }
     )
     return canonical
