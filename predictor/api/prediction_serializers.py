@@ -31,7 +31,7 @@ from predictor.core.scenarios.scenario import (
 from predictor.models import Prediction
 from predictor.predictions.document import AnswerDocument
 from predictor.predictions.question import DEFAULT_METHOD, MOST_THREAD_COUNTS, PredictionRequest
-from predictor.predictions.reasons import stale_reasons
+from predictor.predictions.service import stale_reasons
 from profiles.measurements import STRATEGIES
 from profiles.scaling.names import CURVE_NAMES
 

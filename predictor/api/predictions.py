@@ -34,8 +34,14 @@ from predictor.predictions.question import (
     RequestError,
     UnknownName,
 )
-from predictor.predictions.reasons import reasons_of_prediction, stale_reasons, why_of_prediction
-from predictor.predictions.service import predict, preview_answer, remove_predictions
+from predictor.predictions.service import (
+    predict,
+    preview_answer,
+    reasons_of_prediction,
+    remove_predictions,
+    stale_reasons,
+    why_of_prediction,
+)
 
 
 def problem_of(error: RequestError) -> Problem:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
@@ -29,16 +28,6 @@ STRESS_NG_COMMAND = "make stress-ng"
 MIXED_ORIGINS = "origin"  # of a Remedy: one side is simulated, the other one measured
 WIDEST_MIXING: MixRuntimes = "auto"
 MOST_OUTLIERS_LOOKED_AT, MOST_OUTLIERS_NAMED = 20, 3
-
-
-@contextmanager
-def with_suggestion(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Iterator[None]:
-    """Add to a NoPrediction of the block the remedy, and which profiles were left out."""
-    try:
-        yield
-    except NoPrediction as error:
-        complete_refusal(error, query, snapshot, user)
-        raise
 
 
 def complete_refusal(error: NoPrediction, query: ScenarioQuery, snapshot: Snapshot, user: Any) -> None:
