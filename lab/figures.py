@@ -35,7 +35,7 @@ SHAPES_OF_ANSWER = (
 )
 SHAPES_OF_QUESTION = (
     "predictor.pages.forms.PredictionForm",
-    "predictor.api.prediction_serializers.PredictionRequestSerializer",
+    "predictor.api.predictions.PredictionRequestSerializer",
     "predictor.predictions.question.PredictionRequest",
     "predictor.core.scenarios.scenario.ScenarioQuery",  # a core Query, which the method is given as it is
 )

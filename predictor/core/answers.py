@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 
 from predictor.core.database import Database
-from predictor.core.errors import PredictionError, SettingsError
+from predictor.core.errors import PredictionError, SettingsError, TooFewCandidates
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES, FRACTIONS, feature_fit
 from profiles.scaling.runs import CurveTable
@@ -142,6 +142,31 @@ def answer_at(answer: Answer, n: IntArray) -> Answer:
         low_s=None if answer.low_s is None else answer.low_s[chosen],
         high_s=None if answer.high_s is None else answer.high_s[chosen],
     )
+
+
+def fastest_position(n: IntArray, time_s: FloatArray, credible_n: int | None) -> int:
+    """The position of the least predicted time (J,), of the n whose gain over fewer threads is credible if there are
+    such. Raises TooFewCandidates where there is no time.
+
+    >>> n, time_s = np.array([1, 2, 4]), np.array([np.nan, 4.0, 3.0])
+    >>> fastest_position(n, time_s, credible_n=None), fastest_position(n, time_s, credible_n=2)
+    (2, 1)
+    """
+    if not np.isfinite(time_s).any():
+        raise TooFewCandidates(0, 1, "no time can be predicted at any thread count")
+    if credible_n is not None:
+        credible = np.where(n <= credible_n, time_s, np.nan)
+        time_s = credible if np.isfinite(credible).any() else time_s
+    return int(np.nanargmin(time_s))
+
+
+def is_limited(n: IntArray, credible_n: int | None) -> bool:
+    """Whether the platform takes more threads than those whose gain is credible; `n` (J,): all that it takes.
+
+    >>> is_limited(np.array([1, 2, 4]), credible_n=2), is_limited(np.array([1, 2, 4]), credible_n=None)
+    (True, False)
+    """
+    return credible_n is not None and credible_n < int(n.max())
 
 
 class DeferredAnswer(Answer):

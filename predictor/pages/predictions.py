@@ -31,13 +31,14 @@ from predictor.pages.permalinks import (
     twin_of_question,
 )
 from predictor.pages.presenting import (
+    ShownRefusal,
     answer_facts,
     answer_parts,
     breakpoints_of,
     rows_by_slug_disambiguated,
     short_names,
+    shown_refusal,
 )
-from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.pages.sharing import shared_answer
 from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import feasibility, in_names

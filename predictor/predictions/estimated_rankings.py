@@ -15,7 +15,7 @@ from predictor.core import methods
 from predictor.core.answers import EstimatedTimes
 from predictor.core.database import Database
 from predictor.core.mpet.platforms import groups_of_targets
-from predictor.core.programs.program import ProgramParts, first_thread_count
+from predictor.core.programs import ProgramParts, first_thread_count
 from predictor.core.references import groups_beside
 from predictor.core.steps import ComputedStep
 from predictor.predictions.costs import hourly_prices

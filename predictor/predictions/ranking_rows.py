@@ -9,9 +9,9 @@ import numpy as np
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
+from predictor.core.answers import fastest_position, is_limited
 from predictor.core.database import Database
-from predictor.core.fleet_rankings import fastest_position, is_limited
-from predictor.core.programs.program import ProgramParts, predict_program
+from predictor.core.programs import ProgramParts, predict_program
 from predictor.core.scenarios import ScenarioQuery
 from predictor.predictions.answering import comparable_groups, rows_behind
 from predictor.predictions.confidence import measurement_cautions

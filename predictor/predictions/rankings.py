@@ -13,7 +13,7 @@ import numpy as np
 
 from predictor.core import methods
 from predictor.core.database import Database
-from predictor.core.programs.program import ProgramParts
+from predictor.core.programs import ProgramParts
 from predictor.core.steps import ComputedStep, last_step, single_thread
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, estimated_steps
 from predictor.predictions.question import (

@@ -12,7 +12,7 @@ from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.scenario import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.steps import ComputedStep
-from predictor.figures.costs import priced
+from predictor.figures.platforms import priced
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import Prediction
 from predictor.predictions.estimated_rankings import RANKED_PER_PAGE

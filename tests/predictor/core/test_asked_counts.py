@@ -5,7 +5,7 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
-from predictor.core.programs.program import ProgramParts, predict_program
+from predictor.core.programs import ProgramParts, predict_program
 from predictor.core.reconstruct import knots
 from predictor.core.scenarios import Scenario, run_scenario
 from predictor.core.scenarios.scenario import PlatformChanges, WorkloadChanges

@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts.models import ApiToken
 from predictor.core.steps import last_step
-from predictor.figures.costs import RUNS_PRICED
+from predictor.figures.platforms import RUNS_PRICED
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.rankings import RankingQuestion
 from profiles.models import Platform, Price, Revision, Workload

@@ -112,7 +112,7 @@ def test_a_process_keeps_the_newest_of_each_viewer_and_origins_alone(grid, owner
     assert all(any(snapshot is one for one in kept.values()) for snapshot in newest)
     store_profiles(store_source(), [(platforms[0], workloads[0])])
     read_snapshot()
-    assert [folder.name.split(",")[:2] for folder in cache._cache.finished() if files.is_of_user(folder)] == []
+    assert [folder.name.split(",")[:2] for folder in cache._cache.finished() if cache.is_of_user(folder)] == []
 
 
 def test_a_change_while_reading_is_read_again(grid, monkeypatch):
