@@ -30,7 +30,6 @@ from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import rows_by_slug_disambiguated, shown_ranking_refusal, shown_refusal
 from predictor.pages.programs import ProgramHome, program_home, workload_home
-from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
 from predictor.predictions.feasibility import in_names
 from predictor.predictions.programs import keep_answer, kept_answer, question_of_program
 from predictor.predictions.question import DEFAULT_METHOD, RequestError, UnknownWorkloadName
@@ -45,6 +44,7 @@ from predictor.predictions.ranking_choice import (
     alike_rows,
     value_in,
 )
+from predictor.predictions.ranking_rows import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Profile, Workload

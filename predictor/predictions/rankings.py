@@ -15,7 +15,6 @@ from predictor.core import methods
 from predictor.core.database import Database
 from predictor.core.programs import ProgramParts
 from predictor.core.steps import ComputedStep, last_step, single_thread
-from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, estimated_steps
 from predictor.predictions.question import (
     DEFAULT_METHOD,
     InvalidField,
@@ -28,7 +27,14 @@ from predictor.predictions.question import (
     workload_snapshot,
 )
 from predictor.predictions.ranking_choice import RankingChoice
-from predictor.predictions.ranking_rows import OTHER_REASON, REFUSAL_REASONS, ranking_row, row_or_refusal
+from predictor.predictions.ranking_rows import (
+    FEWEST_ESTIMATED_PLATFORMS,
+    OTHER_REASON,
+    REFUSAL_REASONS,
+    estimated_steps,
+    ranking_row,
+    row_or_refusal,
+)
 from predictor.snapshot.building import Snapshot
 from profiles.models import OwnPriceList, Workload
 
@@ -235,7 +241,7 @@ class RankingQuestion:
         yield ComputedStep(len(known), total, document)
         for target in ranking_order(database, self.workload):
             if database.platforms[target] not in known:
-                row = row_or_refusal(database, target, self.row)
+                row = row_or_refusal(self, target)
                 (refused if "reason" in row else results).append(row)
                 yield ComputedStep(len(results) + len(refused), total, document)
 
