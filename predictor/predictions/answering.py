@@ -57,6 +57,11 @@ class Basis:
         return np.unique(np.concatenate([self.reference_rows, rows]))
 
     @property
+    def uses_simulated(self) -> bool:
+        """Whether simulated profiles took part."""
+        return bool(self.snapshot.is_simulated[self.rows].any())
+
+    @property
     def evidence_rows(self) -> np.ndarray:
         """The rows that the answer rests on, also where its method names no candidate."""
         query = self.query
