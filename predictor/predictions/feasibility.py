@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 
@@ -64,11 +64,42 @@ class ConnectingProfiles:
     many of these are `shared` with such a platform, and by how many profiles; how often the pair itself was
     measured."""
 
-    references: int
-    benchmarks: int
-    shared: int
-    connecting: int
-    measured: int
+    references: Annotated[int, "platforms that have the workload"]
+    benchmarks: Annotated[int, "other workloads that the target has"]
+    shared: Annotated[int, "of these, how many a reference has, too"]
+    connecting: Annotated[int, "profiles of these on references"]
+    measured: Annotated[int, "profiles of the pair itself, which take no part"]
+
+
+class RemedyDocument(TypedDict):
+    kind: Annotated[str, "kit, measure, or the part of the request that would have to be another"]
+    platform: Annotated[str | None, "where to run the command"]
+    command: Annotated[str | None, "in the folder of the benchmark kit"]
+    shares_with: Annotated[str | None, "the platform that it then shares workloads with"]
+    shared_workloads: int | None
+
+
+class FeasibleTargetsDocument(TypedDict):
+    platforms: Annotated[int, "where the workload was not measured"]
+    feasible: Annotated[int, "of these, on how many it can be predicted"]
+    measured: Annotated[int, "platforms where the workload was measured"]
+    lacks: Annotated[dict[str, int], "of the others, what is missing how often"]
+
+
+class FeasibilityDocument(TypedDict):
+    """For one target, or counted over all of them."""
+
+    workload: str
+    target: Annotated[str | None, "null: none was named, `targets` counts all"]
+    method: str
+    scenario: str
+    possible: Annotated[bool, "Without a target: on one platform at least."]
+    reason: Annotated[str | None, "of the refusal, as the prediction would say it"]
+    lacks: Annotated[str | None, "the same as a word"]
+    evidence: ConnectingProfiles | None
+    targets: FeasibleTargetsDocument | None
+    advice: Annotated[str | None, "what would help, a sentence without its full stop"]
+    remedy: RemedyDocument | None
 
 
 @dataclass(frozen=True)
