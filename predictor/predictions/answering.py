@@ -13,7 +13,7 @@ import numpy as np
 from predictor.core import methods, scenarios
 from predictor.core.answers import Answer, Candidate
 from predictor.core.database import Database
-from predictor.core.references import groups_of_question, reference_rows
+from predictor.core.references import groups_of_query
 from predictor.core.scenarios import ScenarioQuery
 from predictor.predictions.question import InvalidField, NoPrediction
 from predictor.snapshot.building import Snapshot, read_measures_at_one, read_stored_curves
@@ -154,11 +154,7 @@ def comparable_groups(query: ScenarioQuery, database: Database) -> tuple[int, ..
     """The groups that the method chooses for this query; an answer's rows are looked up in them."""
     if query.scenario.uses_only_n1_of_workload or is_about_itself(query):
         return tuple(sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g)))
-    try:
-        rows = reference_rows(database.without(query.target, query.workload), query)
-    except methods.NoReference:
-        return ()  # the method says so itself, in its own words
-    return groups_of_question(database, query, rows, query.settings)
+    return groups_of_query(database, query, query.settings)
 
 
 def is_about_itself(query: ScenarioQuery) -> bool:

@@ -14,14 +14,13 @@ import numpy as np
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
-from predictor.core.answers import EstimatedTimes, fastest_position, is_limited
+from predictor.core.answers import EstimatedTimes, Query, fastest_position, is_limited
 from predictor.core.database import Database
 from predictor.core.mpet.platforms import groups_of_targets
 from predictor.core.programs import ProgramParts, first_thread_count, predict_program
-from predictor.core.references import groups_beside
-from predictor.core.scenarios import ScenarioQuery
+from predictor.core.references import groups_beside, groups_of_query
 from predictor.core.steps import ComputedStep
-from predictor.predictions.answering import comparable_groups, rows_behind
+from predictor.predictions.answering import rows_behind
 from predictor.predictions.confidence import measurement_cautions
 from predictor.predictions.ranking_choice import BY_TIME, ORDERED_BY, RankingChoice, completed_row, hourly_prices
 from predictor.snapshot.building import Snapshot
@@ -97,8 +96,7 @@ def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
 
     measured, origins, behind = [], set(), []
     for workload, part in zip(parts.all, answer.answers, strict=True):
-        query = ScenarioQuery(workload, target, n=counts, method=question.method, settings=question.settings)
-        groups = comparable_groups(query, database)
+        groups = groups_of_query(database, Query(workload, target), question.settings)
         candidates = [*part.candidates_t1, *part.candidates_scaling]
         references = {candidate.platform for candidate in candidates}
         measured.append(int(database.lookup(target, workload, groups)))
