@@ -82,6 +82,41 @@ class Answer:
     is_measured: bool = False  # it rests on a measured profile of the pair: no candidates
 
 
+class DeferredAnswer(Answer):
+    """An answer whose curves, features and candidates are worked out when they are first read: who ranks or evaluates
+    needs times alone.
+
+    `later` has a function for each of these four that is not among the `given` fields. The function is given the
+    answer: one that held it in a closure would keep the answer alive. It is dropped once it was called.
+
+    >>> DeferredAnswer({"curves": lambda answer: {"redundancy": answer.t1_s / 2}}, t1_s=2.0).curves
+    {'redundancy': 1.0}
+    """
+
+    later: dict[str, Callable[[Answer], Any]]
+
+    def __init__(self, later: Mapping[str, Callable[[Answer], Any]] | None = None, **given: object) -> None:
+        defaults = {each.name: each.default_factory() for each in fields(Answer) if each.default_factory is not MISSING}
+        for name, value in (defaults | given | {"later": dict(later or {})}).items():
+            object.__setattr__(self, name, value)  # as the base class is frozen
+
+    @cached_property
+    def features(self) -> Any:
+        return self.later.pop("features")(self)
+
+    @cached_property
+    def curves(self) -> Any:
+        return self.later.pop("curves")(self)
+
+    @cached_property
+    def candidates_t1(self) -> Any:
+        return self.later.pop("candidates_t1")(self)
+
+    @cached_property
+    def candidates_scaling(self) -> Any:
+        return self.later.pop("candidates_scaling")(self)
+
+
 def is_decomposed(answer: Answer) -> bool:
     """Whether the six fractions are predicted."""
     return not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
@@ -167,41 +202,6 @@ def is_limited(n: IntArray, credible_n: int | None) -> bool:
     (True, False)
     """
     return credible_n is not None and credible_n < int(n.max())
-
-
-class DeferredAnswer(Answer):
-    """An answer whose curves, features and candidates are worked out when they are first read: who ranks or evaluates
-    needs times alone.
-
-    `later` has a function for each of these four that is not among the `given` fields. The function is given the
-    answer: one that held it in a closure would keep the answer alive. It is dropped once it was called.
-
-    >>> DeferredAnswer({"curves": lambda answer: {"redundancy": answer.t1_s / 2}}, t1_s=2.0).curves
-    {'redundancy': 1.0}
-    """
-
-    later: dict[str, Callable[[Answer], Any]]
-
-    def __init__(self, later: Mapping[str, Callable[[Answer], Any]] | None = None, **given: object) -> None:
-        defaults = {each.name: each.default_factory() for each in fields(Answer) if each.default_factory is not MISSING}
-        for name, value in (defaults | given | {"later": dict(later or {})}).items():
-            object.__setattr__(self, name, value)  # as the base class is frozen
-
-    @cached_property
-    def features(self) -> Any:
-        return self.later.pop("features")(self)
-
-    @cached_property
-    def curves(self) -> Any:
-        return self.later.pop("curves")(self)
-
-    @cached_property
-    def candidates_t1(self) -> Any:
-        return self.later.pop("candidates_t1")(self)
-
-    @cached_property
-    def candidates_scaling(self) -> Any:
-        return self.later.pop("candidates_scaling")(self)
 
 
 @dataclass(frozen=True, eq=False)
