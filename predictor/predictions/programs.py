@@ -72,7 +72,7 @@ def is_plain(question: RankingQuestion) -> bool:
     )
 
 
-class ProgramPart(TypedDict):
+class ProgramPartDocument(TypedDict):
     workload: str
     section: Annotated[str | None, "as it was measured"]
     label: Annotated[str, "as its owner calls it, else the section"]
@@ -94,7 +94,7 @@ class ProgramMeasuredTimes(TypedDict):
 class ProgramFacts(TypedDict):
     name: str
     platform: Annotated[str, "where it was measured"]
-    parts: list[ProgramPart]
+    parts: list[ProgramPartDocument]
     measured_times: Annotated[ProgramMeasuredTimes | None, "null: no thread count was measured for all parts"]
 
 

@@ -337,7 +337,7 @@ class TestFiles:
         for folder in (left, being_written):
             folder.mkdir(parents=True)
             (folder / "database.features.npy").write_bytes(b"half")
-        os.utime(left, times=(time.time() - 2 * files.UNFINISHED_S,) * 2)
+        os.utime(left, times=(time.time() - 2 * cache.UNFINISHED_S,) * 2)
         read_snapshot()
         assert not left.exists()
         assert being_written.exists()
