@@ -29,18 +29,15 @@ ASKED_FOR_FOLDERS = {"commands", "templatetags"}
 # From the mathematics to the browser.
 SHAPES_OF_ANSWER = (
     "predictor.core.answers.Answer",
-    "predictor.core.scenarios.outcome.ScenarioOutcome",
     "predictor.predictions.answering.Basis",
     "predictor.predictions.document.AnswerDocument",  # stored, sent and shown as it is
     "predictor.models.Prediction",
 )
 SHAPES_OF_QUESTION = (
     "predictor.pages.forms.PredictionForm",
-    "predictor.api.prediction_serializers.PredictionRequestSerializer",
+    "predictor.api.predictions.PredictionRequestSerializer",
     "predictor.predictions.question.PredictionRequest",
-    "predictor.predictions.question.Question",
-    "predictor.core.answers.Query",
-    "predictor.core.scenarios.scenario.Inquiry",
+    "predictor.core.scenarios.scenario.ScenarioQuery",  # a core Query, which the method is given as it is
 )
 FILES_OF_NEW_FIELD = (
     "predictor/predictions/document.py",

@@ -122,7 +122,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "mpet_site.web.site.site",
+                "mpet_site.web.pages.site",
             ],
             "libraries": {"terms": "mpet_site.web.terms"},
         },

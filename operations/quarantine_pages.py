@@ -33,9 +33,9 @@ from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.throttling import limit_posts, too_many_requests
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.ranking import page_number
-from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import ranking_refusal, refusal_in_names
 from predictor.predictions.question import RequestError
+from predictor.predictions.ranking_rows import RANKED_PER_PAGE
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from profiles.models import Platform, Profile, Workload
 

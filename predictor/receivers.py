@@ -19,7 +19,7 @@ from predictor.accuracy.outliers import judge_delivery, judge_profiles, outliers
 from predictor.accuracy.settlement import settle_delivery, settle_merged, settle_pairs, unsettle, unsettle_separated
 from predictor.models import Prediction
 from predictor.predictions.service import remove_what_rests_on
-from predictor.snapshot.files import remove_of_viewer
+from predictor.snapshot.cache import remove_of_viewer
 from profiles.models import Platform, Source
 from profiles.signals import delivered, merged, separated, withdrawing
 

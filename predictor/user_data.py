@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from accounts.user_data import ArchiveMember, UserData
-from predictor.api.prediction_serializers import PredictionSerializer
+from predictor.api.predictions import PredictionSerializer
 from predictor.models import Prediction
 from predictor.predictions.service import remove_predictions
-from predictor.snapshot.files import remove_of_viewer
+from predictor.snapshot.cache import remove_of_viewer
 
 ANSWERS_AT_ONCE = 50
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.answers import Method, Query
+from predictor.core.answers import Method
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.scenarios.benchmarks import measured_scaling, parallel_rows
 from predictor.core.scenarios.parallelisation import parallelise
-from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY, Inquiry, ScenarioFacts
+from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY, Scenario, ScenarioFacts, ScenarioQuery
 from profiles.arrays import FloatArray, IntArray
 
 PLAIN_LAWS = ("ideal", "Amdahl", "median of all")
@@ -68,10 +68,11 @@ def _evaluate_row(
     n, measured = counts[counts > 1].astype(np.int64), time_s[counts > 1]
     errors: dict[str, float | None] = {}
     inside: dict[str, tuple[int, int]] = {}
-    query = Query(workload, platform, n=tuple(n.tolist()))
+    scenario, asked = Scenario("parallelisation", strategy), tuple(n.tolist())
     for method in methods:
+        query = ScenarioQuery(workload, platform, n=asked, method=method, settings=method.settings(), scenario=scenario)
         try:
-            answer = parallelise(Inquiry(database, query, method, method.settings(), facts), strategy).answer
+            answer = parallelise(database, query, facts)
         except PredictionError:
             errors[method.name] = None
             continue

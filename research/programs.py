@@ -16,7 +16,7 @@ import numpy as np
 from predictor.core.answers import Method
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.programs.program import ProgramParts, SummedTimes, predict_program, sum_times
+from predictor.core.programs import ProgramParts, SummedTimes, predict_program, sum_times
 from profiles.arrays import FloatArray, IntArray
 
 FEWEST_PARTS, MOST_PARTS = 2, 6

@@ -21,7 +21,7 @@ NAMES = {
     "stale_reasons": r"age_notes",
     "background, may_enqueue": r"\bpatience\b|[Pp]atienceM|may_wait",
     "database_unavailable": r"\bbusy\b",
-    "with_suggestion, suggest_measurement": r"\badvised\b|find_measuring",
+    "complete_refusal, suggest_measurement": r"\badvised\b|find_measuring",
     "confidence_key, most_confident_pair": r"doubt_of_|surest",
     "enqueue, claim_announcement": r"\bhand_on\b|take_announcement",
     "unexplained_loss": r"untold",

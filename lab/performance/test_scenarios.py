@@ -6,7 +6,7 @@ pytest lab/performance/test_scenarios.py --benchmark-enable
 import pytest
 
 from lab.performance.conftest import sized
-from predictor.core.methods import Query, get_method
+from predictor.core.methods import Query
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.scenario import PlatformChanges, WorkloadChanges
 from predictor.predictions.question import PredictionRequest
@@ -14,7 +14,7 @@ from predictor.predictions.rankings import rank_platforms
 from predictor.predictions.service import preview_answer
 from predictor.snapshot.cache import read_database
 from tests.predictor.conftest import store
-from tests.predictor.core.scenarios.answers import decomposed_database
+from tests.predictor.core.scenarios.answers import decomposed_database, in_scenario
 from tests.samples import sample_measurements
 
 PLATFORMS, WORKLOADS = sized((15, 26), (7, 6))  # the demo's
@@ -33,11 +33,9 @@ SCENARIOS = {
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_one_answer(benchmark, method, scenario):
     database, _, counted = decomposed_database(platforms=PLATFORMS, workloads=WORKLOADS)
-    method = get_method(method)
-    facts = ScenarioFacts("memory", lambda: counted)
-    arguments = (database, Query(3, 5), method, method.settings())
-    found = benchmark(run_scenario, *arguments, scenario=SCENARIOS[scenario], facts=facts)
-    assert found.answer.t1_s > 0
+    query = in_scenario(Query(3, 5), method, SCENARIOS[scenario])
+    found = benchmark(run_scenario, database, query, ScenarioFacts("memory", lambda: counted))
+    assert found.t1_s > 0
 
 
 @pytest.fixture

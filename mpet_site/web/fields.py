@@ -6,7 +6,7 @@ schema, so that a new field is written in one place.
 
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
@@ -68,13 +68,13 @@ def _field_of(hint: Any, **options: Any) -> serializers.Field:
         origin, arguments = get_origin(hint), get_args(hint)
     if "choices" in options or origin is Literal:
         return serializers.ChoiceField(**{"choices": arguments} | options)
-    if origin is dict:
+    if origin in (dict, Mapping):
         if arguments[1] is not Any:
             options["child"] = _field_of(arguments[1])
         return serializers.DictField(**options)
-    if origin is list and isinstance(arguments[0], type) and arguments[0] not in KIND_OF_TYPE:
+    if origin in (list, Sequence) and isinstance(arguments[0], type) and arguments[0] not in KIND_OF_TYPE:
         return serializer_of(arguments[0])(many=True, **options)
-    if origin is list:
+    if origin in (list, Sequence):
         return serializers.ListField(child=_field_of(arguments[0]), **options)
     return (KIND_OF_TYPE.get(hint) or serializer_of(hint))(**options)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from django.db.models import Q, QuerySet
@@ -252,26 +252,15 @@ class Score:
     median over the owners' own ones."""
 
     method: str
-    version: str
-    count: int
-    owners: int
-    mean: float | None
-    median: float | None
-    coverage: float | None
+    method_version: str
+    count: Annotated[int, "Blind predictions that were validated by a measurement."]
+    owners: Annotated[int, "How many owners measured them. Each has one vote, however much each measured."]
+    mean_error_percent: Annotated[float | None, "Mean over the owners' means."]
+    median_error_percent: Annotated[float | None, "Median over the owners' medians."]
+    coverage: Annotated[
+        float | None, "Share of the measured times inside the interval, the mean over the owners; null: no interval."
+    ]
     points: int
-
-    @property
-    def document(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "method_version": self.version,
-            "count": self.count,
-            "owners": self.owners,
-            "mean_error_percent": self.mean,
-            "median_error_percent": self.median,
-            "coverage": self.coverage,
-            "points": self.points,
-        }
 
 
 Settled: TypeAlias = tuple[float | None, int, int]  # error, points with an interval, and of these inside
@@ -296,11 +285,11 @@ def _score(method: str, version: str, owners: Sequence[Sequence[Settled]]) -> Sc
     shares = [sum(inside for _, _, inside in own) / count for own, count in zip(owners, points, strict=True) if count]
     return Score(
         method=method,
-        version=version,
+        method_version=version,
         count=sum(map(len, owners)),
         owners=len(owners),
-        mean=float(np.mean([np.mean(own) for own in errors])) if errors else None,
-        median=float(np.median([np.median(own) for own in errors])) if errors else None,
+        mean_error_percent=float(np.mean([np.mean(own) for own in errors])) if errors else None,
+        median_error_percent=float(np.median([np.median(own) for own in errors])) if errors else None,
         coverage=float(np.mean(shares)) if shares else None,
         points=sum(points),
     )

@@ -10,8 +10,7 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, QueryParameter, WholeNumber, described
 from mpet_site.web.problems import invalid_request
-from predictor.api.prediction_serializers import EXPLAIN_HELP, PUBLIC_ONLY_HELP, PreviewSerializer, preview_document
-from predictor.api.predictions import problem_of
+from predictor.api.predictions import EXPLAIN_HELP, PUBLIC_ONLY_HELP, PreviewSerializer, preview_document, problem_of
 from predictor.core.methods import METHODS
 from predictor.core.references import MixRuntimes
 from predictor.core.scenarios.scenario import (

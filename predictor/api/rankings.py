@@ -1,6 +1,5 @@
 """A program or one workload over all platforms, as JSON or CSV, and what would narrow its interval on one of them."""
 
-import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
@@ -16,7 +15,7 @@ from rest_framework.response import Response
 from accounts.authentication import MayUpload
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
-from mpet_site.web.fields import Integer, KnownFieldsSerializer, Text, number
+from mpet_site.web.fields import KnownFieldsSerializer, Text, fields_of, serializer_of
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
 from mpet_site.web.problems import Conflict
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
@@ -27,7 +26,13 @@ from predictor.api.previews import MIXING, PUBLIC_ONLY
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.predictions.feasibility import described_ranking
-from predictor.predictions.programs import kept_answer, narrowing_question, program_facts, question_of_program
+from predictor.predictions.programs import (
+    ProgramFacts,
+    kept_answer,
+    narrowing_question,
+    program_facts,
+    question_of_program,
+)
 from predictor.predictions.question import DEFAULT_METHOD, RequestError
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
@@ -37,109 +42,34 @@ from predictor.predictions.ranking_choice import (
     RANKING_PAGE,
     RankingChoice,
 )
-from predictor.predictions.rankings import PROGRAM_COLUMNS, RANKING_COLUMNS, RankingQuestion
+from predictor.predictions.rankings import (
+    PROGRAM_COLUMNS,
+    RANKING_COLUMNS,
+    RankedPlatformDocument,
+    Ranking,
+    RankingQuestion,
+    UnrankedPlatform,
+    UnrankedPlatforms,
+)
 from profiles.models import Platform
 from profiles.pages.page_cache import database_etag, kept_for_visitors
 from profiles.programs import LONGEST_LABEL, ProfiledProgram, RegionLabelError, program_or_404, rename_regions
 
-RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
-    "platform": Text(),
-    "n_best": Integer(
-        help_text="the thread count with the least predicted time and a credible gain, or the n asked for"
-    ),
-    "time_s": number(help_text="predicted there, of the whole program"),
-    "low_s": number(),
-    "high_s": number(),
-    "regions": inline_serializer(
-        "ProgramRegionTime",
-        {"workload": Text(), "time_s": number(), "low_s": number(), "high_s": number()},
-        many=True,
-        help_text="A workload is its only region. Empty for an estimate.",
-    ),
-    "serial_rest_s": number(),
-    "widest_part": Text(allow_null=True, help_text="the workload whose interval adds most to the program's"),
-    "measured": serializers.BooleanField(help_text="All parts were measured there; the method did not see."),
-    "measured_time_s": number(help_text="the smallest measured time, at whatever n or at the n asked for"),
-    "measured_n": Integer(allow_null=True),
-    "origin": Text(help_text="of the references' profiles: measured or simulated"),
-    "warnings": serializers.ListField(child=Text()),
-    "estimated": serializers.BooleanField(
-        help_text="Not computed but estimated, without an interval: ask for its page."
-    ),
-    "limited": serializers.BooleanField(help_text="A gain by more than n_best threads is not credible (90 %)."),
-    # What the order, the platform's cores and its price make of its time.
-    "place": Integer(help_text="among all platforms, in the order asked for; those that tie share one"),
-    "cores": Integer(allow_null=True, help_text="physical cores that n_best threads take"),
-    "core_time_s": number(help_text="time_s multiplied by cores"),
-    "relative": number(help_text="to the first of all platforms in the order asked for"),
-    "price": number(help_text="per hour, as published; null: nobody did"),
-    "currency": Text(allow_null=True),
-    "price_region": Text(allow_null=True),
-    "price_kind": Text(allow_null=True),
-    "price_date": Text(allow_null=True, help_text="of which the price is"),
-    "price_source": Text(allow_null=True, help_text="who says so: a list or an address"),
-    "price_basis": Text(allow_null=True, help_text="published; own or factor: by the prices that you keep here"),
-    "cost": number(help_text="of one run: price times time_s; relative where times are"),
-    "pareto": serializers.BooleanField(
-        allow_null=True,
-        help_text="No other of the results is faster and no dearer, or cheaper and no slower.",
-    ),
-}
-RANKING_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
-    "workload": Text(help_text="the longest region of a program"),
-    "regions": serializers.ListField(child=Text(), help_text="workloads, the longest first"),
-    "serial_rest": Text(allow_null=True, help_text="a workload; null: not known, the regions alone are summed"),
-    "method": Text(),
-    "method_version": Text(),
-    "settings": serializers.DictField(),
-    "revision": Integer(),
-    "time_kind": Text(),
-    "results": inline_serializer("RankedPlatform", RANKED_PLATFORM, many=True),
-    # Which platforms have no place, why, and what would give them one.
-    "refused": inline_serializer(
-        "UnrankedPlatform",
-        {"platform": Text(), "reason": Text(), "lacks": Text(allow_null=True, help_text="what is missing")},
-        many=True,
-    ),
-    "refused_summary": inline_serializer(
-        "UnrankedPlatforms",
-        {"lacks": Text(allow_null=True), "count": Integer(), "reason": Text()},
-        many=True,
-        help_text="the same by what is missing, most often first",
-    ),
-    "advice": Text(allow_null=True, help_text="what would add platforms"),
-    "n": Integer(allow_null=True, help_text="as asked; null: the fastest of each platform"),
-}
-RankingSerializer = inline_serializer("Ranking", {**RANKING_FIELDS})  # the class takes the fields out of its dictionary
-PROGRAM_FACTS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
-    "name": Text(),
-    "platform": Text(help_text="where it was measured"),
-    "parts": inline_serializer(
-        "ProgramPart",
-        {
-            "workload": Text(),
-            "section": Text(allow_null=True, help_text="as it was measured"),
-            "label": Text(help_text="as its owner calls it, else the section"),
-            "description": Text(allow_null=True, help_text="the file and line, where the profiler knew them"),
-            "is_serial_rest": serializers.BooleanField(),
-        },
-        many=True,
-    ),
-    "measured_times": inline_serializer(
-        "ProgramMeasuredTimes",
-        {
-            "n": serializers.ListField(child=Integer()),
-            "time_s": serializers.ListField(child=number(), help_text="of the whole: the sum of its parts"),
-            "parts": inline_serializer(
-                "ProgramPartTimes", {"workload": Text(), "time_s": serializers.ListField(child=number())}, many=True
-            ),
-        },
-        allow_null=True,
-        help_text="null: no thread count was measured for all parts",
-    ),
-}
-ProgramFactsSerializer = inline_serializer("ProgramFacts", copy.deepcopy(PROGRAM_FACTS))
-ProgramSerializer = inline_serializer("Program", PROGRAM_FACTS | RANKING_FIELDS)
+
+def ranking_fields() -> dict[str, Any]:
+    """Of a `Ranking`, its rows as they are sent, and which platforms have no place, why, and what would give them
+    one."""
+    summary_help = "the same by what is missing, most often first"
+    return fields_of(Ranking) | {
+        "results": serializer_of(RankedPlatformDocument)(many=True),
+        "refused": serializer_of(UnrankedPlatform)(many=True),
+        "refused_summary": serializer_of(UnrankedPlatforms)(many=True, help_text=summary_help),
+        "advice": Text(allow_null=True, help_text="what would add platforms"),
+    }
+
+
+RankingSerializer = inline_serializer("Ranking", ranking_fields())
+ProgramSerializer = inline_serializer("Program", fields_of(ProgramFacts) | ranking_fields())
 
 
 class RegionLabelText(serializers.CharField):
@@ -255,7 +185,7 @@ class ProgramView(ApiView):
         operation_id="programs_rename_regions",
         summary="Rename regions of a program of yours",
         request=RegionLabelsSerializer,
-        responses={200: ProgramFactsSerializer, 404: None, 409: None},
+        responses={200: serializer_of(ProgramFacts), 404: None, 409: None},
     )
     def patch(self, request: Request, id: UUID, slug: str) -> Response:
         """The shown names only, in all uploads of the program: workloads, slugs and times stay. Two parts of a program

@@ -14,10 +14,10 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
-from mpet_site.web.fields import number
+from mpet_site.web.fields import number, serializer_of
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, TextFilter
 from mpet_site.web.parameters import OneOf, described
-from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
+from predictor.accuracy.settlement import SETTLED_ORDERINGS, Score, scores
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
 from profiles.pages.page_cache import database_etag
@@ -167,32 +167,8 @@ class ListedPredictions(GenericAPIView):
 
 
 ScoreSerializer = inline_serializer(
-    "Scores",
-    {
-        "origin": serializers.ChoiceField(PREDICTION_ORIGINS),
-        "results": inline_serializer(
-            "Score",
-            {
-                "method": serializers.CharField(),
-                "method_version": serializers.CharField(),
-                "count": serializers.IntegerField(help_text="Blind predictions that were validated by a measurement."),
-                "owners": serializers.IntegerField(
-                    help_text="How many owners measured them. Each has one vote, however much each measured."
-                ),
-                "mean_error_percent": number(help_text="Mean over the owners' means."),
-                "median_error_percent": number(help_text="Median over the owners' medians."),
-                "coverage": number(
-                    help_text="Share of the measured times inside the interval, the mean over the owners; null: no "
-                    "interval."
-                ),
-                "points": serializers.IntegerField(),
-            },
-            many=True,
-        ),
-    },
+    "Scores", {"origin": serializers.ChoiceField(PREDICTION_ORIGINS), "results": serializer_of(Score)(many=True)}
 )
-
-
 SCORED_ORIGIN = OneOf("origin", default=PREDICTION_ORIGINS[0], choices=PREDICTION_ORIGINS)
 
 
@@ -214,5 +190,5 @@ class ScoreView(ApiView):
         return respond_unless_unchanged(
             request,
             etag,
-            lambda: Response({"origin": origin, "results": [score.document for score in scores(request.user, origin)]}),
+            lambda: Response({"origin": origin, "results": [vars(score) for score in scores(request.user, origin)]}),
         )

@@ -5,17 +5,20 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from predictor.core.database import Database
-from predictor.core.errors import PredictionError, SettingsError
+from predictor.core.errors import PredictionError, SettingsError, TooFewCandidates
 from profiles.arrays import BoolArray, FloatArray, IntArray
+from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES, FRACTIONS, feature_fit
+from profiles.scaling.runs import CurveTable
 
 LARGEST_THREAD_COUNT = 2**20
+MEDIUM, LOW = 1, 2  # levels of confidence that remain
 
 Settings = TypeVar("Settings")
 
@@ -72,6 +75,11 @@ class Answer:
     high_s: FloatArray | None = None
     credible_n: int | None = None  # a gain by more threads is not credible; None: it was measured so far
     confidence: AnswerConfidence = field(default_factory=AnswerConfidence)
+    changes: tuple[str, ...] = ()  # sentences that say what a scenario changed
+    lowered: tuple[tuple[int, str], ...] = ()  # why that is less sure: (MEDIUM or LOW, reason)
+    baseline: Answer | None = None  # the answer before any change; None: nothing was changed
+    largest_measured_n: int | None = None  # of what the scaling is from; None: of the references
+    is_measured: bool = False  # it rests on a measured profile of the pair: no candidates
 
 
 class DeferredAnswer(Answer):
@@ -107,6 +115,93 @@ class DeferredAnswer(Answer):
     @cached_property
     def candidates_scaling(self) -> Any:
         return self.later.pop("candidates_scaling")(self)
+
+
+def is_decomposed(answer: Answer) -> bool:
+    """Whether the six fractions are predicted."""
+    return not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
+
+
+def fractions_of(answer: Answer) -> FloatArray:
+    """The six fractions (6, J), 0 for a time-only answer, kept in 0..1 as in reconstruction.
+
+    >>> curves = dict.fromkeys(FRACTIONS, np.zeros(1)) | {"lock_delay": np.array([-0.1]), "task_join": np.array([0.25])}
+    >>> fractions_of(Answer(1.0, np.array([1]), np.array([1.0]), np.empty(0), curves, [], []))[:, 0].tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.25]
+    """
+    values = np.stack([answer.curves[name] for name in FRACTIONS])
+    return np.clip(values, 0.0, 1.0) if is_decomposed(answer) else np.zeros_like(values)
+
+
+def log_half_widths(answer: Answer) -> FloatArray:
+    """Half the interval of ln t(n), (J,); NaN where there is none.
+
+    >>> low_s, high_s = np.array([8.0]), np.array([12.5])
+    >>> answer = Answer(10.0, np.array([1]), np.array([10.0]), np.empty(0), {}, [], [], [], low_s, high_s)
+    >>> np.exp(log_half_widths(answer)).round(9)
+    array([1.25])
+    """
+    if answer.low_s is None or answer.high_s is None:
+        return np.full(len(answer.n), np.nan)
+    return np.asarray(np.log(answer.high_s / answer.low_s) / 2)
+
+
+def refit_features(answer: Answer, n_nu: float, n_ht: float) -> Answer:
+    """The same answer with the 84 elements fitted to its curves (Eq. 5-9).
+
+    Parameters: `n_nu`, `n_ht` where the platform's curves bend, NaN = nowhere. Elements are NaN where no finite time is
+    predicted, or where a curve has too few values for them.
+
+    >>> n, r = np.array([1, 2, 3]), np.array([1.0, 1.1, 1.2])
+    >>> curves = dict.fromkeys(CURVE_NAMES, np.full(3, np.nan)) | {"redundancy": r}
+    >>> refit_features(Answer(6.0, n, 6 * r / n, np.empty(0), curves, [], []), np.nan, np.nan).features[:2].round(9)
+    array([0.1, 0.9])
+    """
+    is_predicted = np.isfinite(answer.time_s)
+    if not is_predicted.any():
+        return replace(answer, features=np.full(len(FEATURE_NAMES), np.nan))
+    values = np.stack([answer.time_s, *(answer.curves[name] for name in CURVE_NAMES)])[:, is_predicted]
+    n = answer.n[is_predicted]
+    profile = CurveTable(n, values, is_decomposed(answer), n.tolist() == [1], answer.t1_s)
+    return replace(answer, features=feature_fit(profile, n_nu, n_ht).values)
+
+
+def answer_at(answer: Answer, n: IntArray) -> Answer:
+    """The same answer at those of its thread counts that are in `n`."""
+    chosen: BoolArray = np.isin(answer.n, n)
+    return replace(
+        answer,
+        n=answer.n[chosen],
+        time_s=answer.time_s[chosen],
+        curves={name: values[chosen] for name, values in answer.curves.items()},
+        low_s=None if answer.low_s is None else answer.low_s[chosen],
+        high_s=None if answer.high_s is None else answer.high_s[chosen],
+    )
+
+
+def fastest_position(n: IntArray, time_s: FloatArray, credible_n: int | None) -> int:
+    """The position of the least predicted time (J,), of the n whose gain over fewer threads is credible if there are
+    such. Raises TooFewCandidates where there is no time.
+
+    >>> n, time_s = np.array([1, 2, 4]), np.array([np.nan, 4.0, 3.0])
+    >>> fastest_position(n, time_s, credible_n=None), fastest_position(n, time_s, credible_n=2)
+    (2, 1)
+    """
+    if not np.isfinite(time_s).any():
+        raise TooFewCandidates(0, 1, "no time can be predicted at any thread count")
+    if credible_n is not None:
+        credible = np.where(n <= credible_n, time_s, np.nan)
+        time_s = credible if np.isfinite(credible).any() else time_s
+    return int(np.nanargmin(time_s))
+
+
+def is_limited(n: IntArray, credible_n: int | None) -> bool:
+    """Whether the platform takes more threads than those whose gain is credible; `n` (J,): all that it takes.
+
+    >>> is_limited(np.array([1, 2, 4]), credible_n=2), is_limited(np.array([1, 2, 4]), credible_n=None)
+    (True, False)
+    """
+    return credible_n is not None and credible_n < int(n.max())
 
 
 @dataclass(frozen=True, eq=False)

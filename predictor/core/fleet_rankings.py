@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.answers import Method, Query
+from predictor.core.answers import Method, Query, fastest_position
 from predictor.core.database import Database
-from predictor.core.errors import PredictionError, TooFewCandidates
+from predictor.core.errors import PredictionError
 from predictor.core.steps import single_thread
-from profiles.arrays import FloatArray, IntArray
 from profiles.jobs.executors import Executor
 
 TARGETS_PER_BATCH = 250  # some seconds of computing
@@ -31,31 +30,6 @@ class RankedPlatform:
     low_s: float | None = None
     high_s: float | None = None
     refusal: str = ""
-
-
-def fastest_position(n: IntArray, time_s: FloatArray, credible_n: int | None) -> int:
-    """The position of the least predicted time (J,), of the n whose gain over fewer threads is credible if there are
-    such. Raises TooFewCandidates where there is no time.
-
-    >>> n, time_s = np.array([1, 2, 4]), np.array([np.nan, 4.0, 3.0])
-    >>> fastest_position(n, time_s, credible_n=None), fastest_position(n, time_s, credible_n=2)
-    (2, 1)
-    """
-    if not np.isfinite(time_s).any():
-        raise TooFewCandidates(0, 1, "no time can be predicted at any thread count")
-    if credible_n is not None:
-        credible = np.where(n <= credible_n, time_s, np.nan)
-        time_s = credible if np.isfinite(credible).any() else time_s
-    return int(np.nanargmin(time_s))
-
-
-def is_limited(n: IntArray, credible_n: int | None) -> bool:
-    """Whether the platform takes more threads than those whose gain is credible; `n` (J,): all that it takes.
-
-    >>> is_limited(np.array([1, 2, 4]), credible_n=2), is_limited(np.array([1, 2, 4]), credible_n=None)
-    (True, False)
-    """
-    return credible_n is not None and credible_n < int(n.max())
 
 
 def rank_workloads(

@@ -92,8 +92,13 @@ def _leaves_candidate(database: Database, query: Query, rows_pa: IntArray, group
     return bool((database.lookup(platforms[:, None], workloads, groups) >= 0).any())
 
 
-def groups_of_question(database: Database, query: Query, rows_pa: IntArray, settings: object) -> tuple[int, ...]:
-    """The groups that a method with these settings looks rows up in: only those that compare features choose."""
+def groups_of_query(database: Database, query: Query, settings: object) -> tuple[int, ...]:
+    """The groups that a method with these settings looks rows up in: only those that compare features choose. None
+    where A has no reference."""
+    try:
+        rows_pa = reference_rows(database.without(query.target, query.workload), query)
+    except NoReference:
+        return ()  # the method says so itself, in its own words
     mix_runtimes: MixRuntimes | None = getattr(settings, "mix_runtimes", None)
     if mix_runtimes is None:
         return evidence_groups(database, query, rows_pa)

@@ -31,20 +31,20 @@ from predictor.pages.permalinks import (
     twin_of_question,
 )
 from predictor.pages.presenting import (
+    ShownRefusal,
     answer_facts,
     answer_parts,
     breakpoints_of,
     rows_by_slug_disambiguated,
     short_names,
+    shown_refusal,
 )
-from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.pages.sharing import shared_answer
 from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import feasibility, in_names
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
 from predictor.predictions.question import InvalidSettings, RequestError
-from predictor.predictions.reasons import reasons_of_prediction, stale_reasons
-from predictor.predictions.service import predict, preview_answer
+from predictor.predictions.service import predict, preview_answer, reasons_of_prediction, stale_reasons
 from predictor.predictions.thread_advice import advice_from_answer
 from profiles.figures import mark_origin
 from profiles.identity.name_disambiguation import disambiguate

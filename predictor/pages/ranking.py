@@ -25,14 +25,11 @@ from predictor.computations.asking import LongAnswer
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
-from predictor.figures.costs import cost_charts, priced
-from predictor.figures.platforms import IntervalScale, PlatformTime, dot_chart
+from predictor.figures.platforms import IntervalScale, PlatformTime, cost_charts, dot_chart, priced
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
-from predictor.pages.presenting import rows_by_slug_disambiguated
+from predictor.pages.presenting import rows_by_slug_disambiguated, shown_ranking_refusal, shown_refusal
 from predictor.pages.programs import ProgramHome, program_home, workload_home
-from predictor.pages.refusals import shown_ranking_refusal, shown_refusal
-from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
 from predictor.predictions.feasibility import in_names
 from predictor.predictions.programs import keep_answer, kept_answer, question_of_program
 from predictor.predictions.question import DEFAULT_METHOD, RequestError, UnknownWorkloadName
@@ -47,6 +44,7 @@ from predictor.predictions.ranking_choice import (
     alike_rows,
     value_in,
 )
+from predictor.predictions.ranking_rows import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Profile, Workload

@@ -15,8 +15,14 @@ from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.permalinks import in_slugs
-from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug, short_names
-from predictor.pages.refusals import ShownRefusal, shown_refusal
+from predictor.pages.presenting import (
+    ShownRefusal,
+    answer_facts,
+    breakpoints_of,
+    rows_by_slug,
+    short_names,
+    shown_refusal,
+)
 from predictor.predictions.feasibility import finished_sentence
 from predictor.predictions.question import DEFAULT_METHOD, PredictionRequest, RequestError
 from predictor.predictions.service import predict, preview_answer

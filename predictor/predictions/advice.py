@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
@@ -17,8 +16,9 @@ from predictor.core.assembly import SIMULATED
 from predictor.core.database import Database
 from predictor.core.methods import get_method
 from predictor.core.references import MixRuntimes
-from predictor.predictions.answering import refusal_of_question
-from predictor.predictions.question import DEFAULT_METHOD, NoPrediction, Question, Remedy
+from predictor.core.scenarios import ScenarioQuery
+from predictor.predictions.answering import refusal_of_query
+from predictor.predictions.question import DEFAULT_METHOD, NoPrediction, Remedy
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile
@@ -30,21 +30,11 @@ WIDEST_MIXING: MixRuntimes = "auto"
 MOST_OUTLIERS_LOOKED_AT, MOST_OUTLIERS_NAMED = 20, 3
 
 
-@contextmanager
-def with_suggestion(question: Question, snapshot: Snapshot, user: Any) -> Iterator[None]:
-    """Add to a NoPrediction of the block the remedy, and which profiles were left out."""
-    try:
-        yield
-    except NoPrediction as error:
-        complete_refusal(error, question, snapshot, user)
-        raise
-
-
-def complete_refusal(error: NoPrediction, question: Question, snapshot: Snapshot, user: Any) -> None:
+def complete_refusal(error: NoPrediction, query: ScenarioQuery, snapshot: Snapshot, user: Any) -> None:
     """Add to the refusal what would help, and to its reason which outliers would have answered."""
     database = snapshot.database
-    error.remedy = find_remedy(error, question, snapshot, user)
-    left_out = left_out_outliers(database, [database.workloads[question.workload]], question.target, error.lacks, user)
+    error.remedy = find_remedy(error, query, snapshot, user)
+    left_out = left_out_outliers(database, [database.workloads[query.workload]], query.target, error.lacks, user)
     if left_out:
         error.say_left_out(left_out)
 
@@ -80,16 +70,16 @@ def _holds(database: Database, platform: str, workload: str) -> bool:
     return bool(database.lookup(place[0], place[1], range(len(database.groups))) >= 0)
 
 
-def find_remedy(error: NoPrediction, question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
+def find_remedy(error: NoPrediction, query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
     """What would help, the cheapest first: another request, then a measurement. None where nothing is known to."""
     database = snapshot.database
-    workload, target = database.workloads[question.workload], database.platforms[question.target]
+    workload, target = database.workloads[query.workload], database.platforms[query.target]
     sentences = {
         "scaling": ("scenario", f"ask for t(1) alone, or measure {workload} with more threads"),
         "change": ("change", "leave this change out: the baseline can be predicted"),
         "strategy": (
             "strategy",
-            f"measure a workload of strategy {question.scenario.strategy} on {target} with more than one thread, "
+            f"measure a workload of strategy {query.scenario.strategy} on {target} with more than one thread, "
             "or choose another strategy",
         ),
     }
@@ -97,56 +87,56 @@ def find_remedy(error: NoPrediction, question: Question, snapshot: Snapshot, use
         return Remedy(*sentences[error.lacks])
     if not error.lacks:
         return None
-    return find_request_remedy(question, snapshot, user) or suggest_measurement(question, snapshot, user)
+    return find_request_remedy(query, snapshot, user) or suggest_measurement(query, snapshot, user)
 
 
-def find_request_remedy(question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
+def find_request_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
     """The part of the request that need only be another one."""
-    mixing = getattr(question.settings, "mix_runtimes", WIDEST_MIXING)
+    mixing = getattr(query.settings, "mix_runtimes", WIDEST_MIXING)
     others = []
-    if question.references is not None:
+    if query.references is not None:
         others.append(
-            (replace(question, references=None), "references", "leave the references out: other machines will do")
+            (replace(query, references=None), "references", "leave the references out: other machines will do")
         )
     if mixing != WIDEST_MIXING:
-        widest = replace(question.settings, mix_runtimes=WIDEST_MIXING)
+        widest = replace(query.settings, mix_runtimes=WIDEST_MIXING)
         sentence = f"set mix_runtimes to {WIDEST_MIXING}: workloads of other runtimes connect the two"
-        others.append((replace(question, settings=widest), "settings", sentence))
-    if question.method.name != DEFAULT_METHOD:
+        others.append((replace(query, settings=widest), "settings", sentence))
+    if query.method.name != DEFAULT_METHOD:
         method = get_method(DEFAULT_METHOD)
         sentence = f"ask the method {DEFAULT_METHOD}: it only needs workloads that were measured on both sides"
-        others.append((replace(question, method=method, settings=method.settings()), "method", sentence))
+        others.append((replace(query, method=method, settings=method.settings()), "method", sentence))
     for other, kind, sentence in others:
-        if refusal_of_question(other, snapshot) is None:
+        if refusal_of_query(other, snapshot) is None:
             return Remedy(kind, sentence)
-    return find_simulated_remedy(question, snapshot, user)
+    return find_simulated_remedy(query, snapshot, user)
 
 
-def find_simulated_remedy(question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
+def find_simulated_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
     """Where the target is known by simulated profiles alone: that these take part."""
-    target = snapshot.database.platforms[question.target]
-    rows = snapshot.database.rows_of_platform(question.target)
+    target = snapshot.database.platforms[query.target]
+    rows = snapshot.database.rows_of_platform(query.target)
     on_target = Profile.objects.candidates_for(user).filter(platform__slug=target, origin__in=SIMULATED)
     if len(rows) or not on_target.exists():
         return None
     everything = read_snapshot(user, origins=("measured", *SIMULATED))
-    if everything.database.platforms != snapshot.database.platforms or refusal_of_question(question, everything):
+    if everything.database.platforms != snapshot.database.platforms or refusal_of_query(query, everything):
         return None
     return Remedy("simulated", f"let simulated profiles take part: {target} is known by these alone")
 
 
-def suggest_measurement(question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
+def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
     """Who would have to measure what, so that the workload's platforms and the target share workloads."""
     database = snapshot.database
-    workload, target = database.workloads[question.workload], database.platforms[question.target]
-    rows = database.without(question.target, question.workload).rows_of_workload(question.workload)
-    if question.references is not None:
-        rows = rows[np.isin(database.platform_index[rows], question.references)]
+    workload, target = database.workloads[query.workload], database.platforms[query.target]
+    rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
+    if query.references is not None:
+        rows = rows[np.isin(database.platform_index[rows], query.references)]
     if not len(rows):
-        return remedy_without_reference(database, question.workload, question.target)
+        return remedy_without_reference(database, query.workload, query.target)
     if snapshot.is_simulated[rows].all():
         return Remedy("measure", f"measure {workload} on a machine: only simulated profiles of it are known")
-    mixed = mixed_origins_remedy(snapshot, question.target, user)
+    mixed = mixed_origins_remedy(snapshot, query.target, user)
     if mixed is not None:
         return mixed
     rows = rows[~snapshot.is_simulated[rows]]

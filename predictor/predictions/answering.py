@@ -1,10 +1,10 @@
-"""From a question to its answer with the rows of the snapshot behind it: the method runs on the snapshot, and from this
+"""From a query to its answer with the rows of the snapshot behind it: the method runs on the snapshot, and from this
 the document is made."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +13,9 @@ import numpy as np
 from predictor.core import methods, scenarios
 from predictor.core.answers import Answer, Candidate
 from predictor.core.database import Database
-from predictor.core.references import groups_of_question, reference_rows
-from predictor.core.scenarios import Scenario, ScenarioOutcome
-from predictor.predictions.question import InvalidField, NoPrediction, Question
+from predictor.core.references import groups_of_query
+from predictor.core.scenarios import ScenarioQuery
+from predictor.predictions.question import InvalidField, NoPrediction
 from predictor.snapshot.building import Snapshot, read_measures_at_one, read_stored_curves
 from profiles.models import Workload
 
@@ -25,17 +25,13 @@ class Basis:
     """An answer together with the rows of the snapshot that it came from."""
 
     snapshot: Snapshot
-    workload: int
-    target: int
-    groups: tuple[int, ...]
-    references: tuple[int, ...] | None
-    outcome: ScenarioOutcome
-    scenario: Scenario = field(default_factory=Scenario)
-    warnings: tuple[str, ...] = ()
+    query: ScenarioQuery
+    answer: Answer
 
-    @property
-    def answer(self) -> Answer:
-        return self.outcome.answer
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """The groups that the method chose for the query."""
+        return comparable_groups(self.query, self.snapshot.database)
 
     @cached_property
     def candidates(self) -> list[Candidate]:
@@ -45,30 +41,36 @@ class Basis:
     def reference_platforms(self) -> list[int]:
         """The candidates' platforms P, by slug; where a method names none, the references asked for. Never T."""
         database = self.snapshot.database
-        named = {candidate.platform for candidate in self.candidates} - {database.platforms[self.target]}
+        named = {candidate.platform for candidate in self.candidates} - {database.platforms[self.query.target]}
         platforms = [index for index, slug in enumerate(database.platforms) if slug in named]
-        return platforms or list(self.references or ())
+        return platforms or list(self.query.references or ())
 
     @cached_property
     def reference_rows(self) -> np.ndarray:
         """The rows (P,A)."""
-        return self._rows(self.reference_platforms, self.workload)
+        return self._rows(self.reference_platforms, self.query.workload)
 
     @cached_property
     def rows(self) -> np.ndarray:
         """The rows that took part: (P,A), (P,B) and (T,B)."""
-        rows = candidate_rows(self.snapshot.database, self.target, self.candidates, self.groups)
+        rows = candidate_rows(self.snapshot.database, self.query.target, self.candidates, self.groups)
         return np.unique(np.concatenate([self.reference_rows, rows]))
+
+    @property
+    def uses_simulated(self) -> bool:
+        """Whether simulated profiles took part."""
+        return bool(self.snapshot.is_simulated[self.rows].any())
 
     @property
     def evidence_rows(self) -> np.ndarray:
         """The rows that the answer rests on, also where its method names no candidate."""
-        return rows_behind(self.snapshot.database, self.workload, self.target, self.candidates, self.groups)
+        query = self.query
+        return rows_behind(self.snapshot.database, query.workload, query.target, self.candidates, self.groups)
 
     @cached_property
     def measured_row(self) -> int | None:
         """The row (T,A), which the method did not see; None where nobody measured it in these groups."""
-        rows = self._rows(self.target, self.workload)
+        rows = self._rows(self.query.target, self.query.workload)
         return int(rows[0]) if len(rows) else None
 
     def _rows(self, platforms: Any, workloads: Any) -> np.ndarray:
@@ -109,61 +111,25 @@ def visible_rows(database: Database, platforms: Any, workloads: Any, groups: tup
     return rows[rows >= 0]
 
 
-def run_question(question: Question, snapshot: Snapshot) -> Basis:
-    """The method's answer to the question, with the rows of the snapshot that it came from. Raises a RequestError."""
-    database, query = snapshot.database, method_query(question)
-    groups = comparable_groups(question, query, database)
+def run_query(query: ScenarioQuery, snapshot: Snapshot) -> Basis:
+    """The method's answer to the query, with the rows of the snapshot that it came from. Raises a RequestError."""
     try:
-        outcome = scenarios.run_scenario(
-            database,
-            query,
-            question.method,
-            question.settings,
-            scenario=question.scenario,
-            facts=scenario_facts(question, snapshot),
-        )
+        answer = scenarios.run_scenario(snapshot.database, query, scenario_facts(query, snapshot))
     except methods.SettingsError as error:
         raise InvalidField(error.setting, error.reason) from error
     except methods.PredictionError as error:
         raise no_prediction(error) from error
-    return Basis(
-        snapshot=snapshot,
-        workload=question.workload,
-        target=question.target,
-        groups=groups,
-        references=question.references,
-        outcome=outcome,
-        scenario=question.scenario,
-        warnings=tuple(reference_warnings(question, database, groups)),
-    )
+    return Basis(snapshot, query, answer)
 
 
-def refusal_of_question(question: Question, snapshot: Snapshot) -> NoPrediction | None:
-    """The error with which `run_question` refuses, without making the answer where the method's check tells; None where
+def refusal_of_query(query: ScenarioQuery, snapshot: Snapshot) -> NoPrediction | None:
+    """The error with which `run_query` refuses, without making the answer where the method's check tells; None where
     it answers. Raises InvalidField as that does."""
     try:
-        error = scenarios.refusal_of_scenario(
-            snapshot.database,
-            method_query(question),
-            question.method,
-            question.settings,
-            scenario=question.scenario,
-            facts=scenario_facts(question, snapshot),
-        )
+        error = scenarios.refusal_of_scenario(snapshot.database, query, scenario_facts(query, snapshot))
     except methods.SettingsError as invalid:
         raise InvalidField(invalid.setting, invalid.reason) from invalid
     return None if error is None else no_prediction(error)
-
-
-def method_query(question: Question) -> methods.Query:
-    """What the method is asked."""
-    return methods.Query(
-        workload=question.workload,
-        target=question.target,
-        group=None,
-        references=question.references,
-        n=question.n,
-    )
 
 
 def no_prediction(error: methods.PredictionError) -> NoPrediction:
@@ -173,43 +139,40 @@ def no_prediction(error: methods.PredictionError) -> NoPrediction:
     return NoPrediction(str(error), 0, 1, error.lacks)
 
 
-def scenario_facts(question: Question, snapshot: Snapshot) -> scenarios.ScenarioFacts:
+def scenario_facts(query: ScenarioQuery, snapshot: Snapshot) -> scenarios.ScenarioFacts:
     """What a scenario may read beside the database. Only changes need the workload's bound: else it is not read."""
     bound: str | None = None
-    if question.scenario.is_virtual:
-        slug = snapshot.database.workloads[question.workload]
+    if query.scenario.is_virtual:
+        slug = snapshot.database.workloads[query.workload]
         bound = Workload.objects.filter(slug=slug).values_list("bound", flat=True).first()
     return scenarios.ScenarioFacts(
         bound, lambda: read_measures_at_one(snapshot), lambda row: read_stored_curves(snapshot, row)
     )
 
 
-def comparable_groups(question: Question, query: methods.Query, database: Database) -> tuple[int, ...]:
+def comparable_groups(query: ScenarioQuery, database: Database) -> tuple[int, ...]:
     """The groups that the method chooses for this query; an answer's rows are looked up in them."""
-    if question.scenario.uses_only_n1_of_workload or is_about_itself(question):
+    if query.scenario.uses_only_n1_of_workload or is_about_itself(query):
         return tuple(sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g)))
-    try:
-        rows = reference_rows(database.without(query.target, query.workload), query)
-    except methods.NoReference:
-        return ()  # the method says so itself, in its own words
-    return groups_of_question(database, query, rows, question.settings)
+    return groups_of_query(database, query, query.settings)
 
 
-def is_about_itself(question: Question) -> bool:
+def is_about_itself(query: ScenarioQuery) -> bool:
     """Whether what was measured on the target is what is changed there, or its t(1) is parallelised."""
-    changes_itself = question.scenario.is_virtual or question.scenario.name == "parallelisation"
-    return question.references == (question.target,) and changes_itself
+    changes_itself = query.scenario.is_virtual or query.scenario.name == "parallelisation"
+    return query.references == (query.target,) and changes_itself
 
 
-def reference_warnings(question: Question, database: Database, groups: tuple[int, ...]) -> list[str]:
+def reference_warnings(basis: Basis) -> list[str]:
     """A sentence for each reference that was asked for and took no part."""
-    warnings: list[str] = []
-    if is_about_itself(question):
-        return warnings
-    for reference in question.references or ():
-        if reference == question.target:
+    query, database = basis.query, basis.snapshot.database
+    if is_about_itself(query):
+        return []
+    warnings = []
+    for reference in query.references or ():
+        if reference == query.target:
             warnings.append(f"reference {database.platforms[reference]} was not used: it is the target")
-        elif database.lookup(reference, question.workload, groups) < 0:
+        elif database.lookup(reference, query.workload, basis.groups) < 0:
             warnings.append(
                 f"reference {database.platforms[reference]} was not used: no comparable profile of the workload there"
             )

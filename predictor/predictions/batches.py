@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from predictor.core.steps import single_thread
-from predictor.predictions.estimated_rankings import estimated_rows
 from predictor.predictions.question import DEFAULT_METHOD, InvalidField, UnknownTargetName, position_named
-from predictor.predictions.ranking_rows import row_or_refusal
+from predictor.predictions.ranking_rows import estimated_rows, row_or_refusal
 from predictor.predictions.rankings import RankingQuestion
 from profiles.models import Platform
 
@@ -89,7 +88,7 @@ class Batch:
             with single_thread():
                 row = rows[target] if rows is not None else None
                 if row is None:
-                    row = row_or_refusal(question.snapshot.database, target, question.row)
+                    row = row_or_refusal(question, target)
             yield {"workload": question.snapshot.database.workloads[question.workload], "target": row["platform"]} | {
                 name: value for name, value in row.items() if name != "platform"
             }

@@ -7,16 +7,18 @@ Without an interval plain rules over the evidence stand in, and the answer says 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from profiles.models import Platform
 from profiles.scaling.wording import spell_threads, whole_percent
 
 if TYPE_CHECKING:
+    from predictor.core.answers import Answer
     from predictor.core.database import Database
     from predictor.predictions.answering import Basis
     from predictor.snapshot.building import Snapshot
@@ -29,6 +31,7 @@ WIDE, VERY_WIDE = 0.1, 0.25
 FEW_DIMENSIONS = 4
 MANY_OUTSIDE = 0.5  # of a profile's elements
 MOST_NAMES = 3
+SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,60 @@ class ConfidenceEvidence:
     relative_times: bool
     simulated: bool
     half_width: float | None = None  # of the 90 % interval, as a share of the time
+
+
+def judged_confidence(basis: Basis) -> dict[str, Any]:
+    """How sure the answer is, and why no surer."""
+    evidence = confidence_evidence(basis, basis.query.setting("level", SHOWN_LEVEL))
+    return asdict(basis.answer.confidence) | judge_confidence(evidence, basis.answer.lowered)
+
+
+def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:
+    snapshot, rows = basis.snapshot, basis.rows
+    database = snapshot.database
+    architectures = database.platform_table["architecture"]
+    target = str(architectures[basis.query.target])
+    of_references = {architectures[platform] for platform in basis.reference_platforms}
+    comparable = target != "" and of_references != {""} and len(of_references) > 0
+    candidates = basis.answer.candidates_scaling or basis.answer.candidates_t1
+    distances = [candidate.distance_tuple for candidate in candidates if candidate.distance_tuple is not None]
+    return ConfidenceEvidence(
+        candidates=None if basis.answer.is_measured else len(candidates),
+        mean_distance=_mean(distances),
+        fit_error=_mean(snapshot.fit_error[basis.reference_rows]),
+        same_architecture=target in of_references if comparable else None,
+        architecture=target,
+        largest_n=int(basis.answer.n.max()),
+        largest_measured_n=largest_measured_n(basis),
+        stand_in_t1=bool(snapshot.t1_is_stand_in[rows].any()),
+        relative_times=database.workload_table["time_kind"][basis.query.workload] == "relative",
+        simulated=basis.uses_simulated,
+        half_width=typical_half_width(basis.answer, level),
+    )
+
+
+def typical_half_width(answer: Answer, level: float) -> float | None:
+    """Half the 90 % interval as a share of the time, the median over n; None without interval. One of another level is
+    brought to 90 % as if errors were normal."""
+    if answer.low_s is None or answer.high_s is None:
+        return None
+    ratio = answer.high_s / answer.low_s
+    if not np.isfinite(ratio).any():
+        return None
+    deviations = ndtri((1 + SHOWN_LEVEL) / 2) / ndtri((1 + level) / 2)
+    return float(np.exp(np.nanmedian(np.log(ratio)) / 2 * deviations) - 1)
+
+
+def largest_measured_n(basis: Basis) -> int:
+    if basis.answer.largest_measured_n is not None:
+        return basis.answer.largest_measured_n
+    curves = (basis.snapshot.database.curve(row)[0] for row in basis.reference_rows)
+    return max((int(n.max()) for n in curves), default=1)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    finite = [value for value in values if np.isfinite(value)]
+    return float(np.mean(finite)) if finite else None
 
 
 def judge_confidence(evidence: ConfidenceEvidence, more: Sequence[tuple[int, str]] = ()) -> dict[str, Any]:
@@ -129,7 +186,7 @@ def cautions(basis: Basis) -> list[str]:
         virtualised_caution(basis),
         *measurement_cautions(basis.snapshot, basis.evidence_rows),
     ]
-    if not (basis.scenario.uses_only_n1_of_workload or basis.outcome.is_measured):
+    if not (basis.query.scenario.uses_only_n1_of_workload or basis.answer.is_measured):
         sentences += [poor_fit_caution(basis), few_dimensions_caution(basis), extrapolation_caution(basis)]
     return [caution for caution in sentences if caution]
 

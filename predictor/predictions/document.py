@@ -6,26 +6,22 @@ annotation of `AnswerDocument`, from which the API's schema is made, and its val
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Annotated, Any, NotRequired, TypedDict
 
 import numpy as np
 from django.db.models import Q, QuerySet
-from scipy.special import ndtri
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.answers import Answer, Candidate
 from predictor.core.scenarios import SCENARIOS
-from predictor.predictions.answering import Basis
-from predictor.predictions.confidence import ConfidenceEvidence, cautions, judge_confidence
+from predictor.predictions.answering import Basis, reference_warnings
+from predictor.predictions.confidence import cautions, judged_confidence
 from predictor.predictions.explanation import WhyDocument, explain
 from profiles.measurements import STRATEGIES
 from profiles.models import Source, WithdrawnSource
 from profiles.scaling.names import FEATURE_NAMES
 
 ANSWER_VERSION = "5"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
-SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 
 
 class CurvePoint(TypedDict):
@@ -127,45 +123,35 @@ def answer_document(basis: Basis, request: RequestDocument, *, explained: bool =
     document: dict[str, Any] = {
         **request,
         "revision": database.revision,
-        "t1_s": None if basis.scenario.name == "scaling" else answer.t1_s,
-        "time_kind": database.workload_table["time_kind"][basis.workload],
-        "simulated": uses_simulated(basis),
+        "t1_s": None if basis.query.scenario.name == "scaling" else answer.t1_s,
+        "time_kind": database.workload_table["time_kind"][basis.query.workload],
+        "simulated": basis.uses_simulated,
         "curve": predicted_curve(basis),
         "baseline": baseline_curve(basis),
-        "changes": list(basis.outcome.changes),
+        "changes": list(answer.changes),
         "scaling_curves": {"n": answer.n, **answer.curves},
         "features": {"names": list(FEATURE_NAMES), "values": answer.features},
         "candidates": {
             "t1": [vars(candidate) for candidate in answer.candidates_t1],
             "scaling": [vars(candidate) for candidate in answer.candidates_scaling],
         },
-        "confidence": judged_confidence(basis, request),
-        "warnings": [*basis.warnings, *answer.warnings, *cautions(basis)],
+        "confidence": judged_confidence(basis),
+        "warnings": [*reference_warnings(basis), *answer.warnings, *cautions(basis)],
         "measured": measured_document(basis),
         "reference_curves": reference_curves(basis),
         "sources": sources_behind(basis),
     }
     if explained:
-        document["why"] = explain(basis, request)
+        document["why"] = explain(basis)
     cleaned: dict[str, Any] = nan_to_null(document)
     return cleaned
-
-
-def judged_confidence(basis: Basis, request: RequestDocument) -> dict[str, Any]:
-    """How sure the answer is, and why no surer. `request` as for the document."""
-    evidence = confidence_evidence(basis, request["settings"].get("level", SHOWN_LEVEL))
-    return asdict(basis.answer.confidence) | judge_confidence(evidence, basis.outcome.lowered)
-
-
-def uses_simulated(basis: Basis) -> bool:
-    return bool(basis.snapshot.is_simulated[basis.rows].any())
 
 
 def predicted_curve(basis: Basis) -> list[dict[str, Any]]:
     """Times, intervals, speedups; where scaling alone was asked for, speedups alone."""
     answer = basis.answer
     invalid = np.full(len(answer.n), np.nan)
-    hides_times = basis.scenario.name == "scaling"
+    hides_times = basis.query.scenario.name == "scaling"
     times = {"time_s": answer.time_s, "low_s": answer.low_s, "high_s": answer.high_s}
     speedup = predicted_speedup(answer)
     columns = {
@@ -183,10 +169,10 @@ def predicted_speedup(answer: Answer) -> np.ndarray:
 
 def baseline_curve(basis: Basis) -> list[dict[str, Any]] | None:
     """The curve before anything was changed; None where the request changes nothing."""
-    before = basis.outcome.baseline
+    before = basis.answer.baseline
     if before is None:
         return None
-    time_s = np.full(len(before.n), np.nan) if basis.scenario.name == "scaling" else before.time_s
+    time_s = np.full(len(before.n), np.nan) if basis.query.scenario.name == "scaling" else before.time_s
     return rows_of_columns({"n": before.n, "time_s": time_s, "speedup": predicted_speedup(before)})
 
 
@@ -206,7 +192,7 @@ def measured_document(basis: Basis) -> dict[str, Any] | None:
     return {
         "t1_s": float(database.t1_s[basis.measured_row]),
         "curve": rows_of_columns({"n": n, "time_s": time_s}),
-        "error_percent": None if basis.scenario.is_virtual else error_percent(basis, n, time_s),
+        "error_percent": None if basis.query.scenario.is_virtual else error_percent(basis, n, time_s),
     }
 
 
@@ -215,7 +201,7 @@ def error_percent(basis: Basis, n: np.ndarray, time_s: np.ndarray) -> float | No
     scaling alone was asked for."""
     answer = basis.answer
     predicted = answer.time_s
-    if basis.scenario.name == "scaling":
+    if basis.query.scenario.name == "scaling":
         predicted, time_s = predicted / answer.t1_s, time_s / basis.snapshot.database.t1_s[basis.measured_row]
     _, mine, theirs = np.intersect1d(answer.n, n, return_indices=True)
     errors = np.abs(predicted[mine] - time_s[theirs]) / time_s[theirs]
@@ -248,51 +234,3 @@ def stored_sources(basis: Basis) -> QuerySet[Source]:
     keys = np.unique(basis.snapshot.source_ids[rows]).tolist()
     replaced = WithdrawnSource.objects.filter(key__in=keys, replaced_by__isnull=False)
     return Source.objects.filter(Q(pk__in=keys) | Q(pk__in=replaced.values("replaced_by")))
-
-
-def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:
-    snapshot, rows = basis.snapshot, basis.rows
-    database = snapshot.database
-    architectures = database.platform_table["architecture"]
-    target = str(architectures[basis.target])
-    of_references = {architectures[platform] for platform in basis.reference_platforms}
-    comparable = target != "" and of_references != {""} and len(of_references) > 0
-    candidates = basis.answer.candidates_scaling or basis.answer.candidates_t1
-    distances = [candidate.distance_tuple for candidate in candidates if candidate.distance_tuple is not None]
-    return ConfidenceEvidence(
-        candidates=None if basis.outcome.is_measured else len(candidates),
-        mean_distance=_mean(distances),
-        fit_error=_mean(snapshot.fit_error[basis.reference_rows]),
-        same_architecture=target in of_references if comparable else None,
-        architecture=target,
-        largest_n=int(basis.answer.n.max()),
-        largest_measured_n=largest_measured_n(basis),
-        stand_in_t1=bool(snapshot.t1_is_stand_in[rows].any()),
-        relative_times=database.workload_table["time_kind"][basis.workload] == "relative",
-        simulated=uses_simulated(basis),
-        half_width=typical_half_width(basis.answer, level),
-    )
-
-
-def typical_half_width(answer: Answer, level: float) -> float | None:
-    """Half the 90 % interval as a share of the time, the median over n; None without interval. One of another level is
-    brought to 90 % as if errors were normal."""
-    if answer.low_s is None or answer.high_s is None:
-        return None
-    ratio = answer.high_s / answer.low_s
-    if not np.isfinite(ratio).any():
-        return None
-    deviations = ndtri((1 + SHOWN_LEVEL) / 2) / ndtri((1 + level) / 2)
-    return float(np.exp(np.nanmedian(np.log(ratio)) / 2 * deviations) - 1)
-
-
-def largest_measured_n(basis: Basis) -> int:
-    if basis.outcome.largest_measured_n is not None:
-        return basis.outcome.largest_measured_n
-    curves = (basis.snapshot.database.curve(row)[0] for row in basis.reference_rows)
-    return max((int(n.max()) for n in curves), default=1)
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    finite = [value for value in values if np.isfinite(value)]
-    return float(np.mean(finite)) if finite else None

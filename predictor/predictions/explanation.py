@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
-from predictor.core import methods
-from predictor.core.answers import Query
 from predictor.core.steps import single_thread
 from predictor.core.why.influence import Influence, influences_on_answer, predicted_scaling
 from profiles.models import Platform
@@ -55,11 +53,11 @@ class PredictionReasons(WhyDocument):
     note: Annotated[str | None, "That it is about today's answer; null: about the prediction's."]
 
 
-def explain(basis: Basis, request: Mapping[str, Any]) -> dict[str, Any]:
+def explain(basis: Basis) -> dict[str, Any]:
     """`why` of an answer document, a `WhyDocument`."""
     curves = predicted_scaling(basis.answer)
-    carried = influences(basis, request)
-    if curves is None or basis.scenario.name == "sequential":
+    carried = influences(basis)
+    if curves is None or basis.query.scenario.name == "sequential":
         return {
             "version": WHY_VERSION,
             "sentences": by_weight(influence_sentences(carried)),
@@ -84,28 +82,23 @@ def public_facts(basis: Basis) -> MachineFacts:
     The breakpoints are those of the question, which may ask for a changed platform.
     """
     database = basis.snapshot.database
-    bends = [float(column[basis.target]) for column in (database.n_nu, database.n_ht)]
+    bends = [float(column[basis.query.target]) for column in (database.n_nu, database.n_ht)]
     n_nu, n_ht = (None if isnan(bend) else int(bend) for bend in bends)
-    platform = Platform.objects.filter(slug=database.platforms[basis.target]).first()
+    platform = Platform.objects.filter(slug=database.platforms[basis.query.target]).first()
     facts = machine_facts(platform, None) if platform else MachineFacts()
     return replace(facts, n_nu=n_nu, n_ht=n_ht)
 
 
-def influences(basis: Basis, request: Mapping[str, Any]) -> list[Influence]:
+def influences(basis: Basis) -> list[Influence]:
     """What the answer rests on. Only plain questions are answered again with one thing left out: sliders ask changed
     questions many times a second, and baselines may train a model for each answer."""
-    method = methods.get_method(request["method"])
-    plain = basis.scenario.name in PLAIN_SCENARIOS and not basis.scenario.is_virtual and not method.baseline
-    query = Query(
-        workload=basis.workload,
-        target=basis.target,
-        group=basis.groups[0] if basis.groups else None,
-        references=basis.references,
-    )
-    settings = method.settings_from(request["settings"])
-    database = basis.snapshot.database
+    scenario, method = basis.query.scenario, basis.query.method
+    plain = scenario.name in PLAIN_SCENARIOS and not scenario.is_virtual and not method.baseline
+    query = replace(basis.query, group=basis.groups[0] if basis.groups else None, n=None)
     with single_thread():
-        return influences_on_answer(database, query, method, settings, basis.answer, leave_out=plain)
+        return influences_on_answer(
+            basis.snapshot.database, query, method, query.settings, basis.answer, leave_out=plain
+        )
 
 
 def influence_documents(carried: list[Influence]) -> list[dict[str, Any]]:

@@ -7,13 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 
 from mpet_site.web.parameters import SLUG_PATTERN
 from predictor.core.assembly import SIMULATED
 from predictor.core.database import Database
+from predictor.core.scenarios import ScenarioQuery
 from predictor.predictions.advice import (
     KIT_COMMAND,
     KIT_COST,
@@ -27,14 +28,13 @@ from predictor.predictions.advice import (
     own_platforms_first,
     stress_ng_remedy,
 )
-from predictor.predictions.answering import refusal_of_question
+from predictor.predictions.answering import refusal_of_query
 from predictor.predictions.question import (
     DEFAULT_METHOD,
     InvalidField,
     InvalidSettings,
     NoPrediction,
     PredictionRequest,
-    Question,
     Remedy,
     RequestError,
     UnknownName,
@@ -64,11 +64,42 @@ class ConnectingProfiles:
     many of these are `shared` with such a platform, and by how many profiles; how often the pair itself was
     measured."""
 
-    references: int
-    benchmarks: int
-    shared: int
-    connecting: int
-    measured: int
+    references: Annotated[int, "platforms that have the workload"]
+    benchmarks: Annotated[int, "other workloads that the target has"]
+    shared: Annotated[int, "of these, how many a reference has, too"]
+    connecting: Annotated[int, "profiles of these on references"]
+    measured: Annotated[int, "profiles of the pair itself, which take no part"]
+
+
+class RemedyDocument(TypedDict):
+    kind: Annotated[str, "kit, measure, or the part of the request that would have to be another"]
+    platform: Annotated[str | None, "where to run the command"]
+    command: Annotated[str | None, "in the folder of the benchmark kit"]
+    shares_with: Annotated[str | None, "the platform that it then shares workloads with"]
+    shared_workloads: int | None
+
+
+class FeasibleTargetsDocument(TypedDict):
+    platforms: Annotated[int, "where the workload was not measured"]
+    feasible: Annotated[int, "of these, on how many it can be predicted"]
+    measured: Annotated[int, "platforms where the workload was measured"]
+    lacks: Annotated[dict[str, int], "of the others, what is missing how often"]
+
+
+class FeasibilityDocument(TypedDict):
+    """For one target, or counted over all of them."""
+
+    workload: str
+    target: Annotated[str | None, "null: none was named, `targets` counts all"]
+    method: str
+    scenario: str
+    possible: Annotated[bool, "Without a target: on one platform at least."]
+    reason: Annotated[str | None, "of the refusal, as the prediction would say it"]
+    lacks: Annotated[str | None, "the same as a word"]
+    evidence: ConnectingProfiles | None
+    targets: FeasibleTargetsDocument | None
+    advice: Annotated[str | None, "what would help, a sentence without its full stop"]
+    remedy: RemedyDocument | None
 
 
 @dataclass(frozen=True)
@@ -141,27 +172,27 @@ def advice_members(remedy: Remedy | None) -> dict[str, Any]:
 def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
     """Whether `predict` answers this request, and what would help where it does not. Raises a RequestError where a name
     or a value is wrong."""
-    question, snapshot, _ = resolve_with_snapshot(request, user)
-    refusal = refusal_of_question(question, snapshot)
+    query, snapshot, _ = resolve_with_snapshot(request, user)
+    refusal = refusal_of_query(query, snapshot)
     if refusal is not None:
-        complete_refusal(refusal, question, snapshot, request.viewer(user))
+        complete_refusal(refusal, query, snapshot, request.viewer(user))
     return Feasibility(
-        workload=snapshot.database.workloads[question.workload],
-        target=snapshot.database.platforms[question.target],
-        method=question.method.name,
-        scenario=question.scenario.name,
-        evidence=count_connecting(snapshot.database, question),
+        workload=snapshot.database.workloads[query.workload],
+        target=snapshot.database.platforms[query.target],
+        method=query.method.name,
+        scenario=query.scenario.name,
+        evidence=count_connecting(snapshot.database, query),
         refusal=refusal,
     )
 
 
-def count_connecting(database: Database, question: Question) -> ConnectingProfiles:
+def count_connecting(database: Database, query: ScenarioQuery) -> ConnectingProfiles:
     """What there is to predict from."""
-    workload, target = question.workload, question.target
+    workload, target = query.workload, query.target
     rows_a, rows_t = database.rows_of_workload(workload), database.rows_of_platform(target)
     platforms = np.unique(database.platform_index[rows_a])
-    if question.references is not None:
-        platforms = platforms[np.isin(platforms, question.references)]
+    if query.references is not None:
+        platforms = platforms[np.isin(platforms, query.references)]
     platforms = platforms[platforms != target]
     workloads = np.unique(database.workload_index[rows_t])
     workloads = workloads[workloads != workload]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from predictor.core import methods
-from predictor.core.answers import Query
 from predictor.core.arrays import slug_index
+from predictor.core.scenarios import ScenarioQuery
 from predictor.core.steps import ComputedStep, last_step, single_thread
 from predictor.core.why.next_measurement import MeasurementsTried, NextMeasurement, try_measurements
 from predictor.models import Prediction
@@ -16,7 +16,6 @@ from predictor.predictions.answering import comparable_groups
 from predictor.predictions.question import (
     DEFAULT_METHOD,
     PredictionRequest,
-    Question,
     RequestError,
     resolve_with_snapshot,
 )
@@ -35,7 +34,7 @@ class NextMeasurementsQuestion:
 
     kind: ClassVar[str] = "measure-next"
     request: PredictionRequest
-    question: Question
+    query: ScenarioQuery
     snapshot: Snapshot
     siblings: tuple[str, ...] = ()
 
@@ -59,8 +58,8 @@ class NextMeasurementsQuestion:
         cls, request: PredictionRequest, viewer: Any, siblings: Sequence[str] = ()
     ) -> NextMeasurementsQuestion:
         """The same for an answer that nobody asked for yet."""
-        question, snapshot, _ = resolve_with_snapshot(request, viewer)
-        return cls(request, question, snapshot, tuple(siblings))
+        query, snapshot, _ = resolve_with_snapshot(request, viewer)
+        return cls(request, query, snapshot, tuple(siblings))
 
     def canonical(self) -> dict[str, Any]:
         siblings = {"siblings": list(self.siblings)} if self.siblings else {}
@@ -68,22 +67,19 @@ class NextMeasurementsQuestion:
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
         """A step for each prediction that is made; nothing of an earlier document is used."""
-        database, asked = self.snapshot.database, self.question
-        query = Query(asked.workload, asked.target, references=asked.references, n=asked.n)
-        groups = comparable_groups(asked, query, database)
-        grouped_query = Query(query.workload, query.target, groups[0] if groups else None, query.references, query.n)
+        database, query = self.snapshot.database, self.query
+        groups = comparable_groups(query, database)
+        grouped = replace(query, group=groups[0] if groups else None)
         positions = (slug_index(database.workloads, slug) for slug in self.siblings)
         siblings = {index for index in positions if index is not None}
         try:
-            for tried in try_measurements(
-                database, grouped_query, asked.method, asked.settings, no_benchmarks=siblings
-            ):
+            for tried in try_measurements(database, grouped, query.method, query.settings, no_benchmarks=siblings):
                 yield self.step(tried)
         except methods.PredictionError:
             yield self.step(MeasurementsTried(1, 1, []))  # it cannot be predicted any more
 
     def step(self, tried: MeasurementsTried) -> ComputedStep:
-        method, measurements = self.question.method.name, list(tried.measurements)
+        method, measurements = self.query.method.name, list(tried.measurements)
         return ComputedStep(tried.done, tried.total, lambda: next_measurements_document(method, measurements))
 
 

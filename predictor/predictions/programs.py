@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from predictor.core import methods
 from predictor.models import StoredProgramAnswer
@@ -72,8 +72,34 @@ def is_plain(question: RankingQuestion) -> bool:
     )
 
 
+class ProgramPartDocument(TypedDict):
+    workload: str
+    section: Annotated[str | None, "as it was measured"]
+    label: Annotated[str, "as its owner calls it, else the section"]
+    description: Annotated[str | None, "the file and line, where the profiler knew them"]
+    is_serial_rest: bool
+
+
+class ProgramPartTimes(TypedDict):
+    workload: str
+    time_s: list[float | None]
+
+
+class ProgramMeasuredTimes(TypedDict):
+    n: list[int]
+    time_s: Annotated[list[float | None], "of the whole: the sum of its parts"]
+    parts: list[ProgramPartTimes]
+
+
+class ProgramFacts(TypedDict):
+    name: str
+    platform: Annotated[str, "where it was measured"]
+    parts: list[ProgramPartDocument]
+    measured_times: Annotated[ProgramMeasuredTimes | None, "null: no thread count was measured for all parts"]
+
+
 def program_facts(program: ProfiledProgram) -> dict[str, Any]:
-    """What is known of a program without predicting: its parts, and what was measured."""
+    """What is known of a program without predicting: its parts, and what was measured, as `ProgramFacts`."""
     measured = measured_program(program)
     slugs = [part.workload.slug for part in program.parts]
     times = None

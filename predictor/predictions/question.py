@@ -1,4 +1,4 @@
-"""The request of a prediction and the question it is to one snapshot: names become positions, settings get their
+"""The request of a prediction and the query that it is to one snapshot: names become positions, settings get their
 values; and the errors that say why there is no answer."""
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from predictor.core.arrays import slug_index
 from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.database import Database
 from predictor.core.methods import DEFAULT_METHOD
+from predictor.core.scenarios import ScenarioQuery
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.identity.name_disambiguation import slugs_of_name, suggestions
@@ -150,21 +151,8 @@ class NoPrediction(RequestError):
         return None if self.remedy is None else self.remedy.sentence
 
 
-@dataclass(frozen=True)
-class Question:
-    """A request against one snapshot: every name a position, every setting given its value."""
-
-    workload: int
-    target: int
-    references: tuple[int, ...] | None
-    n: tuple[int, ...] | None
-    method: methods.Method[Any]
-    settings: Any
-    scenario: scenarios.Scenario = field(default_factory=scenarios.Scenario)
-
-
-def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[Question, Snapshot, tuple[str, ...]]:
-    """The question, the snapshot that answers it, and the origins of the snapshot's profiles."""
+def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[ScenarioQuery, Snapshot, tuple[str, ...]]:
+    """The query, the snapshot that answers it, and the origins of the snapshot's profiles."""
     viewer = request.viewer(user)
     snapshot, origins = workload_snapshot(
         request.workload,
@@ -196,9 +184,9 @@ def is_only_simulated(workload: int, database: Database, user: Any) -> bool:
     return bool(Profile.objects.candidates_for(user).filter(workload__slug=slug, origin="simulated").exists())
 
 
-def resolve_request(request: PredictionRequest, database: Database, user: Any) -> Question:
+def resolve_request(request: PredictionRequest, database: Database, user: Any) -> ScenarioQuery:
     method = registered_method(request.method)
-    return Question(
+    return ScenarioQuery(
         workload=position_named(request.workload, database.workloads, Workload, user, UnknownWorkloadName),
         target=position_named(request.target, database.platforms, Platform, user, UnknownTargetName),
         references=reference_positions(request.references, database, user),

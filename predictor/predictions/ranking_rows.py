@@ -1,21 +1,31 @@
-"""The row of one platform in a ranking, computed or estimated, and why there is none."""
+"""The rows of a ranking, one for each platform: computed, or estimated, or why there is none.
+
+Of many platforms all are estimated at once, and the rows that are looked at are computed. An estimate orders; it is no
+answer. Rows are computed until all of the page that is asked for are: one that turns out slower than it was estimated
+gives its place to the next.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
+from predictor.core.answers import EstimatedTimes, Query, fastest_position, is_limited
+from predictor.core.availability import groups_of_targets
 from predictor.core.database import Database
-from predictor.core.fleet_rankings import fastest_position, is_limited
-from predictor.core.programs.program import ProgramParts, predict_program
-from predictor.predictions.answering import comparable_groups, rows_behind
+from predictor.core.programs import ProgramParts, first_thread_count, predict_program
+from predictor.core.references import groups_beside, groups_of_query
+from predictor.core.steps import ComputedStep
+from predictor.predictions.answering import rows_behind
 from predictor.predictions.confidence import measurement_cautions
-from predictor.predictions.question import Question
+from predictor.predictions.ranking_choice import BY_TIME, ORDERED_BY, RankingChoice, completed_row, hourly_prices
 from predictor.snapshot.building import Snapshot
+from profiles.arrays import IntArray
+from profiles.models import OwnPriceList, Platform
 from profiles.programs import times_of_parts
 
 REFUSAL_REASONS = {
@@ -26,21 +36,40 @@ REFUSAL_REASONS = {
     "clock": "a clock that the method needs is not known",
 }
 OTHER_REASON = "no time can be predicted there at the thread counts asked for"
+FEWEST_ESTIMATED_PLATFORMS = 200  # of fewer, all rows are computed
+RANKED_PER_PAGE = 25  # rows that are computed together
+KEPT_ESTIMATES = 16  # rankings whose estimates a snapshot keeps, for their further pages
+
+Row = Mapping[str, Any]
 
 
 class AskedRanking(Protocol):
-    """What a row needs of a ranking's question."""
+    """What rows need of a ranking's question (`rankings.RankingQuestion`), which makes them."""
 
     @property
     def snapshot(self) -> Snapshot: ...
     @property
     def parts(self) -> ProgramParts: ...
     @property
+    def workload(self) -> int: ...
+    @property
     def method(self) -> methods.Method[Any]: ...
     @property
     def settings(self) -> Any: ...
     @property
     def n(self) -> int | None: ...
+    @property
+    def choice(self) -> RankingChoice: ...
+    @property
+    def page(self) -> int | None: ...
+    @property
+    def own_prices(self) -> OwnPriceList | None: ...
+
+    def row(self, target: int) -> dict[str, Any]:
+        """`ranking_row` of the question."""
+
+    def document(self, results: Sequence[Row], refused: Sequence[Row]) -> dict[str, Any]:
+        """The ranking of these rows."""
 
 
 def check_thread_count(database: Database, target: int, n: int | None) -> None:
@@ -67,8 +96,7 @@ def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
 
     measured, origins, behind = [], set(), []
     for workload, part in zip(parts.all, answer.answers, strict=True):
-        asked = Question(workload, target, None, counts, question.method, question.settings)
-        groups = comparable_groups(asked, methods.Query(workload, target), database)
+        groups = groups_of_query(database, Query(workload, target), question.settings)
         candidates = [*part.candidates_t1, *part.candidates_scaling]
         references = {candidate.platform for candidate in candidates}
         measured.append(int(database.lookup(target, workload, groups)))
@@ -128,10 +156,164 @@ def origin_of_references(snapshot: Snapshot, workload: int, references: set[str]
     return "simulated" if snapshot.is_simulated[took_part].any() else "measured"
 
 
-def row_or_refusal(database: Database, target: int, row_of: Callable[[int], Mapping[str, Any]]) -> Mapping[str, Any]:
+def row_or_refusal(question: AskedRanking, target: int) -> Row:
     """The row of the target; a refusal, which has a `reason`, where it has none."""
     try:
-        row: Mapping[str, Any] = nan_to_null(row_of(target))
+        row: Row = nan_to_null(question.row(target))
     except methods.PredictionError as error:
-        return {"platform": database.platforms[target], "reason": str(error), "lacks": error.lacks or None}
+        slug = question.snapshot.database.platforms[target]
+        return {"platform": slug, "reason": str(error), "lacks": error.lacks or None}
     return row
+
+
+def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
+    """A step for all estimates together, and after it one for each row that is computed; `earlier`: the document of an
+    earlier step, whose rows stay."""
+    database = question.snapshot.database
+    if earlier is None:
+        rows = estimated_rows(question)
+    else:
+        known = {row["platform"]: row for row in (*earlier["results"], *earlier["refused"])}
+        rows = [known.get(slug) for slug in database.platforms]
+    order = RowOrder(question, rows)
+
+    def document() -> dict[str, Any]:
+        shown = [row for row in rows if row is not None]
+        return question.document(
+            [row for row in shown if "reason" not in row], [row for row in shown if "reason" in row]
+        )
+
+    left = order.still_to_compute()
+    while left:
+        yield ComputedStep(max(0, RANKED_PER_PAGE - len(left)), RANKED_PER_PAGE, document)
+        rows[left[0]] = row_or_refusal(question, left[0])
+        order.note(left[0])
+        left = order.still_to_compute()
+    yield ComputedStep(RANKED_PER_PAGE, RANKED_PER_PAGE, document)
+
+
+class RowOrder:
+    """The order of the rows that are chosen, and which of them are estimates."""
+
+    def __init__(self, question: AskedRanking, rows: list[Row | None]) -> None:
+        self.rows, self.choice = rows, question.choice
+        last = RANKED_PER_PAGE * (question.page or 1)
+        self.shown = slice(last - RANKED_PER_PAGE, last)
+        self.is_plain = not self.choice.filters and self.choice.by == BY_TIME
+        self.platforms: Mapping[str, Any] = {}
+        if not self.is_plain:
+            slugs = question.snapshot.database.platforms
+            self.platforms = Platform.objects.defer("placement").in_bulk(slugs, field_name="slug")
+        user = question.own_prices and question.own_prices.user
+        self.prices = hourly_prices(self.platforms.values(), self.choice.filters, user) if self.platforms else {}
+        self.keys = np.full(len(rows), np.inf)
+        self.times = np.full(len(rows), np.inf)
+        self.is_estimate = np.zeros(len(rows), dtype=bool)
+        for position in range(len(rows)):
+            self.note(position)
+
+    def note(self, position: int) -> None:
+        """Take note of the row as it is now. Rows without a place in this choice come last of all."""
+        row = self.rows[position]
+        self.is_estimate[position] = row is not None and bool(row.get("estimated"))
+        self.keys[position] = self._key(row)
+        if row is not None and np.isfinite(self.keys[position]):
+            self.times[position] = row["time_s"]
+
+    def _key(self, row: Row | None) -> float:
+        if row is None or "reason" in row or row["time_s"] is None:
+            return np.inf
+        if self.is_plain:
+            return float(row["time_s"])
+        platform = self.platforms.get(row["platform"])
+        if platform is None:
+            return np.inf
+        completed = completed_row(row, platform, self.prices.get(row["platform"]))
+        value = completed[ORDERED_BY[self.choice.by]]
+        return np.inf if value is None or not self.choice.takes(platform, completed) else float(value)
+
+    def still_to_compute(self) -> list[int]:
+        """Positions of the estimates on the page, the first first, and of the fastest of all, which stands above each
+        page; before them those that could not be estimated."""
+        unknown = [position for position, row in enumerate(self.rows) if row is None]
+        shown = np.argsort(self.keys, kind="stable")[self.shown]
+        fastest = int(self.times.argmin())
+        if fastest not in shown:
+            shown = np.append(shown, fastest)
+        return unknown + shown[self.is_estimate[shown] & np.isfinite(self.keys[shown])].tolist()
+
+
+def estimated_rows(question: AskedRanking) -> list[Row | None]:
+    """A row for each platform of the snapshot: estimated, or refused; None where only the method itself tells.
+
+    The estimate of a program is the sum over its regions, each at its own best n, and of the rest with one thread.
+    """
+    database, parts = question.snapshot.database, question.parts
+    estimates = [kept_estimates(question, region, question.n) for region in parts.regions]
+    longest = estimates[0]
+    begins = [first_thread_count(database, region) for region in parts.regions]
+    if parts.serial_rest is not None:
+        estimates.append(kept_estimates(question, parts.serial_rest, question.n if max(begins) > 1 else 1))
+    is_executed = [question.n is None or begin <= question.n for begin in (*begins, 1)]
+    whole_s = np.sum([taken.time_s for taken, runs in zip(estimates, is_executed, strict=False) if runs], axis=0)
+    lacks = question.method.lacks_by_target
+    words = ("",) * len(database.platforms) if lacks is None else lacks(database, question.workload)
+    own = np.stack([measured_rows(database, part) for part in parts.all])
+    is_simulated = bool(question.snapshot.is_simulated[database.rows_of_workload(question.workload)].any())
+    rows: list[Row | None] = []
+    for position, slug in enumerate(database.platforms):
+        refusal = refusal_of(database, position, question.n, words[position])
+        if refusal is not None or not np.isfinite(whole_s[position]):
+            rows.append(refusal)
+            continue
+        rows.append(
+            {
+                "platform": slug,
+                "n_best": int(longest.n[position]),
+                "time_s": float(whole_s[position]),
+                "low_s": None,
+                "high_s": None,
+                "regions": [],
+                "serial_rest_s": None,
+                "widest_part": None,
+                **measured_point(database, own[:, position].tolist(), question.n),
+                "origin": "simulated" if is_simulated else "measured",
+                "warnings": [],
+                "estimated": True,
+                "limited": bool(longest.is_limited[position]),
+            }
+        )
+    return rows
+
+
+def refusal_of(database: Database, position: int, n: int | None, lacks: str) -> Row | None:
+    """Why the platform has no row, where that is known without asking the method."""
+    slug = database.platforms[position]
+    try:
+        check_thread_count(database, position, n)
+    except methods.PredictionError as error:
+        return {"platform": slug, "reason": str(error), "lacks": error.lacks or None}
+    return {"platform": slug, "reason": REFUSAL_REASONS.get(lacks, OTHER_REASON), "lacks": lacks} if lacks else None
+
+
+def kept_estimates(question: AskedRanking, workload: int, n: int | None) -> EstimatedTimes:
+    """The method's estimates of a part on all platforms, kept with the snapshot for a while."""
+    database, estimate = question.snapshot.database, question.method.estimate
+    if estimate is None:
+        raise ValueError(f"{question.method.name} estimates nothing")
+    return database.derive_one_of(
+        "estimates",
+        (question.method.name, workload, n),
+        lambda: estimate(database, workload, np.arange(len(database.platforms)), n),
+        KEPT_ESTIMATES,
+    )
+
+
+def measured_rows(database: Database, workload: int) -> IntArray:
+    """The row of the workload on each platform, in the groups that its target is compared in; -1: not measured."""
+    rows = np.full(len(database.platforms), -1)
+    groups = groups_of_targets(database, workload)
+    for group in np.unique(groups[groups >= 0]).tolist():
+        platforms = np.flatnonzero(groups == group)
+        rows[platforms] = database.lookup(platforms, workload, groups_beside(database, group))
+    return rows

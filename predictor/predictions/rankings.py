@@ -7,15 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypedDict
 
 import numpy as np
 
 from predictor.core import methods
 from predictor.core.database import Database
-from predictor.core.programs.program import ProgramParts
+from predictor.core.programs import ProgramParts
 from predictor.core.steps import ComputedStep, last_step, single_thread
-from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, estimated_steps
 from predictor.predictions.question import (
     DEFAULT_METHOD,
     InvalidField,
@@ -28,7 +27,14 @@ from predictor.predictions.question import (
     workload_snapshot,
 )
 from predictor.predictions.ranking_choice import RankingChoice
-from predictor.predictions.ranking_rows import OTHER_REASON, REFUSAL_REASONS, ranking_row, row_or_refusal
+from predictor.predictions.ranking_rows import (
+    FEWEST_ESTIMATED_PLATFORMS,
+    OTHER_REASON,
+    REFUSAL_REASONS,
+    estimated_steps,
+    ranking_row,
+    row_or_refusal,
+)
 from predictor.snapshot.building import Snapshot
 from profiles.models import OwnPriceList, Workload
 
@@ -63,14 +69,67 @@ RANKING_COLUMNS = (
 PROGRAM_COLUMNS = ("serial_rest_s", "widest_part")
 
 
+class ProgramRegionTime(TypedDict):
+    workload: str
+    time_s: float | None
+    low_s: float | None
+    high_s: float | None
+
+
+class RankedPlatformDocument(TypedDict):
+    """A row as the API sends it: that of `ranking_rows.py`, and what `RankingChoice.rows` makes of it."""
+
+    platform: str
+    n_best: Annotated[int, "the thread count with the least predicted time and a credible gain, or the n asked for"]
+    time_s: Annotated[float | None, "predicted there, of the whole program"]
+    low_s: float | None
+    high_s: float | None
+    regions: Annotated[list[ProgramRegionTime], "A workload is its only region. Empty for an estimate."]
+    serial_rest_s: float | None
+    widest_part: Annotated[str | None, "the workload whose interval adds most to the program's"]
+    measured: Annotated[bool, "All parts were measured there; the method did not see."]
+    measured_time_s: Annotated[float | None, "the smallest measured time, at whatever n or at the n asked for"]
+    measured_n: int | None
+    origin: Annotated[str, "of the references' profiles: measured or simulated"]
+    warnings: list[str]
+    estimated: Annotated[bool, "Not computed but estimated, without an interval: ask for its page."]
+    limited: Annotated[bool, "A gain by more than n_best threads is not credible (90 %)."]
+    # What the order, the platform's cores and its price make of its time.
+    place: Annotated[int, "among all platforms, in the order asked for; those that tie share one"]
+    cores: Annotated[int | None, "physical cores that n_best threads take"]
+    core_time_s: Annotated[float | None, "time_s multiplied by cores"]
+    relative: Annotated[float | None, "to the first of all platforms in the order asked for"]
+    price: Annotated[float | None, "per hour, as published; null: nobody did"]
+    currency: str | None
+    price_region: str | None
+    price_kind: str | None
+    price_date: Annotated[str | None, "of which the price is"]
+    price_source: Annotated[str | None, "who says so: a list or an address"]
+    price_basis: Annotated[str | None, "published; own or factor: by the prices that you keep here"]
+    cost: Annotated[float | None, "of one run: price times time_s; relative where times are"]
+    pareto: Annotated[bool | None, "No other of the results is faster and no dearer, or cheaper and no slower."]
+
+
+class UnrankedPlatform(TypedDict):
+    platform: str
+    reason: str
+    lacks: Annotated[str | None, "what is missing"]
+
+
+class UnrankedPlatforms(TypedDict):
+    lacks: str | None
+    count: int
+    reason: str
+
+
 @dataclass(frozen=True)
 class Ranking:
-    """`results` by rising predicted time, `refused` by platform: plain JSON values. `workload` is the longest of the
-    `regions`, and the only one where one workload was asked for."""
+    """`results` by rising predicted time, `refused` by platform: plain JSON values. Where one workload was asked for it
+    is the only region."""
 
-    workload: str
-    regions: Sequence[str]
-    serial_rest: str | None
+    workload: Annotated[str, "the longest region of a program"]
+    regions: Annotated[Sequence[str], "workloads, the longest first"]
+    serial_rest: Annotated[str | None, "a workload; null: not known, the regions alone are summed"]
     method: str
     method_version: str
     settings: Mapping[str, Any]
@@ -78,7 +137,7 @@ class Ranking:
     time_kind: str
     results: Sequence[Mapping[str, Any]] = field(repr=False)
     refused: Sequence[Mapping[str, Any]] = field(repr=False)
-    n: int | None = None  # the thread count of every row; None: the fastest of each platform
+    n: Annotated[int | None, "as asked; null: the fastest of each platform"] = None
 
     @property
     def platforms(self) -> set[str]:
@@ -235,7 +294,7 @@ class RankingQuestion:
         yield ComputedStep(len(known), total, document)
         for target in ranking_order(database, self.workload):
             if database.platforms[target] not in known:
-                row = row_or_refusal(database, target, self.row)
+                row = row_or_refusal(self, target)
                 (refused if "reason" in row else results).append(row)
                 yield ComputedStep(len(results) + len(refused), total, document)
 

@@ -1,4 +1,5 @@
 """From a request to a stored prediction: names to rows, the method on the viewer's snapshot, the answer kept for ever.
+And why a stored one is what it is, and which parts of it are outdated.
 
 docs/decisions/prediction-idempotence.md: the same request at the same revision is the same stored prediction. One goes
 because a user wants it gone, or because what it rests on was taken back; docs/decisions/deletions.md says which stay.
@@ -16,17 +17,22 @@ from django.db import transaction
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
+from predictor.core.methods import METHODS
+from predictor.core.scenarios import ScenarioQuery
 from predictor.core.steps import single_thread
 from predictor.models import AskedPrediction, Computation, Prediction
 from predictor.models.querysets import PredictionQuerySet
-from predictor.predictions.advice import with_suggestion
-from predictor.predictions.answering import Basis, run_question
+from predictor.predictions.advice import complete_refusal
+from predictor.predictions.answering import Basis, run_query
 from predictor.predictions.document import ANSWER_VERSION, answer_document, stored_sources
-from predictor.predictions.question import PredictionRequest, Question, resolve_with_snapshot
+from predictor.predictions.explanation import WHY_VERSION, explain
+from predictor.predictions.next_measurements import viewer_of
+from predictor.predictions.question import NoPrediction, PredictionRequest, resolve_with_snapshot
 from predictor.snapshot.building import Snapshot
 from profiles.models import Source
 
 REMOVED_AT_ONCE = 500
+OF_TODAY = "The data have changed since this prediction was made. These are the reasons of today’s answer."
 
 
 def predict(request: PredictionRequest, user: Any = None) -> Prediction:
@@ -34,15 +40,14 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
 
     A workload that nobody measured anywhere is predicted from simulated profiles alone, which needs no asking.
     """
-    question, snapshot, origins = resolve_with_snapshot(request, user)
-    canonical = canonical_request(question, snapshot.database) | {"include_outliers": request.include_outliers}
+    query, snapshot, origins = resolve_with_snapshot(request, user)
+    canonical = canonical_request(query, snapshot.database) | {"include_outliers": request.include_outliers}
     key = request_key(canonical, snapshot, user, origins)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     if stored is not None:
         note_asked(stored, user, is_first=False)
         return stored
-    with with_suggestion(question, snapshot, request.viewer(user)):
-        document, basis = answer_with_basis(request, question, snapshot)
+    document, basis = answer_with_basis(request, query, snapshot, user)
     stored, is_new = Prediction.objects.get_or_create(
         request_key=key,
         defaults={
@@ -69,39 +74,47 @@ def note_asked(prediction: Prediction, user: Any, *, is_first: bool) -> None:
 def preview_answer(request: PredictionRequest, user: Any = None, *, explained: bool = False) -> dict[str, Any]:
     """The document of the same answer, which is not kept; where it shall be `explained` with `why`, which takes longer
     than the rest. Raises a RequestError."""
-    question, snapshot, _ = resolve_with_snapshot(request, user)
-    with with_suggestion(question, snapshot, request.viewer(user)):
-        return answer_with_basis(request, question, snapshot, explained=explained)[0]
+    query, snapshot, _ = resolve_with_snapshot(request, user)
+    return answer_with_basis(request, query, snapshot, user, explained=explained)[0]
 
 
 def answer_with_basis(
-    request: PredictionRequest, question: Question, snapshot: Snapshot, *, explained: bool = False
+    request: PredictionRequest, query: ScenarioQuery, snapshot: Snapshot, user: Any, *, explained: bool = False
 ) -> tuple[dict[str, Any], Basis]:
-    asked: Any = canonical_request(question, snapshot.database) | {
+    asked: Any = canonical_request(query, snapshot.database) | {
         "include_simulated": request.include_simulated,
         "include_outliers": request.include_outliers,
     }
     with single_thread():
-        basis = run_question(question, snapshot)
+        basis = run_with_advice(query, snapshot, request.viewer(user))
         return answer_document(basis, asked, explained=explained), basis
 
 
-def canonical_request(question: Question, database: Database) -> dict[str, Any]:
+def run_with_advice(query: ScenarioQuery, snapshot: Snapshot, viewer: Any) -> Basis:
+    """As `run_query`; a NoPrediction says what would help, and which profiles were left out."""
+    try:
+        return run_query(query, snapshot)
+    except NoPrediction as error:
+        complete_refusal(error, query, snapshot, viewer)
+        raise
+
+
+def canonical_request(query: ScenarioQuery, database: Database) -> dict[str, Any]:
     """The request as plain values in its only spelling: every name a slug, every setting with its value."""
-    references = question.references
+    references = query.references
     canonical: dict[str, Any] = nan_to_null(
         {
-            "workload": database.workloads[question.workload],
-            "target": database.platforms[question.target],
+            "workload": database.workloads[query.workload],
+            "target": database.platforms[query.target],
             "references": None if references is None else [database.platforms[reference] for reference in references],
-            "method": question.method.name,
-            "method_version": question.method.version,
-            "n": question.n,
-            "settings": asdict(question.settings),
-            "scenario": question.scenario.name,
-            "strategy": question.scenario.strategy,
-            "workload_changes": question.scenario.workload.as_values(),
-            "platform_changes": question.scenario.platform.as_values(),
+            "method": query.method.name,
+            "method_version": query.method.version,
+            "n": query.n,
+            "settings": asdict(query.settings),
+            "scenario": query.scenario.name,
+            "strategy": query.scenario.strategy,
+            "workload_changes": query.scenario.workload.as_values(),
+            "platform_changes": query.scenario.platform.as_values(),
         }
     )
     return canonical
@@ -113,6 +126,61 @@ def request_key(canonical: dict[str, Any], snapshot: Snapshot, user: Any, origin
     viewer = [user.pk, snapshot.private_revision] if snapshot.holds_private else None
     parts = [ANSWER_VERSION, canonical, snapshot.database.revision, viewer, origins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
+    """The document of `predictions/{id}/why/`: `why`, the revision that it is from, and a note where that is not the
+    prediction's.
+
+    What is worked out from the prediction's own revision is kept with it, and is the same for ever. Of a later one it
+    is worked out each time. Raises a RequestError where today nothing can be predicted.
+    """
+    answer = prediction.answer
+    if "why" in answer:
+        return answer["why"] | {"revision": prediction.revision, "note": None}
+    viewer = viewer_of(prediction, user)
+    query, snapshot, origins = resolve_with_snapshot(request_of_answer(answer), viewer)
+    canonical = canonical_request(query, snapshot.database)
+    asked = canonical | {"include_outliers": answer["include_outliers"]}
+    is_same = request_key(asked, snapshot, viewer, origins) == prediction.request_key
+    with single_thread():
+        why: dict[str, Any] = nan_to_null(explain(run_with_advice(query, snapshot, viewer)))
+    if is_same:
+        Prediction.objects.filter(pk=prediction.pk).update(answer=answer | {"why": why})
+    return why | {"revision": snapshot.database.revision, "note": None if is_same else OF_TODAY}
+
+
+def why_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
+    """`why` as an answer has it: of the revision of the answer where that is still known, else of today."""
+    beside = ("revision", "note")
+    return {name: value for name, value in reasons_of_prediction(prediction, user).items() if name not in beside}
+
+
+def request_of_answer(answer: dict[str, Any]) -> PredictionRequest:
+    """What a stored answer was asked."""
+    names = ("workload", "target", "references", "method", "n", "settings", "scenario", "strategy")
+    flags = ("workload_changes", "platform_changes", "include_simulated", "include_outliers")
+    return PredictionRequest(**{name: answer[name] for name in (*names, *flags) if name in answer})
+
+
+def stale_reasons(prediction: Prediction) -> list[str]:
+    """A sentence each: the method has a newer version, the reasons follow older rules, or the deliveries behind the
+    answer were not noted."""
+    reasons = []
+    method = METHODS.get(prediction.method)
+    if method is None:
+        reasons.append(f"the method {prediction.method} is no longer available")
+    elif method.version != prediction.method_version:
+        former, newest = prediction.method_version, method.version
+        reasons.append(f"it is by version {former} of {method.name}, which is at version {newest} now")
+    why = prediction.answer.get("why", {})
+    if why.get("sentences") and why.get("version") != WHY_VERSION:
+        reasons.append("its reasons (why) may follow rules that were corrected since")
+    if prediction.source_uids is None:
+        reasons.append(
+            "the uploads it rests on were not recorded then: it cannot say whether one of them was withdrawn"
+        )
+    return reasons
 
 
 @transaction.atomic

@@ -6,10 +6,11 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import shutil
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -21,6 +22,7 @@ from django.conf import settings
 from django.db import connections
 from prometheus_client import Gauge, Histogram
 
+from mpet_site.state_folder import is_older_than
 from mpet_site.web.background import NotReadyYet, can_wait, note_outdated
 from mpet_site.web.consistency import consistent_reads
 from predictor.core.assembly import MEASURED
@@ -34,6 +36,7 @@ from profiles.models import Profile, Revision, WithdrawnSource
 _building: set[Path] = set()
 _lock = threading.Lock()
 KEPT_SNAPSHOTS = 8
+UNFINISHED_S = 3600.0  # no process takes so long to write one
 FIELDS = [[field.name for kind in (Snapshot, Database) for field in fields(kind)], Lineage._fields]
 LAYOUT = f"{zlib.crc32(repr(FIELDS).encode()):08x}"
 
@@ -182,7 +185,7 @@ class WantedSnapshot:
         rows = Profile.objects.candidates_for(viewer, outliers=outliers)
         newest = rows.order_by("-pk").values_list("uid", flat=True).first()
         kinds = (*origins, "outliers") if outliers else origins
-        folder = files.snapshot_folder(viewer and viewer.pk, kinds, public, own, newest, LAYOUT)
+        folder = snapshot_folder(viewer and viewer.pk, kinds, public, own, newest, LAYOUT)
         return cls(user, origins, outliers, viewer, (public, own), folder)
 
     def get(self) -> Snapshot:
@@ -191,8 +194,8 @@ class WantedSnapshot:
     def is_outdated(self, other: Path) -> bool:
         """An earlier one of the viewer and origins, or an owner's of what the public saw before: what is derived of one
         is as large as its rows."""
-        is_of_old_public = files.is_of_user(other) and files.revision_of(other)[0] < self.revision[0]
-        return is_of_old_public or bool(files.earlier_of([other], self.folder))
+        is_of_old_public = is_of_user(other) and revision_of(other)[0] < self.revision[0]
+        return is_of_old_public or bool(earlier_of([other], self.folder))
 
     def map_or_build(self) -> Snapshot:
         """From its folder; where there is none, made as of now and, if it is large, written to the folder of now."""
@@ -210,7 +213,7 @@ class WantedSnapshot:
             return snapshot_from(values)
         try:
             files.write_values(now.folder, values)
-            files.remove_others(now.folder)
+            remove_others(now.folder)
             return mapped_snapshot(now.folder)
         except OSError as error:
             logger.warning("the snapshot %s is this process's alone, as it cannot be written: %s", now.folder, error)
@@ -235,9 +238,9 @@ class WantedSnapshot:
             yield public.get()
             return
         known = _cache.finished()  # by their folders, which need not be there
-        for folder in files.earlier_of(known, self.folder)[:1]:
+        for folder in earlier_of(known, self.folder)[:1]:
             yield known[folder]
-        for folder in files.earlier_folders(self.folder)[:1]:
+        for folder in earlier_folders(self.folder)[:1]:
             with suppress(LookupError):
                 yield mapped_snapshot(folder)
 
@@ -252,7 +255,7 @@ class WantedSnapshot:
 
     def earlier(self) -> Snapshot | None:
         """The newest that was built before and that may still answer; None: there is none."""
-        for folder in files.earlier_folders(self.folder, Revision.oldest(self.viewer)):
+        for folder in earlier_folders(self.folder, Revision.oldest(self.viewer)):
             try:
                 snapshot = _cache.get(folder, partial(mapped_snapshot, folder))
             except LookupError:
@@ -264,7 +267,7 @@ class WantedSnapshot:
 
 def is_of_this_database(folder: Path, snapshot: Snapshot) -> bool:
     """Whether the newest profile of the folder is stored, or was until its delivery was replaced."""
-    if Profile.objects.filter(uid=files.newest_profile_of(folder)).exists():
+    if Profile.objects.filter(uid=newest_profile_of(folder)).exists():
         return True
     replaced = WithdrawnSource.objects.filter(replaced_by__isnull=False)
     return replaced.filter(uid=snapshot.lineage.newest_source_uid).exists()
@@ -280,3 +283,65 @@ def mapped_snapshot(folder: Path) -> Snapshot:
     except (KeyError, TypeError, ValueError) as error:
         logger.warning("the snapshot %s cannot be read, and is made anew: %r", folder.name, error)
         raise LookupError(folder.name) from error
+
+
+def snapshot_folder(viewer: int | None, origins: tuple[str, ...], public: int, *rest: Any) -> Path:
+    """Where a snapshot is kept: STATE_DIR/snapshots/<viewer and origins>,<public revision>,<the rest of its key>."""
+    whose = f"{'public' if viewer is None else f'user-{viewer}'}+{'+'.join(origins)}"
+    return Path(settings.STATE_DIR) / "snapshots" / f"{','.join(map(str, (whose, public, *rest)))}"
+
+
+def earlier_folders(folder: Path, oldest: tuple[int, int] = (0, 0)) -> list[Path]:
+    """Those of `earlier_of` that are on disk."""
+    return earlier_of(folder.parent.glob(f"{folder.name.split(',')[0]},*"), folder, oldest)
+
+
+def earlier_of(folders: Iterable[Path], folder: Path, oldest: tuple[int, int] = (0, 0)) -> list[Path]:
+    """Those of the same viewer, origins and layout whose revisions are between `oldest` and the folder's, the newest
+    first."""
+    whose, layout = folder.name.split(",")[0], folder.name.split(",")[-1]
+    newest = revision_of(folder)
+    others = [
+        other
+        for other in folders
+        if other != folder
+        and other.parent == folder.parent
+        and (other.name.split(",")[0], other.name.split(",")[-1]) == (whose, layout)
+        and all(low <= number <= high for low, number, high in zip(oldest, revision_of(other), newest, strict=True))
+    ]
+    return sorted(others, key=revision_of, reverse=True)
+
+
+def revision_of(folder: Path) -> tuple[int, int]:
+    _, public, own, *_ = folder.name.split(",")
+    return int(public), int(own)
+
+
+def is_of_user(folder: Path) -> bool:
+    return folder.name.startswith("user-")
+
+
+def newest_profile_of(folder: Path) -> str:
+    """The uid of the newest profile in the folder's snapshot, which is part of its name."""
+    return folder.name.split(",")[3]
+
+
+def remove_others(kept: Path) -> None:
+    """Delete the viewer's other folders, those of users that are of another public revision, and what a process left
+    that was killed while it wrote. Who has one mapped keeps it; the public's others answer until theirs are made, too.
+    """
+    whose, public, _ = kept.name.split(",", 2)
+    for folder in kept.parent.iterdir():
+        parts = folder.name.split(",", 2)
+        if len(parts) == 3:
+            is_outdated = parts[0] == whose or (is_of_user(folder) and parts[1] != public)
+        else:
+            is_outdated = is_older_than(folder, UNFINISHED_S)
+        if folder != kept and is_outdated:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_of_viewer(viewer: int) -> None:
+    """Delete what is kept for a user."""
+    for folder in (Path(settings.STATE_DIR) / "snapshots").glob(f"user-{viewer}+*"):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -60,7 +60,7 @@ def relative_speed(here_s: float, there_s: float | None) -> str:
 
 @register.filter
 def times(cost: float | None, factor: float) -> str:
-    """The cost of a run as it is shown (`predictor.figures.costs.priced`).
+    """The cost of a run as it is shown (`predictor.figures.platforms.priced`).
 
     >>> times(1.2e-5, 1000), times(None, 1)
     ('0.012', '–')

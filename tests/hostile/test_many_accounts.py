@@ -218,7 +218,7 @@ class TestAgainstTheTrackRecord:
         (score,) = scores(None, "measured")
         assert (score.count, score.owners) == (2, 2)
         error = Prediction.objects.get(pk=prediction.pk).error_full
-        assert score.mean == pytest.approx((before[0].mean + 100 * error) / 2)
+        assert score.mean_error_percent == pytest.approx((before[0].mean_error_percent + 100 * error) / 2)
 
     def test_ten_accounts_with_a_hundred_made_up_pairs(self, known, before, deliver):
         """Ten pairs each: machines that only the accounts have, beside the known workloads."""
@@ -267,7 +267,7 @@ class TestAgainstTheTrackRecord:
         deliver(made_up(known, prediction, 2.0), "ada", ada)
         (score,) = scores(None, "measured")
         assert (score.count, score.owners) == (5, 2)
-        assert score.mean == pytest.approx((before[0].mean + 50) / 2, rel=0.01)
+        assert score.mean_error_percent == pytest.approx((before[0].mean_error_percent + 50) / 2, rel=0.01)
 
     def test_what_agrees_too_well_is_in_the_queue(self, known, before, deliver):
         prediction = predict(questions()[KNOWN + 1])

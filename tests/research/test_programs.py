@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.core.methods import get_method
-from predictor.core.programs.program import ProgramParts
+from predictor.core.programs import ProgramParts
 from research.programs import (
     BOUNDS_ADDED,
     DrawnProgram,

@@ -1,8 +1,7 @@
 """What may be asked beyond a migration: Table 3 and Figure 7 of the paper, as numpy."""
 
-from predictor.core.scenarios.outcome import ScenarioOutcome
 from predictor.core.scenarios.run import refusal_of_scenario, run_scenario
-from predictor.core.scenarios.scenario import SCENARIOS, Scenario, ScenarioFacts
+from predictor.core.scenarios.scenario import SCENARIOS, Scenario, ScenarioFacts, ScenarioQuery
 from predictor.core.scenarios.virtual_platform import UnknownEffect
 from predictor.core.scenarios.virtual_workload import UnknownCharacteristic
 
@@ -10,7 +9,7 @@ __all__ = [
     "SCENARIOS",
     "Scenario",
     "ScenarioFacts",
-    "ScenarioOutcome",
+    "ScenarioQuery",
     "UnknownCharacteristic",
     "UnknownEffect",
     "refusal_of_scenario",

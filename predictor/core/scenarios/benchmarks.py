@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from predictor.core.answers import Answer
+from predictor.core.answers import Answer, fractions_of, is_decomposed
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, UnknownStrategy
 from predictor.core.mpet.answer import log_shares
-from predictor.core.scenarios.outcome import fractions_of, is_decomposed
-from predictor.core.scenarios.scenario import Inquiry
+from predictor.core.scenarios.scenario import ScenarioQuery
 from predictor.core.scenarios.sequential import starts_at_one
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import evaluate_curves
@@ -47,21 +46,21 @@ class Scaling:
         return len(self.workloads)
 
 
-def strategy_benchmarks(inquiry: Inquiry, strategy: str, n: IntArray) -> Scaling:
+def strategy_benchmarks(database: Database, query: ScenarioQuery, n: IntArray) -> Scaling:
     """The benchmarks of the strategy on T, A left out; where T has none, as the method predicts them there."""
-    database = inquiry.database
-    names = database.workload_table["strategy"]
+    strategy, names = query.scenario.strategy, database.workload_table["strategy"]
     of_strategy: BoolArray = np.array([name == strategy for name in names], dtype=np.bool_)
-    of_strategy[inquiry.query.workload] = False
-    rows = parallel_rows(database, inquiry.query.target)
+    of_strategy[query.workload] = False
+    rows = parallel_rows(database, query.target)
     rows = rows[of_strategy[database.workload_index[rows]]]
     if len(rows):
-        groups = _best_groups(database, rows, mix_runtimes=inquiry.setting("mix_runtimes", "never") == "always")
+        groups = _best_groups(database, rows, mix_runtimes=query.setting("mix_runtimes", "never") == "always")
         return measured_scaling(database, rows[np.isin(database.group[rows], groups)], n, groups)
-    migrated = migrated_scaling(inquiry, np.flatnonzero(of_strategy), n)
+    migrated = migrated_scaling(database, query, np.flatnonzero(of_strategy), n)
     if migrated is None:
         reason = (
-            f"no other parallel benchmark of strategy {strategy} is known on {inquiry.target}, nor can be predicted"
+            f"no other parallel benchmark of strategy {strategy} is known on {database.platforms[query.target]}, "
+            "nor can be predicted"
         )
         strategies = sorted({str(name) for name in names} - {"", "unknown", "sequential"})
         raise UnknownStrategy(f"{reason} there; strategies in this database: {', '.join(strategies) or 'none'}")
@@ -116,16 +115,15 @@ def feature_logs(database: Database, row: int, n: IntArray) -> FloatArray:
     return logs
 
 
-def migrated_scaling(inquiry: Inquiry, workloads: IntArray, n: IntArray) -> Scaling | None:
+def migrated_scaling(database: Database, query: ScenarioQuery, workloads: IntArray, n: IntArray) -> Scaling | None:
     """The benchmarks that the most platforms have, predicted on T; None where none can be."""
-    database, query = inquiry.database, inquiry.query
     counts = np.array([len(database.rows_of_workload(workload)) for workload in workloads.tolist()], dtype=np.int64)
     chosen = workloads[np.argsort(-counts, kind="stable")][:MOST_MIGRATED]
     counts_and_one = np.union1d(n, [1])
     answers: dict[int, Answer] = {}
     for workload in chosen.tolist():
         try:
-            answer = inquiry.answer(workload=workload, references=None, n=tuple(counts_and_one.tolist()))
+            answer = query.answer(database, workload=workload, references=None, n=tuple(counts_and_one.tolist()))
         except PredictionError:
             continue
         if np.isfinite(answer.time_s).all():
@@ -145,11 +143,10 @@ def migrated_scaling(inquiry: Inquiry, workloads: IntArray, n: IntArray) -> Scal
     )
 
 
-def all_benchmarks(inquiry: Inquiry, alike: Scaling, n: IntArray) -> Scaling | None:
+def all_benchmarks(database: Database, query: ScenarioQuery, alike: Scaling, n: IntArray) -> Scaling | None:
     """All parallel benchmarks on T that can be compared with these, A left out; None if they are fewer than three."""
-    database = inquiry.database
-    rows = parallel_rows(database, inquiry.query.target)
-    rows = rows[np.isin(database.group[rows], alike.groups) & (database.workload_index[rows] != inquiry.query.workload)]
+    rows = parallel_rows(database, query.target)
+    rows = rows[np.isin(database.group[rows], alike.groups) & (database.workload_index[rows] != query.workload)]
     return measured_scaling(database, rows, n, alike.groups) if len(rows) >= FEWEST_OTHER_BENCHMARKS else None
 
 

@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from predictor.core.answers import Answer, AnswerConfidence, Candidate
+from predictor.core.answers import (
+    LOW,
+    MEDIUM,
+    Answer,
+    AnswerConfidence,
+    Candidate,
+    log_half_widths,
+    refit_features,
+)
 from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance
 from predictor.core.mpet2020.interpolate import candidate_weights
@@ -20,8 +28,7 @@ from predictor.core.scenarios.benchmarks import (
     half_width_of_strategy,
     strategy_benchmarks,
 )
-from predictor.core.scenarios.outcome import LOW, MEDIUM, ScenarioOutcome, log_half_widths, refit_features
-from predictor.core.scenarios.scenario import Inquiry
+from predictor.core.scenarios.scenario import ScenarioFacts, ScenarioQuery
 from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, predict_sequential, sequential_database
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
@@ -49,8 +56,8 @@ class FirstTime:
     warnings: tuple[str, ...] = ()
 
 
-def parallelise(inquiry: Inquiry, strategy: str) -> ScenarioOutcome:
-    """t(n) of a program that runs on one thread only, were it parallelised by `strategy` (Table 3, row 4).
+def parallelise(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> Answer:
+    """t(n) of a program that runs on one thread only, were it parallelised by a strategy (Table 3, row 4).
 
         t(n) = t(1)/n exp[median of L_B(n), weights r_B and o/N]    every method but mpet2020: curves
         v = sum_B r_B v_T,B / sum_B r_B, then Eq. 3-4                mpet2020: feature vectors
@@ -66,48 +73,48 @@ def parallelise(inquiry: Inquiry, strategy: str) -> ScenarioOutcome:
 
     Raises a PredictionError where t(1) or benchmarks are missing.
     """
-    n = predicted_thread_counts(inquiry.database, inquiry.query.target, inquiry.query.n)
-    alike = strategy_benchmarks(inquiry, strategy, n)
-    first = find_first_time(inquiry)
-    distances = counter_distances(database_at_one(inquiry), inquiry.query.workload, alike.workloads)
+    n = predicted_thread_counts(database, query.target, query.n)
+    alike = strategy_benchmarks(database, query, n)
+    first = find_first_time(database, query, facts)
+    at_one = sequential_database(database, facts.counted)
+    distances = counter_distances(at_one, query.workload, alike.workloads)
     # r(w) with w = 1 - distance; all weigh the same where a distance is not known.
     weights = np.ones(len(distances))
     if not np.isnan(distances).any():
-        weights = candidate_weights(distances, inquiry.setting("scaling_k", WEIGHT_EXPONENT))
-    everything = all_benchmarks(inquiry, alike, n)
-    if inquiry.predicts_elements:
-        answer = _answer_by_vectors(inquiry, n, alike, weights, first=first)
+        weights = candidate_weights(distances, query.setting("scaling_k", WEIGHT_EXPONENT))
+    everything = all_benchmarks(database, query, alike, n)
+    if query.predicts_elements:
+        answer = _answer_by_vectors(database, query.target, n, alike, weights, first=first)
     else:
-        answer = _answer_by_curves(inquiry, n, alike, weights, first=first, everything=everything)
-    level = inquiry.setting("level", DEFAULT_LEVEL)
+        answer = _answer_by_curves(database, query.target, n, alike, weights, first=first, everything=everything)
+    level = query.setting("level", DEFAULT_LEVEL)
     half_width = np.hypot(first.half_width, half_width_of_strategy(alike, everything, level))
     has_interval = not np.isnan(half_width).all()
-    answer = replace(
+    return replace(
         answer,
         candidates_t1=list(first.candidates),
-        candidates_scaling=_candidates(inquiry, alike, distances, weights),
-        warnings=[*_warnings(inquiry, strategy, alike, n), *_warnings_about_first(inquiry, first), *answer.warnings],
+        candidates_scaling=_candidates(database, query.target, alike, distances, weights),
+        warnings=[
+            *_warnings(database, query, alike, n),
+            *_warnings_about_first(database, query, first),
+            *answer.warnings,
+        ],
         low_s=answer.time_s * np.exp(-half_width) if has_interval else None,
         high_s=answer.time_s * np.exp(half_width) if has_interval else None,
         confidence=ParallelisationConfidence(benchmarks=len(alike), t1_is_measured=first.is_own),
+        lowered=_reasons(query.scenario.strategy, alike),
+        largest_measured_n=int(alike.largest_n.max()),
     )
-    return ScenarioOutcome(answer, lowered=_reasons(strategy, alike), largest_measured_n=int(alike.largest_n.max()))
 
 
-def database_at_one(inquiry: Inquiry) -> Database:
-    """The inquiry's profiles as if only n = 1 had been measured."""
-    return sequential_database(inquiry.database, inquiry.facts.counted)
-
-
-def find_first_time(inquiry: Inquiry) -> FirstTime:
+def find_first_time(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> FirstTime:
     """t(1) on T: measured there, unless the references leave T out; else carried over."""
-    query = inquiry.query
     if query.references is None or query.target in query.references:
-        at_one = database_at_one(inquiry)
+        at_one = sequential_database(database, facts.counted)
         row = int(at_one.lookup(query.target, query.workload, range(len(at_one.groups))))
         if row >= 0:
             return FirstTime(float(at_one.t1_s[row]))
-    answer = predict_sequential(inquiry)
+    answer = predict_sequential(database, query, facts)
     half_width = float(np.nan_to_num(log_half_widths(answer)[0]))
     return FirstTime(answer.t1_s, half_width, False, tuple(answer.candidates_t1), tuple(answer.warnings))
 
@@ -143,7 +150,8 @@ def counter_distances(at_one: Database, workload: int, others: tuple[int, ...]) 
 
 
 def _answer_by_curves(
-    inquiry: Inquiry,
+    database: Database,
+    target: int,
     n: IntArray,
     alike: Scaling,
     weights: FloatArray,
@@ -169,7 +177,8 @@ def _answer_by_curves(
         curves |= dict(zip(FRACTIONS, fractions, strict=True))
         used = 1.0 - fractions.sum(axis=0)
     curves |= {"redundancy": n * time_s * used / first.t1_s, "utilisation": used}
-    return refit_features(Answer(first.t1_s, n, time_s, np.empty(0), curves, [], []), *inquiry.bends)
+    bends = float(database.n_nu[target]), float(database.n_ht[target])
+    return refit_features(Answer(first.t1_s, n, time_s, np.empty(0), curves, [], []), *bends)
 
 
 def weighted_median(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -189,7 +198,8 @@ def weighted_median(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _answer_by_vectors(
-    inquiry: Inquiry,
+    database: Database,
+    target: int,
     n: IntArray,
     alike: Scaling,
     weights: FloatArray,
@@ -201,30 +211,33 @@ def _answer_by_vectors(
     weight = np.where(valid, weights[:, None], 0.0)
     total = weight.sum(axis=0)
     mean = (np.where(valid, alike.features, 0.0) * weight).sum(axis=0) / np.where(total > 0, total, 1.0)
-    vector = np.where((total > 0) & ~impossible_elements(*inquiry.bends), mean, np.nan)
+    bends = float(database.n_nu[target]), float(database.n_ht[target])
+    vector = np.where((total > 0) & ~impossible_elements(*bends), mean, np.nan)
     decomposed = alike.fractions is not None
-    curves = predicted_curves(inquiry.database, inquiry.query.target, first.t1_s, vector, n, decomposed=decomposed)
+    curves = predicted_curves(database, target, first.t1_s, vector, n, decomposed=decomposed)
     return Answer(first.t1_s, n, curves.time_s, vector, curves.curves, [], [], curves.warnings)
 
 
-def _candidates(inquiry: Inquiry, alike: Scaling, distances: FloatArray, weights: FloatArray) -> list[Candidate]:
+def _candidates(
+    database: Database, target: int, alike: Scaling, distances: FloatArray, weights: FloatArray
+) -> list[Candidate]:
     """The benchmarks as candidates (T,B): on T itself, so at no distance from it."""
     d_p = None if alike.is_migrated else 0.0
-    names = inquiry.database.workloads
+    slug, names = database.platforms[target], database.workloads
     candidates = []
     for workload, d, weight in zip(alike.workloads, distances.tolist(), weights.tolist(), strict=True):
         d_a = None if np.isnan(d) else d
         d_t = None if d_p is None else d_a
-        candidates.append(Candidate(inquiry.target, names[workload], d_p, d_a, d_t, weight))
+        candidates.append(Candidate(slug, names[workload], d_p, d_a, d_t, weight))
     return candidates
 
 
-def _warnings(inquiry: Inquiry, strategy: str, alike: Scaling, n: IntArray) -> list[str]:
+def _warnings(database: Database, query: ScenarioQuery, alike: Scaling, n: IntArray) -> list[str]:
     sentences = []
-    database, target = inquiry.database, inquiry.query.target
+    strategy, target = query.scenario.strategy, query.target
     if alike.is_migrated:
         sentences.append(
-            f"no benchmark of strategy {strategy} was measured on {inquiry.target}: predicted ones stand in"
+            f"no benchmark of strategy {strategy} was measured on {database.platforms[target]}: predicted ones stand in"
         )
     if len(alike) < FEW_BENCHMARKS:
         sentences.append(f"{len(alike)} benchmarks of strategy {strategy} only")
@@ -238,15 +251,14 @@ def _warnings(inquiry: Inquiry, strategy: str, alike: Scaling, n: IntArray) -> l
     return sentences
 
 
-def _warnings_about_first(inquiry: Inquiry, first: FirstTime) -> list[str]:
-    database = inquiry.database
-    sentences = [f"t(1) is the one measured on {inquiry.target}"] if first.is_own else []
-    rows = database.rows_of_workload(inquiry.query.workload).tolist()
+def _warnings_about_first(database: Database, query: ScenarioQuery, first: FirstTime) -> list[str]:
+    sentences = [f"t(1) is the one measured on {database.platforms[query.target]}"] if first.is_own else []
+    rows = database.rows_of_workload(query.workload).tolist()
     if any(database.curve(row)[0].max(initial=1) > 1 for row in rows):
         sentences.append("the workload was measured in parallel too: of that, n = 1 alone takes part here")
     return [*sentences, *first.warnings]
 
 
-def _reasons(strategy: str, alike: Scaling) -> tuple[tuple[int, str], ...]:
+def _reasons(strategy: str | None, alike: Scaling) -> tuple[tuple[int, str], ...]:
     level = LOW if len(alike) < FEW_BENCHMARKS or alike.is_migrated else MEDIUM
     return ((level, f"not parallel yet: the scaling is that of {len(alike)} benchmarks of strategy {strategy}"),)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from predictor.core.answers import Answer
-from predictor.core.scenarios.outcome import fractions_of, is_decomposed
+from predictor.core.answers import Answer, fractions_of, is_decomposed
 from predictor.core.scenarios.scenario import PlatformTopology
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import FRACTIONS, RELATIVE_MEASURES

@@ -1,63 +1,55 @@
-"""Any scenario: the base answer, then the platform moved, then the workload changed."""
+"""Any scenario: the base answer, then the platform moved, then the workload changed (Table 3 and Figure 7)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from predictor.core.answers import Method, Query
+from predictor.core.answers import MEDIUM, Answer, answer_at, refit_features
 from predictor.core.database import Database
 from predictor.core.errors import NoScaling, PredictionError
 from predictor.core.reconstruct import answered_thread_counts, predicted_thread_counts
 from predictor.core.references import check_query
-from predictor.core.scenarios.measured import measured_answer, measured_curves
-from predictor.core.scenarios.outcome import Assumed, ScenarioOutcome, answer_at, refit_features
 from predictor.core.scenarios.parallelisation import parallelise
-from predictor.core.scenarios.scenario import Inquiry, PlatformTopology, Scenario, ScenarioFacts
+from predictor.core.scenarios.scenario import PlatformTopology, ScenarioFacts, ScenarioQuery
 from predictor.core.scenarios.sequential import predict_sequential, sequential_database, sequential_query
 from predictor.core.scenarios.virtual_platform import move_platform, source_counts
 from predictor.core.scenarios.virtual_workload import change_workload
+from profiles.arrays import FloatArray, IntArray
+from profiles.scaling.names import CURVE_NAMES, FRACTIONS
+from profiles.scaling.runs import CurveTable
 
 
-def run_scenario(
-    database: Database,
-    query: Query,
-    method: Method[Any],
-    settings: Any,
-    *,
-    scenario: Scenario | None = None,
-    facts: ScenarioFacts | None = None,
-) -> ScenarioOutcome:
-    """Answer the query as the scenario asks. Raises a PredictionError, and SettingsError for an impossible platform."""
+def run_scenario(database: Database, query: ScenarioQuery, facts: ScenarioFacts | None = None) -> Answer:
+    """Answer the query as its scenario asks. Raises a PredictionError, and SettingsError for an impossible platform."""
     check_query(database, query)
-    scenario = scenario or Scenario()
-    inquiry = Inquiry(database, query, method, settings, facts or ScenarioFacts())
-    return _answer_changed(inquiry, scenario) if scenario.is_virtual else _answer_as_it_is(inquiry, scenario)
+    facts = facts or ScenarioFacts()
+    return (_answer_changed if query.scenario.is_virtual else _answer_as_it_is)(database, query, facts)
 
 
-def _answer_as_it_is(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
+def _answer_as_it_is(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> Answer:
     """The answer to the scenario of the workload and platform as they are, without any change."""
+    scenario = query.scenario
     if scenario.name == "parallelisation":
-        return parallelise(inquiry, str(scenario.strategy))
+        return parallelise(database, query, facts)
     if scenario.name == "sequential":
-        return ScenarioOutcome(predict_sequential(inquiry))
-    if scenario.is_virtual and (curves := measured_curves(inquiry)) is not None:
-        return measured_answer(inquiry, curves)
+        return predict_sequential(database, query, facts)
+    if scenario.is_virtual and (curves := measured_curves(database, query, facts)) is not None:
+        return measured_answer(database, query.target, query.n, curves)
     if scenario.name == "scaling":
-        check_scaling(inquiry)
-    answer = inquiry.answer()
-    return ScenarioOutcome(replace(answer, candidates_t1=[]) if scenario.name == "scaling" else answer)
+        check_scaling(database, query)
+        return replace(query.answer(database), candidates_t1=[])
+    return query.answer(database)
 
 
-def _answer_changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
+def _answer_changed(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> Answer:
     """The base answer at the platform's own thread counts, or at the n asked for and 1, and what the changes make of
     it."""
-    query = inquiry.query
-    old = platform_topology(inquiry.database, query.target)
+    scenario = query.scenario
+    old = platform_topology(database, query.target)
     new = scenario.platform.of_platform(old)
-    wanted = predicted_thread_counts(inquiry.database, query.target, query.n)
+    wanted = predicted_thread_counts(database, query.target, query.n)
     if query.n is None:
         wanted = answered_thread_counts(new.n_max)
     wanted_and_one, own = np.union1d(wanted, [1]), answered_thread_counts(old.n_max)
@@ -67,52 +59,40 @@ def _answer_changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
         unmoved = wanted_and_one[wanted_and_one <= old.n_max]
         bends = [int(start) for start in old.starts if 0 < start < old.n_max]
         needed = np.unique(np.concatenate([own, bends, unmoved, source_counts(wanted_and_one, old, new)]))
-    base = _answer_as_it_is(inquiry.at(tuple(needed.tolist())), scenario)
-    moved = Assumed(base.answer)
+    base = answer = _answer_as_it_is(database, replace(query, n=tuple(needed.tolist())), facts)
     if moves:
-        moved = move_platform(inquiry, base.answer, old, new, wanted_and_one)
-    changed = change_workload(moved.answer, scenario.workload, inquiry.facts.bound)
-    answer = refit_features(changed.answer, new.n_nu, new.n_ht) if scenario.workload.changed else changed.answer
-    return replace(
-        base,
-        answer=answer_at(answer, wanted),
-        baseline=answer_at(base.answer, own if query.n is None else wanted),
-        changes=(*base.changes, *moved.changes, *changed.changes),
-        lowered=(*base.lowered, *moved.lowered, *changed.lowered),
-    )
+        answer = move_platform(database, query, answer, old, new, n=wanted_and_one, bound=facts.bound)
+    answer = change_workload(answer, scenario.workload, facts.bound)
+    if scenario.workload.changed:
+        answer = refit_features(answer, new.n_nu, new.n_ht)
+    return replace(answer_at(answer, wanted), baseline=answer_at(base, own if query.n is None else wanted))
 
 
 def refusal_of_scenario(
-    database: Database,
-    query: Query,
-    method: Method[Any],
-    settings: Any,
-    *,
-    scenario: Scenario | None = None,
-    facts: ScenarioFacts | None = None,
+    database: Database, query: ScenarioQuery, facts: ScenarioFacts | None = None
 ) -> PredictionError | None:
     """The error with which `run_scenario` refuses, without its answer where the method's check tells; None where it
     answers. Raises SettingsError for an impossible platform."""
-    scenario, facts = scenario or Scenario(), facts or ScenarioFacts()
-    inquiry = Inquiry(database, query, method, settings, facts)
+    scenario, method, facts = query.scenario, query.method, facts or ScenarioFacts()
     try:
         check_query(database, query)
         if scenario.is_virtual or scenario.name == "parallelisation":  # what these need, only the answer tells
-            run_scenario(database, query, method, settings, scenario=scenario, facts=facts)
+            run_scenario(database, query, facts)
         elif scenario.name == "sequential":
-            return method.refusal(sequential_database(database, facts.counted), sequential_query(query), settings)
+            at_one = sequential_database(database, facts.counted)
+            return method.refusal(at_one, sequential_query(query), query.settings)
         else:
             if scenario.name == "scaling":
-                check_scaling(inquiry)
-            return method.refusal(database, query, settings)
+                check_scaling(database, query)
+            return method.refusal(database, query, query.settings)
     except PredictionError as error:
         return error
     return None
 
 
-def check_scaling(inquiry: Inquiry) -> None:
+def check_scaling(database: Database, query: ScenarioQuery) -> None:
     """Raise NoScaling where the workload has references, and none of them was measured beyond n = 1."""
-    database, query = inquiry.database.without(inquiry.query.target, inquiry.query.workload), inquiry.query
+    database = database.without(query.target, query.workload)
     rows = database.rows_of_workload(query.workload)
     if query.references is not None:
         rows = rows[np.isin(database.platform_index[rows], query.references)]
@@ -125,3 +105,46 @@ def platform_topology(database: Database, platform: int) -> PlatformTopology:
     clock = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     bends = float(database.n_nu[platform]), float(database.n_ht[platform])
     return PlatformTopology(*bends, int(database.n_max[platform]), float(clock[platform]))
+
+
+def measured_curves(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> CurveTable | None:
+    """The measured curves of A on T, decomposed if possible, where T is the only reference asked for; else None."""
+    if query.references != (query.target,) or facts.curves is None:
+        return None
+    order = sorted(range(len(database.groups)), key=lambda group: not database.groups[group].decomposed)
+    row = int(database.lookup(query.target, query.workload, order))
+    return None if row < 0 else facts.curves(row)
+
+
+def measured_answer(database: Database, target: int, asked: tuple[int, ...] | None, curves: CurveTable) -> Answer:
+    """Measured curves on T at any n, as an answer without candidates and without interval (Figure 7c).
+
+    Between thread counts ln(n t) and the fractions are linear in ln n, beyond them they are held; R follows from
+    Eq. 3, so that Eq. 3-4 hold at every n. Parameters: `asked`, thread counts; None: those of T.
+    """
+    n = predicted_thread_counts(database, target, asked)
+    time_s = np.exp(interpolate_over_log_n(curves.n, np.log(curves.n * curves.time_s), n)) / n
+    values = {name: interpolate_over_log_n(curves.n, curves.curve(name), n) for name in CURVE_NAMES[1:]}
+    used = 1.0 - np.sum([values[name] for name in FRACTIONS], axis=0) if curves.decomposed else np.ones(len(n))
+    values |= {"redundancy": n * time_s * used / curves.t1_s, "utilisation": used}
+    answer = Answer(curves.t1_s, n, time_s, np.empty(0), values, [], [])
+    is_beyond = n.max() > curves.n[-1]
+    return replace(
+        refit_features(answer, float(database.n_nu[target]), float(database.n_ht[target])),
+        changes=(f"based on what was measured on {database.platforms[target]}",),
+        lowered=((MEDIUM, f"over n = {curves.n[-1]} the last measured value is kept"),) if is_beyond else (),
+        largest_measured_n=int(curves.n[-1]),
+        is_measured=True,
+    )
+
+
+def interpolate_over_log_n(measured_n: IntArray, values: FloatArray, n: IntArray) -> FloatArray:
+    """Values at n, linear in ln n, held outside what was measured. NaN where nothing was.
+
+    >>> interpolate_over_log_n(np.array([1, 4]), np.array([0.0, 2.0]), np.array([1, 2, 8])).tolist()
+    [0.0, 1.0, 2.0]
+    """
+    is_measured = np.isfinite(values)
+    if not is_measured.any():
+        return np.full(len(n), np.nan)
+    return np.asarray(np.interp(np.log(n), np.log(measured_n[is_measured]), values[is_measured]))

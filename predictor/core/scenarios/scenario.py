@@ -1,5 +1,5 @@
 """Which question is asked: the scenarios of the paper's Table 3 and Figure 7, with what a what-if question changes of
-the workload, the topology and the clock; and the question to one database."""
+the workload, the topology and the clock; and the query with its scenario and method."""
 
 from __future__ import annotations
 
@@ -248,38 +248,23 @@ class ScenarioFacts:
     curves: Callable[[int], CurveTable | None] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Inquiry:
-    """What is asked of one database, by which method with which settings, and the facts beside the database."""
+@dataclass(frozen=True, kw_only=True)
+class ScenarioQuery(Query):
+    """A query in a scenario, with the method that answers it and the settings of that."""
 
-    database: Database
-    query: Query
     method: Method[Any]
     settings: Any
-    facts: ScenarioFacts
-
-    @property
-    def target(self) -> str:
-        return self.database.platforms[self.query.target]
-
-    @property
-    def bends(self) -> tuple[float, float]:
-        """n_nu and n_ht of the target, NaN = no such effect."""
-        return float(self.database.n_nu[self.query.target]), float(self.database.n_ht[self.query.target])
+    scenario: Scenario = field(default_factory=Scenario)
 
     @property
     def predicts_elements(self) -> bool:
         """Whether the method predicts elements of the curve model (which it weighs with an exponent), not curves."""
         return hasattr(self.settings, "scaling_k")
 
-    def at(self, n: tuple[int, ...]) -> Inquiry:
-        """The same inquiry at other thread counts."""
-        return replace(self, query=replace(self.query, n=n))
-
-    def answer(self, database: Database | None = None, **changes: Any) -> Answer:
-        """The method's answer to the query with these changes, from this or another database."""
-        return self.method.predict(database or self.database, replace(self.query, **changes), self.settings)
-
     def setting(self, name: str, default: Any) -> Any:
         """A setting that not every method has."""
         return getattr(self.settings, name, default)
+
+    def answer(self, database: Database, **changes: Any) -> Answer:
+        """The method's answer to the query with these changes."""
+        return self.method.predict(database, replace(self, **changes), self.settings)

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from predictor.core.answers import Answer, Query
+from predictor.core.answers import Answer, log_half_widths
 from predictor.core.database import Database, Group
-from predictor.core.scenarios.outcome import log_half_widths
-from predictor.core.scenarios.scenario import Inquiry
+from predictor.core.scenarios.scenario import ScenarioFacts, ScenarioQuery
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
 
@@ -22,15 +21,15 @@ Counted = Callable[[], FloatArray | None]
 ABOUT_SCALING = ("no scaling", "no time at")  # warnings that say nothing about t(1)
 
 
-def predict_sequential(inquiry: Inquiry) -> Answer:
+def predict_sequential(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> Answer:
     """t(1) of A on T by a method that sees t(1) and counters at n = 1 of every profile, and nothing else.
 
     At n = 1 runtimes and the split of the thread time make no difference: all profiles of an origin are comparable.
     Returns an answer at n = 1 alone, without features. Raises a PredictionError where the method refuses: mpet2020
     ranks by counters, and refuses where there are none.
     """
-    at_one = sequential_database(inquiry.database, inquiry.facts.counted)
-    answer = inquiry.method.predict(at_one, sequential_query(inquiry.query), inquiry.settings)
+    at_one = sequential_database(database, facts.counted)
+    answer = query.method.predict(at_one, sequential_query(query), query.settings)
     time_s = np.array([answer.t1_s])
     half_width = log_half_widths(answer)
     curves = {name: np.full(1, np.nan) for name in answer.curves} | {
@@ -49,7 +48,7 @@ def predict_sequential(inquiry: Inquiry) -> Answer:
     )
 
 
-def sequential_query(query: Query) -> Query:
+def sequential_query(query: ScenarioQuery) -> ScenarioQuery:
     """The query as it is asked of a `sequential_database`: of any group, at n = 1."""
     return replace(query, group=None, n=(1,))
 

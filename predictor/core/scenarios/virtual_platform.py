@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from predictor.core.answers import Answer
+from predictor.core.answers import LOW, MEDIUM, Answer, is_decomposed, refit_features
+from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios.benchmarks import feature_logs
-from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, is_decomposed, refit_features
 from predictor.core.scenarios.pieces import LOG_ROWS, Piece, cut_piece, mean_piece, move_pieces
-from predictor.core.scenarios.scenario import Inquiry, PlatformTopology
+from predictor.core.scenarios.scenario import PlatformTopology, ScenarioQuery
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
@@ -32,8 +32,15 @@ class UnknownEffect(PredictionError):
 
 
 def move_platform(
-    inquiry: Inquiry, answer: Answer, old: PlatformTopology, new: PlatformTopology, n: IntArray
-) -> Assumed:
+    database: Database,
+    query: ScenarioQuery,
+    answer: Answer,
+    old: PlatformTopology,
+    new: PlatformTopology,
+    *,
+    n: IntArray,
+    bound: str | None,
+) -> Answer:
     """The answer for a platform whose curves bend elsewhere, at thread counts `n` (K,).
 
     What a segment of the curves does behind its breakpoint it does behind the new one: by the elements of the curve
@@ -41,25 +48,28 @@ def move_platform(
     Up to the first breakpoint that moved nothing changes. What the platform lacks is the mean over the workload's other
     profiles. The clock changes times by the workload's bound.
 
-    Parameters: `answer` at the `source_counts` of `n` at least. Returns the answer at `n`; its interval is as wide in
-    ln t as at the n that each came from, and 0.2 for each ln n wider on both sides. Raises UnknownEffect for an effect
-    of which nothing is known.
+    Parameters: `answer` at the `source_counts` of `n` at least; `bound` memory | communication | computation, None =
+    unknown. Returns the answer at `n`; its interval is as wide in ln t as at the n that each came from, and 0.2 for
+    each ln n wider on both sides. Raises UnknownEffect for an effect of which nothing is known.
     """
-    scaling = answer.features[0:2] if inquiry.predicts_elements else answer.time_s
+    scaling = answer.features[0:2] if query.predicts_elements else answer.time_s
     if np.isnan(scaling).any() and old.n_max > 1:
         raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this machine")
     lacking = _lacking_segments(old, new, int(n.max()))
-    if inquiry.predicts_elements:
-        borrowed = borrowed_elements(inquiry, decomposed=is_decomposed(answer))
+    if query.predicts_elements:
+        borrowed = borrowed_elements(database, query, decomposed=is_decomposed(answer))
         moved = move_elements(answer, old, new, n, _add_borrowed_elements(answer, lacking, borrowed))
     else:
-        moved = move_pieces(
-            answer, old, new, n, {segment: borrowed_piece(inquiry, segment, answer) for segment in lacking}
-        )
+        pieces = {segment: borrowed_piece(database, query, segment, answer) for segment in lacking}
+        moved = move_pieces(answer, old, new, n, pieces)
     source = source_counts(n, old, new)
-    moved, clock = _change_clock(_move_interval(answer, moved, source), old, new, inquiry.facts.bound)
     sentences, lowered = _sentences(old, new, n, source)
-    return Assumed(refit_features(moved, *_bends(new)), [*sentences, *clock.changes], [*lowered, *clock.lowered])
+    moved = replace(
+        _move_interval(answer, moved, source),
+        changes=(*answer.changes, *sentences),
+        lowered=(*answer.lowered, *lowered),
+    )
+    return refit_features(_change_clock(moved, old, new, bound), *_bends(new))
 
 
 def move_elements(
@@ -105,21 +115,20 @@ def move_elements(
     return replace(answer, n=n, time_s=rebuilt.time_s, curves=curves, warnings=warnings)
 
 
-def borrowed_elements(inquiry: Inquiry, *, decomposed: bool) -> FloatArray:
+def borrowed_elements(database: Database, query: ScenarioQuery, *, decomposed: bool) -> FloatArray:
     """The mean of each element over the workload's other profiles, (14, 6), for effects that T lacks. NaN: none of
     them has the element."""
-    rows = _other_profiles(inquiry, decomposed=decomposed)
-    values = inquiry.database.features[rows].reshape(-1, len(CURVE_NAMES), len(ELEMENTS))
+    rows = _other_profiles(database, query, decomposed=decomposed)
+    values = database.features[rows].reshape(-1, len(CURVE_NAMES), len(ELEMENTS))
     valid = ~np.isnan(values)
     total = np.where(valid, values, 0.0).sum(axis=0)
     return np.where(valid.any(axis=0), total / np.maximum(valid.sum(axis=0), 1), np.nan)
 
 
-def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
+def borrowed_piece(database: Database, query: ScenarioQuery, segment: int, answer: Answer) -> Piece:
     """The mean over the workload's other profiles of what they add behind that breakpoint of their platforms."""
-    database = inquiry.database
     pieces = []
-    for row in _other_profiles(inquiry, decomposed=is_decomposed(answer) or None).tolist():
+    for row in _other_profiles(database, query, decomposed=is_decomposed(answer) or None).tolist():
         platform = int(database.platform_index[row])
         start = (0.0, float(database.n_nu[platform]), float(database.n_ht[platform]))[segment]
         counts, time_s = database.curve(row)
@@ -138,9 +147,8 @@ def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
     return mean_piece(pieces)
 
 
-def _other_profiles(inquiry: Inquiry, *, decomposed: bool | None) -> IntArray:
+def _other_profiles(database: Database, query: ScenarioQuery, *, decomposed: bool | None) -> IntArray:
     """Rows of the workload on other platforms: decomposed, time-only, or (None) both."""
-    database, query = inquiry.database, inquiry.query
     rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
     alike = np.array([decomposed is None or group.decomposed == decomposed for group in database.groups])
     return np.asarray(rows[alike[database.group[rows]]])
@@ -210,28 +218,19 @@ def _move_interval(answer: Answer, moved: Answer, source: IntArray) -> Answer:
     return replace(moved, low_s=answer.low_s[index] * ratio / wider, high_s=answer.high_s[index] * ratio * wider)
 
 
-def _change_clock(
-    answer: Answer, old: PlatformTopology, new: PlatformTopology, bound: str | None
-) -> tuple[Answer, Assumed]:
+def _change_clock(answer: Answer, old: PlatformTopology, new: PlatformTopology, bound: str | None) -> Answer:
     """Times at another clock: in proportion where it computes, unchanged where it waits for memory.
 
     Where the bound is unknown, half way between (in ln t), and the interval reaches both.
     """
     faster = new.base_mhz / old.base_mhz if new.base_mhz != old.base_mhz else 1.0
     if np.isnan(faster) or faster == 1.0:
-        return answer, Assumed(answer)
+        return answer
     exponents = {"computation": FOLLOWS_CLOCK, "memory": IGNORES_CLOCK}
     exponent = exponents.get(bound or "", HALF_FOLLOWS_CLOCK)
     factor = faster**-exponent
     is_uncertain = exponent == HALF_FOLLOWS_CLOCK
     wider = max(faster, 1 / faster) ** (HALF_FOLLOWS_CLOCK if is_uncertain else 0.0)
-    scaled = replace(
-        answer,
-        t1_s=answer.t1_s * factor,
-        time_s=answer.time_s * factor,
-        low_s=None if answer.low_s is None else answer.low_s * factor / wider,
-        high_s=None if answer.high_s is None else answer.high_s * factor * wider,
-    )
     why = {
         FOLLOWS_CLOCK: "computation-bound: its time changes in proportion",
         IGNORES_CLOCK: "memory-bound: its time stays, as memory does",
@@ -240,7 +239,15 @@ def _change_clock(
         ),
     }[exponent]
     sentence = f"clock from {old.base_mhz:g} to {new.base_mhz:g} MHz; the workload is {why}"
-    return scaled, Assumed(scaled, [sentence], [(MEDIUM, "the effect of the clock is taken from the workload's bound")])
+    return replace(
+        answer,
+        t1_s=answer.t1_s * factor,
+        time_s=answer.time_s * factor,
+        low_s=None if answer.low_s is None else answer.low_s * factor / wider,
+        high_s=None if answer.high_s is None else answer.high_s * factor * wider,
+        changes=(*answer.changes, sentence),
+        lowered=(*answer.lowered, (MEDIUM, "the effect of the clock is taken from the workload's bound")),
+    )
 
 
 def _sentences(

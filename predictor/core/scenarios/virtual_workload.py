@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from predictor.core.answers import Answer
+from predictor.core.answers import LOW, MEDIUM, Answer, fractions_of, is_decomposed
 from predictor.core.errors import PredictionError
-from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, fractions_of, is_decomposed
 from predictor.core.scenarios.scenario import WorkloadChanges
 from profiles.arrays import FloatArray
 from profiles.scaling.names import FRACTIONS
@@ -44,7 +43,7 @@ class ThreadTime:
         return np.asarray(self.computing + self.parts.sum(axis=0))
 
 
-def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None) -> Assumed:
+def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None) -> Answer:
     """The answer for a workload with these factors on its characteristics (Eq. 3-4).
 
         n t(n) = C(n) + sum_i P_i(n),    C = t(1) R(n),    P_i = f_i(n) n t(n)
@@ -66,7 +65,7 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
 
     >>> curves = dict.fromkeys(FRACTIONS, np.zeros(2)) | {"lock_delay": np.array([0.0, 0.2])}
     >>> answer = Answer(8.0, np.array([1, 4]), np.array([8.0, 2.5]), np.empty(0), curves, [], [])
-    >>> change_workload(answer, WorkloadChanges.of({"lock_delay": 0.5}), None).answer.time_s.round(9)
+    >>> change_workload(answer, WorkloadChanges.of({"lock_delay": 0.5}), None).time_s.round(9)
     array([8.  , 2.25])
     """
     first = np.flatnonzero(answer.n == 1)
@@ -74,7 +73,7 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
         raise ValueError("changes start from n = 1")
     _require_parts(answer, changes)
     if not changes.changed:
-        return Assumed(answer)
+        return answer
     before = split_thread_time(answer)
     alone = before.computing[first]
     computing = alone + changes.factor("redundancy") * (before.computing - alone)
@@ -89,7 +88,11 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     changed = _rebuild_answer(answer, before, after, int(first[0]))
     if bound == "computation" and changes.factor("memory") > 1 and changed.high_s is not None:
         changed = replace(changed, high_s=np.asarray(changed.high_s * changes.factor("memory")))
-    return Assumed(changed, _sentences(answer, changes, how), _reasons(changes))
+    return replace(
+        changed,
+        changes=(*answer.changes, *_sentences(answer, changes, how)),
+        lowered=(*answer.lowered, *_reasons(changes)),
+    )
 
 
 def split_thread_time(answer: Answer) -> ThreadTime:

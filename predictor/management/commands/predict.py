@@ -12,14 +12,14 @@ from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.scenario import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.steps import ComputedStep
-from predictor.figures.costs import priced
+from predictor.figures.platforms import priced
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import Prediction
-from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.next_measurements import next_measurements
 from predictor.predictions.question import DEFAULT_METHOD, NoPrediction, PredictionRequest, RequestError
 from predictor.predictions.ranking_choice import BY_COST, BY_TIME, RANKING_FILTERS, RANKING_ORDER, RankingChoice
+from predictor.predictions.ranking_rows import RANKED_PER_PAGE
 from predictor.predictions.rankings import Ranking, RankingQuestion, rank_platforms
 from predictor.predictions.service import predict
 from profiles.measurements import STRATEGIES

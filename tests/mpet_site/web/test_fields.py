@@ -1,8 +1,11 @@
 """Fields that are read take what JSON has for them, and nothing that looks like it."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
+from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from mpet_site.web.fields import (
@@ -76,3 +79,18 @@ def test_documents_in_a_document_are_one_part_of_the_schema():
     assert type(fields["names"].child).__name__ == "CharField"
     assert type(fields["values"].child).__name__ == "FloatField"
     assert type(fields["settings"].child).__name__ == "_UnvalidatedField"
+
+
+def test_a_sequence_is_a_list_and_a_mapping_an_object():
+    @dataclass(frozen=True)
+    class Rows:
+        names: Sequence[str]
+        lines: Sequence[LineDocument]
+        settings: Mapping[str, int]
+
+    kinds = {name: (type(field).__name__, type(field.child)) for name, field in fields_of(Rows).items()}
+    assert kinds == {
+        "names": ("ListField", serializers.CharField),
+        "lines": ("ListSerializer", serializer_of(LineDocument)),
+        "settings": ("DictField", serializers.IntegerField),
+    }

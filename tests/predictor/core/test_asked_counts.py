@@ -5,11 +5,12 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
-from predictor.core.programs.program import ProgramParts, predict_program
+from predictor.core.programs import ProgramParts, predict_program
 from predictor.core.reconstruct import knots
 from predictor.core.scenarios import Scenario, run_scenario
 from predictor.core.scenarios.scenario import PlatformChanges, WorkloadChanges
 from tests.predictor.core.curves import curve_arrays
+from tests.predictor.core.scenarios.answers import in_scenario
 
 MEASURED = ((1, 2, 4, 8, 16, 32), (1, 3, 6, 12, 24), (1, 5, 10, 20, 30), tuple(range(1, 33)), (2, 4, 8))
 ASKED = ((5,), (7, 40), (1, 3, 30))  # on grids, between them and beyond all that was measured
@@ -88,12 +89,11 @@ def test_of_a_program(method):
 @pytest.mark.parametrize("changes", CHANGED_MACHINES, ids=str)
 @pytest.mark.parametrize("n_max", [32, 1024])
 def test_of_a_changed_machine(name, changes, n_max):
-    method = METHODS[name]
     database = uneven_database(3, 15, n_max=np.full(15, n_max), n_ht=np.full(15, 16.0))
     scenario = Scenario(platform=PlatformChanges.of(changes))
 
     def ask(n):
-        return times_of(run_scenario(database, Query(0, 1, n=n), method, method.settings(), scenario=scenario).answer)
+        return times_of(run_scenario(database, in_scenario(Query(0, 1, n=n), name, scenario)))
 
     assert_same_whatever_else_is_asked(ask, asked=((3,), (7, 20), (2, 700)))
 
@@ -110,12 +110,11 @@ def test_of_a_changed_machine(name, changes, n_max):
     ids=["changed workload", "scaling", "parallelisation", "parallelisation by predicted benchmarks"],
 )
 def test_of_the_other_scenarios(name, scenario):
-    method = METHODS[name]
     strategies = ["loop"] * 7 + ["graph"] * 3  # none of these on the target
     database = uneven_database(4, 15, workload_table={"strategy": strategies}).without(1, np.array([7, 8, 9]))
 
     def ask(n):
-        return times_of(run_scenario(database, Query(0, 1, n=n), method, method.settings(), scenario=scenario).answer)
+        return times_of(run_scenario(database, in_scenario(Query(0, 1, n=n), name, scenario)))
 
     assert_same_whatever_else_is_asked(ask)
 

@@ -1,7 +1,6 @@
 """What a method's check and the rule for all targets say, and what its prediction then does, are one."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from predictor.core.methods import METHODS, Query
 from predictor.core.scenarios import Scenario, ScenarioFacts, refusal_of_scenario, run_scenario
 from profiles.scaling.names import RELATIVE_MEASURES
 from tests.predictor.core.databases import database_of, features, random_arrays
+from tests.predictor.core.scenarios.answers import in_scenario
 
 SEEDS = range(6)
 PLATFORMS, WORKLOADS = 5, 5
@@ -90,22 +90,20 @@ def test_the_rule_for_all_targets_is_that_for_one(groups):
 @pytest.mark.parametrize("scenario", ["migration", "sequential", "scaling", "parallelisation"])
 @pytest.mark.parametrize("name", ["mpet", "mpet2020", "frequency-scaling"])
 def test_a_scenario_is_refused_as_it_is_run(name, scenario):
-    method, answered, refused = METHODS[name], 0, 0
+    answered, refused = 0, 0
     for seed in range(3):
         database = sparse_database(seed)
         counted = np.random.default_rng(seed).random((len(database), len(RELATIVE_MEASURES)))
-        asked = {
-            "scenario": Scenario(scenario, "locks" if scenario == "parallelisation" else None),
-            "facts": ScenarioFacts(counted=lambda counted=counted: counted),
-        }
+        asked = Scenario(scenario, "locks" if scenario == "parallelisation" else None)
+        facts = ScenarioFacts(counted=lambda counted=counted: counted)
         strategies = ("locks", "nested") * WORKLOADS
         database = replace(
             database, workload_table=dict(database.workload_table) | {"strategy": strategies[:WORKLOADS]}
         )
         for query in queries(np.random.default_rng(seed)):
-            arguments = database, query, method, method.settings()
-            expected = refusal(partial(run_scenario, **asked), *arguments)
-            assert spelled(refusal_of_scenario(*arguments, **asked)) == expected
+            arguments = database, in_scenario(query, name, asked), facts
+            expected = refusal(run_scenario, *arguments)
+            assert spelled(refusal_of_scenario(*arguments)) == expected
             answered, refused = answered + (expected is None), refused + (expected is not None)
     assert answered
     assert refused
@@ -116,10 +114,9 @@ def test_no_scaling_is_known_of_what_ran_on_one_thread_alone():
     database = database_of({("p", "a"): row, ("p", "b"): row, ("t", "b"): row})
     sequential = replace(database, curve_offsets=np.array([0, 1, 4, 7]), curve_n=np.array([1, 1, 2, 4, 1, 2, 4]))
     sequential = replace(sequential, curve_time_s=np.ones(7))
-    method = METHODS["mpet"]
-    asked = Query(0, 1, n=(1, 2)), method, method.settings()
-    assert refusal_of_scenario(database, *asked, scenario=Scenario("scaling")) is None
-    error = refusal_of_scenario(sequential, *asked, scenario=Scenario("scaling"))
+    asked = in_scenario(Query(0, 1, n=(1, 2)), "mpet", Scenario("scaling"))
+    assert refusal_of_scenario(database, asked) is None
+    error = refusal_of_scenario(sequential, asked)
     assert str(error) == "no scaling of a is known: it was measured at n = 1 alone"
     assert error.lacks == "scaling"
-    assert refusal_of_scenario(sequential, *asked, scenario=Scenario("migration")) is None
+    assert refusal_of_scenario(sequential, replace(asked, scenario=Scenario("migration"))) is None

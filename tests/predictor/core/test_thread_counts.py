@@ -11,6 +11,7 @@ from predictor.core.methods import METHODS, get_method
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios import Scenario, run_scenario
 from predictor.core.scenarios.scenario import PlatformChanges
+from tests.predictor.core.scenarios.answers import in_scenario
 
 
 @given(st.integers(1, 2**31 - 1))
@@ -66,9 +67,8 @@ def test_every_method_answers_at_those(large, name):
 
 @pytest.mark.parametrize("changes", [{"n_ht": 1000}, {"n_max": 4096}, {"n_max": 3, "n_ht": 2}], ids=str)
 def test_a_changed_machine_too(large, changes):
-    method = get_method("mpet")
     scenario = Scenario(platform=PlatformChanges.of(changes))
-    outcome = run_scenario(large, Query(0, 1), method, method.settings(), scenario=scenario)
-    assert len(outcome.answer.n) <= 512
-    assert np.isfinite(outcome.answer.time_s).all()
-    assert outcome.baseline.n.tolist() == answered_thread_counts(2**20).tolist()
+    answer = run_scenario(large, in_scenario(Query(0, 1), "mpet", scenario))
+    assert len(answer.n) <= 512
+    assert np.isfinite(answer.time_s).all()
+    assert answer.baseline.n.tolist() == answered_thread_counts(2**20).tolist()

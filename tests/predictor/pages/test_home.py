@@ -137,7 +137,7 @@ def compute_showcase() -> None:
 def test_the_example_was_computed_before_and_says_how_far_off_it_is(client, public, monkeypatch):
     assert home(client).context["example"] is None, "no request computes one"
     compute_showcase()
-    monkeypatch.setattr("predictor.predictions.service.run_question", lambda *_: pytest.fail("a request predicted"))
+    monkeypatch.setattr("predictor.predictions.service.run_query", lambda *_: pytest.fail("a request predicted"))
     caches["pages"].clear()
     page = home(client)
     example = page.context["example"]

@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts.models import ApiToken
 from predictor.core.steps import last_step
-from predictor.figures.costs import RUNS_PRICED
+from predictor.figures.platforms import RUNS_PRICED
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.rankings import RankingQuestion
 from profiles.models import Platform, Price, Revision, Workload
@@ -233,7 +233,7 @@ def test_an_own_price_without_a_region_holds_in_each_and_its_currency_is_the_def
 def test_of_many_machines_own_prices_say_which_rows_are_computed(client, monkeypatch):
     """The stored ranking is its user's, and another one after each change of the prices."""
     monkeypatch.setattr("predictor.predictions.rankings.FEWEST_ESTIMATED_PLATFORMS", 1)
-    monkeypatch.setattr("predictor.predictions.estimated_rankings.RANKED_PER_PAGE", 1)
+    monkeypatch.setattr("predictor.predictions.ranking_rows.RANKED_PER_PAGE", 1)
     ada = own_prices_of("ada", OWN)
     choice = RankingChoice(by="cost")
 

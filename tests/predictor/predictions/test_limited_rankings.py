@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from predictor.predictions import estimated_rankings
+from predictor.predictions import ranking_rows
 from predictor.predictions.ranking_choice import with_places
 from predictor.predictions.rankings import rank_platforms
 from profiles.measurements import Measurements
@@ -47,9 +47,9 @@ def stored(db):
 @pytest.mark.parametrize("estimated", [False, True])
 def test_n_best_is_no_n_without_a_credible_gain(stored, client, monkeypatch, estimated):
     if estimated:
-        monkeypatch.setattr(estimated_rankings, "FEWEST_ESTIMATED_PLATFORMS", 1)
+        monkeypatch.setattr(ranking_rows, "FEWEST_ESTIMATED_PLATFORMS", 1)
         monkeypatch.setattr("predictor.predictions.rankings.FEWEST_ESTIMATED_PLATFORMS", 1)
-        monkeypatch.setattr(estimated_rankings, "RANKED_PER_PAGE", 1)
+        monkeypatch.setattr(ranking_rows, "RANKED_PER_PAGE", 1)
     document = client.get(reverse("api-rankings"), {"workload": SERIAL}).json()
     rows = document["results"]
     assert {row["platform"] for row in rows} == {"machine-1", "machine-2", "machine-3"}

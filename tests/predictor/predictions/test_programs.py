@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from predictor.core.programs.program import sum_times
+from predictor.core.programs import sum_times
 from predictor.core.steps import last_step
 from predictor.predictions.next_measurements import next_measurements_document
 from predictor.predictions.programs import narrowing_question, program_facts

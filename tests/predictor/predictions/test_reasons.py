@@ -7,8 +7,7 @@ from predictor.core.methods import METHODS
 from predictor.models import Prediction
 from predictor.predictions.explanation import WHY_VERSION
 from predictor.predictions.question import PredictionRequest
-from predictor.predictions.reasons import OF_TODAY, reasons_of_prediction
-from predictor.predictions.service import predict
+from predictor.predictions.service import OF_TODAY, predict, reasons_of_prediction
 from profiles.models import Profile, Revision
 from tests.mpet_site.api_samples import API, client_of
 from tests.pages import text_of
@@ -49,7 +48,7 @@ def test_previews_have_it_where_it_is_asked_for(measured):
 
 def test_it_is_not_worked_out_before_it_is_asked_for(measured, monkeypatch):
     monkeypatch.setattr("predictor.predictions.document.explain", lambda *_: pytest.fail("was explained"))
-    monkeypatch.setattr("predictor.predictions.reasons.explain", lambda *_: pytest.fail("was explained"))
+    monkeypatch.setattr("predictor.predictions.service.explain", lambda *_: pytest.fail("was explained"))
     prediction = predict(PredictionRequest(**QUESTION))
     assert client_of().get(f"/predictions/{prediction.uid}/").status_code == 200
     assert "why" not in client_of().get(f"{ADDRESS}{prediction.uid}/").json()
@@ -61,7 +60,7 @@ def test_it_is_kept_when_it_is_first_asked_for(measured, monkeypatch):
     assert (first["revision"], first["note"]) == (prediction.revision, None)
     Profile.objects.filter(workload__slug="app0-section0").delete()
     Revision.raise_for(None)
-    monkeypatch.setattr("predictor.predictions.reasons.explain", lambda *_: pytest.fail("was explained again"))
+    monkeypatch.setattr("predictor.predictions.service.explain", lambda *_: pytest.fail("was explained again"))
     assert why_of(prediction).json() == first
 
 

@@ -16,7 +16,7 @@ from predictor.core.assembly import MEASURED
 from predictor.models import Computation
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict, preview_answer
-from predictor.snapshot import cache, files
+from predictor.snapshot import cache
 from predictor.snapshot.cache import SnapshotCache, alone_on_this_machine, build_behind, read_snapshot
 from profiles.dump.export import export_dump
 from profiles.dump.restore import restore_dump
@@ -257,7 +257,7 @@ class TestPagesThatNeedNoPrediction:
         more = store(sample_measurements(4, 7), label="more").source
         request.getfixturevalue("monkeypatch").setattr("predictor.snapshot.cache._cache", SnapshotCache(8))
         stored = predict(PredictionRequest("app1-section1", "machine-1"))
-        files.remove_others(files.snapshot_folder(None, MEASURED, 0, 0, "x", "y"))  # all that is there
+        cache.remove_others(cache.snapshot_folder(None, MEASURED, 0, 0, "x", "y"))  # all that is there
         request.getfixturevalue("monkeypatch").setattr("predictor.snapshot.cache._cache", SnapshotCache(8))
         if request.param == "hidden":
             read_snapshot()

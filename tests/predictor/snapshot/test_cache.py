@@ -112,7 +112,7 @@ def test_a_process_keeps_the_newest_of_each_viewer_and_origins_alone(grid, owner
     assert all(any(snapshot is one for one in kept.values()) for snapshot in newest)
     store_profiles(store_source(), [(platforms[0], workloads[0])])
     read_snapshot()
-    assert [folder.name.split(",")[:2] for folder in cache._cache.finished() if files.is_of_user(folder)] == []
+    assert [folder.name.split(",")[:2] for folder in cache._cache.finished() if cache.is_of_user(folder)] == []
 
 
 def test_a_change_while_reading_is_read_again(grid, monkeypatch):
@@ -337,7 +337,7 @@ class TestFiles:
         for folder in (left, being_written):
             folder.mkdir(parents=True)
             (folder / "database.features.npy").write_bytes(b"half")
-        os.utime(left, times=(time.time() - 2 * files.UNFINISHED_S,) * 2)
+        os.utime(left, times=(time.time() - 2 * cache.UNFINISHED_S,) * 2)
         read_snapshot()
         assert not left.exists()
         assert being_written.exists()

@@ -7,10 +7,9 @@ import pytest
 
 from benchmarks.simulator import execute, find_hardware
 from benchmarks.simulator.programs import Access, Critical, Kernel, Phase, Program, Serial, StaticLoop
-from predictor.core.answers import Query
+from predictor.core.answers import Query, fastest_position
 from predictor.core.database import Database
 from predictor.core.estimates import estimate_targets
-from predictor.core.fleet_rankings import fastest_position
 from predictor.core.methods import METHODS
 from predictor.core.mpet.beyond import Growth
 from predictor.core.tabulated import database_from_measurements

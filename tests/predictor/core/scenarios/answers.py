@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.answers import Answer
+from predictor.core.answers import Answer, Query, refit_features
 from predictor.core.database import Database, Group
-from predictor.core.scenarios.outcome import refit_features
+from predictor.core.methods import get_method
+from predictor.core.scenarios import Scenario, ScenarioQuery
 from profiles.scaling.features import feature_fits
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.runs import CurveTable
 
 DECOMPOSED = Group(True, "mpal", "measured")
+
+
+def in_scenario(query: Query, method: str, scenario: Scenario | None = None, **settings) -> ScenarioQuery:
+    """The query as it is asked of a method in a scenario; a migration where none is given."""
+    chosen = get_method(method)
+    values = chosen.settings_from(settings)
+    return ScenarioQuery(**vars(query), method=chosen, settings=values, scenario=scenario or Scenario())
 
 
 def answer_of(n, time_s, *, n_nu=np.nan, n_ht=np.nan, interval=None, decomposed=True, measures=None, **fractions):

@@ -7,26 +7,20 @@ from scipy.stats import t as student
 from predictor.core.answers import Query
 from predictor.core.database import Database, Group
 from predictor.core.errors import TooFewCandidates
-from predictor.core.methods import METHODS, get_method
+from predictor.core.methods import METHODS
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.parallelisation import counter_distances
 from predictor.core.scenarios.sequential import sequential_database
 from profiles.measurements import STRATEGIES
 from profiles.scaling.features import feature_fits
 from profiles.scaling.runs import CurveTable
-from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database
+from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database, in_scenario
 
 
 def asked(database, query, strategy="wavefront", method="mpet", counted=None, **settings):
-    method = get_method(method)
-    return run_scenario(
-        database,
-        query,
-        method,
-        method.settings_from(settings),
-        scenario=Scenario.of("parallelisation", strategy, strategies=STRATEGIES),
-        facts=ScenarioFacts(counted=lambda: counted),
-    )
+    scenario = Scenario.of("parallelisation", strategy, strategies=STRATEGIES)
+    query = in_scenario(query, method, scenario, **settings)
+    return run_scenario(database, query, ScenarioFacts(counted=lambda: counted))
 
 
 def two_benchmarks(strategies=("sequential", "wavefront", "wavefront", "locks", "locks"), times=None):
@@ -68,17 +62,17 @@ def test_by_hand():
     """
     found = asked(two_benchmarks(), Query(0, 0))
     loss = np.log(2) + (np.log(8 / 3) - np.log(2)) / 10
-    np.testing.assert_allclose(found.answer.time_s[[0, 3]], [12.0, 3 * np.exp(loss)])
-    assert found.answer.t1_s == 12.0
-    assert [one.workload for one in found.answer.candidates_scaling] == ["w1", "w2"]
-    assert {one.weight for one in found.answer.candidates_scaling} == {1.0}
-    assert any("t(1) is the one measured on p" in text for text in found.answer.warnings)
-    assert_consistent(found.answer)
+    np.testing.assert_allclose(found.time_s[[0, 3]], [12.0, 3 * np.exp(loss)])
+    assert found.t1_s == 12.0
+    assert [one.workload for one in found.candidates_scaling] == ["w1", "w2"]
+    assert {one.weight for one in found.candidates_scaling} == {1.0}
+    assert any("t(1) is the one measured on p" in text for text in found.warnings)
+    assert_consistent(found)
 
 
 def test_by_hand_where_there_are_no_others():
     """Losses 0 and ln 2: t(4) = 12/4 sqrt 2."""
-    found = asked(two_benchmarks().without(0, [3, 4]), Query(0, 0)).answer
+    found = asked(two_benchmarks().without(0, [3, 4]), Query(0, 0))
     assert found.time_s[3] == pytest.approx(3 * np.sqrt(2))
     half = student.ppf(0.95, 1) * np.sqrt(np.log(2) ** 2 / 2 * 1.5)
     assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
@@ -86,27 +80,27 @@ def test_by_hand_where_there_are_no_others():
 
 def test_the_interval_by_hand():
     """K = 2: s^2 = (1 s_K^2 + 3 s_all^2) / 4 with 4 degrees of freedom, and one more benchmark: sqrt(1 + 1/5)."""
-    found = asked(two_benchmarks(), Query(0, 0)).answer
+    found = asked(two_benchmarks(), Query(0, 0))
     variance = (LOSSES[:2].var(ddof=1) + 3 * LOSSES.var(ddof=1)) / 4
     half = student.ppf(0.95, 4) * np.sqrt(variance * 1.2)
     assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
     assert np.log(found.time_s[3] / found.low_s[3]) == pytest.approx(half)
     assert found.high_s[0] == found.low_s[0] == 12.0
-    narrower = asked(two_benchmarks(), Query(0, 0), level=0.5).answer
+    narrower = asked(two_benchmarks(), Query(0, 0), level=0.5)
     assert narrower.high_s[3] < found.high_s[3]
 
 
 def test_the_paper_averages_feature_vectors():
     """R = 1, 1, 1 and 1, 4/3, 2: the mean vector has m = 0.17, and Eq. 3 gives t(4) = 12 R(4) / 4."""
     database = two_benchmarks()
-    found = asked(database, Query(0, 0), method="mpet2020").answer
+    found = asked(database, Query(0, 0), method="mpet2020")
     mean = database.features[1:3, :2].mean(axis=0)
     np.testing.assert_allclose(found.features[:2], mean)
     np.testing.assert_allclose(found.time_s, 12.0 * (mean[0] * np.arange(1, 5) + mean[1]) / np.arange(1, 5))
 
 
 def test_another_strategy_is_another_answer():
-    found = asked(two_benchmarks(), Query(0, 0), "locks").answer
+    found = asked(two_benchmarks(), Query(0, 0), "locks")
     loss = LOSSES[3]  # the weights before it are 5, its own 1 + 2.5; half of all is 6
     assert found.time_s[3] == pytest.approx(3 * np.exp(loss))
 
@@ -118,10 +112,10 @@ def test_a_strategy_that_nobody_uses_is_refused_with_those_there_are():
 
 def test_one_benchmark_alone_has_no_interval():
     database = two_benchmarks(strategies=("sequential", "wavefront", "unknown", "unknown", "unknown"))
-    assert asked(database, Query(0, 0)).answer.high_s is not None  # the others tell how benchmarks differ
+    assert asked(database, Query(0, 0)).high_s is not None  # the others tell how benchmarks differ
     rows = np.arange(3, 5)
     alone = asked(database.without(0, [2, *rows.tolist()]), Query(0, 0))
-    assert alone.answer.low_s is None
+    assert alone.low_s is None
     assert alone.lowered[0][0] == 2
 
 
@@ -129,7 +123,7 @@ def test_benchmarks_with_like_counters_weigh_more():
     database, _, counted = decomposed_database(sequential=("w0",))
     distances = counter_distances(sequential_database(database, lambda: counted), 0, (1, 2, 5))
     assert (np.diff(distances) > 0).all()
-    weights = [one.weight for one in asked(database, Query(0, 1), counted=counted).answer.candidates_scaling]
+    weights = [one.weight for one in asked(database, Query(0, 1), counted=counted).candidates_scaling]
     assert weights == sorted(weights, reverse=True)
     assert weights[0] == 1.0
 
@@ -148,7 +142,7 @@ def test_nothing_but_one_thread_of_the_program_takes_part(method):
     """A workload that was measured in parallel gives the answer that its sequential profiles alone would give."""
     whole, _, counted = decomposed_database()
     cut, _, _ = decomposed_database(sequential=("w0",))
-    answers = [asked(database, Query(0, 1), method=method, counted=counted).answer for database in (whole, cut)]
+    answers = [asked(database, Query(0, 1), method=method, counted=counted) for database in (whole, cut)]
     np.testing.assert_allclose(answers[0].time_s, answers[1].time_s, rtol=0.02)  # t(1) differ by the noise
     if method != "mpet2020":  # whose curves are shown before they are clamped
         assert_consistent(answers[0])
@@ -158,25 +152,25 @@ def test_nothing_but_one_thread_of_the_program_takes_part(method):
 def test_on_a_platform_where_the_program_never_ran(method):
     database, _, counted = decomposed_database(sequential=("w0",))
     elsewhere = database.without(1, 0)
-    found = asked(elsewhere, Query(0, 1), method=method, counted=counted).answer
+    found = asked(elsewhere, Query(0, 1), method=method, counted=counted)
     assert found.t1_s == pytest.approx(database.t1_s[database.lookup(1, 0, 0)], rel=0.05)
     assert found.candidates_t1
     assert {one.platform for one in found.candidates_scaling} == {"p1"}
-    without_own = asked(database, Query(0, 1, references=(2, 3)), method=method, counted=counted).answer
+    without_own = asked(database, Query(0, 1, references=(2, 3)), method=method, counted=counted)
     assert {one.platform for one in without_own.candidates_t1} <= {"p2", "p3"}
 
 
 def test_where_no_benchmark_of_the_strategy_is_they_are_predicted():
     strategies = ["wavefront", "wavefront", "locks", "locks", "locks", "locks"]
     database, _, counted = decomposed_database(sequential=("w0",), strategies=strategies)
-    measured = asked(database, Query(0, 1), counted=counted).answer
+    measured = asked(database, Query(0, 1), counted=counted)
     found = asked(database.without(1, 1), Query(0, 1), counted=counted)
-    np.testing.assert_allclose(found.answer.time_s, measured.time_s, rtol=0.15)
-    assert any("predicted ones stand in" in text for text in found.answer.warnings)
+    np.testing.assert_allclose(found.time_s, measured.time_s, rtol=0.15)
+    assert any("predicted ones stand in" in text for text in found.warnings)
     assert found.lowered[0][0] == 2
 
 
 def test_beyond_the_benchmarks_their_efficiency_is_held():
-    found = asked(two_benchmarks(), Query(0, 0, n=(4, 8))).answer
+    found = asked(two_benchmarks(), Query(0, 0, n=(4, 8)))
     assert found.time_s[1] == pytest.approx(found.time_s[0] / 2)
     assert any("beyond 4 threads" in text for text in found.warnings)

@@ -6,7 +6,7 @@ from predictor.core.errors import SettingsError, UnknownTarget
 from predictor.core.methods import METHODS, get_method
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.scenario import PlatformChanges, WorkloadChanges
-from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database
+from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database, in_scenario
 
 VIRTUAL = Scenario(
     workload=WorkloadChanges.of({"lock_delay": 0.5}), platform=PlatformChanges.of({"n_ht": 6, "n_max": 12})
@@ -19,8 +19,7 @@ def database():
 
 
 def asked(database, scenario, query=Query(0, 1), method="mpet", **facts):  # noqa: B008
-    method = get_method(method)
-    return run_scenario(database, query, method, method.settings(), scenario=scenario, facts=ScenarioFacts(**facts))
+    return run_scenario(database, in_scenario(query, method, scenario), ScenarioFacts(**facts))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -28,13 +27,13 @@ def test_a_migration_is_the_methods_own_answer(database, method):
     chosen = get_method(method)
     plain = chosen.predict(database, Query(0, 1), chosen.settings())
     found = asked(database, None, method=method)
-    np.testing.assert_array_equal(found.answer.time_s, plain.time_s)
+    np.testing.assert_array_equal(found.time_s, plain.time_s)
     assert (found.baseline, found.changes, found.lowered) == (None, (), ())
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_scaling_alone_names_no_candidates_for_t1(database, method):
-    found = asked(database, Scenario("scaling"), method=method).answer
+    found = asked(database, Scenario("scaling"), method=method)
     assert found.candidates_t1 == []
     assert np.isfinite(found.t1_s / found.time_s).all()
 
@@ -43,28 +42,28 @@ def test_scaling_alone_names_no_candidates_for_t1(database, method):
 def test_both_changes_by_every_method(database, method):
     platform = Scenario(platform=VIRTUAL.platform)
     found = asked(database, platform, method=method)
-    assert found.answer.n.tolist() == list(range(1, 13))
+    assert found.n.tolist() == list(range(1, 13))
     assert found.baseline.n.tolist() == list(range(1, 9))
-    assert_consistent(found.answer)
+    assert_consistent(found)
     if method in ("mpet", "mpet2020"):
         both = asked(database, VIRTUAL, method=method)
-        assert (both.answer.time_s[1:] < found.answer.time_s[1:]).all()
+        assert (both.time_s[1:] < found.time_s[1:]).all()
         assert len(both.changes) == 3
-        assert_consistent(both.answer)
+        assert_consistent(both)
 
 
 def test_only_the_n_asked_for(database):
     found = asked(database, VIRTUAL, Query(0, 1, n=(4, 8)))
-    assert found.answer.n.tolist() == found.baseline.n.tolist() == [4, 8]
+    assert found.n.tolist() == found.baseline.n.tolist() == [4, 8]
     whole = asked(database, VIRTUAL)
-    np.testing.assert_allclose(found.answer.time_s, whole.answer.time_s[[3, 7]])
+    np.testing.assert_allclose(found.time_s, whole.time_s[[3, 7]])
 
 
 def test_changing_nothing_changes_nothing(database):
     same = Scenario(workload=WorkloadChanges.of({"lock_delay": 1, "work": 1}))
     found = asked(database, same)
-    np.testing.assert_array_equal(found.answer.time_s, found.baseline.time_s)
-    np.testing.assert_array_equal(found.answer.features, found.baseline.features)
+    np.testing.assert_array_equal(found.time_s, found.baseline.time_s)
+    np.testing.assert_array_equal(found.features, found.baseline.features)
 
 
 def test_the_platform_itself_as_reference_is_what_was_measured():
@@ -75,7 +74,7 @@ def test_the_platform_itself_as_reference_is_what_was_measured():
     found = asked(database, halved, query, curves=lambda row: curves[rows[row]])
     own = curves[1 * 6 + 2]
     np.testing.assert_allclose(found.baseline.time_s, own.time_s)
-    np.testing.assert_allclose(found.answer.time_s, own.time_s * (1 - own.curve("lock_delay") / 2))
+    np.testing.assert_allclose(found.time_s, own.time_s * (1 - own.curve("lock_delay") / 2))
     assert found.is_measured
     assert "measured on p1" in found.changes[0]
     between = asked(database, halved, Query(2, 1, references=(1,), n=(3,)), curves=lambda row: curves[rows[row]])
@@ -86,7 +85,7 @@ def test_what_is_measured_is_held_beyond_it():
     database, curves, _ = decomposed_database()
     query = Query(2, 1, references=(1,), n=(8, 16))
     found = asked(database, Scenario(workload=WorkloadChanges.of({"work": 2})), query, curves=lambda row: curves[row])
-    np.testing.assert_allclose(found.answer.time_s[1] * 16, found.answer.time_s[0] * 8)
+    np.testing.assert_allclose(found.time_s[1] * 16, found.time_s[0] * 8)
     assert any("over n = 8" in reason for _, reason in found.lowered)
 
 

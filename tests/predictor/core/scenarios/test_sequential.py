@@ -6,18 +6,15 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.database import Database, Group
 from predictor.core.errors import TooFewCandidates
-from predictor.core.methods import get_method
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, relative_measures_at_one, sequential_database
-from tests.predictor.core.scenarios.answers import decomposed_database
+from tests.predictor.core.scenarios.answers import decomposed_database, in_scenario
 
 SEQUENTIAL = Scenario("sequential")
 
 
 def asked(database, query, method="mpet", counted=None):
-    method = get_method(method)
-    facts = ScenarioFacts(counted=lambda: counted)
-    return run_scenario(database, query, method, method.settings(), scenario=SEQUENTIAL, facts=facts).answer
+    return run_scenario(database, in_scenario(query, method, SEQUENTIAL), ScenarioFacts(counted=lambda: counted))
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020", "speed-ratio"])

@@ -6,13 +6,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from predictor.core.answers import Query
-from predictor.core.methods import get_method
 from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios import Scenario, UnknownEffect, run_scenario
 from predictor.core.scenarios.pieces import cut_piece, logs_of_answer, move_pieces, unchanged_until
-from predictor.core.scenarios.scenario import Inquiry, PlatformChanges, PlatformTopology, ScenarioFacts
+from predictor.core.scenarios.scenario import PlatformChanges, PlatformTopology
 from predictor.core.scenarios.virtual_platform import move_elements, move_platform, source_counts
-from tests.predictor.core.scenarios.answers import answer_of, assert_consistent, decomposed_database
+from tests.predictor.core.scenarios.answers import answer_of, assert_consistent, decomposed_database, in_scenario
 
 NONE = np.nan
 EIGHT = PlatformTopology(NONE, 4.0, 8, 2000.0)
@@ -23,15 +22,14 @@ TIMES = (8.0 + np.maximum(N - 4, 0)) / N
 
 def moved(new, n, *, bound=None, method="mpet", answer=None, interval=None):
     answer = answer or answer_of(N, TIMES, n_ht=4, interval=interval)
-    method = get_method(method)
-    inquiry = Inquiry(decomposed_database()[0], Query(0, 1), method, method.settings(), ScenarioFacts(bound))
-    return move_platform(inquiry, answer, EIGHT, new, np.asarray(n))
+    query = in_scenario(Query(0, 1), method)
+    return move_platform(decomposed_database()[0], query, answer, EIGHT, new, n=np.asarray(n), bound=bound)
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 def test_a_later_breakpoint(method):
     """n_ht from 4 to 6: 8 s to n = 6, then 9 and 10 s."""
-    found = moved(PlatformTopology(NONE, 6.0, 8, 2000.0), N, method=method).answer
+    found = moved(PlatformTopology(NONE, 6.0, 8, 2000.0), N, method=method)
     np.testing.assert_allclose(N * found.time_s, [8, 8, 8, 8, 8, 8, 9, 10], rtol=1e-9)
     assert_consistent(found)
 
@@ -39,22 +37,22 @@ def test_a_later_breakpoint(method):
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 def test_an_earlier_breakpoint(method):
     """n_ht from 4 to 2, and as many threads behind it as there were: 8 s to n = 2, then 9, 10, 11, 12 s."""
-    found = moved(PlatformTopology(NONE, 2.0, 6, 2000.0), np.arange(1, 7), method=method).answer
+    found = moved(PlatformTopology(NONE, 2.0, 6, 2000.0), np.arange(1, 7), method=method)
     np.testing.assert_allclose(np.arange(1, 7) * found.time_s, [8, 8, 9, 10, 11, 12], rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 def test_no_hyperthreads(method):
     found = moved(PlatformTopology(NONE, NONE, 8, 2000.0), N, method=method)
-    np.testing.assert_allclose(N * found.answer.time_s, 8.0, rtol=1e-9)
+    np.testing.assert_allclose(N * found.time_s, 8.0, rtol=1e-9)
     assert "no effect of SMT threads" in found.changes[0]
-    assert np.isnan(found.answer.features[4])
+    assert np.isnan(found.features[4])
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 def test_more_threads_continue_the_last_slope(method):
     found = moved(PlatformTopology(NONE, 4.0, 16, 2000.0), np.arange(1, 17), method=method, interval=1.1)
-    times = np.arange(1, 17) * found.answer.time_s
+    times = np.arange(1, 17) * found.time_s
     np.testing.assert_allclose(times[:8], 8.0 + np.maximum(N - 4, 0), rtol=1e-9)
     if method == "mpet2020":  # Eq. 5 is linear in n
         assert times[15] == pytest.approx(20.0)
@@ -62,50 +60,46 @@ def test_more_threads_continue_the_last_slope(method):
         slope = np.log(12 / 10) / np.log(8 / 6)
         assert times[15] == pytest.approx(12 * 2**slope)
     assert any("over n = 8" in reason for _, reason in found.lowered)
-    width = np.log(found.answer.high_s / found.answer.low_s) / 2
+    width = np.log(found.high_s / found.low_s) / 2
     np.testing.assert_allclose(width[:8], np.log(1.1))
     assert width[15] == pytest.approx(np.log(1.1) + 0.2 * np.log(2))
 
 
 def test_an_effect_that_the_platform_lacks_is_that_of_others():
     """No platform of the database has further NUMA nodes; all but the first have hyperthreads."""
-    method = get_method("mpet")
     database = decomposed_database()[0]
-    query, facts = Query(0, 0), ScenarioFacts()
-    plain = method.predict(database, query, method.settings())
+    query = in_scenario(Query(0, 0), "mpet")
+    plain = query.answer(database)
     old = PlatformTopology(NONE, NONE, 4, 2000.0)
-    inquiry = Inquiry(database, query, method, method.settings(), facts)
-    n = np.arange(1, 7)
-    found = move_platform(inquiry, plain, old, PlatformTopology(NONE, 4.0, 6, 2000.0), n)
+    new = PlatformTopology(NONE, 4.0, 6, 2000.0)
+    found = move_platform(database, query, plain, old, new, n=np.arange(1, 7), bound=None)
     others = [database.curve(row) for row in database.rows_of_workload(0).tolist()[1:]]
     added = np.mean([np.log(6 * time_s[5] / (4 * time_s[3])) for _, time_s in others])
-    assert np.log(6 * found.answer.time_s[5] / (4 * found.answer.time_s[3])) == pytest.approx(added)
+    assert np.log(6 * found.time_s[5] / (4 * found.time_s[3])) == pytest.approx(added)
     assert (2, "the machine has no SMT threads: their effect is that of other machines") in found.lowered
-    assert_consistent(found.answer)
+    assert_consistent(found)
     for name in ("mpet", "mpet2020"):
-        method = get_method(name)
-        inquiry = Inquiry(database, query, method, method.settings(), facts)
-        plain = method.predict(database, query, method.settings())
+        query = in_scenario(Query(0, 0), name)
+        new = PlatformTopology(2.0, NONE, 4, 2000.0)
         with pytest.raises(UnknownEffect, match="further NUMA nodes"):
-            move_platform(inquiry, plain, old, PlatformTopology(2.0, NONE, 4, 2000.0), n[:4])
+            move_platform(database, query, query.answer(database), old, new, n=N[:4], bound=None)
 
 
 def test_a_breakpoint_beyond_all_threads_changes_nothing():
-    found = moved(PlatformTopology(NONE, 4.0, 8, 2000.0), N).answer
+    found = moved(PlatformTopology(NONE, 4.0, 8, 2000.0), N)
     np.testing.assert_array_equal(found.time_s, answer_of(N, TIMES, n_ht=4).time_s)
     four = PlatformTopology(NONE, NONE, 4, 2000.0)
     answer = answer_of(N[:4], TIMES[:4])
-    method = get_method("mpet")
-    inquiry = Inquiry(decomposed_database()[0], Query(0, 1), method, method.settings(), ScenarioFacts())
-    found = move_platform(inquiry, answer, four, PlatformTopology(NONE, 9.0, 4, 2000.0), N[:4])
-    np.testing.assert_array_equal(found.answer.time_s, answer.time_s)
+    query, new = in_scenario(Query(0, 1), "mpet"), PlatformTopology(NONE, 9.0, 4, 2000.0)
+    found = move_platform(decomposed_database()[0], query, answer, four, new, n=N[:4], bound=None)
+    np.testing.assert_array_equal(found.time_s, answer.time_s)
     assert "no thread count lies beyond it" in found.changes[0]
 
 
 @pytest.mark.parametrize(("bound", "factor", "wider"), [("computation", 0.5, 1), ("memory", 1, 1), (None, 0.5**0.5, 2)])
 def test_a_clock_of_twice_the_speed(bound, factor, wider):
     """Unknown: half way in ln t, and the interval reaches from half the time to all of it."""
-    found = moved(PlatformTopology(NONE, 4.0, 8, 4000.0), N, bound=bound, interval=1.1).answer
+    found = moved(PlatformTopology(NONE, 4.0, 8, 4000.0), N, bound=bound, interval=1.1)
     np.testing.assert_allclose(found.time_s, TIMES * factor)
     assert found.t1_s == pytest.approx(8 * factor)
     np.testing.assert_allclose(found.high_s / found.low_s, 1.21 * wider)
@@ -155,12 +149,11 @@ def test_a_piece_rises_at_most_as_n():
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])
 def test_the_same_platform_again_is_the_same_answer(method):
-    method = get_method(method)
     database = decomposed_database()[0]
     same = Scenario(platform=PlatformChanges.of({"n_max": 8, "n_ht": 4, "base_mhz": 2000}))
-    plain = method.predict(database, Query(0, 1), method.settings())
-    found = run_scenario(database, Query(0, 1), method, method.settings(), scenario=same)
-    np.testing.assert_array_equal(found.answer.time_s, plain.time_s)
+    plain = in_scenario(Query(0, 1), method).answer(database)
+    found = run_scenario(database, in_scenario(Query(0, 1), method, same))
+    np.testing.assert_array_equal(found.time_s, plain.time_s)
     np.testing.assert_array_equal(found.baseline.time_s, plain.time_s)
     assert found.changes == ()
 

@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from predictor.computations.running import compute_waiting
 from predictor.models import Computation
-from predictor.predictions import estimated_rankings
-from predictor.predictions.estimated_rankings import estimated_rows
+from predictor.predictions import ranking_rows
 from predictor.predictions.ranking_choice import RankingChoice
+from predictor.predictions.ranking_rows import estimated_rows
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from profiles.models import Platform
 from tests.mpet_site.api_samples import store
@@ -31,7 +31,7 @@ def many(monkeypatch):
     store(sample_measurements(PLATFORMS, 6))
     monkeypatch.setattr("predictor.predictions.rankings.FEWEST_ESTIMATED_PLATFORMS", PLATFORMS)
     monkeypatch.setattr("predictor.pages.ranking.RANKED_PER_PAGE", PER_PAGE)  # first: importing it copies the next
-    monkeypatch.setattr(estimated_rankings, "RANKED_PER_PAGE", PER_PAGE)
+    monkeypatch.setattr(ranking_rows, "RANKED_PER_PAGE", PER_PAGE)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_the_fastest_of_all_is_computed_in_every_order():
 
 def test_an_estimate_is_not_called_the_fastest(client, monkeypatch):
     """As long as rows are computed, the page shows those before."""
-    monkeypatch.setattr(estimated_rankings.RowOrder, "still_to_compute", lambda self: [])
+    monkeypatch.setattr(ranking_rows.RowOrder, "still_to_compute", lambda self: [])
     page = client.get(reverse("ranking"), {"workload": WORKLOAD})
     assert page.context["fastest"] is None
     assert "What to measure next for" not in text_of(page)
@@ -129,14 +129,14 @@ def test_a_platform_that_lacks_something_is_refused_by_the_word_of_the_method():
 
 
 def test_what_cannot_be_estimated_is_computed_first(monkeypatch, computed):
-    estimate = estimated_rankings.kept_estimates
+    estimate = ranking_rows.kept_estimates
 
     def all_but_one(*asked):
         found = estimate(*asked)
         found.time_s[6] = float("nan")
         return found
 
-    monkeypatch.setattr(estimated_rankings, "kept_estimates", all_but_one)
+    monkeypatch.setattr(ranking_rows, "kept_estimates", all_but_one)
     rank_platforms(WORKLOAD, page=1)
     assert computed[0] == "machine-6"
 

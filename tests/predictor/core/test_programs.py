@@ -5,7 +5,7 @@ import pytest
 
 from predictor.core.answers import Query
 from predictor.core.methods import get_method
-from predictor.core.programs.program import PartNotPredicted, ProgramParts, predict_program, sum_times
+from predictor.core.programs import PartNotPredicted, ProgramParts, predict_program, sum_times
 from tests.predictor.core.curves import COUNTS, curve_database
 
 MPET = get_method("mpet")
