@@ -27,7 +27,7 @@ from predictor.comparisons.selection import (
     provenance,
     select_profiles,
 )
-from predictor.computations.kinds import LongQuestion
+from predictor.computations.running import LongQuestion
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.comparisons.documents import (

@@ -13,7 +13,7 @@ from mpet_site.web.fields import Integer, Text
 from mpet_site.web.renderers import JSONRenderer
 from mpet_site.web.throttling import may_compute
 from predictor.computations.asking import ComputationsFull, LongAnswer, ask
-from predictor.computations.kinds import LongQuestion
+from predictor.computations.running import LongQuestion
 
 RETRY_AFTER_RANGE_S = 2, 30
 RETRIES_PER_COMPUTATION = 10  # about so often is asked again until it is done

@@ -15,12 +15,12 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from predictor.computations.kinds import LongQuestion
-from predictor.computations.tasks import start_computing
+from predictor.computations.running import LongQuestion
 from predictor.core.steps import single_thread, steps_within
 from predictor.models import Computation
 from predictor.models.computations import pack_document
 from predictor.predictions.showcase import ShowcaseQuestion
+from profiles.jobs.queue import call_workers
 from profiles.models import Revision
 
 KEPT_ANSWERS = 64  # of a snapshot, of those that were computed in a request
@@ -128,7 +128,7 @@ def compute_now_or_later(
             },
         )
         if is_new:
-            transaction.on_commit(start_computing)
+            transaction.on_commit(call_workers)
     return answer_of(computation)
 
 
@@ -145,7 +145,7 @@ def request_showcase() -> None:
         defaults={"kind": question.kind, "question": question.canonical()},
     )
     if is_new:
-        start_computing()
+        call_workers()
 
 
 def read_showcase() -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from django.utils.cache import add_never_cache_headers, patch_vary_headers
 
 from mpet_site.web.throttling import may_compute
 from predictor.computations.asking import ComputationsFull, LongAnswer, ask
-from predictor.computations.kinds import LongQuestion
+from predictor.computations.running import LongQuestion
 
 COMPUTING_PART = "computing"  # id of the element that asks how far it is
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from predictor.computations.running import compute_waiting
 from predictor.models import Computation
 from predictor.predictions.rankings import RankingQuestion
+from profiles.jobs.queue import take_up
 from tests.mpet_site.api_samples import API, client_of, make_user, strict_json
 from tests.mpet_site.web.test_problems import problem_in
 
@@ -23,7 +23,7 @@ def test_a_long_ranking_is_accepted_and_later_there(database, started):
     assert 2 <= int(response["Retry-After"]) <= 30
     assert response["Cache-Control"] == "no-store"
     assert "ETag" not in response
-    compute_waiting()
+    take_up("computations")
     response = client.get(document["url"])
     assert response.status_code == 200
     assert [row["platform"] for row in response.json()["results"]] == ["machine-0", "machine-1", "machine-2"]
@@ -43,7 +43,7 @@ def test_csv_waits_as_well(database, started):
     asked = ASKED | {"format": "csv"}
     response = client_of().get(URL, asked)
     assert (response.status_code, response["Content-Type"]) == (202, "application/json")
-    compute_waiting()
+    take_up("computations")
     assert client_of().get(URL, asked)["Content-Type"].startswith("text/csv")
 
 
@@ -68,7 +68,7 @@ def test_one_address_sets_only_so_many_going(database, started, settings):
 def test_what_could_not_be_computed_says_so(database, started, monkeypatch):
     client_of().get(URL, ASKED)
     monkeypatch.setattr(RankingQuestion, "row", lambda self, target: 1 / 0)
-    compute_waiting()
+    take_up("computations")
     assert "log" in problem_in(client_of().get(URL, ASKED), 500)["detail"]
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from predictor.computations import asking
 from predictor.computations.asking import ComputationsFull, ask, question_key
-from predictor.computations.running import compute_waiting
 from predictor.core.methods import METHODS
 from predictor.models import Computation
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
+from profiles.jobs.queue import take_up
 from tests.mpet_site.api_samples import make_user, store
 from tests.samples import sample_measurements, sample_platform
 
@@ -45,7 +45,7 @@ def test_what_does_not_fit_is_computed_once_for_all_who_ask(
     assert not (first.is_whole or second.is_whole)
     assert (first.document, first.has_begun) == (None, False)
     assert len(started) == Computation.objects.count() == 1
-    assert compute_waiting() == 1
+    assert take_up("computations") == 1
     document = rank_platforms(WORKLOAD).document()
     monkeypatch.setattr(RankingQuestion, "steps", None)
     for user in (None, make_user("bob")):
@@ -65,7 +65,7 @@ def test_what_the_request_had_time_for_is_kept(database, started, monkeypatch):
     computed = []
     row = RankingQuestion.row
     monkeypatch.setattr(RankingQuestion, "row", lambda self, target: computed.append(target) or row(self, target))
-    compute_waiting()
+    take_up("computations")
     assert len(computed) == 1
     assert asked().document == rank_platforms(WORKLOAD).document()
 
@@ -75,11 +75,11 @@ def test_a_private_viewers_computation_is_served_to_nobody_else(database, starte
     store_secret(owner)
     asked(owner)
     assert Computation.objects.get().private_to == owner
-    compute_waiting()
+    take_up("computations")
     assert any(slug.startswith("secret") for slug in platforms_in(asked(owner)))
     for user in (other, None):
         assert asked(user).document is None
-    compute_waiting()
+    take_up("computations")
     assert Computation.objects.count() == 2
     for user in (other, None):
         assert asked(user).is_whole
@@ -88,14 +88,14 @@ def test_a_private_viewers_computation_is_served_to_nobody_else(database, starte
 
 def test_at_a_new_revision_the_answer_of_the_earlier_one_is_outdated(database, started):
     asked()
-    compute_waiting()
+    take_up("computations")
     earlier = asked().document
     store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
     answer = asked()
     assert not answer.is_whole
     assert answer.outdated == earlier
     assert answer.outdated["revision"] < RankingQuestion.of(WORKLOAD).snapshot.database.revision
-    compute_waiting()
+    take_up("computations")
     answer = asked()
     assert answer.is_whole
     assert "machine-9" in platforms_in(answer)
@@ -110,7 +110,7 @@ def test_no_more_wait_than_may(database, started, settings):
         asked(workload="app1-section0")
     assert not asked().is_whole  # who waits already is told how far it is
     assert Computation.objects.count() == 2
-    compute_waiting()
+    take_up("computations")
     assert not asked(workload="app1-section0").is_whole
 
 

@@ -6,11 +6,12 @@ from itertools import islice
 import pytest
 from django.urls import reverse
 
-from predictor.computations.running import compute_waiting, save
+from predictor.computations.running import save
 from predictor.models import Computation
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.rankings import RankingQuestion
 from predictor.predictions.service import predict
+from profiles.jobs.queue import take_up
 from profiles.models import Profile, Revision
 from tests.mpet_site.api_samples import store
 from tests.pages import store_private, store_public, text_of, twin_of, user
@@ -45,7 +46,7 @@ def test_the_page_is_there_at_once_and_asks_by_itself(client, public, started):
     assert part.content.decode().lstrip().startswith('<div class="notice"')
     assert "HX-Refresh" not in part
     assert "HX-Target" in part["Vary"]
-    compute_waiting()
+    take_up("computations")
     part = polled(client)
     assert (part.content, part["HX-Refresh"]) == (b"", "true")
     response = page(client)
@@ -69,7 +70,7 @@ def test_rows_so_far_stand_there(client, public, started):
 
 def test_the_answer_of_the_earlier_revision_stands_there_meanwhile(client, public, started):
     page(client)
-    compute_waiting()
+    take_up("computations")
     earlier = page(client).context["ranking"]
     store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
     response = page(client)
@@ -79,7 +80,7 @@ def test_the_answer_of_the_earlier_revision_stands_there_meanwhile(client, publi
 
 def test_a_platform_that_was_hidden_since_is_not_in_an_outdated_answer(client, public, started):
     page(client)
-    compute_waiting()
+    take_up("computations")
     owner = user("owner")
     platform = public[0].platform
     platform.private_to = owner
@@ -95,7 +96,7 @@ def test_a_private_viewers_answer_is_shown_to_nobody_else(client, public, starte
     store_private(ada)
     client.force_login(ada)
     page(client)
-    compute_waiting()
+    take_up("computations")
     assert "secret-machine" in page(client).content.decode()
     client.logout()
     response = page(client)
@@ -114,7 +115,7 @@ def test_when_too_many_wait_the_page_says_so(client, public, started, settings):
 def test_what_could_not_be_computed_is_said(client, public, started, monkeypatch):
     page(client)
     monkeypatch.setattr(RankingQuestion, "row", lambda self, target: 1 / 0)
-    compute_waiting()
+    take_up("computations")
     assert "could not be computed" in text_of(page(client))
     assert "hx-get" not in polled(client).content.decode()
 
@@ -139,7 +140,7 @@ def test_what_to_measure_next_is_computed_behind_the_request_too(client, public,
         assert "No further measurement" not in text_of(response)
     assert "htmx-2.min" in whole.content.decode()
     assert client.get(twin_of(whole)).status_code == 202
-    compute_waiting()
+    take_up("computations")
     rows = client.get(address, headers={"HX-Request": "true", "HX-Target": "computing"})
     assert "HX-Refresh" not in rows  # it stands within the prediction's page
     assert "app1/section1" in text_of(rows)

@@ -1,0 +1,106 @@
+"""Work that a request leaves behind it: uploads that are read, and computations. Rows say what waits and which process
+is at it (profiles.models.leases).
+
+With MPET_TASKS=database `manage.py db_worker` does it. A task of django-tasks says that something waits, and no more:
+one that is lost or run twice changes nothing. Without workers the periodic tasks of each server do it. In both cases
+they see to what a killed process left. docs/decisions/computations.md says what django-tasks does not do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.utils import timezone
+from django_tasks import task
+from django_tasks_db.models import DBTaskResult
+
+from mpet_site.web.periodic_tasks import register_periodic_task
+
+LOOKED_FOR_EVERY_S = 2.0  # at most, as somebody waits for it
+CLAIMED_FROM = 8  # of the first that wait: others may be claiming as well
+
+
+@dataclass(frozen=True)
+class KindOfWork:
+    """`waiting`: rows of a LeasedWork that no process has claimed, in the order in which they are done; `do` does one
+    that `claim` claimed."""
+
+    order: int
+    waiting: Callable[[], QuerySet[Any]]
+    claim: Callable[[Any], bool]
+    do: Callable[[Any], Any]
+
+    def claim_next(self) -> Any | None:
+        return next((row for row in self.waiting()[:CLAIMED_FROM] if self.claim(row)), None)
+
+
+_kinds: dict[str, KindOfWork] = {}
+
+
+def register_work(
+    name: str,
+    waiting: Callable[[], QuerySet[Any]],
+    claim: Callable[[Any], bool],
+    do: Callable[[Any], Any],
+    *,
+    order: int,
+) -> None:
+    """Have it done by workers, those of the lowest `order` first, or by the periodic task `name`. For
+    `AppConfig.ready`."""
+    _kinds[name] = KindOfWork(order, waiting, claim, do)
+    register_periodic_task(name, partial(take_up, name), seconds=min(settings.CHORE_SECONDS, LOOKED_FOR_EVERY_S))
+
+
+def take_up(name: str) -> int:
+    """Do all of this kind that waits, or have workers do it. Returns how much was done here."""
+    kind, done = _kinds[name], 0
+    if uses_workers():
+        if kind.waiting().exists():
+            call_workers()
+        return 0
+    while (row := kind.claim_next()) is not None:
+        kind.do(row)
+        done += 1
+    return done
+
+
+def uses_workers() -> bool:
+    return not settings.TASKS["default"]["BACKEND"].endswith("ImmediateBackend")
+
+
+@task()
+def work() -> None:
+    """Do one piece of what waits; the next worker is called before, and this one takes its next piece by another
+    task."""
+    for kind in sorted(_kinds.values(), key=lambda kind: kind.order):
+        row = kind.claim_next()
+        if row is not None:
+            if any(other.waiting().exists() for other in _kinds.values()):
+                call_workers()
+            kind.do(row)
+            return
+
+
+def call_workers() -> None:
+    """Have a worker look what waits, where there are workers, unless a task is there that none has begun."""
+    if uses_workers() and not DBTaskResult.objects.ready().filter(task_path=work.module_path).exists():
+        work.enqueue()
+
+
+def requeue_abandoned_tasks() -> int:
+    """Have tasks run again that began longer ago than a lease. Returns their number. A periodic task.
+
+    django-tasks never takes up the task of a killed worker. Whether the worker is alive makes no difference: another
+    one does what nobody has claimed.
+    """
+    began_before = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
+    count: int = (
+        DBTaskResult.objects.running().filter(started_at__lt=began_before).update(status="READY", started_at=None)
+    )
+    return count
