@@ -29,38 +29,28 @@ ANSWER_LAYOUT = 4  # raised when a stored answer of any kind changes shape
 
 @dataclass(frozen=True)
 class LongAnswer:
-    """What is known: `document` whole, or so far, or None. `outdated`: the whole answer of an earlier revision."""
+    """What is known of it: `document` is the whole one where it `is_computed`, that of an earlier revision where it
+    `is_outdated`, else that so far, or None. `is_full`: no further computation is taken now, or none of whoever asks.
+    """
 
     document: Mapping[str, Any] | None
-    is_whole: bool
-    done: int = 0
-    total: int = 0
+    is_computed: bool = False
+    is_outdated: bool = False
+    is_full: bool = False
     has_begun: bool = True
     has_failed: bool = False
-    outdated: Mapping[str, Any] | None = None
-
-    @property
-    def progress(self) -> dict[str, int]:
-        return {"done": self.done, "total": self.total}
-
-
-class ComputationsFull(Exception):
-    """So many computations wait that no further one is taken, or so many of whoever asks."""
-
-    retry_after_s = 30
+    done: int = 0
+    total: int = 0
 
 
 def ask(question: LongQuestion, user: Any, *, may_enqueue: Callable[[], bool] = lambda: True) -> LongAnswer:
     """The answer: known, or computed in MPET_REQUEST_SECONDS; else a computation is under way behind the request, one
-    for all who ask. `may_enqueue` is asked before a new one is begun.
-
-    Raises ComputationsFull.
-    """
+    for all who ask. `may_enqueue` is asked before a new one is begun."""
     viewer = user if question.snapshot.holds_private else None
     key = question_key(question, viewer)
     kept: OrderedDict[str, dict[str, Any]] = question.snapshot.database.derive(("computed",), OrderedDict)
     if key in kept:
-        return LongAnswer(kept[key], is_whole=True)
+        return LongAnswer(kept[key], is_computed=True)
     computation = Computation.objects.filter(question_key=key, **revisions(question)).first()
     if computation is not None:
         return answer_of(computation)
@@ -82,13 +72,13 @@ def revisions(question: LongQuestion) -> dict[str, int]:
 def answer_of(computation: Computation) -> LongAnswer:
     earlier = None if computation.is_done else computation.earlier_answer()
     return LongAnswer(
-        document=computation.document,
-        is_whole=computation.is_done,
-        done=computation.done,
-        total=computation.total,
+        document=computation.document if earlier is None else earlier.document,
+        is_computed=computation.is_done,
+        is_outdated=earlier is not None,
         has_begun=computation.attempts > 0,
         has_failed=computation.has_failed,
-        outdated=None if earlier is None else earlier.document,
+        done=computation.done,
+        total=computation.total,
     )
 
 
@@ -101,7 +91,7 @@ def compute_now_or_later(
 ) -> LongAnswer:
     """What can be computed in a request is kept in this process; what cannot is stored as far as it is."""
     if Computation.objects.unfinished().count() >= settings.COMPUTATIONS_WAITING:
-        raise ComputationsFull
+        return LongAnswer(None, is_full=True)
     with single_thread():
         step, is_whole = steps_within(question.steps(), settings.REQUEST_SECONDS)
     document = step.document() if step is not None else None
@@ -109,9 +99,9 @@ def compute_now_or_later(
         kept[key] = document
         while len(kept) > KEPT_ANSWERS:
             kept.popitem(last=False)
-        return LongAnswer(document, is_whole=True)
+        return LongAnswer(document, is_computed=True)
     if not may_enqueue():
-        raise ComputationsFull
+        return LongAnswer(None, is_full=True)
     packed = pack_document(document) if document is not None else b""
     with transaction.atomic():
         computation, is_new = Computation.objects.get_or_create(

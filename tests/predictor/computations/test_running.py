@@ -92,7 +92,7 @@ def test_what_fails_is_logged_and_said(waiting, monkeypatch, caplog):
     assert "no good" in caplog.text
     answer = ask(RankingQuestion.of(WORKLOAD), None)
     assert answer.has_failed
-    assert not answer.is_whole
+    assert not answer.is_computed
     assert take_up("computations") == 0
 
 
