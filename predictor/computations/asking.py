@@ -15,10 +15,9 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from predictor.computations.running import LongQuestion
-from predictor.core.steps import single_thread, steps_within
+from predictor.computations.running import LongQuestion, stored_values
+from predictor.core.steps import ComputedStep, single_thread, steps_within
 from predictor.models import Computation
-from predictor.models.computations import pack_document
 from predictor.predictions.showcase import ShowcaseQuestion
 from profiles.jobs.queue import call_workers
 from profiles.models import Revision
@@ -94,48 +93,36 @@ def compute_now_or_later(
         return LongAnswer(None, is_full=True)
     with single_thread():
         step, is_whole = steps_within(question.steps(), settings.REQUEST_SECONDS)
-    document = step.document() if step is not None else None
-    if is_whole and document is not None:
-        kept[key] = document
+    if is_whole and step is not None:
+        kept[key] = step.document()
         while len(kept) > KEPT_ANSWERS:
             kept.popitem(last=False)
-        return LongAnswer(document, is_computed=True)
+        return LongAnswer(kept[key], is_computed=True)
     if not may_enqueue():
         return LongAnswer(None, is_full=True)
-    packed = pack_document(document) if document is not None else b""
+    return answer_of(enqueue(question, viewer, key, step))
+
+
+def enqueue(question: LongQuestion, viewer: Any, key: str, step: ComputedStep | None = None) -> Computation:
+    """Its computation, which is begun where there is none; `step`: how far it is already."""
+    values = {"kind": question.kind, "question": question.canonical(), "private_to": viewer}
+    if step is not None:
+        values |= stored_values(step)
     with transaction.atomic():
         computation, is_new = Computation.objects.get_or_create(
-            question_key=key,
-            **revisions(question),
-            defaults={
-                "kind": question.kind,
-                "question": question.canonical(),
-                "private_to": viewer,
-                "done": step.done if step is not None else 0,
-                "total": step.total if step is not None else 0,
-                "packed": packed,
-                "size_bytes": len(packed),
-            },
+            question_key=key, **revisions(question), defaults=values
         )
         if is_new:
             transaction.on_commit(call_workers)
-    return answer_of(computation)
+    return computation
 
 
 def request_showcase() -> None:
     """Have the examples computed for the newest revision, unless they are or will be. A periodic task."""
     public, _ = Revision.current()
-    showcases = Computation.objects.filter(kind=ShowcaseQuestion.kind, revision=public)
-    if showcases.exists():
-        return
-    question = ShowcaseQuestion.of_public()
-    _, is_new = Computation.objects.get_or_create(
-        question_key=question_key(question, None),
-        **revisions(question),
-        defaults={"kind": question.kind, "question": question.canonical()},
-    )
-    if is_new:
-        call_workers()
+    if not Computation.objects.filter(kind=ShowcaseQuestion.kind, revision=public).exists():
+        question = ShowcaseQuestion.of_public()
+        enqueue(question, None, question_key(question, None))
 
 
 def read_showcase() -> list[dict[str, Any]]:

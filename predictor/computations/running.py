@@ -111,9 +111,13 @@ def compute_steps(computation: Computation, question: LongQuestion) -> None:
 
 def save(computation: Computation, step: ComputedStep) -> bool:
     """Store the answer so far; whether the lease is still held."""
+    return bool(computation.while_held().update(**stored_values(step)))
+
+
+def stored_values(step: ComputedStep) -> dict[str, Any]:
+    """The columns of the answer so far."""
     packed = pack_document(step.document())
-    values = {"done": step.done, "total": step.total, "packed": packed, "size_bytes": len(packed)}
-    return bool(computation.while_held().update(**values))
+    return {"done": step.done, "total": step.total, "packed": packed, "size_bytes": len(packed)}
 
 
 def finish(computation: Computation, status: str) -> None:
