@@ -18,10 +18,10 @@ class BenchmarksConfig(AppConfig):
         from benchmarks.quarantine import end_abandoned  # noqa: PLC0415
         from benchmarks.recovery import sweep_files, unclaimed_uploads  # noqa: PLC0415
         from benchmarks.user_data import MEASUREMENTS  # noqa: PLC0415  models are not there before
-        from profiles.jobs.queue import register_work  # noqa: PLC0415
+        from profiles.jobs.queue import KindOfWork, register_work  # noqa: PLC0415
 
         register_reader(KIT_RESULTS, read_archive)
         register_user_data(MEASUREMENTS)
-        register_work("uploads", unclaimed_uploads, Upload.claim_to_process, process_claimed, order=1)
+        register_work("uploads", KindOfWork(1, unclaimed_uploads, Upload.claim_to_process, process_claimed))
         register_periodic_task("quarantine", end_abandoned)
         register_periodic_task("files", sweep_files, seconds=2 * settings.LEASE_SECONDS)

@@ -18,11 +18,11 @@ class PredictorConfig(AppConfig):
         from predictor.models import Computation  # noqa: PLC0415
         from predictor.user_data import QUESTIONS_ASKED  # noqa: PLC0415
         from profiles.dump.rows import register_table  # noqa: PLC0415
-        from profiles.jobs.queue import register_work  # noqa: PLC0415
+        from profiles.jobs.queue import KindOfWork, register_work  # noqa: PLC0415
 
         receivers.connect()
         register_user_data(QUESTIONS_ASKED)
         register_table(VALIDATED_PREDICTIONS)
-        register_work("computations", unclaimed_computations, Computation.claim, compute, order=2)
+        register_work("computations", KindOfWork(2, unclaimed_computations, Computation.claim, compute))
         register_periodic_task("examples of the front page", request_showcase, seconds=120)
         register_periodic_task("evaluation", evaluate_if_due, seconds=300)

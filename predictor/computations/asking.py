@@ -53,7 +53,19 @@ def ask(question: LongQuestion, user: Any, *, may_enqueue: Callable[[], bool] = 
     computation = Computation.objects.filter(question_key=key, **revisions(question)).first()
     if computation is not None:
         return answer_of(computation)
-    return compute_now_or_later(question, viewer, key, kept, may_enqueue)
+    if Computation.objects.unfinished().count() >= settings.COMPUTATIONS_WAITING:
+        return LongAnswer(None, is_full=True)
+    # What can be computed in a request is kept in this process; what cannot is stored as far as it is.
+    with single_thread():
+        step, is_whole = steps_within(question.steps(), settings.REQUEST_SECONDS)
+    if is_whole and step is not None:
+        kept[key] = step.document()
+        while len(kept) > KEPT_ANSWERS:
+            kept.popitem(last=False)
+        return LongAnswer(kept[key], is_computed=True)
+    if not may_enqueue():
+        return LongAnswer(None, is_full=True)
+    return answer_of(enqueue(question, viewer, key, step))
 
 
 def question_key(question: LongQuestion, viewer: Any) -> str:
@@ -79,28 +91,6 @@ def answer_of(computation: Computation) -> LongAnswer:
         done=computation.done,
         total=computation.total,
     )
-
-
-def compute_now_or_later(
-    question: LongQuestion,
-    viewer: Any,
-    key: str,
-    kept: OrderedDict[str, dict[str, Any]],
-    may_enqueue: Callable[[], bool],
-) -> LongAnswer:
-    """What can be computed in a request is kept in this process; what cannot is stored as far as it is."""
-    if Computation.objects.unfinished().count() >= settings.COMPUTATIONS_WAITING:
-        return LongAnswer(None, is_full=True)
-    with single_thread():
-        step, is_whole = steps_within(question.steps(), settings.REQUEST_SECONDS)
-    if is_whole and step is not None:
-        kept[key] = step.document()
-        while len(kept) > KEPT_ANSWERS:
-            kept.popitem(last=False)
-        return LongAnswer(kept[key], is_computed=True)
-    if not may_enqueue():
-        return LongAnswer(None, is_full=True)
-    return answer_of(enqueue(question, viewer, key, step))
 
 
 def enqueue(question: LongQuestion, viewer: Any, key: str, step: ComputedStep | None = None) -> Computation:

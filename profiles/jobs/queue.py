@@ -29,7 +29,7 @@ CLAIMED_FROM = 8  # of the first that wait: others may be claiming as well
 @dataclass(frozen=True)
 class KindOfWork:
     """`waiting`: rows of a LeasedWork that no process has claimed, in the order in which they are done; `do` does one
-    that `claim` claimed."""
+    that `claim` claimed. Workers do what is of the lowest `order` first."""
 
     order: int
     waiting: Callable[[], QuerySet[Any]]
@@ -43,17 +43,9 @@ class KindOfWork:
 _kinds: dict[str, KindOfWork] = {}
 
 
-def register_work(
-    name: str,
-    waiting: Callable[[], QuerySet[Any]],
-    claim: Callable[[Any], bool],
-    do: Callable[[Any], Any],
-    *,
-    order: int,
-) -> None:
-    """Have it done by workers, those of the lowest `order` first, or by the periodic task `name`. For
-    `AppConfig.ready`."""
-    _kinds[name] = KindOfWork(order, waiting, claim, do)
+def register_work(name: str, kind: KindOfWork) -> None:
+    """Have it done by workers, or by the periodic task `name`. For `AppConfig.ready`."""
+    _kinds[name] = kind
     register_periodic_task(name, partial(take_up, name), seconds=min(settings.CHORE_SECONDS, LOOKED_FOR_EVERY_S))
 
 
@@ -76,13 +68,12 @@ def uses_workers() -> bool:
 
 @task()
 def work() -> None:
-    """Do one piece of what waits; the next worker is called before, and this one takes its next piece by another
-    task."""
+    """Do one piece of what waits; where more does, another worker is called before, or this one takes it next."""
+    if sum(kind.waiting()[:2].count() for kind in _kinds.values()) > 1:
+        call_workers()
     for kind in sorted(_kinds.values(), key=lambda kind: kind.order):
         row = kind.claim_next()
         if row is not None:
-            if any(other.waiting().exists() for other in _kinds.values()):
-                call_workers()
             kind.do(row)
             return
 
