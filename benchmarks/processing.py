@@ -15,6 +15,7 @@ from benchmarks.models import LeaseLostError, Quarantine, Upload, error_entries,
 from benchmarks.reading import ReaderBusyError, one_request_at_a_time, read_upload
 from mpet_site.web.database_unavailable import is_storage_failure
 from profiles.ingest.service import IngestError, IngestResult, ingest
+from profiles.jobs.queue import begin_soon
 from profiles.models import Source, held
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ def process_in_request(upload: Upload) -> None:
         Upload.objects.unheld().filter(pk=upload.pk, status=Upload.Status.RECEIVED).update(
             status=Upload.Status.PROCESSING
         )
+        begin_soon("uploads")
     except OperationalError:
         logger.warning("upload %s is left for later: it cannot be claimed now", upload.uid, exc_info=True)
 

@@ -10,6 +10,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -19,7 +20,7 @@ from predictor.computations.running import LongQuestion, stored_values
 from predictor.core.steps import ComputedStep, single_thread, steps_within
 from predictor.models import Computation
 from predictor.predictions.showcase import ShowcaseQuestion
-from profiles.jobs.queue import call_workers
+from profiles.jobs.queue import begin_soon
 from profiles.models import Revision
 
 KEPT_ANSWERS = 64  # of a snapshot, of those that were computed in a request
@@ -103,7 +104,7 @@ def enqueue(question: LongQuestion, viewer: Any, key: str, step: ComputedStep | 
             question_key=key, **revisions(question), defaults=values
         )
         if is_new:
-            transaction.on_commit(call_workers)
+            transaction.on_commit(partial(begin_soon, "computations"))
     return computation
 
 

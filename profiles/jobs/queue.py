@@ -20,7 +20,7 @@ from django.utils import timezone
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
-from mpet_site.web.periodic_tasks import register_periodic_task
+from mpet_site.web.periodic_tasks import register_periodic_task, run_soon
 
 LOOKED_FOR_EVERY_S = 2.0  # at most, as somebody waits for it
 CLAIMED_FROM = 8  # of the first that wait: others may be claiming as well
@@ -79,9 +79,17 @@ def work() -> None:
 
 
 def call_workers() -> None:
-    """Have a worker look what waits, where there are workers, unless a task is there that none has begun."""
-    if uses_workers() and not DBTaskResult.objects.ready().filter(task_path=work.module_path).exists():
+    """Have a worker look what waits, unless a task is there that none has begun."""
+    if not DBTaskResult.objects.ready().filter(task_path=work.module_path).exists():
         work.enqueue()
+
+
+def begin_soon(name: str) -> None:
+    """Have what waits of this kind done by a worker, or by the periodic task of this process."""
+    if uses_workers():
+        call_workers()
+    else:
+        run_soon(name)
 
 
 def requeue_abandoned_tasks() -> int:
