@@ -28,7 +28,7 @@ class PeriodicTask:
     function: Callable[[], Any]
     seconds: float | None
     soon: bool = True
-    due: threading.Event = field(default_factory=threading.Event)  # now, without the wait that is left
+    due: threading.Event = field(default_factory=threading.Event)  # set it: to run now, or again after this run
 
     @property
     def interval_s(self) -> float:
@@ -107,15 +107,11 @@ _running = _PeriodicTasks()
 
 def register_periodic_task(
     name: str, function: Callable[[], Any], seconds: float | None = None, *, soon: bool = True
-) -> None:
+) -> PeriodicTask:
     """Have the function called about every so many seconds (MPET_CHORE_SECONDS), and `soon` after a process starts, in
     a thread of its own. For `AppConfig.ready`; a name that is there already is replaced."""
     _running.chores[name] = PeriodicTask(name, function, seconds, soon)
-
-
-def run_soon(name: str) -> None:
-    """Have the task run now where this process runs it: at once, or once more after the run that is under way."""
-    _running.chores[name].due.set()
+    return _running.chores[name]
 
 
 def registered_periodic_tasks() -> tuple[PeriodicTask, ...]:

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
-from mpet_site.web.periodic_tasks import register_periodic_task, run_soon
+from mpet_site.web.periodic_tasks import PeriodicTask, register_periodic_task
 
 LOOKED_FOR_EVERY_S = 2.0  # at most, as somebody waits for it
 CLAIMED_FROM = 8  # of the first that wait: others may be claiming as well
@@ -41,12 +41,14 @@ class KindOfWork:
 
 
 _kinds: dict[str, KindOfWork] = {}
+_periodic_tasks: dict[str, PeriodicTask] = {}
 
 
 def register_work(name: str, kind: KindOfWork) -> None:
     """Have it done by workers, or by the periodic task `name`. For `AppConfig.ready`."""
     _kinds[name] = kind
-    register_periodic_task(name, partial(take_up, name), seconds=min(settings.CHORE_SECONDS, LOOKED_FOR_EVERY_S))
+    interval_s = min(settings.CHORE_SECONDS, LOOKED_FOR_EVERY_S)
+    _periodic_tasks[name] = register_periodic_task(name, partial(take_up, name), interval_s)
 
 
 def take_up(name: str) -> int:
@@ -89,7 +91,7 @@ def begin_soon(name: str) -> None:
     if uses_workers():
         call_workers()
     else:
-        run_soon(name)
+        _periodic_tasks[name].due.set()
 
 
 def requeue_abandoned_tasks() -> int:

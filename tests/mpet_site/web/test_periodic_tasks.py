@@ -66,11 +66,11 @@ def test_a_task_that_is_asked_for_does_not_wait_for_its_interval(own_threads):
         runs.append(threading.current_thread().name)
         (second if len(runs) > 1 else first).set()
 
-    periodic_tasks.register_periodic_task("seldom", run, seconds=600)
-    periodic_tasks.run_soon("seldom")  # no thread runs it yet: nobody is asked
+    seldom = periodic_tasks.register_periodic_task("seldom", run, seconds=600)
+    seldom.due.set()  # no thread runs it yet: nobody is asked
     periodic_tasks.start_periodic_tasks()
     assert first.wait(30)
-    periodic_tasks.run_soon("seldom")
+    seldom.due.set()
     assert second.wait(30)
     assert runs == ["chore seldom"] * 2
 
