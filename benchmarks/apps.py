@@ -13,19 +13,15 @@ class BenchmarksConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.user_data import register_user_data  # noqa: PLC0415
+        from benchmarks.models import Upload  # noqa: PLC0415
+        from benchmarks.processing import process_claimed  # noqa: PLC0415
         from benchmarks.quarantine import end_abandoned  # noqa: PLC0415
-        from benchmarks.recovery import (  # noqa: PLC0415
-            requeue_abandoned_tasks,
-            sweep_files,
-            take_up_uploads,
-        )
+        from benchmarks.recovery import sweep_files, unclaimed_uploads  # noqa: PLC0415
         from benchmarks.user_data import MEASUREMENTS  # noqa: PLC0415  models are not there before
+        from profiles.jobs.queue import KindOfWork, register_work  # noqa: PLC0415
 
         register_reader(KIT_RESULTS, read_archive)
         register_user_data(MEASUREMENTS)
-        register_periodic_task(
-            "uploads", take_up_uploads, seconds=min(settings.CHORE_SECONDS, 2.0)
-        )  # their senders wait
+        register_work("uploads", KindOfWork(1, unclaimed_uploads, Upload.claim_to_process, process_claimed))
         register_periodic_task("quarantine", end_abandoned)
-        register_periodic_task("tasks", requeue_abandoned_tasks)
         register_periodic_task("files", sweep_files, seconds=2 * settings.LEASE_SECONDS)

@@ -12,9 +12,10 @@ from django.db.models import F
 
 from benchmarks.archive import ArchiveError
 from benchmarks.models import LeaseLostError, Quarantine, Upload, error_entries, report_entry
-from benchmarks.reading import read_upload
+from benchmarks.reading import ReaderBusyError, one_request_at_a_time, read_upload
 from mpet_site.web.database_unavailable import is_storage_failure
 from profiles.ingest.service import IngestError, IngestResult, ingest
+from profiles.jobs.queue import begin_soon
 from profiles.models import Source, held
 
 logger = logging.getLogger(__name__)
@@ -24,44 +25,63 @@ MEMBER_OF = {"platform": "platform.json", "workload": "workloads.json"}
 INTERNAL_ERROR = "internal error: nothing was stored, and the operators were told"
 
 
+def process_in_request(upload: Upload) -> None:
+    """Process it, unless another request waits for a file: then the next periodic task does (benchmarks.recovery)."""
+    try:
+        with one_request_at_a_time():
+            process(upload)
+    except ReaderBusyError:
+        Upload.objects.unheld().filter(pk=upload.pk, status=Upload.Status.RECEIVED).update(
+            status=Upload.Status.PROCESSING
+        )
+        begin_soon("uploads")
+    except OperationalError:
+        logger.warning("upload %s is left for later: it cannot be claimed now", upload.uid, exc_info=True)
+
+
 def process(upload: Upload) -> Upload:
     """Read, check and ingest a waiting upload; nothing happens where that was done, or another process does it."""
     if not upload.claim_to_process():
         upload.refresh_from_db()
         return upload
+    process_claimed(upload)
+    return Upload.objects.filter(pk=upload.pk).first() or upload
+
+
+def process_claimed(upload: Upload) -> None:
     try:
         with held(upload):
-            return _process_claimed(upload)
+            _process_held(upload)
     except LeaseLostError:
         logger.warning("upload %s was taken over by another process", upload.uid)
     except (OperationalError, OSError):
         logger.warning("upload %s is left for later: nothing can be stored now", upload.uid, exc_info=True)
         with suppress(OperationalError):  # no process ended: the attempt does not count
             upload.while_held().update(attempts=F("attempts") - 1)
-    return Upload.objects.filter(pk=upload.pk).first() or upload
 
 
-def _process_claimed(upload: Upload) -> Upload:
+def _process_held(upload: Upload) -> None:
     if upload.attempts > settings.UPLOAD_MAX_ATTEMPTS:
-        return upload.reject([report_entry(GIVEN_UP.format(count=settings.UPLOAD_MAX_ATTEMPTS))])
+        upload.reject([report_entry(GIVEN_UP.format(count=settings.UPLOAD_MAX_ATTEMPTS))])
+        return
     try:
-        return _ingest_upload(upload)
+        _ingest_upload(upload)
     except (LeaseLostError, OperationalError):
         raise
     except ArchiveError as error:
-        return upload.reject(error_entries(error))
+        upload.reject(error_entries(error))
     except FileNotFoundError:
-        return upload.reject([report_entry(FILE_GONE)])
+        upload.reject([report_entry(FILE_GONE)])
     except IngestError as error:
-        return upload.reject([report_entry(str(error), MEMBER_OF.get(error.noun))])
+        upload.reject([report_entry(str(error), MEMBER_OF.get(error.noun))])
     except Exception as error:
         if is_storage_failure(error):
             raise
         logger.exception("upload %s was not processed", upload.uid)
-        return upload.reject([report_entry(INTERNAL_ERROR)])
+        upload.reject([report_entry(INTERNAL_ERROR)])
 
 
-def _ingest_upload(upload: Upload) -> Upload:
+def _ingest_upload(upload: Upload) -> None:
     reading = upload.foreign_reading
     # Fewer rows are read of an upload without an account, as its sender cannot be asked about them.
     is_anonymous = Quarantine.objects.filter(holder=upload.owner_id).exists()
@@ -87,7 +107,6 @@ def _ingest_upload(upload: Upload) -> Upload:
         private=upload.visibility != Upload.Visibility.PUBLIC,
         on_stored=accept,
     )
-    return upload
 
 
 def _take_visibility(upload: Upload, result: IngestResult) -> list[str]:

@@ -16,12 +16,13 @@ from django.conf import settings
 from django.core.files import File
 from django.db import DatabaseError, IntegrityError, transaction
 
-from benchmarks import tasks
 from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Upload, UploadQuerySet, report_entry
+from benchmarks.processing import process_in_request
 from mpet_site.web.invisible import INVISIBLE
 from profiles.ingest.publication import PublicationError, publish_source
 from profiles.ingest.withdrawal import sweep_withdrawn, withdraw_in_transaction
+from profiles.jobs.queue import call_workers, uses_workers
 from profiles.models import Revision, Source
 
 UPLOAD_PIECE_BYTES = 1 << 20
@@ -60,7 +61,10 @@ def receive_tarball(
 def begin_processing(upload: Upload) -> Upload:
     """Have a kept upload processed, now or by a worker, where it waits and no process has claimed it."""
     if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
-        tasks.enqueue(upload)
+        if uses_workers():
+            call_workers()
+        else:
+            process_in_request(upload)
         upload.refresh_from_db()
     return upload
 

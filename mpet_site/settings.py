@@ -72,7 +72,7 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "django.contrib.humanize",
     "django_tasks",
-    "django_tasks_db",  # after benchmarks, whose db_worker says that it is alive
+    "django_tasks_db",  # after benchmarks, whose db_worker also runs the periodic tasks
 ]
 
 MIDDLEWARE = [

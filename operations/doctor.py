@@ -16,16 +16,15 @@ from django.core.files.storage import default_storage, storages
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
-from django_tasks_db import DatabaseBackend
 from django_tasks_db.models import DBTaskResult
 
 from accounts.second_factors import plain_second_factors, unreadable_second_factors
 from benchmarks.models import Upload
-from benchmarks.tasks import process_upload
 from mpet_site.state_folder import PRIVATE_FOLDER_MODE, mode_of
 from mpet_site.web.health import storage_fault
 from mpet_site.web.throttling import parse_rate
 from profiles.ingest.derivation import profiles_to_refit
+from profiles.jobs.queue import uses_workers
 from profiles.judgement.usability import unusable_profiles
 from profiles.models import Profile
 
@@ -137,8 +136,7 @@ def upload_findings() -> Iterator[Fault]:
         yield Fault(f"{len(missing)} uploaded files are gone from {settings.MEDIA_ROOT}: {some}. A backup has them.")
     late = Upload.objects.waiting().filter(created_at__lt=timezone.now() - WAITED_LONG).count()
     if late:
-        by_worker = isinstance(process_upload.get_backend(), DatabaseBackend)
-        advice = "is manage.py db_worker running?" if by_worker else "is a server running? Its chores take them up"
+        advice = "is manage.py db_worker running?" if uses_workers() else "is a server running? Its chores take them up"
         yield Fault(f"{late} uploads wait for more than {WAITED_LONG.seconds // 60} minutes: {advice}.")
 
 

@@ -31,7 +31,8 @@ from benchmarks.quarantine import (
 )
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.throttling import limit_posts, too_many_requests
-from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
+from predictor.computations.asking import LongAnswer
+from predictor.computations.responses import respond_with, shown_answer
 from predictor.pages.ranking import page_number
 from predictor.predictions.feasibility import ranking_refusal, refusal_in_names
 from predictor.predictions.question import RequestError
@@ -132,7 +133,7 @@ def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
 
 
 def page_of_ranking(
-    request: HttpRequest, row: Quarantine, question: RankingQuestion, shown: ShownAnswer
+    request: HttpRequest, row: Quarantine, question: RankingQuestion, shown: LongAnswer
 ) -> dict[str, Any]:
     """A page of the ranking, each row with its platform; links lead to public ones alone."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)

@@ -13,14 +13,16 @@ class PredictorConfig(AppConfig):
         from predictor import receivers  # noqa: PLC0415
         from predictor.accuracy.own_evaluation import evaluate_if_due  # noqa: PLC0415
         from predictor.computations.asking import request_showcase  # noqa: PLC0415
-        from predictor.computations.tasks import take_up_computations  # noqa: PLC0415
+        from predictor.computations.running import compute, unclaimed_computations  # noqa: PLC0415
         from predictor.dump import VALIDATED_PREDICTIONS  # noqa: PLC0415
+        from predictor.models import Computation  # noqa: PLC0415
         from predictor.user_data import QUESTIONS_ASKED  # noqa: PLC0415
         from profiles.dump.rows import register_table  # noqa: PLC0415
+        from profiles.jobs.queue import KindOfWork, register_work  # noqa: PLC0415
 
         receivers.connect()
         register_user_data(QUESTIONS_ASKED)
         register_table(VALIDATED_PREDICTIONS)
-        register_periodic_task("computations", take_up_computations)
+        register_work("computations", KindOfWork(2, unclaimed_computations, Computation.claim, compute))
         register_periodic_task("examples of the front page", request_showcase, seconds=120)
         register_periodic_task("evaluation", evaluate_if_due, seconds=300)

@@ -18,11 +18,13 @@ class ProfilesConfig(AppConfig):
         from profiles.dump.published import publish_if_due  # noqa: PLC0415
         from profiles.ingest.service import announce_forgotten  # noqa: PLC0415
         from profiles.ingest.staging import sweep_abandoned  # noqa: PLC0415  models are not there before
+        from profiles.jobs.queue import requeue_abandoned_tasks  # noqa: PLC0415
         from profiles.user_data import PRICES_AND_NAMES  # noqa: PLC0415
 
         register_user_data(PRICES_AND_NAMES)
         register_periodic_task("staged deliveries", sweep_abandoned)
         register_periodic_task("announcements", announce_forgotten)
+        register_periodic_task("tasks", requeue_abandoned_tasks)
         register_periodic_task("public dump", publish_if_due, seconds=600, soon=False)
         post_migrate.connect(begin_generation, sender=self, dispatch_uid="profiles.begin_generation")
 

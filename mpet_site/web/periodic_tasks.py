@@ -11,7 +11,7 @@ import os
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
@@ -28,6 +28,7 @@ class PeriodicTask:
     function: Callable[[], Any]
     seconds: float | None
     soon: bool = True
+    due: threading.Event = field(default_factory=threading.Event)  # set it: to run now, or again after this run
 
     @property
     def interval_s(self) -> float:
@@ -46,7 +47,11 @@ class PeriodicTask:
         """Run until `stop` is set. Connections to the database are closed after every run."""
         first_delay = random.uniform(*FIRST_AFTER_SECONDS)  # noqa: S311  processes do not start at the same moment
         delay = first_delay if self.soon else first_delay + self.interval_s
-        while not stop.wait(delay):
+        while True:
+            self.due.wait(delay)
+            self.due.clear()
+            if stop.is_set():
+                return
             try:
                 self.run()
             finally:
@@ -67,6 +72,8 @@ class _PeriodicTasks:
         if self.stop is not None:
             return
         self.stop = threading.Event()
+        for chore in self.chores.values():
+            chore.due.clear()
         self.threads = [
             threading.Thread(target=chore.run_periodically, args=(self.stop,), name=f"chore {chore.name}", daemon=True)
             for chore in self.chores.values()
@@ -82,6 +89,8 @@ class _PeriodicTasks:
         both sides of a fork destroys the database."""
         if self.stop is not None:
             self.stop.set()
+            for chore in self.chores.values():
+                chore.due.set()
             for thread in self.threads:
                 if thread is not threading.current_thread():
                     thread.join(LONGEST_TURN_S)
@@ -98,10 +107,11 @@ _running = _PeriodicTasks()
 
 def register_periodic_task(
     name: str, function: Callable[[], Any], seconds: float | None = None, *, soon: bool = True
-) -> None:
+) -> PeriodicTask:
     """Have the function called about every so many seconds (MPET_CHORE_SECONDS), and `soon` after a process starts, in
     a thread of its own. For `AppConfig.ready`; a name that is there already is replaced."""
     _running.chores[name] = PeriodicTask(name, function, seconds, soon)
+    return _running.chores[name]
 
 
 def registered_periodic_tasks() -> tuple[PeriodicTask, ...]:

@@ -16,7 +16,6 @@ from mpet_site.web.fields import Integer, Text, number
 from mpet_site.web.parameters import Flag, Name, Names, OneOf, described
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid_request
-from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.previews import PUBLIC_ONLY
 from predictor.comparisons.questions import MapQuestion, MatrixQuestion
 from predictor.comparisons.selection import (
@@ -27,7 +26,8 @@ from predictor.comparisons.selection import (
     provenance,
     select_profiles,
 )
-from predictor.computations.kinds import LongQuestion
+from predictor.computations.responses import ComputationSerializer, answer_or_progress
+from predictor.computations.running import LongQuestion
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.comparisons.documents import (

@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.parameters import described
-from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.previews import PUBLIC_ONLY
+from predictor.computations.responses import ComputationSerializer, answer_or_progress
 from predictor.models import Prediction
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
 from predictor.predictions.question import RequestError

@@ -19,10 +19,10 @@ from mpet_site.web.fields import KnownFieldsSerializer, Text, fields_of, seriali
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
 from mpet_site.web.problems import Conflict
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
-from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.next_measurements import MeasureNextSerializer
 from predictor.api.predictions import problem_of
 from predictor.api.previews import MIXING, PUBLIC_ONLY
+from predictor.computations.responses import ComputationSerializer, answer_or_progress
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.predictions.feasibility import described_ranking

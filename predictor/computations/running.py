@@ -1,52 +1,67 @@
-"""Computing what waits: in a worker, or in a thread of the server, by whoever claims it first."""
+"""The kinds of long questions; and computing what was claimed, in a worker or in the periodic task of a server
+(profiles.jobs.queue)."""
 
 from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db.models import Case, F, When
 from django.utils import timezone
 
-from predictor.computations.kinds import LONG_QUESTIONS, LONGEST_KINDS, LongQuestion
+from predictor.comparisons.questions import MapQuestion, MatrixQuestion
 from predictor.core.steps import ComputedStep, single_thread
 from predictor.models import Computation
-from predictor.models.computations import pack_document
+from predictor.models.computations import ComputationQuerySet, pack_document
+from predictor.predictions.next_measurements import NextMeasurementsQuestion
 from predictor.predictions.question import RequestError
+from predictor.predictions.rankings import RankingQuestion
+from predictor.predictions.showcase import ShowcaseQuestion
+from predictor.snapshot.building import Snapshot
 from profiles.models import held
 from profiles.models.base import MOST_ATTEMPTS
 
 logger = logging.getLogger(__name__)
 
 SAVE_SECONDS = 2.0
-CLAIMED_FROM = 8  # of the oldest that wait: others may be claiming as well
-_one_at_a_time = threading.Lock()
 
 
-def compute_waiting() -> int:
-    """Compute what waits, the oldest first, until nothing does; one thread of a process at a time does. Returns how
-    many were computed."""
-    if not _one_at_a_time.acquire(blocking=False):
-        return 0
-    try:
-        computed = 0
-        while (computation := claim_next()) is not None:
-            compute(computation)
-            computed += 1
-        return computed
-    finally:
-        _one_at_a_time.release()
+class LongQuestion(Protocol):
+    """A question against one snapshot."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+
+    def canonical(self) -> dict[str, Any]:
+        """The question as plain JSON values in its only spelling."""
+
+    def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
+        """Compute the answer, or the rest of it where `earlier` is the document of an earlier step."""
 
 
-def claim_next() -> Computation | None:
-    """The oldest computation without a holder, now claimed; None: there is none. Rankings, which take longest,
-    come after all others."""
+LONG_QUESTIONS: dict[str, Callable[[Mapping[str, Any], Any], LongQuestion]] = {
+    RankingQuestion.kind: RankingQuestion.from_canonical,
+    "program": RankingQuestion.from_canonical,  # of computations stored before a ranking had parts
+    MatrixQuestion.kind: MatrixQuestion.from_canonical,
+    MapQuestion.kind: MapQuestion.from_canonical,
+    NextMeasurementsQuestion.kind: NextMeasurementsQuestion.from_canonical,
+    ShowcaseQuestion.kind: ShowcaseQuestion.from_canonical,
+}
+
+LONGEST_KINDS = (RankingQuestion.kind,)  # these predict something on every platform
+
+
+def unclaimed_computations() -> ComputationQuerySet:
+    """Those that no process has claimed, the oldest first. Rankings, which take longest, come after all others."""
     others_first = Case(When(kind__in=LONGEST_KINDS, then=1), default=0)
-    waiting = Computation.objects.unfinished().unheld().order_by(others_first, "pk")
-    return next((computation for computation in waiting[:CLAIMED_FROM] if computation.claim()), None)
+    return Computation.objects.unfinished().unheld().order_by(others_first, "pk")
 
 
 def compute(computation: Computation) -> None:
@@ -96,9 +111,13 @@ def compute_steps(computation: Computation, question: LongQuestion) -> None:
 
 def save(computation: Computation, step: ComputedStep) -> bool:
     """Store the answer so far; whether the lease is still held."""
+    return bool(computation.while_held().update(**stored_values(step)))
+
+
+def stored_values(step: ComputedStep) -> dict[str, Any]:
+    """The columns of the answer so far."""
     packed = pack_document(step.document())
-    values = {"done": step.done, "total": step.total, "packed": packed, "size_bytes": len(packed)}
-    return bool(computation.while_held().update(**values))
+    return {"done": step.done, "total": step.total, "packed": packed, "size_bytes": len(packed)}
 
 
 def finish(computation: Computation, status: str) -> None:

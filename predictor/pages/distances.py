@@ -15,11 +15,12 @@ from django.views.decorators.http import require_safe
 from mpet_site.web.pages import json_address
 from predictor.comparisons.questions import MapQuestion, MatrixQuestion, map_from, matrix_from
 from predictor.comparisons.selection import MODEL_OF_KIND, ComparedProfiles
+from predictor.computations.asking import LongAnswer
+from predictor.computations.responses import respond_with, shown_answer
 from predictor.core.comparisons.documents import LARGEST_MATRIX, MOST_MAPPED, DistanceMatrix, SimilarityMap
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.figures.comparisons import MapPlace, map_chart
 from predictor.pages.comparisons import compared_profiles, datasets_compared, selecting_parameters, short_names
-from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.presenting import names_by_slug
 from profiles.figures import mark_origin
 from profiles.models import Workload
@@ -91,7 +92,7 @@ def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
 
 
 def matrix_context(
-    request: HttpRequest, selection: ComparedProfiles, kind: Kind, shown: ShownAnswer, near: str
+    request: HttpRequest, selection: ComparedProfiles, kind: Kind, shown: LongAnswer, near: str
 ) -> dict[str, Any]:
     """The matrix of a document, less what the viewer may no longer see; without rows while there is none."""
     matrix = matrix_from(shown.document) if shown.document else None

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from mpet_site.web.background import NotReadyYet, note_outdated
 from mpet_site.web.pages import json_address
 from predictor.computations.asking import LongAnswer
+from predictor.computations.responses import respond_with, shown_answer
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin, measured_label
 from predictor.figures.candidates import candidate_charts
 from predictor.figures.platforms import sequential_charts
@@ -20,7 +21,6 @@ from predictor.models import Prediction
 from predictor.pages import permalinks
 from predictor.pages.candidate_curves import candidate_curves
 from predictor.pages.forms import PredictionForm
-from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.permalinks import (
     form_of_question,
@@ -279,7 +279,7 @@ def next_measurements_response(
     try:
         question = NextMeasurementsQuestion.of_answer(answer, viewer)
     except RequestError:
-        shown = ShownAnswer(no_next_measurements(answer), LongAnswer(None, is_whole=True))
+        shown = LongAnswer(no_next_measurements(answer), is_computed=True)
     else:
         shown = shown_answer(request, question, viewer)
     return respond_with(

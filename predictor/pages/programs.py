@@ -19,9 +19,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from mpet_site.web.pages import json_address
 from mpet_site.web.parameters import Flag
+from predictor.computations.asking import LongAnswer
+from predictor.computations.responses import respond_with, shown_answer
 from predictor.figures.answer import measured_label
 from predictor.figures.platforms import ProgramPart, program_chart
-from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public
 from predictor.pages.presenting import rows_by_slug_disambiguated, shown_refusal
 from predictor.predictions.programs import narrowing_question, question_of_program
@@ -283,7 +284,7 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
     )
 
 
-def next_measurements_rows(request: HttpRequest, widest: str, shown: ShownAnswer) -> dict[str, Any]:
+def next_measurements_rows(request: HttpRequest, widest: str, shown: LongAnswer) -> dict[str, Any]:
     results = shown.document["results"] if shown.document else []
     workloads = rows_by_slug_disambiguated(Workload, request.user, [widest, *(row["workload"] for row in results)])
     platforms = rows_by_slug_disambiguated(Platform, request.user, [row["platform"] for row in results])

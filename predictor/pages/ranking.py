@@ -22,11 +22,11 @@ from mpet_site.web.background import NotReadyYet, note_outdated
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.parameters import Flag, NoSuchValue, Number, OneOf
 from predictor.computations.asking import LongAnswer
+from predictor.computations.responses import respond_with, shown_answer
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.platforms import IntervalScale, PlatformTime, cost_charts, dot_chart, priced
-from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import rows_by_slug_disambiguated, shown_ranking_refusal, shown_refusal
 from predictor.pages.programs import ProgramHome, program_home, workload_home
@@ -176,7 +176,7 @@ def ranking_page(request: HttpRequest, subject: RankedSubject, ask: Any) -> Http
     is_today = request.GET.get("today") == "true"
     kept = kept_answer(program, question, request.user) if program and not is_today else None
     if kept:
-        shown = ShownAnswer(kept.document, LongAnswer(kept.document, is_whole=True))
+        shown = LongAnswer(kept.document, is_computed=True)
         context |= {"kept": kept}
     else:
         shown = shown_answer(request, question, request.user)
@@ -246,7 +246,7 @@ def form_context(request: HttpRequest, subject: RankedSubject) -> dict[str, Any]
 
 
 def ranking_context(
-    request: HttpRequest, subject: RankedSubject, question: RankingQuestion, choice: RankingChoice, shown: ShownAnswer
+    request: HttpRequest, subject: RankedSubject, question: RankingQuestion, choice: RankingChoice, shown: LongAnswer
 ) -> dict[str, Any]:
     """The rows that pass the filters, each with its place among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)

@@ -1,1 +1,1 @@
-"""Where long computations run: this process, processes of this host, a Dask cluster."""
+"""Work that takes longer than a request: what is left to others (`queue`), and where what is long is computed."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, Self
@@ -158,17 +158,10 @@ def lease_end() -> datetime:
 
 @contextmanager
 def held(work: LeasedWork) -> Iterator[None]:
-    """Renew the lease of claimed work as long as the block runs. Whether it was lost nevertheless (the machine slept)
-    is for the block to see, where it writes `while_held`."""
-    with heartbeat(f"lease of {work._meta.label} {work.pk}", lambda: work.while_held().update(lease_until=lease_end())):
-        yield
-
-
-@contextmanager
-def heartbeat(name: str, beat: Callable[[], Any]) -> Iterator[None]:
-    """Call `beat` several times a lease, in a thread of that name, as long as the block runs."""
-    done = threading.Event()
-    thread = threading.Thread(target=_beat_until, args=(name, beat, done), name=name, daemon=True)
+    """Renew the lease of claimed work several times a lease, in a thread, as long as the block runs. Whether it was
+    lost nevertheless (the machine slept) is for the block to see, where it writes `while_held`."""
+    name, done = f"lease of {work._meta.label} {work.pk}", threading.Event()
+    thread = threading.Thread(target=_renew_until, args=(work, done), name=name, daemon=True)
     thread.start()
     try:
         yield
@@ -177,12 +170,12 @@ def heartbeat(name: str, beat: Callable[[], Any]) -> Iterator[None]:
         thread.join(timeout=1)  # no longer: it may be waiting for the caller's own transaction
 
 
-def _beat_until(name: str, beat: Callable[[], Any], done: threading.Event) -> None:
+def _renew_until(work: LeasedWork, done: threading.Event) -> None:
     try:
         while not done.wait(settings.LEASE_SECONDS / RENEWALS_PER_LEASE):
             try:
-                beat()
+                work.while_held().update(lease_until=lease_end())
             except DatabaseError as error:
-                logger.warning("%s was not renewed: %s", name, error)
+                logger.warning("the %s was not renewed: %s", threading.current_thread().name, error)
     finally:
         connections.close_all()

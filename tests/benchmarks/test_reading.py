@@ -20,8 +20,8 @@ from benchmarks.archive import ArchiveError, read_archive
 from benchmarks.child_reader import describe_measurements
 from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Upload
-from benchmarks.recovery import take_up_uploads
 from mpet_site.state_folder import file_lock
+from profiles.jobs.queue import take_up
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
 from tests.benchmarks import stand_in_reader
 from tests.benchmarks.uploads import tarball
@@ -249,7 +249,7 @@ def test_a_second_upload_is_kept_and_taken_up_by_the_next_chore(door):
     DOORS[door]()
     upload = Upload.objects.get()
     assert (upload.status, upload.attempts, upload.lease_until) == ("processing", 0, None)
-    assert take_up_uploads() == 1
+    assert take_up("uploads") == 1
     upload.refresh_from_db()
     assert (upload.status, upload.attempts) == ("accepted", 1)
 

@@ -5,7 +5,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from predictor.computations.asking import request_showcase
-from predictor.computations.running import compute_waiting
+from profiles.jobs.queue import take_up
 from tests.browser.test_walk import faults_as_shown
 from tests.pages import store_public, user
 
@@ -29,7 +29,7 @@ def test_the_components_are_photographed(visit, tmp_path):
 
 def test_the_front_page_and_a_machine_are_sound_with_their_example(visit, public):
     request_showcase()
-    compute_waiting()
+    take_up("computations")
     document = reverse("document", args=["settings.md"])  # with wide tables
     for address in (reverse("home"), reverse("platform", args=["machine-1"]), document):
         page = visit(address)

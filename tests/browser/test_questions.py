@@ -17,7 +17,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from accounts.models import ApiToken
 from predictor.computations.asking import read_showcase, request_showcase
-from predictor.computations.running import compute_waiting
+from profiles.jobs.queue import take_up
 from profiles.models import Platform
 from tests.benchmarks.uploads import tarball
 from tests.browser.test_programs import REFERENCE, own_machine
@@ -76,7 +76,7 @@ def demo(settings, tmp_path):
     request_showcase()
     end = time.monotonic() + SLOW_MS / 1000
     while not read_showcase() and time.monotonic() < end:  # a thread of the server may be at it already
-        compute_waiting()
+        take_up("computations")
         time.sleep(0.5)
 
 

@@ -1,13 +1,20 @@
 """A few kills of real processes (trust 5, third audit 9 and 12); the long campaign: `python -m lab.hostile.kills`."""
 
 import io
+import os
+import sqlite3
+import subprocess
+import sys
+import time
 import zipfile
+from contextlib import closing
 
 import pytest
 
 from lab.hostile.kill_clients import Quarantined, what_is_wrong_with
 from lab.hostile.killed_site import Tarball
 from lab.hostile.kills import Campaign, may_belong_to
+from tests.paths import ROOT
 
 QUICK = {"MPET_LEASE_SECONDS": "3", "MPET_CHORE_SECONDS": "0.5"}
 NEVER_SENT = Tarball(b"", (0, 0, 0))
@@ -23,6 +30,60 @@ def test_kills_lose_no_upload_and_leave_nothing_stuck(migrated_folder, mode):
     assert figures.kills == dict.fromkeys(victims, 1)
     assert figures.acknowledged > 0
     assert figures.dumps_made_after_kills == 1
+
+
+KILLED_WORKER = """
+import os, signal, django
+django.setup()
+from django.core.management import call_command
+from django.db import connection
+from benchmarks.management.commands import db_worker
+from tests.benchmarks.uploads import receive, tarball
+from tests.mpet_site.api_samples import make_user
+
+def kill(execute, sql, *more):
+    if sql.startswith('INSERT INTO "profiles_run"'):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execute(sql, *more)
+
+receive(tarball(), make_user("ada"))
+db_worker.start_periodic_tasks = lambda: None  # they would give the task to others before it is killed
+with connection.execute_wrapper(kill):
+    call_command("db_worker", batch=True, startup_delay=False, reload=False)
+"""
+STATES = """
+SELECT status FROM benchmarks_upload UNION ALL SELECT status FROM django_tasks_database_dbtaskresult
+WHERE status NOT IN ('SUCCESSFUL')
+"""
+
+
+def test_what_a_killed_worker_had_in_hand_is_done_by_the_next(migrated_folder):
+    """django-tasks-db leaves the task RUNNING, and the upload would stay "processing"."""
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "mpet_site.settings",
+        "MPET_STATE_DIR": str(migrated_folder),
+        "MPET_TASKS": "database",
+        "MPET_LEASE_SECONDS": "1",
+        "MPET_CHORE_SECONDS": "0.5",
+    }
+    environment.pop("DATABASE_URL", None)
+
+    def states():
+        with closing(sqlite3.connect(migrated_folder / "mpet.sqlite3", timeout=60)) as database:
+            return [state for (state,) in database.execute(STATES)]
+
+    killed = subprocess.run([sys.executable, "-c", KILLED_WORKER], cwd=ROOT, env=environment, check=False)
+    assert (killed.returncode, states()) == (-9, ["processing", "RUNNING"])
+    command = [sys.executable, "manage.py", "db_worker", "--interval", "0.2"]
+    worker = subprocess.Popen(command, cwd=ROOT, env=environment)
+    try:
+        end = time.monotonic() + 60  # within which it is promised
+        while states() != ["accepted"] and time.monotonic() < end:
+            time.sleep(0.1)
+    finally:
+        worker.terminate()
+        worker.wait()
+    assert states() == ["accepted"]
 
 
 def test_the_campaign_sees_what_is_wrong(migrated_folder):

@@ -27,12 +27,10 @@ DIFFERENT = (
     "tests/benchmarks/test_processing.py",
     "tests/benchmarks/test_recovery.py",
     "tests/benchmarks/test_services.py",
-    "tests/benchmarks/test_workers.py",
     "tests/mpet_site/web/test_database_unavailable.py",
     "tests/operations/test_quarantine.py::test_of_two_who_claim_it_at_once_one_gets_it",
     "tests/operations/test_quarantine.py::test_a_claim_whose_process_was_killed_is_finished",
     "tests/predictor/computations/test_running.py",
-    "tests/predictor/computations/test_tasks.py",
     "tests/predictor/predictions/test_service.py::test_requests_at_the_same_time_share_one_row",
     "tests/profiles/test_consistency.py",
     # constraints, rows that are written by the thousand, columns of bytes
@@ -40,6 +38,7 @@ DIFFERENT = (
     "tests/predictor/snapshot/test_unusable.py",
     "tests/profiles/identity/test_matching.py",
     "tests/profiles/ingest",
+    "tests/profiles/jobs/test_queue.py",
     "tests/profiles/models",
     # migrations of rows
     "tests/accounts/test_migration.py",
@@ -55,7 +54,6 @@ DATABASE_TESTS = (  # what speaks to the database in its own words; pages and an
     "tests/benchmarks/test_processing.py",
     "tests/benchmarks/test_recovery.py",
     "tests/benchmarks/test_services.py",
-    "tests/benchmarks/test_workers.py",
     "tests/mpet_site/test_every_page.py",
     "tests/mpet_site/web/test_database_unavailable.py",
     "tests/operations/test_doctor.py",

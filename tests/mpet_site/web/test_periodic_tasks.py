@@ -59,6 +59,22 @@ def test_a_long_chore_keeps_no_other_waiting(own_threads):
     end.set()
 
 
+def test_a_task_that_is_asked_for_does_not_wait_for_its_interval(own_threads):
+    runs, first, second = [], threading.Event(), threading.Event()
+
+    def run():
+        runs.append(threading.current_thread().name)
+        (second if len(runs) > 1 else first).set()
+
+    seldom = periodic_tasks.register_periodic_task("seldom", run, seconds=600)
+    seldom.due.set()  # no thread runs it yet: nobody is asked
+    periodic_tasks.start_periodic_tasks()
+    assert first.wait(30)
+    seldom.due.set()
+    assert second.wait(30)
+    assert runs == ["chore seldom"] * 2
+
+
 def test_the_interval_is_the_settings_unless_the_chore_has_its_own(own_threads, settings):
     settings.CHORE_SECONDS = 7
     periodic_tasks.register_periodic_task("usual", print)

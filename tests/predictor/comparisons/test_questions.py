@@ -5,12 +5,12 @@ import pytest
 from django.urls import reverse
 
 from predictor.comparisons.questions import MapQuestion, MatrixQuestion, map_from, matrix_from
-from predictor.computations.running import compute_waiting
 from predictor.core.assembly import MEASURED
 from predictor.core.comparisons.documents import distance_matrix, workload_map
 from predictor.core.steps import last_step
 from predictor.models import Computation
 from predictor.snapshot.cache import read_snapshot
+from profiles.jobs.queue import take_up
 from profiles.models import Revision
 from tests.pages import figures_of, store_public, text_of, twin_of, user
 
@@ -55,7 +55,7 @@ def test_the_page_is_there_before_its_numbers(client, public, started, name):
     assert "Nothing" not in text_of(response)
     assert "htmx-2.min" in response.content.decode()
     assert client.get(twin_of(response)).status_code == 202
-    compute_waiting()
+    take_up("computations")
     assert Computation.objects.count() == 1
     twin = client.get(twin_of(response))
     assert twin.status_code == 200
@@ -68,7 +68,7 @@ def test_the_page_is_there_before_its_numbers(client, public, started, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_what_was_hidden_since_is_not_in_an_outdated_one(client, public, started, name):
     client.get(reverse(name))
-    compute_waiting()
+    take_up("computations")
     profile = public[0]
     row = profile.platform if name == "platform-distances" else profile.workload
     assert row.slug in client.get(reverse(name)).content.decode()

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from predictor.computations import asking
-from predictor.computations.asking import ComputationsFull, ask, question_key
-from predictor.computations.running import compute_waiting
+from predictor.computations.asking import ask, question_key
 from predictor.core.methods import METHODS
 from predictor.models import Computation
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
+from profiles.jobs.queue import take_up
 from tests.mpet_site.api_samples import make_user, store
 from tests.samples import sample_measurements, sample_platform
 
@@ -32,7 +32,7 @@ def platforms_in(answer):
 
 def test_what_fits_in_a_request_is_answered_in_it_and_not_stored(database):
     answer = asked()
-    assert answer.is_whole
+    assert answer.is_computed
     assert answer.document == rank_platforms(WORKLOAD).document()
     assert not Computation.objects.exists()
 
@@ -42,15 +42,15 @@ def test_what_does_not_fit_is_computed_once_for_all_who_ask(
 ):
     with django_capture_on_commit_callbacks(execute=True):
         first, second = asked(), asked(make_user("ada"))
-    assert not (first.is_whole or second.is_whole)
+    assert not (first.is_computed or second.is_computed)
     assert (first.document, first.has_begun) == (None, False)
     assert len(started) == Computation.objects.count() == 1
-    assert compute_waiting() == 1
+    assert take_up("computations") == 1
     document = rank_platforms(WORKLOAD).document()
     monkeypatch.setattr(RankingQuestion, "steps", None)
     for user in (None, make_user("bob")):
         answer = asked(user)
-        assert answer.is_whole
+        assert answer.is_computed
         assert answer.document == document
 
 
@@ -60,12 +60,12 @@ def test_what_the_request_had_time_for_is_kept(database, started, monkeypatch):
 
     monkeypatch.setattr(asking, "steps_within", two_steps)
     answer = asked()
-    assert answer.progress == {"done": 2, "total": 3}
+    assert (answer.done, answer.total) == (2, 3)
     assert len(answer.document["results"]) == 2
     computed = []
     row = RankingQuestion.row
     monkeypatch.setattr(RankingQuestion, "row", lambda self, target: computed.append(target) or row(self, target))
-    compute_waiting()
+    take_up("computations")
     assert len(computed) == 1
     assert asked().document == rank_platforms(WORKLOAD).document()
 
@@ -75,29 +75,30 @@ def test_a_private_viewers_computation_is_served_to_nobody_else(database, starte
     store_secret(owner)
     asked(owner)
     assert Computation.objects.get().private_to == owner
-    compute_waiting()
+    take_up("computations")
     assert any(slug.startswith("secret") for slug in platforms_in(asked(owner)))
     for user in (other, None):
         assert asked(user).document is None
-    compute_waiting()
+    take_up("computations")
     assert Computation.objects.count() == 2
     for user in (other, None):
-        assert asked(user).is_whole
+        assert asked(user).is_computed
         assert not any(slug.startswith("secret") for slug in platforms_in(asked(user)))
 
 
 def test_at_a_new_revision_the_answer_of_the_earlier_one_is_outdated(database, started):
     asked()
-    compute_waiting()
+    take_up("computations")
     earlier = asked().document
     store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
     answer = asked()
-    assert not answer.is_whole
-    assert answer.outdated == earlier
-    assert answer.outdated["revision"] < RankingQuestion.of(WORKLOAD).snapshot.database.revision
-    compute_waiting()
+    assert not answer.is_computed
+    assert answer.is_outdated
+    assert answer.document == earlier
+    assert answer.document["revision"] < RankingQuestion.of(WORKLOAD).snapshot.database.revision
+    take_up("computations")
     answer = asked()
-    assert answer.is_whole
+    assert answer.is_computed
     assert "machine-9" in platforms_in(answer)
     assert Computation.objects.count() == 1  # the earlier one is gone
 
@@ -106,21 +107,21 @@ def test_no_more_wait_than_may(database, started, settings):
     settings.COMPUTATIONS_WAITING = 2
     asked()
     asked(workload="app0-section1")
-    with pytest.raises(ComputationsFull):
-        asked(workload="app1-section0")
-    assert not asked().is_whole  # who waits already is told how far it is
+    assert asked(workload="app1-section0").is_full
+    assert not asked().is_computed  # who waits already is told how far it is
     assert Computation.objects.count() == 2
-    compute_waiting()
-    assert not asked(workload="app1-section0").is_whole
+    take_up("computations")
+    answer = asked(workload="app1-section0")
+    assert not (answer.is_full or answer.is_computed)
 
 
 def test_who_may_set_nothing_going_is_still_told_what_others_did(database, started):
     question = RankingQuestion.of(WORKLOAD)
-    with pytest.raises(ComputationsFull):
-        ask(question, None, may_enqueue=lambda: False)
+    assert ask(question, None, may_enqueue=lambda: False).is_full
     assert not Computation.objects.exists()
     asked()
-    assert not ask(question, None, may_enqueue=lambda: False).is_whole
+    answer = ask(question, None, may_enqueue=lambda: False)
+    assert not (answer.is_full or answer.is_computed)
 
 
 def test_a_question_differs_by_all_that_changes_its_answer(database):

@@ -9,17 +9,23 @@ from django.utils import timezone
 from predictor.comparisons.questions import MapQuestion
 from predictor.computations import running
 from predictor.computations.asking import ask
-from predictor.computations.running import claim_next, compute, compute_waiting
+from predictor.computations.running import compute
 from predictor.core.assembly import MEASURED
 from predictor.models import Computation
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from predictor.snapshot.cache import read_snapshot
+from profiles.jobs import queue
+from profiles.jobs.queue import take_up
 from profiles.models.base import MOST_ATTEMPTS
 from tests.mpet_site.api_samples import store
 from tests.predictor.computations.conftest import WORKLOAD
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
+
+
+def claim_next():
+    return queue._kinds["computations"].claim_next()
 
 
 def let_lapse(computation):
@@ -48,11 +54,11 @@ def test_what_a_killed_process_left_is_gone_on_with(waiting, monkeypatch):
     before = killed(monkeypatch, waiting, 2)
     stored = Computation.objects.get()
     assert (stored.status, stored.done, stored.total) == ("waiting", 2, 3)
-    assert compute_waiting() == 0  # the lease still runs: the process may be alive
+    assert take_up("computations") == 0  # the lease still runs: the process may be alive
     let_lapse(stored)
     after, row = [], RankingQuestion.row
     monkeypatch.setattr(RankingQuestion, "row", lambda self, target: after.append(target) or row(self, target))
-    assert compute_waiting() == 1
+    assert take_up("computations") == 1
     assert (len(before), len(after), set(before) & set(after)) == (2, 1, set())
     assert Computation.objects.get().document == rank_platforms(WORKLOAD).document()
 
@@ -73,7 +79,7 @@ def test_what_kills_every_process_is_given_up(waiting, monkeypatch):
         killed(monkeypatch, Computation.objects.get(), 0)
         let_lapse(waiting)
     monkeypatch.setattr(RankingQuestion, "row", None)
-    compute_waiting()
+    take_up("computations")
     assert Computation.objects.get().has_failed
 
 
@@ -82,17 +88,17 @@ def test_what_fails_is_logged_and_said(waiting, monkeypatch, caplog):
         raise ZeroDivisionError("no good")
 
     monkeypatch.setattr(RankingQuestion, "row", fail)
-    compute_waiting()
+    take_up("computations")
     assert "no good" in caplog.text
     answer = ask(RankingQuestion.of(WORKLOAD), None)
     assert answer.has_failed
-    assert not answer.is_whole
-    assert compute_waiting() == 0
+    assert not answer.is_computed
+    assert take_up("computations") == 0
 
 
 def test_one_that_waited_until_its_revision_was_gone_is_dropped(waiting):
     store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
-    compute_waiting()
+    take_up("computations")
     assert not Computation.objects.exists()
 
 
@@ -105,7 +111,7 @@ def test_one_under_way_is_finished_at_its_own_revision(waiting, monkeypatch):
         return row(self, target)
 
     monkeypatch.setattr(RankingQuestion, "row", row_while_others_upload)
-    compute_waiting()
+    take_up("computations")
     done = Computation.objects.get()
     assert done.is_done
     assert done.document["revision"] == done.revision
@@ -115,18 +121,12 @@ def test_one_under_way_is_finished_at_its_own_revision(waiting, monkeypatch):
 def test_the_newest_answers_are_kept_as_far_as_there_is_room(database, started, settings):
     for workload in (WORKLOAD, "app0-section1", "app1-section0"):
         ask(RankingQuestion.of(workload), None)
-    compute_waiting()
+    take_up("computations")
     sizes = list(Computation.objects.order_by("-finished_at").values_list("size_bytes", flat=True))
     assert len(sizes) == 3
     settings.COMPUTATIONS_KEPT_BYTES = sum(sizes[:2])
     running.remove_old()
     assert [row.question["regions"] for row in Computation.objects.all()] == [["app0-section1"], ["app1-section0"]]
-
-
-def test_one_thread_of_a_process_computes_at_a_time(waiting):
-    with running._one_at_a_time:
-        assert compute_waiting() == 0
-    assert compute_waiting() == 1
 
 
 def test_what_is_quicker_does_not_wait_for_rankings(waiting):

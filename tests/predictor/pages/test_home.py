@@ -1,5 +1,4 @@
 import re
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +7,6 @@ from django.core.cache import caches
 from django.urls import reverse
 
 from predictor.computations.asking import read_showcase, request_showcase
-from predictor.computations.running import compute_waiting
 from predictor.core.assembly import MEASURED
 from predictor.models import Computation, EvaluatedMethod, Evaluation, Prediction
 from predictor.pages import offers
@@ -18,6 +16,7 @@ from predictor.predictions.question import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.showcase import ENOUGH_THREADS, FEWEST_POINTS, example_pairs
 from predictor.snapshot.cache import read_database
 from profiles.ingest.service import ingest
+from profiles.jobs.queue import take_up
 from profiles.models import Profile, Revision
 from profiles.programs import programs_by_source
 from profiles.templatetags.quantities import as_percent
@@ -128,10 +127,7 @@ def test_private_names_are_offered_to_their_owner_only(client, public):
 
 def compute_showcase() -> None:
     request_showcase()
-    for thread in threading.enumerate():
-        if thread.name == "computations":
-            thread.join(60)
-    compute_waiting()
+    take_up("computations")
 
 
 def test_the_example_was_computed_before_and_says_how_far_off_it_is(client, public, monkeypatch):

@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from benchmarks.models import Upload
 from benchmarks.public_data.sparecores import stress_ng_workload
-from predictor.computations.running import compute_waiting
 from predictor.models import Computation, StoredProgramAnswer
 from predictor.predictions.sliders import title_of
+from profiles.jobs.queue import take_up
 from profiles.models import Platform, Profile, Source
 from profiles.prices.tables import set_price_factor
 from profiles.programs import programs_by_source
@@ -397,7 +397,7 @@ def test_a_long_one_is_computed_behind_the_request(client, program, started):  #
     assert Computation.objects.get().kind == "ranking"
     twin = client.get(address_of("program", view="api-program"))
     assert twin.status_code == 202
-    compute_waiting()
+    take_up("computations")
     assert len(client.get(program).context["rows"]) == 2
     assert len(client.get(address_of("program", view="api-program")).json()["results"]) == 2
 

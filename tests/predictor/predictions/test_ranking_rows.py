@@ -9,12 +9,12 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from predictor.computations.running import compute_waiting
 from predictor.models import Computation
 from predictor.predictions import ranking_rows
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.ranking_rows import estimated_rows
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
+from profiles.jobs.queue import take_up
 from profiles.models import Platform
 from tests.mpet_site.api_samples import store
 from tests.pages import text_of
@@ -160,7 +160,7 @@ def test_each_page_and_choice_is_a_question_of_its_own_and_comes_back_from_its_c
 def test_behind_the_request_it_goes_on_where_it_was_left(client, started, computed):
     address = reverse("api-rankings")
     assert client.get(address, {"workload": WORKLOAD}).status_code == 202
-    assert compute_waiting() == 1
+    assert take_up("computations") == 1
     answer = client.get(address, {"workload": WORKLOAD})
     assert answer.status_code == 200
     stored = Computation.objects.get().document

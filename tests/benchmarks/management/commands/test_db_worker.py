@@ -1,4 +1,4 @@
-"""`manage.py db_worker` is the one that says that it is alive."""
+"""`manage.py db_worker` is the one that also runs the periodic tasks."""
 
 import pytest
 from django.core.management import call_command, get_commands

@@ -1,4 +1,5 @@
-"""trust 8: a page whose answer takes longer than a request is there at once and says how far the answer is."""
+"""trust 8: what takes longer than a request is a page that is there at once and says how far the answer is. The API
+answers 202 with progress, then 200 at the same address."""
 
 from dataclasses import replace
 from itertools import islice
@@ -6,18 +7,22 @@ from itertools import islice
 import pytest
 from django.urls import reverse
 
-from predictor.computations.running import compute_waiting, save
+from predictor.computations.running import save
 from predictor.models import Computation
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.rankings import RankingQuestion
 from predictor.predictions.service import predict
+from profiles.jobs.queue import take_up
 from profiles.models import Profile, Revision
-from tests.mpet_site.api_samples import store
+from tests.mpet_site.api_samples import API, client_of, make_user, store, strict_json
+from tests.mpet_site.web.test_problems import problem_in
 from tests.pages import store_private, store_public, text_of, twin_of, user
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
 WORKLOAD = "app0-section0"
+API_URL = API + "rankings/"
+ASKED = {"workload": WORKLOAD}
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def test_the_page_is_there_at_once_and_asks_by_itself(client, public, started):
     assert part.content.decode().lstrip().startswith('<div class="notice"')
     assert "HX-Refresh" not in part
     assert "HX-Target" in part["Vary"]
-    compute_waiting()
+    take_up("computations")
     part = polled(client)
     assert (part.content, part["HX-Refresh"]) == (b"", "true")
     response = page(client)
@@ -69,7 +74,7 @@ def test_rows_so_far_stand_there(client, public, started):
 
 def test_the_answer_of_the_earlier_revision_stands_there_meanwhile(client, public, started):
     page(client)
-    compute_waiting()
+    take_up("computations")
     earlier = page(client).context["ranking"]
     store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
     response = page(client)
@@ -79,7 +84,7 @@ def test_the_answer_of_the_earlier_revision_stands_there_meanwhile(client, publi
 
 def test_a_platform_that_was_hidden_since_is_not_in_an_outdated_answer(client, public, started):
     page(client)
-    compute_waiting()
+    take_up("computations")
     owner = user("owner")
     platform = public[0].platform
     platform.private_to = owner
@@ -95,7 +100,7 @@ def test_a_private_viewers_answer_is_shown_to_nobody_else(client, public, starte
     store_private(ada)
     client.force_login(ada)
     page(client)
-    compute_waiting()
+    take_up("computations")
     assert "secret-machine" in page(client).content.decode()
     client.logout()
     response = page(client)
@@ -114,7 +119,7 @@ def test_when_too_many_wait_the_page_says_so(client, public, started, settings):
 def test_what_could_not_be_computed_is_said(client, public, started, monkeypatch):
     page(client)
     monkeypatch.setattr(RankingQuestion, "row", lambda self, target: 1 / 0)
-    compute_waiting()
+    take_up("computations")
     assert "could not be computed" in text_of(page(client))
     assert "hx-get" not in polled(client).content.decode()
 
@@ -139,9 +144,74 @@ def test_what_to_measure_next_is_computed_behind_the_request_too(client, public,
         assert "No further measurement" not in text_of(response)
     assert "htmx-2.min" in whole.content.decode()
     assert client.get(twin_of(whole)).status_code == 202
-    compute_waiting()
+    take_up("computations")
     rows = client.get(address, headers={"HX-Request": "true", "HX-Target": "computing"})
     assert "HX-Refresh" not in rows  # it stands within the prediction's page
     assert "app1/section1" in text_of(rows)
     assert 'id="computing"' not in rows.content.decode()
     assert client.get(twin_of(whole)).json()["results"]
+
+
+def test_a_long_ranking_is_accepted_and_later_there(database, started):
+    client = client_of()
+    response = client.get(API_URL, ASKED)
+    document = strict_json(response.content)
+    assert response.status_code == 202
+    assert (document["status"], document["progress"]) == ("waiting", {"done": 0, "total": 0})
+    assert document["url"].endswith(f"{API_URL}?workload=app0-section0")
+    assert 2 <= int(response["Retry-After"]) <= 30
+    assert response["Cache-Control"] == "no-store"
+    assert "ETag" not in response
+    take_up("computations")
+    response = client.get(document["url"])
+    assert response.status_code == 200
+    assert [row["platform"] for row in response.json()["results"]] == ["machine-0", "machine-1", "machine-2"]
+    assert client.get(API_URL, ASKED, HTTP_IF_NONE_MATCH=response["ETag"]).status_code == 304
+
+
+def test_one_under_way_says_how_far_it_is(database, started):
+    client_of().get(API_URL, ASKED)
+    Computation.objects.update(done=500, total=1995, attempts=1)
+    response = client_of().get(API_URL, ASKED)
+    assert response.json()["status"] == "computing"
+    assert response.json()["progress"] == {"done": 500, "total": 1995}
+    assert response["Retry-After"] == "30"
+
+
+def test_csv_waits_as_well(database, started):
+    asked = ASKED | {"format": "csv"}
+    response = client_of().get(API_URL, asked)
+    assert (response.status_code, response["Content-Type"]) == (202, "application/json")
+    take_up("computations")
+    assert client_of().get(API_URL, asked)["Content-Type"].startswith("text/csv")
+
+
+def test_when_too_many_wait_the_api_is_busy(database, started, settings):
+    settings.COMPUTATIONS_WAITING = 0
+    response = client_of().get(API_URL, ASKED)
+    assert "wait" in problem_in(response, 503)["detail"]
+    assert response["Retry-After"] == "30"
+
+
+def test_one_address_sets_only_so_many_going(database, started, settings):
+    rates = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] | {"computation": "1/hour"}
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"DEFAULT_THROTTLE_RATES": rates}
+    address = {"REMOTE_ADDR": "192.0.2.77"}
+    assert client_of().get(API_URL, ASKED, **address).status_code == 202
+    other = {"workload": "app0-section1"}
+    problem_in(client_of().get(API_URL, other, **address), 503)
+    assert client_of().get(API_URL, ASKED, **address).status_code == 202
+    assert client_of().get(API_URL, other, REMOTE_ADDR="192.0.2.78").status_code == 202
+
+
+def test_what_could_not_be_computed_the_api_says(database, started, monkeypatch):
+    client_of().get(API_URL, ASKED)
+    monkeypatch.setattr(RankingQuestion, "row", lambda self, target: 1 / 0)
+    take_up("computations")
+    assert "log" in problem_in(client_of().get(API_URL, ASKED), 500)["detail"]
+
+
+def test_another_user_shares_what_is_public(database, started):
+    client_of(make_user("ada")).get(API_URL, ASKED)
+    client_of().get(API_URL, ASKED)
+    assert Computation.objects.count() == 1
