@@ -8,15 +8,9 @@ from django.urls import resolve, reverse
 
 from mpet_site.web.api import ListView
 from tests.browser.walk import CHARTS, pages_of
-from tests.pages import figures_of, store_dataset, store_public, user
+from tests.pages import figures_of, store_dataset, store_public
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return user("ada")
 
 
 def test_every_page_answers(ada):
