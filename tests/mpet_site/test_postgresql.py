@@ -77,7 +77,6 @@ DATABASE_TESTS = (  # what speaks to the database in its own words; pages and an
     # Without these the rest asks the database the same, but for a statement or two.
     "--ignore=tests/predictor/computations/test_asking.py",
     "--ignore=tests/profiles/pages/test_page_cache.py",
-    "--deselect=tests/mpet_site/test_every_page.py::test_every_figure_is_as_plotly_wants_it_and_no_page_lacks_one",
     "--deselect=tests/operations/test_quarantine.py::test_they_would_have_moved_them",
 )
 
