@@ -1,6 +1,7 @@
 """The entry point for WSGI servers. A process that serves pages also runs the periodic tasks."""
 
 import os
+from importlib import import_module
 
 from django.core.wsgi import get_wsgi_application
 from django.db.backends.signals import connection_created
@@ -16,5 +17,6 @@ application = get_wsgi_application()
 connection_created.connect(shorten_waits_of_requests)
 # Load all pages and the numerical libraries now: the first visitor would wait a second for them.
 reverse("home")
+import_module("predictor.extrapolation.document")
 threadpool_controller()
 start_periodic_tasks()

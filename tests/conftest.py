@@ -10,6 +10,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.core.servers.basehttp import WSGIRequestHandler
 from django.db import connection
@@ -116,6 +117,19 @@ def migrated_folder(empty_database, tmp_path) -> Path:
     """A state folder (MPET_STATE_DIR) whose database has every table."""
     shutil.copyfile(empty_database, tmp_path / "mpet.sqlite3")
     return tmp_path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _media_of_this_process() -> None:
+    """Tests run side by side, and what sweeps files that no row names would take away another process's."""
+    django_settings.MEDIA_ROOT = django_settings.STATE_DIR / f"media-{os.getpid()}"
+
+
+@pytest.fixture
+def media(settings, tmp_path) -> Path:
+    """An empty folder for uploaded files, for tests that look at what is in it; the others share one."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return settings.MEDIA_ROOT
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from predictor.comparisons.selection import FEWEST_COMPARED
 from predictor.core.methods import METHODS
-from predictor.extrapolation.document import OFFERED_MODELS
+from predictor.extrapolation.questions import OFFERED_MODELS
 from predictor.predictions.question import DEFAULT_METHOD
 from profiles.models import Profile
 from tests.mpet_site.api_samples import API, read, strict_json

@@ -15,13 +15,7 @@ from mpet_site.web.parameters import Slugs, WholeNumber, described
 from mpet_site.web.problems import invalid_request
 from predictor.api.scaling_models import ScalingFitSerializer, number, points_serializer
 from predictor.core.answers import LARGEST_THREAD_COUNT
-from predictor.extrapolation.document import (
-    DEFAULT_MODELS,
-    OFFERED_MODELS,
-    ExtrapolationQuestion,
-    extrapolation_document,
-)
-from predictor.extrapolation.fits import InvalidFit
+from predictor.extrapolation.questions import DEFAULT_MODELS, OFFERED_MODELS, ExtrapolationQuestion, InvalidFit
 from profiles.models import Profile
 from profiles.pages.page_cache import database_etag
 
@@ -94,6 +88,8 @@ class ProfileBeyond(ApiView):
         responses=BeyondSerializer,
     )
     def get(self, request: Request, id: Any) -> HttpResponseBase:
+        from predictor.extrapolation.document import extrapolation_document  # noqa: PLC0415  see questions.py
+
         profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=id)
         models, to = MODELS_PARAMETER.read(request), TO_PARAMETER.read(request)
         try:

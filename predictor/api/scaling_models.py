@@ -17,12 +17,10 @@ from mpet_site.web.fields import PlainInteger, PlainNumber, number
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import InvalidRequest, Unprocessable, invalid_request
 from predictor.core.answers import LARGEST_THREAD_COUNT
-from predictor.extrapolation.fits import POINT_COLUMNS, FitRequest, InvalidFit, fitted_answer, request_for_profile
-from predictor.scaling_models.base import TooFewPoints
+from predictor.extrapolation.questions import FitRequest, InvalidFit
 from predictor.scaling_models.companions import SCOPES
+from predictor.scaling_models.names import SCALING_MODEL_NAMES
 from predictor.scaling_models.points import PointsError
-from predictor.scaling_models.registry import SCALING_MODELS, describe_model
-from predictor.scaling_models.task_graph import TASK_MEASURES
 from profiles.models import Profile
 
 MOST_POINTS = 500
@@ -137,7 +135,9 @@ class ScalingModelList(ApiView):
 
     @extend_schema(operation_id="scaling_models_list", summary="Scaling models", responses=ScalingModelListSerializer)
     def get(self, request: Request) -> HttpResponseBase:
-        results = [describe_model(name) for name in SCALING_MODELS]
+        from predictor.scaling_models.registry import describe_model  # noqa: PLC0415  see questions.py
+
+        results = [describe_model(name) for name in SCALING_MODEL_NAMES]
         data = {"count": len(results), "next": None, "previous": None, "results": nan_to_null(results)}
         return respond_unless_unchanged(request, etag_of(data), lambda: Response(data))
 
@@ -150,12 +150,15 @@ class ScalingModelFit(ApiView):
     @extend_schema(
         operation_id="scaling_models_fit",
         summary="Fit a scaling model",
-        parameters=[OpenApiParameter("name", OpenApiTypes.STR, OpenApiParameter.PATH, enum=list(SCALING_MODELS))],
+        parameters=[OpenApiParameter("name", OpenApiTypes.STR, OpenApiParameter.PATH, enum=list(SCALING_MODEL_NAMES))],
         request=ScalingFitRequestSerializer,
         responses={200: ScalingFitSerializer, 422: None},
     )
     def post(self, request: Request, name: str) -> Response:
-        if name not in SCALING_MODELS:
+        from predictor.extrapolation.fits import fitted_answer  # noqa: PLC0415  see questions.py
+        from predictor.scaling_models.base import TooFewPoints  # noqa: PLC0415
+
+        if name not in SCALING_MODEL_NAMES:
             raise NotFound
         serializer = ScalingFitRequestSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
@@ -172,6 +175,8 @@ class ScalingModelFit(ApiView):
 
 
 def fit_request(name: str, fields: dict[str, Any], user: Any) -> FitRequest:
+    from predictor.extrapolation.fits import request_for_profile  # noqa: PLC0415  see questions.py
+
     values = fields | {"model": name}
     if fields["profile"] is None:
         return FitRequest(name, values["points"], values["predict"], values["settings"], values["level"])
@@ -183,6 +188,6 @@ def fit_request(name: str, fields: dict[str, Any], user: Any) -> FitRequest:
 
 
 def field_of_error(error: PointsError) -> str:
-    if error.row is None or error.column not in {*POINT_COLUMNS, *TASK_MEASURES, "time_s"}:
+    if error.row is None or error.column not in FitPointSerializer().fields:
         return "points"
     return f"points.{error.row}.{error.column}"

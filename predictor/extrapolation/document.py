@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,6 @@ import numpy as np
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.extrapolation.fits import (
-    FitRequest,
-    InvalidFit,
     fitted_answer,
     measured_runs,
     parallel_quality,
@@ -20,13 +17,12 @@ from predictor.extrapolation.fits import (
     request_for_profile,
     unlearned_error,
 )
+from predictor.extrapolation.questions import DEFAULT_QUESTION, ExtrapolationQuestion, FitRequest
 from predictor.scaling_models.measured import MeasuredPoints
 from predictor.scaling_models.registry import SCALING_MODELS
 from profiles.models import Profile, Run
 from profiles.scaling.runs import stored_curves
 
-OFFERED_MODELS = ("automatic", "mpet_curve", "growth", "amdahl", "usl", "parallel_penalty", "memory_wall")
-DEFAULT_MODELS = ("automatic", "mpet_curve", "amdahl", "usl")
 INTERVAL_LEVEL = 0.9
 MOST_COUNTS_BEYOND = 40  # thread counts beyond
 SIZES_BEYOND = (1.25, 1.5, 2.0, 3.0, 4.0)  # times the largest measured one
@@ -38,25 +34,8 @@ SIZE_MODELS: tuple[tuple[str, dict[str, Any]], ...] = (
 CONSTANT_WITHIN = 0.2  # of the serial fraction between the lower and the upper half of n
 
 
-@dataclass(frozen=True)
-class ExtrapolationQuestion:
-    """Which models are asked, up to which thread count (None: twice the measured ones, and all of the platform)."""
-
-    models: tuple[str, ...] = DEFAULT_MODELS
-    to: int | None = None
-
-    def __post_init__(self) -> None:
-        unknown = [name for name in self.models if name not in OFFERED_MODELS]
-        if unknown or not self.models:
-            raise InvalidFit(
-                "models", f"No model {', '.join(unknown) or 'is named'}; known here: {', '.join(OFFERED_MODELS)}."
-            )
-        if self.to is not None and not 1 <= self.to <= LARGEST_THREAD_COUNT:
-            raise InvalidFit("to", f"A thread count from 1 to {LARGEST_THREAD_COUNT}.")
-
-
 def extrapolation_document(
-    profile: Profile, user: Any, question: ExtrapolationQuestion = ExtrapolationQuestion()
+    profile: Profile, user: Any, question: ExtrapolationQuestion = DEFAULT_QUESTION
 ) -> dict[str, Any]:
     """The document of the page and of its JSON form. Where a model refuses, `refusal` says why."""
     curves = stored_curves(profile)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from predictor.core.database import Database
+from predictor.extrapolation.questions import POINT_COLUMNS, FitRequest, InvalidFit
 from predictor.scaling_models.automatic import AutomaticChoice
 from predictor.scaling_models.base import ScalingModel, TooFewPoints, jackknife
 from predictor.scaling_models.companions import Companion, companions_of
@@ -23,30 +24,8 @@ from profiles.models import Profile
 from profiles.scaling.runs import stored_curves
 from profiles.scaling.validity import MOST_CURVE_POINTS, valid_counts, valid_scale, valid_times
 
-POINT_COLUMNS = ("n", "size", "clock_ratio")
 MOST_RUNS_READ = 50_000  # of a profile: of more the first repeats
 QUIET: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}  # what overflows is null in the answer
-
-
-class InvalidFit(ValueError):
-    """A field of the request has a wrong value."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        self.name, self.reason = name, reason
-        super().__init__(f"{name}: {reason}")
-
-
-@dataclass(frozen=True)
-class FitRequest:
-    """`points` are dicts of POINT_COLUMNS, `time_s` and, for a task graph, its MEASURES; the new points to `predict`
-    have only POINT_COLUMNS."""
-
-    model: str
-    points: list[dict[str, Any]]
-    predict: list[dict[str, Any]]
-    settings: dict[str, Any] = field(default_factory=dict)
-    level: float = 0.9
-    companions: tuple[Companion, ...] = ()
 
 
 def request_for_profile(profile: Profile, user: Any, fields: dict[str, Any]) -> FitRequest:

@@ -10,15 +10,8 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.extrapolation.document import (
-    DEFAULT_MODELS,
-    OFFERED_MODELS,
-    ExtrapolationQuestion,
-    extrapolation_document,
-)
-from predictor.extrapolation.fits import InvalidFit
+from predictor.extrapolation.questions import DEFAULT_MODELS, OFFERED_MODELS, ExtrapolationQuestion, InvalidFit
 from predictor.figures.extrapolation import beyond_charts
-from predictor.scaling_models.registry import SCALING_MODELS
 from profiles.figures import Breakpoints
 from profiles.models import Profile
 from profiles.pages.page_cache import kept_for_visitors
@@ -29,6 +22,9 @@ from profiles.pages.views import time_unit
 @kept_for_visitors
 def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
     """?model=, several times, and &to=: the largest thread count."""
+    from predictor.extrapolation.document import extrapolation_document  # noqa: PLC0415  see questions.py
+    from predictor.scaling_models.registry import SCALING_MODELS  # noqa: PLC0415
+
     profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
     models, to = request.GET.getlist("model") or list(DEFAULT_MODELS), request.GET.get("to", "")
     context: dict[str, Any] = {

@@ -28,12 +28,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return settings.MEDIA_ROOT
-
-
-@pytest.fixture
 def ada(media):
     """Somebody with a public and a private upload, predictions from both kinds of data, and a token."""
     owner = user("ada")

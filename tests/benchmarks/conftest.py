@@ -1,4 +1,4 @@
-"""Two users, and a folder of their own for uploaded files."""
+"""The compiler of the kit, an upload that waits, and folders as the kit has them."""
 
 import io
 import os
@@ -18,12 +18,6 @@ def _compile_once():
         if "CXX" not in os.environ and shutil.which("g++"):
             patch.setenv("CXX", str(CACHED_COMPILER))
         yield
-
-
-@pytest.fixture
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return settings.MEDIA_ROOT
 
 
 @pytest.fixture

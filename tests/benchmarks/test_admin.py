@@ -11,11 +11,6 @@ from tests.pages import text_of
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path
-
-
 @pytest.fixture
 def upload(ada) -> Upload:
     client_of(ada).post(API + "uploads/", {"file": tarball(), "visibility": "public"})

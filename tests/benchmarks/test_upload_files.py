@@ -23,11 +23,6 @@ PLANTED = "planted-<script>alert(1)</script>"
 ESCAPED = "planted-&lt;script&gt;alert(1)&lt;/script&gt;"
 
 
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-
-
 def sent(owner, visibility, log=PLANTED, environment=None):
     noted = {"environment": environment or {"governor": PLANTED}, "log": log}
     content = tarball(replace(sample_measurements(1, 2), **noted))

@@ -36,11 +36,6 @@ def ada(client):
     return ada
 
 
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path
-
-
 def send(client, file, visibility="public"):
     return client.post(reverse("upload"), {"file": file, "visibility": visibility}, follow=True)
 

@@ -30,8 +30,7 @@ TEXTS = "[...document.querySelectorAll('.plot svg text')].map((one) => one.textC
 
 
 @pytest.fixture
-def addresses(settings, tmp_path) -> dict[str, str]:
-    settings.MEDIA_ROOT = tmp_path / "media"
+def addresses() -> dict[str, str]:
     walk = pages_of(store_public()[0], user("ada"))
     make_names_hostile()
     figures = {name: walk.public[name] for name in CHARTS if name in walk.public and name not in SAME_FIGURES}

@@ -20,12 +20,6 @@ from tests.samples import sample_measurements, sample_platform
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.fixture
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return settings.MEDIA_ROOT
-
-
 def own_tarball() -> bytes:
     measurements = sample_measurements(1, 3, seed=4)
     measurements.platforms[0] = sample_platform(8, name="my-machine")

@@ -121,8 +121,7 @@ def test_what_to_measure_next_comes_on_demand(visit, profile):
     assert page.url.endswith(reverse("prediction", args=[prediction.uid]) + "#next")
 
 
-def test_a_real_tarball_is_uploaded_and_leads_to_its_profiles(visit, settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
+def test_a_real_tarball_is_uploaded_and_leads_to_its_profiles(visit):
     user("ada")
     page = visit(reverse("upload"))
     page.fill("#id_login", "ada")

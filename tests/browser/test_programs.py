@@ -30,8 +30,7 @@ def own_machine():
 
 
 @pytest.fixture
-def references(settings, tmp_path, db):
-    settings.MEDIA_ROOT = tmp_path / "media"
+def references(db):
     call_command("import_results", *(str(path) for path in sorted(REFERENCE.glob("*.tar.gz"))), verbosity=0)
 
 
@@ -65,10 +64,9 @@ def send(page, content: bytes, name: str, visibility: str) -> None:
     assert "accepted" in page.locator("h1").inner_text()
 
 
-def test_from_the_empty_front_page_to_the_ranking_of_ones_own_program(visit, settings, tmp_path, db):
+def test_from_the_empty_front_page_to_the_ranking_of_ones_own_program(visit, db):
     """Nothing is on the server but what this visitor sends: the reference tarballs, and the program that was profiled
     on the machine of one of them."""
-    settings.MEDIA_ROOT = tmp_path / "media"
     page = visit(reverse("home"))
     page.get_by_role("link", name="Measure your machine").first.click()
     assert "./mpet-profile --upload" in page.locator("main").inner_text()
@@ -109,9 +107,8 @@ def test_names_in_the_chart_of_costs_stand_where_there_is_room(visit, db):
         assert bool(page.locator('[data-figure="cost"] .textpoint').count()) is names
 
 
-def test_the_badge_is_shown_by_a_relative_address_and_copied_with_the_whole_one(visit, settings, tmp_path, db):
+def test_the_badge_is_shown_by_a_relative_address_and_copied_with_the_whole_one(visit, db):
     """Behind a proxy that the server is not told of, the whole one is of another origin, which the policy forbids."""
-    settings.MEDIA_ROOT = tmp_path / "media"
     upload = receive(tarball(program_measurements(own_machine())))
     page = visit(reverse("upload-report", args=[upload.uid]))
     page.get_by_role("link", name="sort on all machines").click()

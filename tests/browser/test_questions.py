@@ -68,9 +68,8 @@ class Visitor:
 
 
 @pytest.fixture
-def demo(settings, tmp_path):
+def demo():
     """What `make run` has."""
-    settings.MEDIA_ROOT = tmp_path / "media"
     call_command("load_demo", verbosity=0)
     call_command("import_results", *(str(path) for path in sorted(REFERENCE.glob("*.tar.gz"))), verbosity=0)
     request_showcase()
@@ -211,10 +210,9 @@ def test_five_questions_on_the_demo(visit, demo, live_server, tmp_path):
 
 
 @pytest.mark.shared_data
-def test_five_questions_on_real_servers_with_prices(visit, shared_data, settings, tmp_path):
+def test_five_questions_on_real_servers_with_prices(visit, shared_data, tmp_path):
     """Those servers were measured with one thread and with all of them: two points make no curve to show, so that the
     accuracy is what convinces on the front page. No program was profiled on them."""
-    settings.MEDIA_ROOT = tmp_path / "media"
     call_command("import_dataset", str(shared_data / "sparecores-servers"), verbosity=0)
     machines = list(Platform.objects.order_by("slug").values_list("name", flat=True))
     prices = tmp_path / "prices.csv"

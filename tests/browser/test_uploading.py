@@ -11,16 +11,9 @@ from benchmarks.models import Upload
 from benchmarks.processing import process
 from tests.benchmarks.formats.test_formats import FILES, SPECIMENS
 from tests.benchmarks.tarballs import packed
-from tests.pages import user
 from tests.samples import sample_measurements
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def ada(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return user("ada")
 
 
 @pytest.fixture

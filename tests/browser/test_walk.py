@@ -13,7 +13,7 @@ from predictor.predictions.service import predict
 from profiles.ingest.service import ingest
 from profiles.models import Profile
 from tests.browser.walk import CHARTS, TARGET, WORKLOAD, Walk, drawn, open_all_tabs, page_names, pages_of
-from tests.pages import store_dataset, store_public, user
+from tests.pages import store_dataset, store_public
 from tests.samples import sample_measurements
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -44,12 +44,6 @@ WITHOUT_TWIN |= {"account_reset_password_from_key_done", "socialaccount_login_ca
 WITHOUT_TWIN |= {"publish-upload", "delete-upload", "delete-prediction", "delete-predictions", "delete-account"}
 WITHOUT_TWIN |= {"components", "delete-own-prices"}
 WITHOUT_TWIN |= {"unstored-measure-next", "unstored-why"}  # the API says this of stored predictions
-
-
-@pytest.fixture
-def ada(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return user("ada")
 
 
 @pytest.fixture

@@ -44,7 +44,6 @@ ADDRESS = "ada@example.org"
 def apart(settings, tmp_path):
     """Nothing is counted or kept where other tests do."""
     settings.RATES_FILE = tmp_path / "rates.sqlite3"
-    settings.MEDIA_ROOT = tmp_path / "media"
     cache.clear()
     yield
     cache.clear()

@@ -35,8 +35,7 @@ def little_memory():
 
 
 @pytest.fixture
-def campaign(little_memory, db, settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
+def campaign(little_memory, db):
     store_dataset()
     profile = store_public()[0]
     owner = user("mallory")

@@ -180,11 +180,10 @@ def test_third_7_what_is_no_number_is_refused_or_left_out(form, content, platfor
 
 
 @pytest.mark.django_db
-def test_third_7_an_unexpected_exception_of_a_reader_refuses_the_file(monkeypatch, caplog, settings, tmp_path):
+def test_third_7_an_unexpected_exception_of_a_reader_refuses_the_file(monkeypatch, caplog):
     from benchmarks import reading  # noqa: PLC0415  not there before
     from tests.benchmarks import stand_in_reader  # noqa: PLC0415
 
-    settings.MEDIA_ROOT = tmp_path
     run_reader = reading.run_reader
     monkeypatch.setattr(reading, "child_reader", stand_in_reader)
     monkeypatch.setattr(reading, "waiting_programs", [])

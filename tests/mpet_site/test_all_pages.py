@@ -8,6 +8,8 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
+from django.db import transaction
+from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
@@ -23,12 +25,12 @@ from tests.predictor.conftest import store
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.programs import program_measurements
 
+LOGIN = "/accounts/login/"
 PAIR = "?workload=app0-section0&target=machine-1"
 
 
-@pytest.fixture
-def addresses(db) -> list[str]:
-    """One of every page that anybody may see."""
+def addresses() -> list[str]:
+    """One of every page that anybody may see, with what it shows."""
     profile = store_public()[0]
     source = store(program_measurements(), label="program").source
     (program,) = programs_by_source([source.pk], None)[source.pk]
@@ -54,17 +56,26 @@ def addresses(db) -> list[str]:
     ]
 
 
-def test_every_page_has_a_json_twin_and_links_it_visibly(client, addresses):
-    for address in addresses:
-        page = client.get(address)
-        twin = client.get(twin_of(page))
-        assert (twin.status_code, twin["Content-Type"]) == (200, "application/json"), address
+@pytest.fixture(scope="module")
+def pages(django_db_setup, django_db_blocker) -> dict[str, HttpResponse]:
+    """What each of them answers to a visitor, and the page to sign in. Asked once: the tests only read the answers."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        found = {address: Client().get(address) for address in [*addresses(), LOGIN]}
+        for address in found.keys() - {LOGIN}:
+            found[address].twin = Client().get(twin_of(found[address]))
+        transaction.set_rollback(True)
+    return found
+
+
+def test_every_page_has_a_json_twin_and_links_it_visibly(pages):
+    for address in pages.keys() - {LOGIN}:
+        page = pages[address]
+        assert (page.twin.status_code, page.twin["Content-Type"]) == (200, "application/json"), address
         assert page.content.decode().count(f'href="{html.escape(twin_of(page))}"') >= 2, address
 
 
-def test_every_page_allows_its_own_scripts_only_and_needs_no_others(client, addresses):
-    for address in addresses:
-        page = client.get(address)
+def test_every_page_allows_its_own_scripts_only_and_needs_no_others(pages):
+    for address, page in pages.items():
         assert page["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
         content = page.content.decode()
         scripts = re.findall(r"<script([^>]*)>", content)
@@ -73,15 +84,15 @@ def test_every_page_allows_its_own_scripts_only_and_needs_no_others(client, addr
         assert not re.search(r'(src|href)="(https?:)?//', content), address
 
 
-def test_plotly_is_loaded_only_where_there_are_charts(client, addresses):
-    for address in addresses:
-        content = client.get(address).content.decode()
+def test_plotly_is_loaded_only_where_there_are_charts(pages):
+    for address, page in pages.items():
+        content = page.content.decode()
         assert ("plotly-basic.min.js" in content) == ("data-figure=" in content), address
 
 
-def test_every_chart_has_its_numbers_in_a_table_and_a_label(client, addresses):
-    for address in addresses:
-        content = client.get(address).content.decode()
+def test_every_chart_has_its_numbers_in_a_table_and_a_label(pages):
+    for address, page in pages.items():
+        content = page.content.decode()
         figures = re.findall(r'<figure class="chart">(.*?)</figure>', content, re.S)
         assert len(figures) == content.count("data-figure="), address
         for figure in figures:
@@ -90,17 +101,17 @@ def test_every_chart_has_its_numbers_in_a_table_and_a_label(client, addresses):
             assert re.search(r'role="img"\s+aria-label="[^"]{10,}"', figure)
 
 
-def test_every_page_has_one_heading_a_title_and_a_way_past_the_navigation(client, addresses):
-    for address in [*addresses, reverse("login")]:
-        content = client.get(address).content.decode()
+def test_every_page_has_one_heading_a_title_and_a_way_past_the_navigation(pages):
+    for address, page in pages.items():
+        content = page.content.decode()
         assert content.count("<h1") == 1, address
         assert re.search(r"<title>[^<]*\w[^<]*</title>", content), address
         assert content.index('href="#content"') < content.index("<nav")
 
 
-def test_every_field_has_a_label(client, addresses):
-    for address in [*addresses, reverse("login")]:
-        content = client.get(address).content.decode()
+def test_every_field_has_a_label(pages):
+    for address, page in pages.items():
+        content = page.content.decode()
         named = re.findall(r'<(?:input|select)(?![^>]*type="hidden")[^>]*\sid="([^"]+)"', content)
         assert all(f'for="{name}"' in content or name == "id_include_simulated" for name in named), address
 
@@ -116,10 +127,10 @@ def test_a_failure_names_no_cause_and_needs_no_database(client):
     assert "Something broke on our side" in words
 
 
-def test_reading_pages_take_no_post(client, addresses):
-    for address in addresses:
-        if address not in {reverse("predict"), reverse("what-if") + PAIR}:
-            assert client.post(address).status_code == 405, address
+@pytest.mark.django_db
+def test_reading_pages_take_no_post(client, pages):
+    for address in pages.keys() - {LOGIN, reverse("predict"), reverse("what-if") + PAIR}:
+        assert client.post(address).status_code == 405, address
 
 
 def test_forbidden_helps(rf):
@@ -141,11 +152,11 @@ def test_plotly_in_the_browser_is_the_version_that_makes_the_figures(tmp_path, s
     assert (tmp_path / "mpet/site.css").is_file()
 
 
-def test_charts_draw_only_what_the_small_plotly_can(client, addresses):
+def test_charts_draw_only_what_the_small_plotly_can(pages):
     kinds = {
         trace["type"]
-        for address in addresses
-        for figure in figures_of(client.get(address)).values()
+        for page in pages.values()
+        for figure in figures_of(page).values()
         if isinstance(figure, dict)
         for trace in figure.get("data", [])
     }
@@ -153,8 +164,5 @@ def test_charts_draw_only_what_the_small_plotly_can(client, addresses):
     assert kinds <= {"scatter", "bar", "pie"}
 
 
-def test_the_session_cookie_is_not_set_for_readers(addresses):
-    for address in addresses:
-        client = Client()
-        client.get(address)
-        assert "sessionid" not in client.cookies, address
+def test_the_session_cookie_is_not_set_for_readers(pages):
+    assert [address for address, page in pages.items() if "sessionid" in page.cookies] == []

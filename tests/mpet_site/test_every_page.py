@@ -8,35 +8,23 @@ from django.urls import resolve, reverse
 
 from mpet_site.web.api import ListView
 from tests.browser.walk import CHARTS, pages_of
-from tests.pages import figures_of, store_dataset, store_public, user
+from tests.pages import figures_of, store_dataset, store_public
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def ada(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return user("ada")
-
-
-def test_every_page_answers(ada):
+def test_every_page_answers_and_lacks_no_figure(ada):
+    """figures_of checks that each is as Plotly wants it."""
     store_dataset()
     walk = pages_of(store_public()[0], ada)
     anybody, owner = Client(), Client()
     owner.force_login(ada)
-    statuses = {
-        name: (owner if is_own else anybody).get(address, follow=True).status_code
-        for name, address, is_own in walk.everywhere()
+    pages = {
+        name: (owner if is_own else anybody).get(address, follow=True) for name, address, is_own in walk.everywhere()
     }
-    assert {name: status for name, status in statuses.items() if status != 200} == {}
-
-
-def test_every_figure_is_as_plotly_wants_it_and_no_page_lacks_one(ada):
-    walk = pages_of(store_public()[0], ada)
-    client = Client()
+    assert {name: page.status_code for name, page in pages.items() if page.status_code != 200} == {}
     counts = {
-        name: sum("layout" in each for each in figures_of(client.get(walk.public[name], follow=True)).values())
-        for name in CHARTS.keys() & walk.public
+        name: sum("layout" in each for each in figures_of(pages[name]).values()) for name in CHARTS.keys() & walk.public
     }
     assert sum(counts.values()) > 60
     assert {name: count for name, count in counts.items() if count < CHARTS[name]} == {}

@@ -44,9 +44,8 @@ DIFFERENT = (
     "tests/accounts/test_migration.py",
     "tests/profiles/test_bounds_migration.py",
     "tests/profiles/test_credit_deliveries.py",
-    # every page, and every list of the API searched and sorted
-    "tests/mpet_site/test_every_page.py",
-    "--deselect=tests/mpet_site/test_every_page.py::test_every_figure_is_as_plotly_wants_it_and_no_page_lacks_one",
+    # every list of the API searched and sorted
+    "tests/mpet_site/test_every_page.py::test_every_list_of_the_api_is_searched_and_sorted_by_every_column",
 )
 DATABASE_TESTS = (  # what speaks to the database in its own words; pages and answers are made of what these read
     "tests/accounts",
@@ -76,7 +75,6 @@ DATABASE_TESTS = (  # what speaks to the database in its own words; pages and an
     # Without these the rest asks the database the same, but for a statement or two.
     "--ignore=tests/predictor/computations/test_asking.py",
     "--ignore=tests/profiles/pages/test_page_cache.py",
-    "--deselect=tests/mpet_site/test_every_page.py::test_every_figure_is_as_plotly_wants_it_and_no_page_lacks_one",
     "--deselect=tests/operations/test_quarantine.py::test_they_would_have_moved_them",
 )
 

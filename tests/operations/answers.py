@@ -1,7 +1,7 @@
 """What every page and every path of the API answers in the installation of the environment.
 
     python -m tests.operations.answers fill FILE     stores a sample of everything; FILE gets the addresses
-    python -m tests.operations.answers ask FILE      asks for the addresses of FILE
+    python -m tests.operations.answers ask FILE      asks for the addresses of FILE, where no migration is missing
 
 Both print {address: [status, sha256]} as JSON: pages that need an account as their owner sees them, other pages as
 anybody does, documents of the API as both do.
@@ -54,10 +54,12 @@ def answers(addresses: list[tuple[str, str]]) -> dict[str, list]:
 
 if __name__ == "__main__":
     os.environ["DJANGO_SETTINGS_MODULE"] = "mpet_site.settings_test"
-    import django
+    import django.core.management
 
     django.setup()
     command, file = sys.argv[1], Path(sys.argv[2])
     if command == "fill":
         fill(file)
+    else:
+        django.core.management.call_command("migrate", "--check")  # fails where one is missing
     print(json.dumps(answers(json.loads(file.read_text()))))

@@ -34,11 +34,6 @@ from tests.samples import sample_measurements, sample_platform
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path
-
-
 def send(client, measurements=None):
     return client.post(reverse("quarantine"), {"file": tarball(measurements)})
 

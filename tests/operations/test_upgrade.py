@@ -36,13 +36,13 @@ for file, step in json.load(sys.stdin):
 class Upgraded:
     """The former version's database with this version's code."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, static: Path) -> None:
         self.folder, self.path = folder, folder / "mpet.sqlite3"
         make_database(self.path)
         folder.chmod(0o700)
         self.environment = os.environ | {
             "MPET_STATE_DIR": str(folder),
-            "MPET_STATIC_ROOT": str(folder / "static"),
+            "MPET_STATIC_ROOT": str(static),
             "MPET_SECRET_KEY": SECRET_KEY,
         }
         self.environment.pop("DATABASE_URL", None)
@@ -78,9 +78,28 @@ def rows_of(connection: sqlite3.Connection, table: str) -> dict[tuple, dict]:
     return {tuple(row[name] for name in key): dict(row) for row in rows}
 
 
+@pytest.fixture(scope="module")
+def static(tmp_path_factory) -> Path:
+    """What `collectstatic` makes, which asks no database."""
+    folder = tmp_path_factory.mktemp("static")
+    Upgraded(tmp_path_factory.mktemp("asks-nothing"), folder).run("manage.py", "collectstatic", "--noinput", "-v", "0")
+    return folder
+
+
 @pytest.fixture
-def upgraded(tmp_path):
-    return Upgraded(tmp_path)
+def former(tmp_path, static) -> Upgraded:
+    """Not migrated yet."""
+    return Upgraded(tmp_path, static)
+
+
+STEPS = {"forwards": [], **{app: [app, name] for app, name in NEWEST.items()}, "forwards again": []}
+
+
+@pytest.fixture(scope="module")
+def migrated(tmp_path_factory, static) -> tuple[Upgraded, list[Path]]:
+    """Migrated by STEPS, and the database after each."""
+    made = Upgraded(tmp_path_factory.mktemp("migrated"), static)
+    return made, made.migrate(*STEPS.values())
 
 
 def lost(before, after) -> list[str]:
@@ -94,13 +113,12 @@ def lost(before, after) -> list[str]:
     ]
 
 
-def test_no_row_and_no_value_is_lost_forwards_or_one_step_back(upgraded):
-    before = upgraded.rows()
+def test_no_row_and_no_value_is_lost_forwards_or_one_step_back(former, migrated):
+    before = former.rows()
     assert sum(map(len, before.values())) == 2_093
     assert len([table for table, rows in before.items() if rows]) > 15
-    steps = {"forwards": [], **{app: [app, name] for app, name in NEWEST.items()}, "forwards again": []}
-    files = upgraded.migrate(*steps.values())
-    for step, file in zip(steps, files, strict=True):
+    upgraded, files = migrated
+    for step, file in zip(STEPS, files, strict=True):
         assert lost(before, upgraded.rows(file)) == [], step
     upgraded.run("manage.py", "migrate", "--check")
 
@@ -119,10 +137,9 @@ print(json.dumps([[one.status_code, one.headers.get("Retry-After"), one.content.
 """
 
 
-def test_what_needs_a_migration_says_before_it_that_it_is_not_there_yet(upgraded):
+def test_what_needs_a_migration_says_before_it_that_it_is_not_there_yet(former):
     """Trust, third audit, 12: the new code answered 500. Here it serves before `migrate`."""
-    upgraded.run("manage.py", "collectstatic", "--noinput", "--verbosity", "0")
-    health, api, page = json.loads(upgraded.run("manage.py", "shell", "--no-imports", "--command", SEND))
+    health, api, page = json.loads(former.run("manage.py", "shell", "--no-imports", "--command", SEND))
     assert [answer[0] for answer in (health, api, page)] == [503] * 3
     assert (api[1], page[1]) == ("5", "5")
     assert "The database is being upgraded. Nothing was stored; try again soon." in api[2]
@@ -163,12 +180,10 @@ def changed(before, after, path="") -> list[str]:
     return [] if before == after else [f"{path}: was {before!r}, is {after!r}"]
 
 
-def test_tokens_sessions_passwords_and_every_stored_answer_are_as_they_were(upgraded):
-    upgraded.run("manage.py", "migrate", "--verbosity", "0")
-    upgraded.run("manage.py", "collectstatic", "--noinput", "--verbosity", "0")
+def test_tokens_sessions_passwords_and_every_stored_answer_are_as_they_were(migrated):
     former = former_answers()
     text = json.dumps(former | {"password": PASSWORD})
-    present = json.loads(upgraded.run("manage.py", "shell", "--no-imports", "--command", ASK, text=text))
+    present = json.loads(migrated[0].run("manage.py", "shell", "--no-imports", "--command", ASK, text=text))
     assert present["pages"] == {"session": 200, "password": 200}
     documents = {address: answer["document"] for address, answer in former["answers"].items()}
     assert len(documents) == 39

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import nnls
 
 from predictor.core.answers import Method
 from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
@@ -46,6 +45,8 @@ def fit_law(terms: FloatArray, values: FloatArray) -> FloatArray:
     >>> fit_law(amdahl_terms(n), 9 + 1 * n).round(9)
     array([9., 1.])
     """
+    from scipy.optimize import nnls  # noqa: PLC0415  0.3 s of every start, for two methods that are seldom asked
+
     coefficients: FloatArray = nnls((terms / values).T, np.ones(len(values)))[0]
     return coefficients
 

@@ -21,16 +21,6 @@ pytestmark = pytest.mark.django_db
 MACHINE = json.dumps({"name": "laptop", "cpu_model": "ACME 1000", "threads": 8})
 
 
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-
-
-@pytest.fixture
-def alice():
-    return make_user("alice")
-
-
 @pytest.fixture
 def client(alice):
     client = APIClient()

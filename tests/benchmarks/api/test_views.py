@@ -16,11 +16,6 @@ pytestmark = pytest.mark.django_db
 OWNERS_ALONE = ("filename", "sha256", "commit", "branch")
 
 
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path
-
-
 @pytest.fixture
 def ada():
     return client_of(make_user("ada"))

@@ -38,8 +38,7 @@ def wheel(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def server(live_server, settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
+def server(live_server):
     store(sample_measurements(4, 6))
     return live_server.url
 

@@ -90,8 +90,7 @@ def test_runs_are_read_without_their_variations():
 
 
 @pytest.fixture
-def client(live_server, settings, tmp_path, alice):
-    settings.MEDIA_ROOT = tmp_path / "media"
+def client(live_server, alice):
     with Client(live_server.url, ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]) as client:
         yield client
 

@@ -30,9 +30,8 @@ def recipes():
 
 
 @pytest.fixture
-def outside(live_server, settings, tmp_path, alice):
+def outside(live_server, tmp_path, alice):
     """The environment of somebody who has the client, a token, and a tarball in the current folder."""
-    settings.MEDIA_ROOT = tmp_path / "media"
     store(sample_measurements(4, 6))
     (tmp_path / "results.tar.gz").write_bytes(tarball())
     token = ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]

@@ -36,9 +36,8 @@ def installed(wheel, tmp_path_factory) -> Path:
 
 
 @pytest.mark.lab
-def test_the_wheel_alone_measures_uploads_predicts_and_ranks(installed, live_server, settings, tmp_path, alice):
+def test_the_wheel_alone_measures_uploads_predicts_and_ranks(installed, live_server, tmp_path, alice):
     need("make", "g++")
-    settings.MEDIA_ROOT = tmp_path / "media"
     with REFERENCE.open("rb") as file:
         ingest(read_archive(file), kind="tarball", label="reference", sha256="0" * 64, owner=None, private=False)
     token = ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]

@@ -13,7 +13,7 @@ import pytest
 from tests.benchmarks.kit.kit_build import need, output
 from tests.benchmarks.kit.profiled import KIT
 
-pytestmark = pytest.mark.kit
+pytestmark = [pytest.mark.kit, pytest.mark.lab]
 
 STAND_INS = Path(__file__).resolve().parent / "stand_in"
 COMPILE = ["g++", "-std=c++17", "-O0", "-g", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror"]

@@ -31,6 +31,11 @@ def text():
     return out.getvalue()
 
 
+@pytest.fixture(scope="module")
+def schema(text):
+    return yaml.safe_load(text)
+
+
 def test_docs_name_every_path_filter_and_order():
     docs = COMMITTED.with_name("api.md").read_text()
     paths = {path.removeprefix(API) for path, _ in served_paths()} - {"", "{path}"}
@@ -53,18 +58,18 @@ def test_the_committed_schema_is_the_code_s(text):
     assert COMMITTED.read_text() == text, "run `make schema`"
 
 
-def test_it_is_valid_openapi(text):
-    validate(yaml.safe_load(text))
+def test_it_is_valid_openapi(schema):
+    validate(schema)
 
 
 @pytest.mark.lab
-def test_a_generator_makes_a_client_of_it(text, tmp_path):
+def test_a_generator_makes_a_client_of_it(text, schema, tmp_path):
     """A Python client with a call for every operation; the kit's tarball is the one answer it leaves untyped."""
-    schema = tmp_path / "openapi.yaml"
-    schema.write_text(text)
+    file = tmp_path / "openapi.yaml"
+    file.write_text(text)
     client = tmp_path / "mpet_client"
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    command = ["generate", "--path", schema, "--meta", "none", "--output-path", client]
+    command = ["generate", "--path", file, "--meta", "none", "--output-path", client]
     made = subprocess.run(
         [sys.executable, "-m", "openapi_python_client", *command],
         capture_output=True, text=True, env=environment, check=False,
@@ -73,17 +78,17 @@ def test_a_generator_makes_a_client_of_it(text, tmp_path):
     assert made.stdout.count("WARNING") <= 1, made.stdout
     assert compileall.compile_dir(client, quiet=2)
     calls = {path.stem for path in client.glob("api/*/*.py")} - {"__init__"}
-    operations = [o["operationId"] for path in yaml.safe_load(text)["paths"].values() for o in path.values()]
+    operations = [o["operationId"] for path in schema["paths"].values() for o in path.values()]
     assert len(calls) == len(operations) >= 15
 
 
-def test_it_has_every_path_but_itself(text):
+def test_it_has_every_path_but_itself(schema):
     served = {path for path, name in served_paths() if name not in {"api-schema", "api-docs", "api-unknown-path"}}
-    assert set(yaml.safe_load(text)["paths"]) == served
+    assert set(schema["paths"]) == served
 
 
-def test_every_operation_names_its_errors_and_its_answer(text):
-    for path, operations in yaml.safe_load(text)["paths"].items():
+def test_every_operation_names_its_errors_and_its_answer(schema):
+    for path, operations in schema["paths"].items():
         for method, operation in operations.items():
             responses = operation["responses"]
             assert {"400", "401", "405", "406", "429", "500", "503"} < set(responses), (method, path)
@@ -116,7 +121,7 @@ def test_docs_page_obeys_the_content_policy():
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("format", ["yaml", "json"])
-def test_the_served_schema_is_the_same(text, format):
+def test_the_served_schema_is_the_same(schema, format):
     served = client_of().get(f"{API}schema/?format={format}")
     read = {"yaml": yaml.safe_load, "json": json.loads}[format]
-    assert read(served.content) == yaml.safe_load(text)
+    assert read(served.content) == schema

@@ -9,14 +9,11 @@ from django.urls import reverse
 
 from predictor.extrapolation import fits
 from predictor.extrapolation.document import (
-    DEFAULT_MODELS,
-    OFFERED_MODELS,
-    ExtrapolationQuestion,
     extrapolation_document,
     serial_fraction_sentence,
     sizes_beyond,
 )
-from predictor.extrapolation.fits import InvalidFit
+from predictor.extrapolation.questions import DEFAULT_MODELS, OFFERED_MODELS, ExtrapolationQuestion, InvalidFit
 from profiles.ingest.derivation import run_tables
 from profiles.ingest.service import ingest
 from profiles.measurements import ProfileRecord

@@ -33,11 +33,6 @@ pytestmark = pytest.mark.django_db
 MERGE = "sort-merge12"
 
 
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-
-
 @pytest.fixture
 def kit():
     store(sample_measurements(3, 6), label="kit")

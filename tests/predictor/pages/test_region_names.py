@@ -20,8 +20,7 @@ MERGE, SPLIT = "sort-merge12", "sort-split40"
 
 
 @pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
+def kit():
     store(sample_measurements(3, 6), label="kit")
 
 

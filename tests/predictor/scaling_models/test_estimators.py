@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
 from predictor.scaling_models.memory_wall import memory_wall_speedup
+from predictor.scaling_models.names import SCALING_MODEL_NAMES
 from predictor.scaling_models.points import PointsError
 from predictor.scaling_models.registry import SCALING_MODELS, describe_model
 from tests.paths import ROOT
@@ -48,6 +49,10 @@ def points(name):
         parts = {"work_s": n * t * 0.9, "delay_s": n * t * 0.05, "no_work_s": n * t * 0.05}
         further = {"measures": parts | {"tasks": size, "waits": size}}
     return frame, t, further
+
+
+def test_the_names_are_those_of_the_register_in_its_order():
+    assert tuple(SCALING_MODELS) == SCALING_MODEL_NAMES
 
 
 @pytest.mark.parametrize("name", SCALING_MODELS)

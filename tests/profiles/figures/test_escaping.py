@@ -77,9 +77,8 @@ def test_markup_of_this_code_is_made_of_constants_alone():
 
 
 @pytest.mark.django_db
-def test_no_page_has_a_figure_with_a_strangers_markup(settings, tmp_path):
+def test_no_page_has_a_figure_with_a_strangers_markup():
     """Every page that has figures, with hostile names of platforms, workloads and all that describes them."""
-    settings.MEDIA_ROOT = tmp_path / "media"
     ada = user("ada")
     walk = pages_of(store_public()[0], ada)
     make_names_hostile()

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -24,11 +23,6 @@ from tests.samples import sample_measurements, sample_platform, sample_workload
 pytestmark = pytest.mark.django_db
 IDENTIFYING = (*IDENTIFYING_PLATFORM_TEXTS, *TOPOLOGY_COLUMNS)
 LAPTOP, SERVER = ("a" * 64, "b" * 64)
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
 
 
 def test_the_same_description_is_the_same_row():
@@ -220,11 +214,6 @@ def test_hidden_and_merged_rows_take_no_query_each():
         assert not Platform.objects.filter(hidden=True).exists()
         assert [row.name for row in rows] == [one.name for one in platforms[:size]]
     assert queries[0] == queries[1]
-
-
-@pytest.fixture
-def ada():
-    return user("ada")
 
 
 def delivered(owner, name: str, fingerprint: str, *, private: bool = True, seed: int = 1):

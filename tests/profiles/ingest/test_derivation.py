@@ -1,7 +1,6 @@
 """What is derived from runs can be derived again, whole or in part."""
 
 import pytest
-from django.contrib.auth import get_user_model
 
 from profiles.ingest import derivation
 from profiles.ingest.derivation import derive, profiles_to_refit, refit
@@ -11,11 +10,6 @@ from tests.profiles.derived import corrupt, derived
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
 
 
 @pytest.mark.parametrize(

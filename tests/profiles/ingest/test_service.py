@@ -3,7 +3,6 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from django.contrib.auth import get_user_model
 from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -23,11 +22,6 @@ from tests.samples import sample_measurements, sample_platform, sample_workload,
 
 pytestmark = pytest.mark.django_db
 SAME = "a" * 64
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
 
 
 def test_every_run_and_reading_is_stored():

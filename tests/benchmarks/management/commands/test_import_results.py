@@ -1,5 +1,4 @@
 import pytest
-from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from benchmarks.models import Upload
@@ -9,16 +8,6 @@ from tests.profiles.deliveries import measured
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
 
 
 def write(path, content):

@@ -1,5 +1,4 @@
 import pytest
-from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
@@ -7,11 +6,6 @@ from tests.profiles.deliveries import stored_counts
 from tests.profiles.measurements.test_datasets import COUNTERS, PLATFORM, write
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
 
 
 def test_import_dataset(tmp_path, capsys):
