@@ -284,7 +284,7 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
                 x_axis={
                     "title": {"text": f"predicted time ({unit})"},
                     **logarithmic_ticks([row["time_s"] for row in known]),
-                    "range": range_with_room([row["time_s"] for row in known]),
+                    "range": padded_range([row["time_s"] for row in known]),
                 },
                 **logarithmic_ticks([row["cost"] * factor for row in known]),
             ),
@@ -299,10 +299,10 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
     ]
 
 
-def range_with_room(times: Sequence[float]) -> list[float]:
+def padded_range(times: Sequence[float]) -> list[float]:
     """Of a logarithmic axis, with room for names before the first point.
 
-    >>> range_with_room([1.0, 10.0, 100.0])
+    >>> padded_range([1.0, 10.0, 100.0])
     [-0.3, 2.1]
     """
     first, last = math.log10(min(times)), math.log10(max(times))
