@@ -27,7 +27,7 @@ NAMES = {
     "unexplained_loss": r"untold",
     "accept_value": r"take_word",
     "MINE_ONLY, EXACT, RANK_FIELDS": r"OWN_ALONE|EVERY_ROW|PLACED_FIELDS",
-    "package, module, layer": r"(\b|_)(room|rooms|house)(\b|_)|ROOMS",
+    "package, module, layer": r"_(room|rooms|house)(\b|_)|\b(room|rooms|house)_|ROOMS",
 }
 PROSE = {
     "again": r"\banew\b",

@@ -74,7 +74,7 @@ def speedup_axis(n: IntArray, speedups: Any) -> dict[str, Any]:
     return doubling_axis(float(known.min(initial=1.0)), high * 1.05)
 
 
-def room_for(values: Any) -> list[float]:
+def range_around(values: Any) -> list[float]:
     """A range from 0 in which what was measured fits; a fitted line that runs away does not set the scale."""
     return [0.0, 1.05 * largest_finite(values)]
 

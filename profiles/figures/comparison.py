@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from profiles.arrays import FloatArray
-from profiles.figures.axes import SPEEDUP, logarithmic_ticks, room_for, speedup_axis
+from profiles.figures.axes import SPEEDUP, logarithmic_ticks, range_around, speedup_axis
 from profiles.figures.base import (
     FEW_POINTS,
     MOST_LINES,
@@ -82,7 +82,7 @@ def comparison_chart(numbered: Sequence[tuple[int, MeasuredCurve]], name: str, t
         traces.insert(0, ideal_line(widest))
     axis: dict[str, Any] = {
         "speedup": lambda: speedup_axis(widest, values),
-        "efficiency": lambda: {"range": room_for([100, *values])},
+        "efficiency": lambda: {"range": range_around([100, *values])},
     }.get(name, lambda: logarithmic_ticks(values))()
     return Chart(
         name,

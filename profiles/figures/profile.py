@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
-from profiles.figures.axes import SPEEDUP, logarithmic_ticks, room_for, speedup_axis
+from profiles.figures.axes import SPEEDUP, logarithmic_ticks, range_around, speedup_axis
 from profiles.figures.base import (
     COLOUR_OF_PART,
     USEFUL_WORK,
@@ -190,7 +190,7 @@ def pop_chart(profile: ProfileDrawing) -> Chart:
         "POP efficiencies",
         "Parallel efficiency U(n) falls where threads wait or are managed, computation scaling 1/R(n) where they "
         "compute more than one thread would. Global efficiency S(n)/n is their product.",
-        figure(traces, "efficiency (%)", breakpoints=profile.breakpoints, range=room_for([100, *percentages])),
+        figure(traces, "efficiency (%)", breakpoints=profile.breakpoints, range=range_around([100, *percentages])),
         table({"n": n, **{f"{name} (%)": 100 * values for name, (values, _) in efficiencies.items()}}),
     )
 
@@ -335,7 +335,7 @@ def efficiency_chart(profile: ProfileDrawing) -> Chart:
             traces,
             "efficiency t(1)/(n·t(n)) (%)",
             breakpoints=profile.breakpoints,
-            range=room_for([100, *efficiency]),
+            range=range_around([100, *efficiency]),
         ),
         table({"n": n, "efficiency (%)": efficiency, "fitted (%)": 100 * profile.fitted_speedup(n) / n}),
     )
