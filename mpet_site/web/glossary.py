@@ -633,7 +633,7 @@ READING = {
     "scaling": "method-scaling.md#1-from-runs-to-curves-table-1-runspy",
     **dict.fromkeys(
         ("scaling-curve", "slope", "n_nu", "n_ht", "fit-error", "residual"),
-        "method-scaling.md#2-the-curve-model-eq-5-7-curvespy",
+        "method-scaling.md#2-the-curve-model-eq-5-7-featurespy",
     ),
     "feature-vector": "method-scaling.md#3-the-feature-vector-eq-8-9-featurespy",
     "disturbed": "kit.md",

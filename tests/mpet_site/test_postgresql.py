@@ -32,7 +32,7 @@ DIFFERENT = (
     "tests/operations/test_quarantine.py::test_a_claim_whose_process_was_killed_is_finished",
     "tests/predictor/computations/test_running.py",
     "tests/predictor/predictions/test_service.py::test_requests_at_the_same_time_share_one_row",
-    "tests/profiles/test_consistency.py",
+    "tests/mpet_site/web/test_consistency.py",
     # constraints, rows that are written by the thousand, columns of bytes
     "tests/predictor/snapshot/test_cache.py",
     "tests/predictor/snapshot/test_unusable.py",
