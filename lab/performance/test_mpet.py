@@ -42,7 +42,7 @@ def test_one_prediction_among_15_platforms(benchmark, small_database):
 
 
 @pytest.mark.parametrize("read", ["times", "everything"])
-def test_one_decomposed_prediction_among_15_platforms(benchmark, MPET, read):
+def test_one_decomposed_prediction_among_15_platforms(benchmark, read):
     """Overheads, elements and candidates are worked out when they are read."""
     database = Database.build(**decomposed_arrays(1, 15, 26))
 
