@@ -22,7 +22,8 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
 
 MOST_RECENTRED_FAMILIES = 16  # families: with more of them leaving one out moves no median
-LEAST_RATIO_SPREAD = 0.1  # of ln t: no reference counts as having more even ratios, no workload as nearer its guess
+LEAST_RATIO_SPREAD = 0.1  # of ln t: no reference counts as having more even ratios
+LEAST_DEPARTURE = 0.02  # of ln t: no workload counts as nearer its guess
 SPREAD_POWER = 3  # of the spread of its ratios: how much less an uneven reference counts
 WEIGHT_SOFTNESS = 0.25  # robust deviations: ratios this near to the median carry it alike
 LONGEST_COORDINATES = 2.0  # medians of the workloads' lengths, for what is linear in the coordinates
@@ -73,7 +74,7 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
         share = explained_share(errors, of_workloads, limit)
         value, errors = value + share * expected, errors - share * of_workloads
         unexplained = 1.0 - share + share * variance / variance.mean()
-    deviation = np.sqrt((typical + LEAST_RATIO_SPREAD) ** 2 * unexplained[:, None] + disagreement)
+    deviation = np.sqrt((typical + LEAST_DEPARTURE) ** 2 * unexplained[:, None] + disagreement)
     half_width = family_factor(np.abs(errors) / deviation[:-1], families, level) * deviation[-1]
     normal = NormalDist().inv_cdf((1.0 + level) / 2.0)
     return Transfer(
