@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,13 @@ from predictor.core.database import Database
 from predictor.core.mpet.curves import distinct_codes, evaluated_curves, interpolate_rows
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import TINY
-from predictor.core.mpet.transfer import FEWEST_CALIBRATION_UNITS, LEAST_SQUARE, conformal_factor, downward_shift
+from predictor.core.mpet.transfer import (
+    FEWEST_CALIBRATION_UNITS,
+    LEAST_SQUARE,
+    conformal_factor,
+    downward_shift,
+    normal_factor,
+)
 from profiles.arrays import FloatArray, IntArray
 
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
@@ -346,7 +351,7 @@ def mixed_growth(
     deviation = np.sqrt((variance + typical[:, None]) / 2.0 + MEASUREMENT_ERROR**2)
     half_width = deviation_factors(np.abs(missed) / deviation[:, :B], level) * deviation[:, -1]
     half_width[0] = 0.0
-    wider = half_width / (NormalDist().inv_cdf((1.0 + level) / 2.0) * np.sqrt(variance[:, -1]) + TINY)
+    wider = half_width / (normal_factor(level) * np.sqrt(variance[:, -1]) + TINY)
     spread = mean[:, -1:] + np.maximum(wider, 1.0)[:, None] * (curves - mean[:, -1:])
     return Growth(n, value[:, -1], half_width, spread, weight)
 
@@ -369,7 +374,7 @@ def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
     errors grow as expected. Without companions enough, that of a normal distribution.
     """
     known = ~np.isnan(scores)
-    normal = NormalDist().inv_cdf((1.0 + level) / 2.0)
+    normal = normal_factor(level)
     units = int(known[0].sum()) if len(known) else 0
     if units < FEWEST_CALIBRATION_UNITS:
         return np.full(len(scores), normal)

@@ -10,12 +10,7 @@ from predictor.core.database import Database
 from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
 from predictor.core.mpet.beyond import growth_beyond
-from predictor.core.mpet.gathering import (
-    Evidence,
-    check_evidence,
-    gather_evidence,
-    without_outliers,
-)
+from predictor.core.mpet.gathering import Evidence, check_evidence, gather_evidence, without_outliers
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.kriging import (
     CurveParts,

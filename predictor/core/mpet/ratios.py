@@ -7,7 +7,6 @@ too: how the references disagree about it, the shape of its curve, and its featu
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from predictor.core.mpet.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.kriging import squared_distances
-from predictor.core.mpet.transfer import Transfer, family_factor, left_out_errors
+from predictor.core.mpet.transfer import Transfer, downward_shift, family_factor, left_out_errors, normal_factor
 from predictor.core.robust import MEDIAN_TO_SIGMA, clip_to, finite_median, known_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
@@ -76,9 +75,8 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
         unexplained = 1.0 - share + share * variance / variance.mean()
     deviation = np.sqrt((typical + LEAST_DEPARTURE) ** 2 * unexplained[:, None] + disagreement)
     half_width = family_factor(np.abs(errors) / deviation[:-1], families, level) * deviation[-1]
-    normal = NormalDist().inv_cdf((1.0 + level) / 2.0)
     return Transfer(
-        value=value - np.minimum(h.shift * (half_width / normal) ** 2, h.most_ratio_shift),
+        value=value - downward_shift((half_width / normal_factor(level)) ** 2, h, h.most_ratio_shift),
         half_width=half_width,
         platform_weights=np.repeat(guesses.weights[None], len(evidence.n), axis=0),
         workload_weights=guesses.workload_weights,

@@ -54,15 +54,24 @@ class Transfer:
     left_out: LeftOutErrors | None = None  # of one process, not of a mean
 
 
-def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
+def normal_factor(level: float) -> float:
+    """How many standard deviations on each side hold `level` of a normal distribution.
+
+    >>> round(normal_factor(0.9), 3)
+    1.645
+    """
+    return NormalDist().inv_cdf((1.0 + level) / 2.0)
+
+
+def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS, most: float | None = None) -> FloatArray:
     """How much lower than the mean the answer is: relative errors punish too large predictions more.
 
-        min(0.7 variance, 0.35) by default, in ln t
+        min(0.7 variance, most) by default, in ln t, and at `most` 0.35
 
     >>> downward_shift(np.array([0.01, 4.0])).round(9).tolist()
     [0.007, 0.35]
     """
-    return np.asarray(np.minimum(h.shift * variance, h.most_shift))
+    return np.asarray(np.minimum(h.shift * variance, h.most_shift if most is None else most))
 
 
 def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer:
@@ -109,9 +118,8 @@ def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float) -> Tran
     disturbed = np.nan_to_num(disturbed)
     if not (squares.any() or disturbed.any()):
         return transfer
-    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
     variance = carried_variance(squares, disturbed, transfer.platform_weights, transfer.workload_weights)
-    return replace(transfer, half_width=np.hypot(transfer.half_width, z * np.sqrt(variance)))
+    return replace(transfer, half_width=np.hypot(transfer.half_width, normal_factor(level) * np.sqrt(variance)))
 
 
 def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> FloatArray:
