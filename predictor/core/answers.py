@@ -12,12 +12,13 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 
 from predictor.core.database import Database
-from predictor.core.errors import PredictionError, SettingsError, TooFewCandidates
+from predictor.core.errors import InvalidThreadCounts, PredictionError, SettingsError, TooFewCandidates
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES, FRACTIONS, feature_fit
 from profiles.scaling.runs import CurveTable
 
 LARGEST_THREAD_COUNT = 2**20
+MOST_ANSWERED_COUNTS, EVERY_COUNT_TO = 512, 256  # thread counts
 MEDIUM, LOW = 1, 2  # levels of confidence that remain
 
 Settings = TypeVar("Settings")
@@ -52,6 +53,34 @@ class Candidate:
     distance_workload: float | None
     distance_tuple: float | None
     weight: float
+
+
+def answered_thread_counts(n_max: int) -> IntArray:
+    """The thread counts at which an answer for a machine is given: every one of 1..n_max, as far as there are at most
+    512 of them; of more 1 to 256, powers of two, and others evenly in ln n, up to n_max.
+
+    What an answer costs is bounded by this, not by what a platform says of itself.
+
+    >>> answered_thread_counts(4), len(answered_thread_counts(512)), answered_thread_counts(2**20)[[0, 255, -1]]
+    (array([1, 2, 3, 4]), 512, array([      1,     256, 1048576]))
+    >>> len(answered_thread_counts(2**20)) <= 512
+    True
+    """
+    if n_max <= MOST_ANSWERED_COUNTS:
+        return np.arange(1, n_max + 1, dtype=np.int64)
+    powers = 2 ** np.arange(1 + np.log2(n_max), dtype=np.int64)
+    spread = np.geomspace(EVERY_COUNT_TO, n_max, MOST_ANSWERED_COUNTS - EVERY_COUNT_TO - len(powers)).round()
+    counts = np.concatenate([np.arange(1, EVERY_COUNT_TO), powers, spread.astype(np.int64)])
+    return np.unique(counts[counts <= n_max])
+
+
+def predicted_thread_counts(database: Database, target: int, n: tuple[int, ...] | None) -> IntArray:
+    """The n asked for, or the target's `answered_thread_counts`. Raises InvalidThreadCounts for none and for 0."""
+    if n is None:
+        return answered_thread_counts(int(database.n_max[target]))
+    if not n or min(n) < 1:
+        raise InvalidThreadCounts(n)
+    return np.array(n, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.answers import EstimatedTimes
+from predictor.core.answers import EstimatedTimes, answered_thread_counts
 from predictor.core.arrays import evenly_spaced
 from predictor.core.availability import groups_of_targets
 from predictor.core.database import Database
@@ -26,7 +26,6 @@ from predictor.core.mpet.curves import (
 from predictor.core.mpet.gathering import visible_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
 from predictor.core.mpet.platforms import PAPER_SHARE, PlatformMetadata, platform_metadata
-from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.references import groups_beside
 from profiles.arrays import FloatArray, IntArray
 

@@ -8,14 +8,12 @@ import numpy as np
 
 from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
-from predictor.core.errors import InvalidThreadCounts
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, GAUSSIAN_SUM, evaluate_curves
 from profiles.scaling.runs import LEAST_REDUNDANCY, reconstruct
 
 IS_NUMA_ELEMENT = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
 IS_SMT_ELEMENT = np.array([name.endswith("_ht") for name in FEATURE_NAMES])
-MOST_ANSWERED_COUNTS, EVERY_COUNT_TO = 512, 256  # thread counts
 MOST_KNOTS = 12  # thread counts at which methods work; more cost time and gain nothing
 
 
@@ -25,34 +23,6 @@ class PredictedCurves(NamedTuple):
     curves: dict[str, FloatArray]
     time_s: FloatArray
     warnings: list[str]
-
-
-def answered_thread_counts(n_max: int) -> IntArray:
-    """The thread counts at which an answer for a machine is given: every one of 1..n_max, as far as there are at most
-    512 of them; of more 1 to 256, powers of two, and others evenly in ln n, up to n_max.
-
-    What an answer costs is bounded by this, not by what a platform says of itself.
-
-    >>> answered_thread_counts(4), len(answered_thread_counts(512)), answered_thread_counts(2**20)[[0, 255, -1]]
-    (array([1, 2, 3, 4]), 512, array([      1,     256, 1048576]))
-    >>> len(answered_thread_counts(2**20)) <= 512
-    True
-    """
-    if n_max <= MOST_ANSWERED_COUNTS:
-        return np.arange(1, n_max + 1, dtype=np.int64)
-    powers = 2 ** np.arange(1 + np.log2(n_max), dtype=np.int64)
-    spread = np.geomspace(EVERY_COUNT_TO, n_max, MOST_ANSWERED_COUNTS - EVERY_COUNT_TO - len(powers)).round()
-    counts = np.concatenate([np.arange(1, EVERY_COUNT_TO), powers, spread.astype(np.int64)])
-    return np.unique(counts[counts <= n_max])
-
-
-def predicted_thread_counts(database: Database, target: int, n: tuple[int, ...] | None) -> IntArray:
-    """The n asked for, or the target's `answered_thread_counts`. Raises InvalidThreadCounts for none and for 0."""
-    if n is None:
-        return answered_thread_counts(int(database.n_max[target]))
-    if not n or min(n) < 1:
-        raise InvalidThreadCounts(n)
-    return np.array(n, dtype=np.int64)
 
 
 def knots(on_target: IntArray, of_workload: IntArray, n_max: int) -> IntArray:

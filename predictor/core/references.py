@@ -50,7 +50,7 @@ def choose_group(database: Database, query: Query, rows_pa: IntArray) -> int:
 
     def preference(group: int) -> tuple[int, bool, int]:
         references = database.platform_index[rows_pa[database.group[rows_pa] == group]]
-        return -np.count_nonzero(np.bincount(references)), not database.groups[group].decomposed, group
+        return -int(np.count_nonzero(np.bincount(references))), not database.groups[group].decomposed, group
 
     return min(range(len(database.groups)), key=preference)
 

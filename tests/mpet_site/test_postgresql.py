@@ -1,5 +1,5 @@
-"""The tests of what is different on another database, once more on PostgreSQL: locks, constraints, migrations and
-searches in `make test`, everything that asks the database in its own words in `make lab`.
+"""The tests of what is different on another database, once more on PostgreSQL: locks, constraints and searches
+in `make test`, everything that asks the database in its own words, with the migrations of rows, in `make lab`.
 
 On the server that MPET_TEST_POSTGRESQL_URL names, else on one that this test starts for itself in a temporary folder
 where PostgreSQL's programs are installed.
@@ -40,10 +40,6 @@ DIFFERENT = (
     "tests/profiles/ingest",
     "tests/profiles/jobs/test_queue.py",
     "tests/profiles/models",
-    # migrations of rows
-    "tests/accounts/test_migration.py",
-    "tests/profiles/test_bounds_migration.py",
-    "tests/profiles/test_credit_deliveries.py",
     # every list of the API searched and sorted
     "tests/mpet_site/test_every_page.py::test_every_list_of_the_api_is_searched_and_sorted_by_every_column",
 )

@@ -8,10 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query
+from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query, predicted_thread_counts
 from predictor.core.baselines.log_times import LogTimes, connect_rows, log_times
 from predictor.core.database import Database
-from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.answers import Query
+from predictor.core.answers import Query, predicted_thread_counts
 from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
@@ -21,7 +21,6 @@ from predictor.core.mpet.platforms import (
     nearest_platforms,
     platform_metadata,
 )
-from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from predictor.core.robust import MEDIAN_TO_SIGMA
 from profiles.arrays import BoolArray, FloatArray, IntArray

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query
+from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query, predicted_thread_counts
 from predictor.core.database import Database
 from predictor.core.distance import tuple_distance
 from predictor.core.errors import NothingComparable, NothingShared, SettingsError, TooFewCandidates
@@ -22,7 +22,7 @@ from predictor.core.mpet2020.candidates import (
 from predictor.core.mpet2020.interpolate import Interpolation, ValueOrigin, candidate_weights, interpolate
 from predictor.core.mpet2020.weights import CandidateWeight, ElementWeight, candidate_certainty
 from predictor.core.normalise import Normalisation
-from predictor.core.reconstruct import impossible_elements, predicted_curves, predicted_thread_counts
+from predictor.core.reconstruct import impossible_elements, predicted_curves
 from predictor.core.references import MixRuntimes, architecture_warnings, runtimes_of_rows
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES

@@ -13,13 +13,14 @@ from predictor.core.answers import (
     AnswerConfidence,
     Candidate,
     log_half_widths,
+    predicted_thread_counts,
     refit_features,
 )
 from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance
 from predictor.core.mpet2020.interpolate import candidate_weights
 from predictor.core.normalise import normalise, normaliser_range
-from predictor.core.reconstruct import impossible_elements, predicted_curves, predicted_thread_counts
+from predictor.core.reconstruct import impossible_elements, predicted_curves
 from predictor.core.scenarios.benchmarks import (
     DEFAULT_LEVEL,
     OTHERS_WEIGHT,

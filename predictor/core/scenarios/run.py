@@ -6,10 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from predictor.core.answers import MEDIUM, Answer, answer_at, refit_features
+from predictor.core.answers import (
+    MEDIUM,
+    Answer,
+    answer_at,
+    answered_thread_counts,
+    predicted_thread_counts,
+    refit_features,
+)
 from predictor.core.database import Database
 from predictor.core.errors import NoScaling, PredictionError
-from predictor.core.reconstruct import answered_thread_counts, predicted_thread_counts
 from predictor.core.references import check_query
 from predictor.core.scenarios.parallelisation import parallelise
 from predictor.core.scenarios.scenario import PlatformTopology, ScenarioFacts, ScenarioQuery

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from predictor.core.answers import LOW, MEDIUM, Answer, is_decomposed, refit_features
+from predictor.core.answers import LOW, MEDIUM, Answer, answered_thread_counts, is_decomposed, refit_features
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios.benchmarks import feature_logs
 from predictor.core.scenarios.pieces import LOG_ROWS, Piece, cut_piece, mean_piece, move_pieces
 from predictor.core.scenarios.scenario import PlatformTopology, ScenarioQuery

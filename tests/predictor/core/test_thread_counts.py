@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.core.answers import Query
+from predictor.core.answers import Query, answered_thread_counts
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, get_method
-from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios import Scenario, run_scenario
 from predictor.core.scenarios.scenario import PlatformChanges
 from tests.predictor.core.scenarios.answers import in_scenario

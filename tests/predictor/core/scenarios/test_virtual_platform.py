@@ -5,8 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from predictor.core.answers import Query
-from predictor.core.reconstruct import answered_thread_counts
+from predictor.core.answers import Query, answered_thread_counts
 from predictor.core.scenarios import Scenario, UnknownEffect, run_scenario
 from predictor.core.scenarios.pieces import cut_piece, logs_of_answer, move_pieces, unchanged_until
 from predictor.core.scenarios.scenario import PlatformChanges, PlatformTopology
