@@ -11,7 +11,7 @@ from predictor.core.answers import Query, fastest_position
 from predictor.core.database import Database
 from predictor.core.estimates import estimate_targets
 from predictor.core.methods import METHODS
-from predictor.core.mpet.beyond import Growth
+from predictor.core.mpet.beyond import SLOWEST, Growth, law_thread_times
 from predictor.core.tabulated import database_from_measurements
 from profiles.measurements import ProfileRecord, RunTable
 from profiles.measurements.datasets import read_dataset
@@ -92,6 +92,26 @@ def test_a_program_that_slows_down_gets_no_faster(small_fleet):
     answer = answer_of(small_fleet, "slows", "large")
     assert fastest_position(answer.n, answer.time_s, answer.credible_n) == 0
     assert answer.time_s[-1] > answer.time_s[1]
+
+
+def test_by_no_law_many_threads_take_much_longer_than_one():
+    n = np.array([1.0, 12.0, 288.0])
+    log_times = law_thread_times(n, n, n_max=288.0, n_ht=np.nan) - np.log(n)[:, None]
+    assert log_times.max(axis=1) == pytest.approx(np.log([1.0, SLOWEST, SLOWEST]), abs=0.01)
+
+
+def test_what_gains_little_on_a_small_machine_takes_no_longer_than_one_thread_on_a_large_one():
+    """As file compression of Geekbench, 2.6 times as fast on 12 threads as on one, and 12 times on 288."""
+    threads = {"small": 12, "large": 288, "other": 288}
+    rng, curves = np.random.default_rng(0), {}
+    for b in range(10):
+        loss = rng.uniform(0.0, 0.2)
+        for platform, most in threads.items():
+            counts = (1, most)
+            curves[platform, f"b{b}"] = {n: (1 + b) / n * np.exp(loss * np.log(n) / np.log(288)) for n in counts}
+    curves["small", "compression"] = {1: 1.0, 12: 4.68 / 12}
+    answer = answer_of(database_of_times(curves, threads), "compression", "large", (1, 12, 288))
+    assert answer.time_s[2] < answer.time_s[0]
 
 
 def test_a_program_that_scales_stops_where_a_gain_is_no_longer_credible(small_fleet):
