@@ -125,6 +125,15 @@ def slug_index(slugs: tuple[str, ...], slug: str) -> int | None:
     return position if position < len(slugs) and slugs[position] == slug else None
 
 
+def distinct_codes(codes: IntArray) -> IntArray:
+    """The codes (0, 1, ...) that occur, ascending; for few different ones faster than sorting.
+
+    >>> distinct_codes(np.array([3, 0, 3])).tolist()
+    [0, 3]
+    """
+    return np.flatnonzero(np.bincount(codes.ravel()))
+
+
 def evenly_spaced(x: FloatArray, most: int) -> IntArray:
     """Positions of at most `most` ascending values, as equally spaced as they allow; both ends are among them.
 

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from predictor.core.answers import Query
+from predictor.core.arrays import distinct_codes
 from predictor.core.database import Database
 from predictor.core.errors import (
     NoBenchmark,
@@ -50,7 +51,7 @@ def choose_group(database: Database, query: Query, rows_pa: IntArray) -> int:
 
     def preference(group: int) -> tuple[int, bool, int]:
         references = database.platform_index[rows_pa[database.group[rows_pa] == group]]
-        return -int(np.count_nonzero(np.bincount(references))), not database.groups[group].decomposed, group
+        return -len(distinct_codes(references)), not database.groups[group].decomposed, group
 
     return min(range(len(database.groups)), key=preference)
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.arrays import evenly_spaced
+from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.database import Database
-from predictor.core.mpet.curves import distinct_codes, evaluated_curves, interpolate_rows
+from predictor.core.mpet.curves import evaluated_curves, interpolate_rows
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.transfer import (

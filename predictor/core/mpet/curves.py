@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.core.arrays import evenly_spaced
+from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -115,15 +115,6 @@ def _pattern(grid: IntArray, n: IntArray) -> tuple[BoolArray, BoolArray, FloatAr
     share = np.where(width > 0, (x - x[left]) / np.where(width > 0, width, 1.0), 0.0)
     outside = np.maximum(ends[0] - x, 0.0) + np.maximum(x - ends[1], 0.0)
     return measured, inside, outside, left, right, np.clip(share, 0.0, 1.0)
-
-
-def distinct_codes(codes: IntArray) -> IntArray:
-    """The codes (0, 1, ...) that occur, ascending; for few different ones faster than sorting.
-
-    >>> distinct_codes(np.array([3, 0, 3])).tolist()
-    [0, 3]
-    """
-    return np.flatnonzero(np.bincount(codes.ravel()))
 
 
 def interpolate_rows(values: FloatArray, x: FloatArray, wanted: FloatArray) -> FloatArray:

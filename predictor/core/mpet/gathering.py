@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.answers import Query, predicted_thread_counts
-from predictor.core.arrays import evenly_spaced, stretch_positions
+from predictor.core.arrays import distinct_codes, evenly_spaced, stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
-from predictor.core.mpet.curves import EvaluatedCurves, MeanCurve, curves_at, distinct_codes, evaluated_curves
+from predictor.core.mpet.curves import EvaluatedCurves, MeanCurve, curves_at, evaluated_curves
 from predictor.core.mpet.platforms import (
     MOST_EXAMINED_REFERENCES,
     PlatformMetadata,

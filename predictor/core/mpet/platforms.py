@@ -148,11 +148,9 @@ def nearest_at_any(distance: FloatArray, most: int) -> IntArray:
     >>> nearest_at_any(np.array([[1.0, 2.0, 3.0, 9.0], [9.0, 8.0, 7.0, 1.0]]), most=2).tolist()
     [0, 3]
     """
-    if most < distance.shape[1]:  # those chosen are all among the first `most` of a thread count
-        last = np.partition(distance, most - 1, axis=1)[:, most - 1 : most]
-        near = np.flatnonzero((distance <= last).any(axis=0))
-    else:
-        near = np.arange(distance.shape[1])
+    # Those chosen are all among the first `most` of a thread count.
+    last = min(most, distance.shape[1]) - 1
+    near = np.flatnonzero((distance <= np.partition(distance, last, axis=1)[:, [last]]).any(axis=0))
     rank = distance[:, near].argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
     order = np.lexsort((distance[:, near].sum(axis=0), rank.min(axis=0)))
     return np.sort(near[order[:most]])
