@@ -74,10 +74,6 @@ def test_an_upload_that_waits_shows_its_report_once_a_worker_has_done_it(visit, 
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/uploads/*-*/")
     page.get_by_text("Waiting for its turn").wait_for()
-    # The page asks for the report all the while. The tests' database in memory, unlike one in a file, refuses to be
-    # read while this thread writes: so this thread fetches each answer, and none while it processes.
-    page.route("**/api/v1/uploads/*/", lambda route: route.fulfill(response=route.fetch()))
-    page.wait_for_timeout(500)  # what was under way before is answered
     process(Upload.objects.get())
     page.locator("h1 .badge.accepted").wait_for()
 

@@ -1,6 +1,8 @@
 """`why` is asked for by itself: not part of an answer, kept when first asked, and honest where the data has changed."""
 
 import pytest
+from django.db import OperationalError
+from django.db.models import QuerySet
 from rest_framework.test import APIClient
 
 from predictor.core.methods import METHODS
@@ -95,6 +97,22 @@ def test_of_a_private_prediction_its_owner_alone_reads_it(measured, owner):
     own = why_of(prediction, owner).json()
     assert own["note"] is None
     assert own["sentences"]
+
+
+def test_are_given_though_the_database_is_locked(measured, monkeypatch):
+    def locked(*_args, **_options):
+        raise OperationalError("database is locked")
+
+    prediction = predict(PredictionRequest(**QUESTION))
+    with monkeypatch.context() as patched:
+        patched.setattr(QuerySet, "update", locked)
+        given = why_of(prediction)
+    prediction.refresh_from_db()
+    assert given.status_code == 200
+    assert "why" not in prediction.answer
+    assert why_of(prediction).json() == given.json()
+    prediction.refresh_from_db()
+    assert "why" in prediction.answer
 
 
 def test_of_an_answer_that_is_not_kept(measured):
