@@ -11,7 +11,7 @@ import numpy as np
 from predictor.core.arrays import read_only
 from predictor.core.database import Database
 from predictor.core.microarchitectures import microarchitecture_facts
-from profiles.arrays import IntArray
+from profiles.arrays import BoolArray, IntArray
 
 
 class Size(NamedTuple):
@@ -85,20 +85,35 @@ def _most_diverse(database: Database, platforms: IntArray, count: int) -> IntArr
 
 
 def known_up_to(database: Database, workload: int, most: int) -> Database:
-    """The database as if the workload had been measured with at most so many threads, everywhere.
+    """The database as if the workload had been measured with at most so many threads, everywhere."""
+    points = database.curve_n <= most
+    return _with_points(database, points | (database.workload_index != workload)[_rows_of_points(database)])
 
-    Its features, which are fits of whole curves, are left out. Profiles of which nothing is left are not there.
-    """
-    of_workload = database.workload_index == workload
-    row_of_point = np.repeat(np.arange(len(database)), np.diff(database.curve_offsets))
-    points = ~of_workload[row_of_point] | (database.curve_n <= most)
-    lengths = np.bincount(row_of_point[points], minlength=len(database))
-    rows = np.flatnonzero(~database.hidden & (~of_workload | (lengths > 0)))
-    points &= np.isin(row_of_point, rows)
+
+def known_at_ends(database: Database) -> Database:
+    """The database as if every profile had been measured at its least and its largest thread count alone."""
+    points = np.zeros(len(database.curve_n), dtype=bool)
+    has_curve = np.diff(database.curve_offsets) > 0
+    points[database.curve_offsets[:-1][has_curve]] = True
+    points[database.curve_offsets[1:][has_curve] - 1] = True
+    return _with_points(database, points)
+
+
+def _rows_of_points(database: Database) -> IntArray:
+    return np.repeat(np.arange(len(database)), np.diff(database.curve_offsets))
+
+
+def _with_points(database: Database, points: BoolArray) -> Database:
+    """Only these points of the curves. Features of what lost some, which are fits of whole curves, are left out;
+    profiles of which nothing is left are not there."""
+    row_of_point = _rows_of_points(database)
+    before, lengths = (np.bincount(row_of_point[some], minlength=len(database)) for some in (slice(None), points))
+    rows = np.flatnonzero(~database.hidden & ((before == 0) | (lengths > 0)))
+    points = points & np.isin(row_of_point, rows)
     part = database.part(rows)
     return replace(
         part,
-        features=read_only(np.where(of_workload[rows, None], np.nan, part.features)),
+        features=read_only(np.where((lengths < before)[rows, None], np.nan, part.features)),
         curve_offsets=read_only(np.append(0, np.cumsum(lengths[rows]))),
         curve_n=read_only(database.curve_n[points]),
         curve_time_s=read_only(database.curve_time_s[points]),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.answers import EstimatedTimes, answered_thread_counts
-from predictor.core.arrays import evenly_spaced
+from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.availability import groups_of_targets
 from predictor.core.database import Database
 from predictor.core.mpet.beyond import Agreement, agreement_inside, courses_on_target, growth_counts, mixed_growth
@@ -22,6 +22,7 @@ from predictor.core.mpet.curves import (
     MeanCurve,
     curves_at,
     evaluated_curves,
+    interpolate_rows,
 )
 from predictor.core.mpet.gathering import visible_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
@@ -149,11 +150,13 @@ class SharedCurves:
         rows = np.append(self.rows[platforms], self.rows_of_a[known, None], axis=1)
         return agreement_inside(database, rows, platforms, self.workloads)
 
-    def times(self, value: FloatArray, n: IntArray) -> FloatArray:
-        """t(n) in seconds from ln(n t(n)) at the columns: how far these are from A's mean curve is linear in ln n."""
-        x, at = np.log(n), self.evaluated.log_n[self.columns]
+    def times(self, values: FloatArray, n: IntArray) -> FloatArray:
+        """t(n) in seconds (T, N) from ln(n t(n)) at the columns (T, C): how far these are from A's mean curve is
+        interpolated."""
+        gap = values - self.mean.at(self.evaluated.log_n[self.columns])
         with np.errstate(over="ignore"):
-            time_s = np.exp(np.interp(x, at, value - self.mean.at(at)) + self.mean.at(x)) / n
+            log_thread_time = interpolate_rows(gap, self.evaluated.n[self.columns], n) + self.mean.at(np.log(n))
+            time_s = np.exp(log_thread_time) / n
         return np.where((n > 1) & (self.mean.largest_n == 1), np.nan, time_s)
 
 
@@ -178,29 +181,35 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     parts += [(shared.without(int(targets[place])), np.array([place])) for place in np.flatnonzero(alone)]
     found = EstimatedTimes.unknown(len(targets))
     agreement: Agreement | None = None
+    most = np.asarray(database.n_max)[targets].astype(np.int64)
     for known, places in parts:
-        values, last = _carried_values(known, targets[places]), known.mean.largest_n
+        last = known.mean.largest_n
         if known is not shared:
             agreement = None
-        for place, value in zip(places.tolist(), values.T, strict=True):
-            target = int(targets[place])
-            counts = answered_thread_counts(int(database.n_max[target])) if n is None else np.array([n])
-            time_s = known.times(value, counts)
-            if not np.isfinite(time_s).any():
-                continue
-            if counts[-1] > last > 1:  # beyond the last measured n by that one and the growth from there
-                agreement, rows = agreement or known.agreement(database), known.rows[target]
-                further = growth_counts(database, target, rows, last)
-                at_last = evaluated.at(rows, np.searchsorted(evaluated.n, further[:1]))[0]
-                growth = mixed_growth(further, agreement, courses_on_target(database, target, rows, further, at_last))
-                inside = np.minimum(counts, last)
-                time_s = known.times(value, inside) * inside / counts * np.exp(growth.at(growth.value, counts))
-                log_time = np.log(known.times(value, evaluated.n[known.columns]))
-                credible = counts <= growth.credible_n(float(log_time.min() - log_time[-1]))
-                if n is None:
-                    found.is_limited[place] = not credible[-1]
-                    time_s[~credible] = np.nan
-            found.n[place], found.time_s[place] = counts[np.nanargmin(time_s)], np.nanmin(time_s)
+        values = _carried_values(known, targets[places]).T
+        for n_max in distinct_codes(most[places]).tolist():  # targets of one size are asked at the same n
+            of_size = np.flatnonzero(most[places] == n_max)
+            counts = answered_thread_counts(n_max) if n is None else np.array([n])
+            inside = np.minimum(counts, last) if last > 1 else counts
+            times = known.times(values[of_size], inside) * inside / counts
+            at_columns = np.log(known.times(values[of_size], evaluated.n[known.columns]))
+            for row, place in enumerate(places[of_size].tolist()):
+                time_s = times[row]
+                if not np.isfinite(time_s).any():
+                    continue
+                if counts[-1] > last > 1:  # beyond the last measured n by that one and the growth from there
+                    target = int(targets[place])
+                    agreement, rows = agreement or known.agreement(database), known.rows[target]
+                    further = growth_counts(database, target, rows, last)
+                    at_last = evaluated.at(rows, np.searchsorted(evaluated.n, further[:1]))[0]
+                    courses = courses_on_target(database, target, rows, further, at_last)
+                    growth = mixed_growth(further, agreement, courses)
+                    time_s *= np.exp(growth.at(growth.value, counts))
+                    credible = counts <= growth.credible_n(float(at_columns[row].min() - at_columns[row, -1]))
+                    if n is None:
+                        found.is_limited[place] = not credible[-1]
+                        time_s[~credible] = np.nan
+                found.n[place], found.time_s[place] = counts[np.nanargmin(time_s)], np.nanmin(time_s)
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from predictor.core.answers import Answer, Method, Query
-from predictor.core.cuts import Cut, Size, known_up_to, random_cut
+from predictor.core.cuts import Cut, Size, known_at_ends, known_up_to, random_cut
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.interval_scores import (
@@ -22,7 +22,7 @@ from predictor.core.interval_scores import (
     interval_hits,
     mean_score,
 )
-from profiles.arrays import FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.jobs.executors import Executor, batches_of
 
 Holdout = Literal["pair", "cpu_model", "microarchitecture", "application"]
@@ -33,6 +33,7 @@ HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
 ERROR_PARTS: tuple[ErrorPart, ...] = get_args(ErrorPart)
 REFERENCE_DRAW = 1  # keeps the draw of references apart from that of probes
 RANGES_BEYOND = (8, 16, 64, 2**30)  # the largest n of each range beyond what was known
+ENDS = 2  # points of a curve
 CUT_DATABASES_KEPT = 64  # of one database
 PREDICTIONS_PER_BATCH = 250  # at most: enough to outweigh handing over the database, few enough to see progress
 
@@ -47,6 +48,7 @@ class Protocol:
     probes: int | None = None  # the target is known by this many random workloads; None = by all
     bridge: tuple[int, ...] | None = None  # the target is known by these workloads only; None = by all
     known_n: int | None = None  # A was measured with at most so many threads; None = with all
+    known_ends: bool = False  # every profile was measured at its least and largest n alone
     targets: tuple[int, ...] | None = None  # platforms to predict; None = all
     workloads: tuple[int, ...] | None = None  # workloads to predict; None = all
     sample: int | None = None  # at most this many random profiles (of each cut); None = all
@@ -63,6 +65,8 @@ class Protocol:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
+        if self.known_n is not None and self.known_ends:
+            raise ValueError("known_n and known_ends: one of them says at which n workloads are known")
         if self.cut is not None and min(self.cut) < 2:
             raise ValueError(f"a cut of {self.cut}: with under 2 platforms or workloads nothing can be predicted")
         if self.diverse and self.cut is None:
@@ -97,7 +101,7 @@ class Outcome:
     `errors` and `biases` are relative (0.1 = 10 %), the mean of |pred - meas| / meas and of (pred - meas) / meas over
     the measured n; a part that was not predicted at every measured n is missing from both. `refused_n` counts the
     measured n without a predicted time, all of them where the prediction was refused. `beyond` has the n at which the
-    workload was not known on any platform, where the protocol cuts its curves.
+    workload was not known, where the protocol cuts curves.
     """
 
     method: str
@@ -192,8 +196,8 @@ class EvaluationResult:
         )
 
     def by_distance(self) -> dict[str, dict[str, DistanceStatistics]]:
-        """How wrong each method is at n beyond what was known, by how large they are."""
-        limits = [self.protocol.known_n or 0, *RANGES_BEYOND]
+        """How wrong each method is at n at which nothing was known, beyond or between, by how large they are."""
+        limits = [self.protocol.known_n or int(self.protocol.known_ends), *RANGES_BEYOND]
         found: dict[str, dict[str, DistanceStatistics]] = {}
         for above, most in pairwise(limits):
             name = f"{above + 1} to {most}" if most < RANGES_BEYOND[-1] else f"over {above}"
@@ -282,6 +286,8 @@ def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
     if protocol.known_n is not None:
         beyond = np.append(0, np.cumsum(database.curve_n > protocol.known_n))
         eligible &= np.diff(beyond[database.curve_offsets]) > 0
+    if protocol.known_ends:
+        eligible &= np.diff(database.curve_offsets) > ENDS
     rows = np.flatnonzero(eligible)
     if protocol.sample is not None and protocol.sample < len(rows):
         rows = np.sort(np.random.default_rng(protocol.seed).choice(rows, protocol.sample, replace=False))
@@ -362,14 +368,17 @@ def _outcomes(
     outcomes = []
     with threadpool_limits(1):  # predictions run side by side: threads inside one would only wait for each other
         for row in rows:
-            seen = _known_database(database, int(database.workload_index[row]), protocol.known_n)
+            seen = _known_database(database, int(database.workload_index[row]), protocol)
             view = seen.without(*hidden_pairs(database, row, protocol))
-            outcomes += [_outcome(database, view, row, asked, protocol.known_n) for asked in methods]
+            outcomes += [_outcome(database, view, row, asked, protocol) for asked in methods]
     return outcomes
 
 
-def _known_database(database: Database, workload: int, known_n: int | None) -> Database:
-    """The database, with the workload's curves cut where the protocol says so."""
+def _known_database(database: Database, workload: int, protocol: Protocol) -> Database:
+    """The database, with curves cut where the protocol says so."""
+    if protocol.known_ends:
+        return database.derive("known_at_ends", lambda: known_at_ends(database))
+    known_n = protocol.known_n
     if known_n is None:
         return database
     return database.derive_one_of(
@@ -378,7 +387,7 @@ def _known_database(database: Database, workload: int, known_n: int | None) -> D
 
 
 def _outcome(
-    database: Database, view: Database, row: int, asked: tuple[Method[Any], Any], known_n: int | None
+    database: Database, view: Database, row: int, asked: tuple[Method[Any], Any], protocol: Protocol
 ) -> Outcome:
     """Predict one row from the view that hides it. Only the comparison afterwards reads what was measured."""
     method, settings = asked
@@ -394,14 +403,18 @@ def _outcome(
     seconds = time.perf_counter() - start
     errors, biases = relative_errors(answer, time_s, float(database.t1_s[row]))
     refused_n = int(np.count_nonzero(np.isnan(answer.time_s)))
-    beyond = () if known_n is None else points_beyond(answer, time_s, known_n)
+    beyond: tuple[PointError, ...] = ()
+    if protocol.known_n is not None:
+        beyond = point_errors(answer, time_s, n > protocol.known_n)
+    elif protocol.known_ends:
+        beyond = point_errors(answer, time_s, (n > n.min()) & (n < n.max()))
     return Outcome(*names, seconds, errors, biases, interval_hits(answer, time_s), refused_n, beyond=beyond)
 
 
-def points_beyond(answer: Answer, time_s: FloatArray, known_n: int) -> tuple[PointError, ...]:
-    """What is predicted at the answer's n above `known_n`, against the times (J,) that were measured, in seconds."""
+def point_errors(answer: Answer, time_s: FloatArray, chosen: BoolArray) -> tuple[PointError, ...]:
+    """What is predicted at some of the answer's n (J,), against the times (J,) that were measured, in seconds."""
     points = []
-    for j in np.flatnonzero((answer.n > known_n) & ~np.isnan(answer.time_s)).tolist():
+    for j in np.flatnonzero(chosen & ~np.isnan(answer.time_s)).tolist():
         is_covered = None
         if answer.low_s is not None and answer.high_s is not None:
             is_covered = bool(answer.low_s[j] <= time_s[j] <= answer.high_s[j])

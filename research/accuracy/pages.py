@@ -22,6 +22,7 @@ from research.accuracy.studies import (
     WEIGHTED_DATASETS,
     WEIGHTS_DRAW,
     WHOLE_REPOSITORY,
+    BeyondQuestion,
     StoredResult,
     Study,
     StudyQuestion,
@@ -382,12 +383,12 @@ def diverse_table(results: Results) -> str:
     return markdown_table(head, rows)
 
 
-def known_n_table(results: Results) -> str:
+def known_n_table(questions: Sequence[BeyondQuestion], results: Results) -> str:
     """A row for each dataset, number of known threads and range of n beyond: the methods' errors, the intervals."""
     methods = ("ideal", "amdahl", "usl", "speed-ratio-per-n", "kernel-ridge")
     rows = []
     for name in BEYOND_DATASETS:
-        for question in BEYOND_QUESTIONS:
+        for question in questions:
             for distance, of_method in results[Study(name, question).name]["distances"].items():
                 ours = of_method["mpet"]
                 cells = [f"{slashed_numbers(ours, MEAN_AND_MEDIAN)} ({100 * ours['coverage']:.0f})"]
@@ -444,7 +445,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "few references by application": applications_table,
     "very different machines": diverse_table,
     "weights of mpet2020": weights_table,
-    "beyond": known_n_table,
+    "beyond": partial(known_n_table, BEYOND_QUESTIONS[:-1]),
+    "between": partial(known_n_table, BEYOND_QUESTIONS[-1:]),
     "whole repository": repository_table,
     **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }

@@ -29,7 +29,7 @@ FewQuestion = Literal[
     "references-20",
     "references-all",
 ]
-BeyondQuestion = Literal["known-2", "known-4"]
+BeyondQuestion = Literal["known-2", "known-4", "known-ends"]
 StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion | BeyondQuestion
 
 HOLDOUT_QUESTIONS: tuple[HoldoutQuestion, ...] = get_args(HoldoutQuestion)
@@ -106,7 +106,7 @@ def protocol_options(question: StudyQuestion, dataset: str = "") -> tuple[str, .
         applications = ("--by-application",) if FEW_DATASETS[dataset] == "application" else ()
         return ("--holdout", FEW_DATASETS[dataset], *limit, "--unlike", *applications)
     if kind == "known":
-        return ("--holdout", "pair", "--known-n", number)
+        return ("--holdout", "pair", *(("--known-ends",) if number == "ends" else ("--known-n", number)))
     if kind == "diverse":
         return ("--cut", number, "--cuts", "20", "--diverse")
     if question in CUT_QUESTIONS:
@@ -145,7 +145,7 @@ def published_studies() -> Iterator[Study]:
 
 
 def studies_beyond() -> Iterator[Study]:
-    """The workload is known with a few threads only, and predicted with many."""
+    """The workload is known with a few threads only and predicted with many, or known with one and all of them."""
     for dataset in BEYOND_DATASETS:
         for question in BEYOND_QUESTIONS:
             yield Study(dataset, question, methods=BEYOND_METHODS, sample=("--sample", "150", "--seed", "7"))

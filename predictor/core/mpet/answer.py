@@ -11,8 +11,9 @@ from predictor.core.answers import Answer, AnswerConfidence, Candidate, Deferred
 from predictor.core.database import Database
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
+from predictor.core.mpet.curves import evaluated_curves, interpolate_rows, shape_range
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.transfer import Transfer
+from predictor.core.mpet.transfer import Transfer, downward_shift, normal_factor
 from predictor.core.references import architecture_warnings, runtimes_of_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import (
@@ -38,6 +39,7 @@ WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t: a wider interval tells no more
 CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # an answer names so many platforms, each with workloads
 FEW_NAMED = 3  # workloads of T, and references: an answer by fewer warns
 FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other
+SHAPE_VARIANCE = 1 / 16  # of ln t, for each ln t that curves may be apart between two measured counts
 MOSTLY_MEASURED = 0.5  # of the references: where A was run at n = 1 on so many, t(1) is t(1)
 
 
@@ -56,16 +58,19 @@ class MpetConfidence(AnswerConfidence):
     negative_weight: float
 
 
-def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth | None) -> Answer:
+def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth | None, level: float) -> Answer:
     """The answer to what the evidence was gathered for; `growth`: how it goes on beyond what was measured."""
     database, n, mean, u = evidence.database, evidence.asked_n, evidence.mean_curve, transfer.platform_weights
-    # At any n, and at 1 (last): how far the knots are from A's mean curve is linear in ln n, and held outside them. The
-    # interval is wider by judgement, not by calibration, where T was not measured.
+    # At any n, and at 1 (last): how far the knots are from A's mean curve is interpolated as curves are, and held
+    # outside. The interval is wider by judgement, not by calibration, where T was not measured.
     counts = np.append(n, 1)
-    x = np.log(counts if growth is None else np.minimum(counts, growth.n[0]))
-    log_thread_time = np.interp(x, evidence.log_n, transfer.value - mean.at(evidence.log_n)) + mean.at(x)
+    known = counts if growth is None else np.minimum(counts, growth.n[0])
+    of_shape = SHAPE_VARIANCE * unknown_shape(evidence, transfer, np.append(evidence.n, known))
+    x, at_knots, of_shape = np.log(known), of_shape[: len(evidence.n)], of_shape[len(evidence.n) :]
+    gap = transfer.value - downward_shift(at_knots) - mean.at(evidence.log_n)
+    log_thread_time = interpolate_rows(gap[None], evidence.n, known)[0] + mean.at(x)
+    half_width = np.hypot(np.interp(x, evidence.log_n, transfer.half_width), normal_factor(level) * np.sqrt(of_shape))
     beyond = np.log(counts) - np.log(evidence.largest_on_target if mean.largest_n > 1 else 1)
-    half_width = np.interp(x, evidence.log_n, transfer.half_width)
     half_width += WIDENING_BEYOND_MEASURED * np.maximum(beyond, 0.0)
     credible_n = None
     if growth is not None:
@@ -108,6 +113,35 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
         confidence=mpet_confidence(evidence, transfer),
         credible_n=credible_n,
     )
+
+
+def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
+    """How far apart in ln t the curves may be at n (N,) that agree with all that was measured, (N,).
+
+        sum_p |u_p| range_p(n) / (sum_p |u_p| (1 + c)^2)
+
+    `shape_range` of A between the two counts at which it was measured on reference p, or where n is outside of these
+    that of the answer between two knots. c references were measured at this n, on all their threads as T is or on some.
+    """
+    evaluated, rows = evaluated_curves(evidence.database), evidence.rows[:-1, -1]
+    patterns = evaluated.pattern[rows]
+    columns = np.minimum(np.searchsorted(evaluated.n, n), len(evaluated.n) - 1)[
+        :, None
+    ]  # of the grid: n, or the next one
+    below = np.searchsorted(evaluated.n, n, side="right")[:, None] - 1
+    left, right = evaluated.left[below, patterns], evaluated.right[columns, patterns]
+    rise = evaluated.values[right, rows] - evaluated.values[left, rows]
+    of_references = shape_range(rise, evaluated.n[left], evaluated.n[right], n[:, None])
+    of_answer = np.zeros(len(n))
+    if len(evidence.n) > 1:
+        after = np.clip(np.searchsorted(evidence.n, n), 1, len(evidence.n) - 1)
+        rise = transfer.value[after] - transfer.value[after - 1]
+        of_answer = shape_range(rise, evidence.n[after - 1], evidence.n[after], n)
+    apart = np.where(evaluated.outside[columns, patterns] > 0, of_answer[:, None], of_references)
+    weights = np.abs(transfer.platform_weights).mean(axis=0)
+    is_alike = (columns < evaluated.left[-1, patterns]) == (n < evidence.largest_on_target)[:, None]
+    measured = evaluated.measured[columns, patterns] & (evaluated.n[columns] == n[:, None]) & is_alike
+    return np.asarray(apart @ (weights / weights.sum()) / (1.0 + measured.sum(axis=1)) ** 2)
 
 
 def can_tell_scaling(evidence: Evidence) -> bool:

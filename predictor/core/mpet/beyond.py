@@ -282,7 +282,7 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
 def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArray, at_last: FloatArray) -> FloatArray:
     """How ln(n t(n)) of the companions, by their `rows` on T (B,), and of the laws changes on T from n[0], (J, K).
 
-    Between measured counts n t(n) of a companion is a straight line over n, as of Amdahl's law; it is NaN outside.
+    Between measured counts a companion is interpolated as all curves are (`interpolate_rows`); it is NaN outside.
     Inside, at n[0] it is `at_last` (B,), ln(n t(n)) from which the transfer predicted A there: what is lost up to there
     is not lost once more beyond.
     """
@@ -295,15 +295,13 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
         if pattern == 0 or not len(measured_n):
             continue
         points = database.curve_offsets[rows[of_pattern]][:, None] + np.arange(len(measured_n))
-        thread_times = measured_n * database.curve_time_s[points]
+        measured = np.log(measured_n * database.curve_time_s[points])
         if measured_n[0] < n[0] < measured_n[-1] and n[0] not in measured_n:
             place = np.searchsorted(measured_n, n[0])
-            thread_times = np.insert(thread_times, place, np.exp(at_last[of_pattern]), axis=1)
+            measured = np.insert(measured, place, at_last[of_pattern], axis=1)
             measured_n = np.insert(measured_n, place, n[0])
         inside = np.flatnonzero((measured_n[0] <= counts) & (counts <= measured_n[-1]))
-        values[inside[:, None], of_pattern] = np.log(
-            interpolate_rows(thread_times, measured_n.astype(np.float64), counts[inside]).T
-        )
+        values[inside[:, None], of_pattern] = interpolate_rows(measured, measured_n.astype(np.int64), counts[inside]).T
     n_max, n_ht = float(database.n_max[target]), smt_begins(database, target)
     cores = cores_worth(counts.astype(np.float64), values, n_ht)
     further = law_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht)

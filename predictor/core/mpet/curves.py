@@ -1,6 +1,6 @@
 """Measured curves at common thread counts, as ln(n t(n)): the log of the thread time, constant for ideal scaling.
 
-Between measured counts they follow the mean curve of their workload.
+Between measured counts they follow the mean curve of their workload, and that one a scaling law.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.database import Database
+from predictor.core.mpet.hyperparameters import TINY
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # thread counts of the grid, where so many were measured
@@ -19,18 +20,18 @@ BLOCK_ROWS = 1 << 12  # interpolated together: what that needs stays in the proc
 MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known
 MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve or a median distance no more
 AVERAGE_WORKLOAD_PROFILES = 3.0  # a mean step counts as so many profiles of the average workload
-STEEPEST_CONTINUATION = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
+MACHINE_LOSS = 0.6  # of ln(n t): what a machine at work loses by its clock and by second threads of its cores
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedCurves:
     """Every profile's curve on a grid of G thread counts.
 
-    `values` (G, N + 1) is ln(n t(n)), linear in ln n between measured thread counts and held outside them. Rows that
-    were measured at the same n share a pattern: `pattern` (N + 1,) points into the tables (G, patterns) of which
-    columns were measured, which lie inside the measured range, how far in ln n the others are outside it, and between
-    which measured columns (`left`, `right`, `share` of the right one) each column was interpolated. Row -1, a profile
-    that there is not, is all 0; so are rows without any curve or time, and pattern 0, which is theirs.
+    `values` (G, N + 1) is ln(n t(n)), between measured thread counts as `interpolate_rows` says and held outside them.
+    Rows that were measured at the same n share a pattern: `pattern` (N + 1,) points into the tables (G, patterns) of
+    which columns were measured, which lie inside the measured range, how far in ln n the others are outside it, and
+    between which measured columns (`left`, `right`) each column was interpolated. Row -1, a profile that there is not,
+    is all 0; so are rows without any curve or time, and pattern 0, which is theirs.
     """
 
     n: IntArray  # (G,)
@@ -42,7 +43,6 @@ class EvaluatedCurves:
     outside: FloatArray
     left: IntArray
     right: IntArray
-    share: FloatArray
 
     def at(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """The values of rows of any shape at some columns, columns first."""
@@ -83,21 +83,21 @@ def _evaluate(database: Database) -> EvaluatedCurves:
             rows_of.setdefault(counts[start * size : (start + length) * size], []).append(at)
     values = np.zeros((len(grid), len(database) + 1))
     pattern = np.zeros(len(database) + 1, dtype=np.int64)
-    tables = [tuple(np.zeros(len(grid), dtype=kind) for kind in (bool, bool, float, np.int64, np.int64, float))]
+    tables = [tuple(np.zeros(len(grid), dtype=kind) for kind in (bool, bool, float, np.int64, np.int64))]
     for rows in rows_of.values():
         members = np.array(rows)
         points = starts[members][:, None] + np.arange(lengths[rows[0]])
         pattern[members] = len(tables)
         tables.append(_pattern(grid, n[points[0]]))
-        x = np.log(n[points[0]])
+        own = n[points[0]]
         for first in range(0, len(members), BLOCK_ROWS):
             block = slice(first, first + BLOCK_ROWS)
-            values[:, members[block]] = interpolate_rows(x + log_time[points[block]], x, np.log(grid)).T
+            values[:, members[block]] = interpolate_rows(np.log(own) + log_time[points[block]], own, grid).T
     columns = (np.stack(column, axis=1) for column in zip(*tables, strict=True))
     return EvaluatedCurves(grid, np.log(grid), values, pattern, *columns)
 
 
-def _pattern(grid: IntArray, n: IntArray) -> tuple[BoolArray, BoolArray, FloatArray, IntArray, IntArray, FloatArray]:
+def _pattern(grid: IntArray, n: IntArray) -> tuple[BoolArray, BoolArray, FloatArray, IntArray, IntArray]:
     """What all rows measured at the same `n` share over the grid: the tables of `EvaluatedCurves` in their order."""
     x, ends = np.log(grid), np.log([n[0], n[-1]])
     inside = (grid >= n[0]) & (grid <= n[-1])
@@ -111,46 +111,82 @@ def _pattern(grid: IntArray, n: IntArray) -> tuple[BoolArray, BoolArray, FloatAr
     right = supports[np.minimum(following, len(supports) - 1)]
     left = np.where(right == columns, columns, supports[np.maximum(following - 1, 0)])
     left = np.where(columns > supports[-1], supports[-1], left)
-    width = x[right] - x[left]
-    share = np.where(width > 0, (x - x[left]) / np.where(width > 0, width, 1.0), 0.0)
-    outside = np.maximum(ends[0] - x, 0.0) + np.maximum(x - ends[1], 0.0)
-    return measured, inside, outside, left, right, np.clip(share, 0.0, 1.0)
+    return measured, inside, np.maximum(ends[0] - x, 0.0) + np.maximum(x - ends[1], 0.0), left, right
 
 
-def interpolate_rows(values: FloatArray, x: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Rows (R, K) measured at ascending `x` (K,), as values (R, G) at `wanted` (G,): linear between, held outside.
+def interpolate_rows(values: FloatArray, n: IntArray, wanted: IntArray) -> FloatArray:
+    """Rows (R, K) of ln(n t(n)) measured at ascending `n` (K,), as values (R, G) at `wanted` (G,), held outside.
 
     A row's result does not depend on the other rows, not even in the last bit.
 
-    >>> interpolate_rows(np.array([[1.0, 3.0]]), np.array([0.0, 2.0]), np.array([-1.0, 0.5, 9.0])).tolist()
-    [[1.0, 1.5, 3.0]]
+    >>> interpolate_rows(np.log([[1.0, 1.5, 6.0]]), np.array([1, 4, 64]), np.array([1, 2, 8, 99])).round(3).tolist()
+    [[0.0, 0.203, 0.632, 1.792]]
     """
-    if len(x) == 1:
+    if len(n) == 1:
         return np.repeat(values, len(wanted), axis=1)
-    right = np.minimum(np.maximum(np.searchsorted(x, wanted), 1), len(x) - 1)
+    right = np.minimum(np.maximum(np.searchsorted(n, wanted), 1), len(n) - 1)
     left = right - 1
-    share = np.minimum(np.maximum((wanted - x[left]) / (x[right] - x[left]), 0.0), 1.0)
-    return np.asarray(values[:, left] * (1.0 - share) + values[:, right] * share)
+    return values[:, left] + risen(values[:, right] - values[:, left], n[left], n[right], wanted)
+
+
+def risen(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) -> FloatArray:
+    """How much of what ln(n t(n)) rises by, r, from one count to the next one measured, has come about at n between.
+
+        q m + ln(1 + s^max(1, 2 r / d - 1) (exp(r - m) - 1)),    where r <= d at least r - ln(right / n)
+
+        m = min(r, 0.6 min(max(4 - 4 r / d, 0), 1)),    d = ln(right / left)
+        q = ln(n / left) / d,    s = (n - left) / (right - left)
+
+    What a machine loses at work, m, comes step by step. The rest is linear in n, as of Amdahl's law, so that a serial
+    program (r = d) stays one; where the program gets slower it is steeper at the end, as of the universal scalability
+    law. Where it does not, no n between is faster than the last one. Outside nothing, or all.
+
+    Parameters: `rise` (..., G); `left`, `right` and `n` (G,), or of shapes that go with it.
+
+    >>> risen(np.log([8.0, 16.0]), np.array([1]), np.array([16]), np.array([4])).round(2).tolist()  # ln 2.3, ln 4
+    [0.82, 1.39]
+    """
+    n = np.clip(n, left, right)
+    distance, to_end = np.maximum(np.log(right / left), TINY), np.log(right / n)
+    of_machine = np.minimum(rise, MACHINE_LOSS * np.clip(4.0 - 4.0 * rise / distance, 0.0, 1.0))
+    share = ((n - left) / np.maximum(right - left, TINY)) ** np.maximum(1.0, 2.0 * rise / distance - 1.0)
+    expected = (1.0 - to_end / distance) * of_machine + np.log1p(share * np.expm1(rise - of_machine))
+    return np.asarray(np.where(rise <= distance, np.maximum(expected, rise - to_end), expected))
+
+
+def shape_range(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) -> FloatArray:
+    """How far apart in ln(n t(n)) two curves may be at n that rise alike from one measured count to the next, r.
+
+        min(r, s ln(n / left)) - max(r - s ln(right / n), 0),    s = max(1, 2 r / ln(right / left)), r at least 0
+
+    The one loses all at once, the other at last, neither more than the time of n threads from then on, or where the
+    program got slower twice as steeply as it did on average.
+
+    >>> shape_range(np.full(2, np.log(2.0)), np.array([1, 1]), np.array([8, 8]), np.array([2, 8])).round(3).tolist()
+    [0.693, 0.0]
+    """
+    n, rise = np.clip(n, left, right), np.maximum(rise, 0.0)
+    steepest = np.maximum(1.0, 2.0 * rise / np.maximum(np.log(right / left), TINY))
+    early, late = np.minimum(rise, steepest * np.log(n / left)), np.maximum(rise - steepest * np.log(right / n), 0.0)
+    return np.asarray(np.maximum(early - late, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class MeanCurve:
-    """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,); `slope` continues it beyond `largest_n`.
+    """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,), held beyond `largest_n`.
 
-    >>> curve = MeanCurve(np.log([1.0, 2.0]), np.array([0.0, 0.5]), largest_n=2, slope=0.1)
-    >>> curve.at(np.log([1.0, 2.0, 4.0])).round(3).tolist()
-    [0.0, 0.5, 0.569]
+    >>> curve = MeanCurve(np.log([1.0, 2.0]), np.array([0.0, 0.5]), largest_n=2)
+    >>> curve.at(np.log([1.0, 1.5, 4.0])).round(3).tolist()
+    [0.0, 0.292, 0.5]
     """
 
     log_n: FloatArray
     values: FloatArray
     largest_n: int
-    slope: float
 
     def at(self, log_n: FloatArray) -> FloatArray:
         """The mean curve at any ln n, of any shape."""
-        beyond = np.maximum(log_n - np.log(self.largest_n), 0.0)
-        return np.asarray(np.interp(log_n, self.log_n, self.values) + beyond * self.slope)
+        return np.asarray(np.interp(log_n, self.log_n, self.values))
 
 
 def curves_at(
@@ -158,7 +194,7 @@ def curves_at(
 ) -> tuple[FloatArray, MeanCurve]:
     """Curves (J, P, B) at the knots, 0 where there is no profile, and the mean curve of A, the last of the workloads.
 
-        value = linear(values) + mean(n) - linear(mean)
+        value = interpolated(values) + mean(n) - interpolated(mean)
 
     so that nothing changes where it was measured, and the deviation from the mean curve is held outside.
     """
@@ -166,27 +202,24 @@ def curves_at(
     support = support[evenly_spaced(evaluated.log_n[support], MOST_MEAN_CURVE_COUNTS)]
     means = _means(evaluated, rows, patterns, support)
     values = evaluated.at(rows, knots)
-    # Add what the mean curves are above straight lines between where a pattern was measured.
+    # Add what the mean curves are above what would be interpolated between where a pattern was measured.
     kinds = distinct_codes(patterns)
     place = np.zeros(evaluated.measured.shape[1], dtype=np.int64)
     place[kinds] = np.arange(len(kinds))
     flat = place.take(patterns) * means.shape[1] + np.arange(means.shape[1])
     for value, knot in zip(values, knots.tolist(), strict=True):
-        left, right, share = (table[knot, kinds] for table in (evaluated.left, evaluated.right, evaluated.share))
+        left, right = evaluated.left[knot, kinds], evaluated.right[knot, kinds]
         between = np.flatnonzero((left != knot) & (kinds > 0))
         if len(between):
-            left, right, share = left[between], right[between], share[between]
+            left, right = left[between], right[between]
+            counts = (evaluated.n[columns][:, None] for columns in (left, right, [knot]))
             bends = np.zeros((len(kinds), means.shape[1]))
-            bends[between] = means[knot] - means[left] - share[:, None] * (means[right] - means[left])
+            bends[between] = means[knot] - means[left] - risen(means[right] - means[left], *counts)
             np.add(value, bends.take(flat), out=value)
     own = evaluated.measured_in(patterns[:, -1])
     if not np.array_equal(own, support):
         means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
-    slope, mean = 0.0, means[:, -1]
-    if len(own) > 1:
-        (x, end), (y, last) = evaluated.log_n[own[-2:]].tolist(), mean[own[-2:]].tolist()
-        slope = min(max((last - y) / (end - x), 0.0), STEEPEST_CONTINUATION)
-    return values, MeanCurve(evaluated.log_n, mean, int(evaluated.n[own[-1]]), slope)
+    return values, MeanCurve(evaluated.log_n, means[:, -1], int(evaluated.n[own[-1]]))
 
 
 def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:
@@ -203,5 +236,4 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
     overall = steps.sum(axis=1) / np.maximum(counts.sum(axis=1), 1.0)
     steps = (steps + AVERAGE_WORKLOAD_PROFILES * overall[:, None]) / (counts + AVERAGE_WORKLOAD_PROFILES)
     curve = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), steps]), axis=0)
-    x = evaluated.log_n
-    return interpolate_rows(curve.T, x[support], x).T
+    return interpolate_rows(curve.T, evaluated.n[support], evaluated.n).T

@@ -58,7 +58,7 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
         transfer = gaussian_transfer(evidence, parts, level, h)
         transfer = mean_with_neighbours(transfer, evidence, level, h)
     transfer = widen_by_noise(evidence, transfer, level)
-    return answer_from_transfer(evidence, transfer, growth_beyond(evidence, level))
+    return answer_from_transfer(evidence, transfer, growth_beyond(evidence, level), level)
 
 
 def check_mpet(database: Database, query: Query, settings: MpetSettings) -> None:
@@ -81,7 +81,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="17",
+    version="18",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",

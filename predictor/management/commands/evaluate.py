@@ -85,6 +85,12 @@ class Command(BaseCommand):
             type=int,
             help="know the workload with at most N threads only, and show how wrong the methods are beyond; not kept",
         )
+        parser.add_argument(
+            "--known-ends",
+            action="store_true",
+            help="know every profile at its least and largest number of threads only, and show how wrong the methods "
+            "are between; not kept",
+        )
         parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
         parser.add_argument(
             "--cut",
@@ -127,7 +133,7 @@ class Command(BaseCommand):
         report = nan_to_null(asdict(evaluation.report()))
         if options["by_application"]:
             report["applications"] = applications_report(evaluation, subject.database)
-        if options["known_n"]:
+        if options["known_n"] or options["known_ends"]:
             report["distances"] = distances_report(evaluation)
         if options["json"]:
             options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
@@ -136,7 +142,7 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(evaluation_summary(report)))
         if options["by_application"]:
             self.stdout.write("\n".join(applications_summary(report["applications"])))
-        if options["known_n"]:
+        if "distances" in report:
             self.stdout.write("\n".join(distances_summary(report["distances"])))
         if not why_not_kept(options) and options["save"] is not False:
             kept = evaluations.store_evaluation(evaluation, subject, started)
@@ -183,6 +189,7 @@ def why_not_kept(options: dict[str, Any]) -> str:
         "references": "what --references asks is not kept",
         "unlike": "what --unlike asks is not kept",
         "known_n": "what --known-n asks is not kept",
+        "known_ends": "what --known-ends asks is not kept",
     }
     if "," in options["holdout"]:
         return "several holdouts at once are not kept"
@@ -213,6 +220,7 @@ def evaluation_protocol(options: dict[str, Any], database: Database) -> Protocol
             unlike=options["unlike"],
             probes=options["probes"],
             known_n=options["known_n"],
+            known_ends=options["known_ends"],
             targets=None if targets is None else read_targets(targets, database),
             sample=options["sample"],
             seed=options["seed"],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Method, Query
-from predictor.core.cuts import Size, known_up_to, random_cut
+from predictor.core.cuts import Size, known_at_ends, known_up_to, random_cut
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, chosen_rows, evaluate, evaluated_databases, predicted_rows
 from predictor.core.methods import METHODS
@@ -233,3 +233,20 @@ def test_what_is_cut_off_changes_no_answer():
         for each in (Database.build(**arrays), planted)
     ]
     np.testing.assert_array_equal(*times)
+
+
+def test_what_is_known_at_the_ends_alone_is_asked_between_them():
+    database = curve_database(3, 12, 8, missing=0.0)
+    known = known_at_ends(database)
+    for row in range(len(database)):
+        assert known.curve(row)[0].tolist() == [database.curve(row)[0][0], database.curve(row)[0][-1]]
+    result = evaluate(database, [METHODS["mpet"]], Protocol(known_ends=True, sample=6, seed=1))
+    asked = [[point.n for point in outcome.beyond] for outcome in result.outcomes["mpet"]]
+    rows = chosen_rows(database, Protocol(known_ends=True, sample=6, seed=1)).tolist()
+    assert asked == [database.curve(row)[0][1:-1].tolist() for row in rows]
+    assert list(result.by_distance()) == ["2 to 8", "9 to 16"][: 1 + (max(map(max, asked)) > 8)]
+
+
+def test_ends_and_few_threads_at_once_are_refused():
+    with pytest.raises(ValueError, match="one of them"):
+        Protocol(known_n=2, known_ends=True)

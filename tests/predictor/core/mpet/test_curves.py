@@ -43,3 +43,36 @@ def test_a_profile_without_a_curve_is_its_t1_alone_also_between_others():
         n, time_s = database.curve(other)
         columns = np.searchsorted(evaluated.n, n)
         np.testing.assert_array_equal(evaluated.values[columns, other], np.log(n) + np.log(time_s))
+
+
+COUNTS = np.array([1, 2, 3, 8, 20, 40, 63, 64])
+
+
+@pytest.mark.parametrize("rise", [-0.7, 0.0, 0.4, 1.5, np.log(64.0), 7.0])
+def test_between_two_counts_a_curve_keeps_to_both_and_within_what_they_leave_open(rise):
+    """Nothing has risen at the first and everything at the last; between, what it rises by keeps its sign."""
+    ends = np.array([1]), np.array([64])
+    risen = curves.risen(np.array([rise]), *ends, COUNTS)
+    assert risen[[0, -1]] == pytest.approx([0.0, rise])
+    assert (np.diff(risen) * np.sign(rise) >= 0).all()
+    open_between = curves.shape_range(np.array([rise]), *ends, COUNTS)
+    assert (open_between[[0, -1]] == 0).all()
+    assert (open_between[1:-1] > 0).all() == (rise > 0)
+    if rise <= 0:
+        return
+    steepest = max(1.0, 2.0 * rise / np.log(64.0))
+    late = np.maximum(rise - steepest * np.log(64 / COUNTS), 0.0)
+    assert (risen >= late - 1e-9).all()
+    assert (risen <= late + open_between + 1e-9).all()
+
+
+def test_amdahls_law_is_met_where_a_program_loses_more_than_a_machine_does(monkeypatch):
+    monkeypatch.setattr(curves, "MACHINE_LOSS", 0.0)
+    serial = np.log(1.0 + 0.1 * (COUNTS - 1.0))[None]
+    ends = [0, len(COUNTS) - 1]
+    np.testing.assert_allclose(curves.interpolate_rows(serial[:, ends], COUNTS[ends], COUNTS), serial)
+
+
+def test_a_program_as_slow_with_all_threads_as_with_one_is_taken_to_be_serial_between():
+    risen = curves.risen(np.log([64.0]), np.array([1]), np.array([64]), COUNTS)
+    np.testing.assert_allclose(risen, np.log(COUNTS))
