@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
+from predictor.core.answers import Answer, fastest_position
 from profiles.models import Platform
 from profiles.scaling.wording import spell_threads, whole_percent
 
 if TYPE_CHECKING:
-    from predictor.core.answers import Answer
     from predictor.core.database import Database
     from predictor.predictions.answering import Basis
     from predictor.snapshot.building import Snapshot
@@ -48,7 +48,7 @@ class ConfidenceEvidence:
     stand_in_t1: bool
     relative_times: bool
     simulated: bool
-    half_width: float | None = None  # of the 90 % interval, as a share of the time
+    half_width: float | None = None  # of the 90 % interval of the fastest time, as a share of it
 
 
 def judged_confidence(basis: Basis) -> dict[str, Any]:
@@ -77,20 +77,21 @@ def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:
         stand_in_t1=bool(snapshot.t1_is_stand_in[rows].any()),
         relative_times=database.workload_table["time_kind"][basis.query.workload] == "relative",
         simulated=basis.uses_simulated,
-        half_width=typical_half_width(basis.answer, level),
+        half_width=half_width_of_fastest(basis.answer, level),
     )
 
 
-def typical_half_width(answer: Answer, level: float) -> float | None:
-    """Half the 90 % interval as a share of the time, the median over n; None without interval. One of another level is
-    brought to 90 % as if errors were normal."""
-    if answer.low_s is None or answer.high_s is None:
+def half_width_of_fastest(answer: Answer, level: float) -> float | None:
+    """Half the 90 % interval of the fastest time, which answers begin with, as a share of it; None without interval.
+    One of another level is brought to 90 % as if errors were normal."""
+    if answer.low_s is None or answer.high_s is None or not np.isfinite(answer.time_s).any():
         return None
-    ratio = answer.high_s / answer.low_s
-    if not np.isfinite(ratio).any():
+    fastest = fastest_position(answer.n, answer.time_s, answer.credible_n)
+    ratio = answer.high_s[fastest] / answer.low_s[fastest]
+    if not np.isfinite(ratio):
         return None
     deviations = ndtri((1 + SHOWN_LEVEL) / 2) / ndtri((1 + level) / 2)
-    return float(np.exp(np.nanmedian(np.log(ratio)) / 2 * deviations) - 1)
+    return float(np.exp(np.log(ratio) / 2 * deviations) - 1)
 
 
 def largest_measured_n(basis: Basis) -> int:
@@ -142,7 +143,8 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
 def _by_interval(half_width: float) -> tuple[int, str] | None:
     if not half_width > WIDE:
         return None
-    return (2 if half_width > VERY_WIDE else 1), f"the 90 % interval is wide: typically {width_in_words(half_width)}"
+    reason = f"the 90 % interval of the fastest time is wide: {width_in_words(half_width)}"
+    return (2 if half_width > VERY_WIDE else 1), reason
 
 
 def width_in_words(half_width: float) -> str:
