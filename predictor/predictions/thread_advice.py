@@ -79,7 +79,8 @@ def reasons(
     """At most four sentences: what the advice rests on, what all threads lose, which parts of the machine stay unused,
     and which other numbers of threads are as good."""
     n, last = curve[found.position]["n"], curve[-1]["n"]
-    sentences = ["It was measured there." if is_measured else "It is predicted from other machines."]
+    measured = f"It was measured there, with {len(curve)} numbers of threads."
+    sentences = [measured if is_measured else "It is predicted from other machines."]
     if n == last:
         sentences.append(
             f"No smaller number of threads is more probably within {whole_percent(TOLERANCE)} of the fastest."

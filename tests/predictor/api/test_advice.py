@@ -50,7 +50,10 @@ def test_what_was_measured_there_counts_before_what_is_predicted(database):
     advice = advice_from_answer(answer_of(predicted, measured=[(1, 8.0), (4, 3.0), (8, 4.5)]), target)
     assert (advice["n"], advice["measured"]) == (4, True)
     assert advice["all_threads"] == {"n": 8, "time_s": 4.5, "loss": pytest.approx(0.5)}
-    assert advice["reasons"][:2] == ["It was measured there.", "All 8 threads take 50 % longer."]
+    assert advice["reasons"][:2] == [
+        "It was measured there, with 3 numbers of threads.",
+        "All 8 threads take 50 % longer.",
+    ]
     # One measured n says nothing about the others, and a what-if is about a machine where nothing was measured.
     assert advice_from_answer(answer_of(predicted, measured=[(1, 8.0)]), target)["n"] == 8
     changed = answer_of(predicted, measured=[(1, 8.0), (4, 3.0), (8, 4.5)], changes=["half the lock delay"])

@@ -107,7 +107,8 @@ def print_advice(console: Console, advice: Mapping[str, Any]) -> None:
     interval = "" if low is None or high is None else f", between {shown_number(low)} and {shown_number(high)} s"
     console.print(f"{advice['n']} threads: {shown_number(advice['time_s'])} s{interval}", style="bold", markup=False)
     probable = "over 99 %" if advice["probability"] > 0.99 else f"{100 * advice['probability']:.0f} %"
-    console.print(f"{probable} probable to be within 5 % of the fastest", markup=False)
+    measured = " that was measured" if advice.get("measured") else ""
+    console.print(f"{probable} probable to be within 5 % of the fastest{measured}", markup=False)
     for reason in advice["reasons"]:
         console.print(reason, markup=False, soft_wrap=True)
     variables = " ".join(f"{name}={value}" for name, value in advice["environment"].items())
