@@ -92,10 +92,11 @@ def known_up_to(database: Database, workload: int, most: int) -> Database:
 
 def known_at_ends(database: Database) -> Database:
     """The database as if every profile had been measured at its least and its largest thread count alone."""
-    points = np.zeros(len(database.curve_n), dtype=bool)
+    order = np.lexsort((database.curve_n, _rows_of_points(database)))  # points are kept as they were stored
     has_curve = np.diff(database.curve_offsets) > 0
-    points[database.curve_offsets[:-1][has_curve]] = True
-    points[database.curve_offsets[1:][has_curve] - 1] = True
+    points = np.zeros(len(order), dtype=bool)
+    points[order[database.curve_offsets[:-1][has_curve]]] = True
+    points[order[database.curve_offsets[1:][has_curve] - 1]] = True
     return _with_points(database, points)
 
 

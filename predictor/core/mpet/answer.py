@@ -124,10 +124,9 @@ def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatA
     that of the answer between two knots. c references were measured at this n, on all their threads as T is or on some.
     """
     evaluated, rows = evaluated_curves(evidence.database), evidence.rows[:-1, -1]
-    patterns = evaluated.pattern[rows]
-    columns = np.minimum(np.searchsorted(evaluated.n, n), len(evaluated.n) - 1)[
-        :, None
-    ]  # of the grid: n, or the next one
+    patterns, last = evaluated.pattern[rows], len(evaluated.n) - 1
+    # Columns of the grid: that of n, or the ones beside it.
+    columns = np.minimum(np.searchsorted(evaluated.n, n), last)[:, None]
     below = np.searchsorted(evaluated.n, n, side="right")[:, None] - 1
     left, right = evaluated.left[below, patterns], evaluated.right[columns, patterns]
     rise = evaluated.values[right, rows] - evaluated.values[left, rows]
