@@ -126,7 +126,11 @@ def interpolate_rows(values: FloatArray, n: IntArray, wanted: IntArray) -> Float
         return np.repeat(values, len(wanted), axis=1)
     right = np.minimum(np.maximum(np.searchsorted(n, wanted), 1), len(n) - 1)
     left = right - 1
-    return values[:, left] + risen(values[:, right] - values[:, left], n[left], n[right], wanted)
+    found = values[:, np.where(wanted < n[right], left, right)]
+    between = np.flatnonzero((n[left] < wanted) & (wanted < n[right]))
+    left, right = left[between], right[between]
+    found[:, between] += risen(values[:, right] - values[:, left], n[left], n[right], wanted[between])
+    return found
 
 
 def risen(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) -> FloatArray:
