@@ -1,20 +1,18 @@
 """API tokens, of which only the digest is stored."""
 
 import hashlib
-import logging
 import secrets
 from datetime import timedelta
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import DatabaseError, models
+from django.db import models
 from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from mpet_site.web.invisible import INVISIBLE
-from mpet_site.web.lock_waits import without_waiting
+from mpet_site.web.lock_waits import update_without_waiting
 
-logger = logging.getLogger(__name__)
 MARK = "mpet_"  # so that scanners for leaked secrets can tell what they found
 PREFIX_LENGTH = len(MARK) + 7
 LIFETIME = timedelta(days=365)
@@ -104,18 +102,13 @@ class ApiToken(models.Model):
         return self.scope in {scope, self.Scope.UPLOAD}
 
     def note_use(self, address: str) -> None:
-        """By a client of this address. Another address is noted at once, as it may be somebody else's.
-
-        Where the database is locked, full or read-only, the use is not noted: reading does not depend on writing.
-        """
+        """By a client of this address, where the database can be written at once. Another address is noted at once, as
+        it may be somebody else's."""
         now = timezone.now()
         if address == self.last_used_from and self.last_used_at and now - self.last_used_at < USE_NOTED_EVERY:
             return
-        try:
-            with without_waiting():
-                type(self).objects.filter(pk=self.pk).update(last_used_at=now, last_used_from=address)
-        except DatabaseError as error:
-            logger.info("the use of token %s is not noted: %s", self.prefix, error)
+        rows, lost = type(self).objects.filter(pk=self.pk), f"the use of token {self.prefix} is not noted"
+        update_without_waiting(rows, lost, last_used_at=now, last_used_from=address)
 
     def revoke(self) -> None:
         if self.revoked_at is None:

@@ -6,14 +6,18 @@ waits MPET_LOCK_SECONDS at most, and is then answered with 503 (mpet_site.web.da
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
+from django.db.models import QuerySet
 
 from mpet_site.web.background import can_wait
+
+logger = logging.getLogger(__name__)
 
 
 def shorten_waits_of_requests(*, connection: Any, **_signal: Any) -> None:
@@ -21,6 +25,16 @@ def shorten_waits_of_requests(*, connection: Any, **_signal: Any) -> None:
     if connection.vendor == "sqlite" and not can_wait():
         with connection.cursor() as cursor:
             cursor.execute(f"PRAGMA busy_timeout = {round(1000 * settings.LOCK_SECONDS)}")
+
+
+def update_without_waiting(rows: QuerySet[Any], lost: str, **values: Any) -> None:
+    """Update the rows; where the database is locked, full or read-only the log says what is `lost`: reading does not
+    depend on writing."""
+    try:
+        with without_waiting():
+            rows.update(**values)
+    except DatabaseError as error:
+        logger.info("%s: %s", lost, error)
 
 
 @contextmanager

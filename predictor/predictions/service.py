@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from django.db import DatabaseError, transaction
+from django.db import transaction
 
-from mpet_site.web.lock_waits import without_waiting
+from mpet_site.web.lock_waits import update_without_waiting
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
@@ -32,8 +31,6 @@ from predictor.predictions.next_measurements import viewer_of
 from predictor.predictions.question import NoPrediction, PredictionRequest, resolve_with_snapshot
 from predictor.snapshot.building import Snapshot
 from profiles.models import Source
-
-logger = logging.getLogger(__name__)
 
 REMOVED_AT_ONCE = 500
 OF_TODAY = "The data have changed since this prediction was made. These are the reasons of today’s answer."
@@ -150,17 +147,10 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
     with single_thread():
         why: dict[str, Any] = nan_to_null(explain(run_with_advice(query, snapshot, viewer)))
     if is_same:
-        keep_reasons(prediction, why)
+        rows = Prediction.objects.filter(pk=prediction.pk)
+        lost = f"the reasons of prediction {prediction.uid} are not kept"
+        update_without_waiting(rows, lost, answer=answer | {"why": why})
     return why | {"revision": snapshot.database.revision, "note": None if is_same else OF_TODAY}
-
-
-def keep_reasons(prediction: Prediction, why: dict[str, Any]) -> None:
-    """Where the database is locked, full or read-only they are not kept: reading does not depend on writing."""
-    try:
-        with without_waiting():
-            Prediction.objects.filter(pk=prediction.pk).update(answer=prediction.answer | {"why": why})
-    except DatabaseError as error:
-        logger.info("the reasons of prediction %s are not kept: %s", prediction.uid, error)
 
 
 def why_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:

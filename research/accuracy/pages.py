@@ -11,7 +11,6 @@ from predictor.core.methods import METHODS
 from research.accuracy.studies import (
     ACCURACY_PAGES,
     BEYOND_DATASETS,
-    BEYOND_QUESTIONS,
     CUT_QUESTIONS,
     DIVERSE_DATASETS,
     DIVERSE_QUESTIONS,
@@ -445,8 +444,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "few references by application": applications_table,
     "very different machines": diverse_table,
     "weights of mpet2020": weights_table,
-    "beyond": partial(known_n_table, BEYOND_QUESTIONS[:-1]),
-    "between": partial(known_n_table, BEYOND_QUESTIONS[-1:]),
+    "beyond": partial(known_n_table, ("known-2", "known-4")),
+    "between": partial(known_n_table, ("known-ends",)),
     "whole repository": repository_table,
     **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }
