@@ -8,6 +8,9 @@ os.environ.setdefault("MPET_STATE_DIR", tempfile.mkdtemp(prefix="mpet-test-"))
 from mpet_site.settings import *  # noqa: F403
 
 READING_LOCK = STATE_DIR / f"reading-{os.getpid()}.lock"  # noqa: F405  tests run side by side
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
+    # A file, as where the site runs: connections to a database in memory refuse each other instead of waiting.
+    DATABASES["default"]["TEST"] = {"NAME": str(STATE_DIR / f"test-{os.getpid()}.sqlite3")}  # noqa: F405
 STATIC_ROOT = STATE_DIR / "static"  # noqa: F405
 STATIC_ROOT.mkdir(exist_ok=True)
 INSTALLED_APPS = [*INSTALLED_APPS, "research"]  # noqa: F405  its commands are tested too

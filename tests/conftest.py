@@ -14,7 +14,6 @@ from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.core.servers.basehttp import WSGIRequestHandler
 from django.db import connection
-from django.db.backends.signals import connection_created
 from hypothesis import settings
 
 from tests.paths import ROOT
@@ -27,17 +26,6 @@ ALONE = "alone"
 OTHER_TOOLS = {"browser", "kit", "shared_data"}
 DATABASE_ONLY = os.environ.get("MPET_TESTS_DATABASE_ONLY") == "1"  # what tests/mpet_site/test_postgresql.py asks for
 STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or server is a failure, not a skip
-
-
-def read_while_others_write(*, connection, **_signal) -> None:
-    """As in a file with a write-ahead log. Threads share a database in memory by SQLite's shared cache, where a reader
-    and a writer of one table refuse each other without waiting."""
-    if connection.vendor == "sqlite" and connection.is_in_memory_db():
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA read_uncommitted = 1")
-
-
-connection_created.connect(read_while_others_write)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -55,7 +55,7 @@ def test_every_recipe_is_told_in_both_languages():
     assert languages == ["sh", "python"] * 6
 
 
-@pytest.mark.parametrize(("language", "code"), recipes())
+@pytest.mark.parametrize(("language", "code"), list(recipes()))
 def test_a_recipe_runs_as_it_stands(outside, tmp_path, language, code):
     need("curl")
     command = ["sh", "-e", "-c", code] if language == "sh" else [sys.executable, "-c", code]

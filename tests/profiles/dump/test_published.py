@@ -92,7 +92,6 @@ def test_a_process_of_its_own_and_of_low_priority_makes_it(monkeypatch):
     assert [(kind, priority) for kind, _, priority in priorities] == [(os.PRIO_PROCESS, 19)]
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="tests' SQLite, in memory, lets nobody write meanwhile")
 @pytest.mark.django_db(transaction=True)
 def test_what_is_uploaded_meanwhile_is_in_none_of_the_archives(monkeypatch, tmp_path):
     """A fleet is written for minutes, and somebody uploads in every one of them."""
