@@ -11,7 +11,6 @@ TINY = 1e-12  # keeps divisors from being 0, and changes nothing else
 class Hyperparameters:
     """One set for every database, chosen on public data (docs/method-mpet.md)."""
 
-    far_off: float = 1.7  # standard deviations of a workload: curves farther off count less in a platform's speed
     workload_floor: float = 0.1  # a workload that tells nothing about A counts as a correlation of so much
     workload_power: float = 2.0  # of the correlation with A: how much alike workloads outweigh the others
     nearness: float = 0.32  # in (ln n)^2: how far along the curve behaviour is evidence

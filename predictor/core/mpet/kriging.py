@@ -4,8 +4,6 @@ alike platforms are in the rest: what the references say of A on T, and of workl
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,12 +15,10 @@ from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.platforms import PAPER_SHARE, nearest_at_any
 from predictor.core.mpet.transfer import left_out_errors, left_out_families
-from predictor.core.robust import MEAN_TO_SIGMA, MEDIAN_TO_SIGMA, finite_median
+from predictor.core.robust import MEDIAN_TO_SIGMA, finite_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 MEAN_ROUNDS = 4  # of alternating means: more change the parts no more
-ROBUST_MEAN_ROUNDS = 3  # of alternating means after which far curves have their least weight
-FEWEST_WORKLOADS_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,44 +41,19 @@ class CurveParts:
         return np.asarray(products / (np.sqrt((own**2).sum() * np.maximum(squares, 0.0)) + TINY))
 
 
-def separate_parts(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> CurveParts:
-    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating weighted means.
-
-    `far_off` infinite: plain means.
-    """
-    counts = _counts(evidence, far_off)
+def separate_parts(evidence: Evidence) -> CurveParts:
+    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating means."""
+    counts = evidence.is_known.astype(np.float64)
     per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
-    counted = evidence.curves * counts
-    over_platforms, over_workloads = counted.sum(axis=1), counted.sum(axis=2)
+    over_platforms, over_workloads = evidence.curves.sum(axis=1), evidence.curves.sum(axis=2)
     speed = np.zeros(over_workloads.shape)
     for _ in range(MEAN_ROUNDS):
         workload = (over_platforms - speed @ counts) / per_workload
         speed = (over_workloads - workload @ counts.T) / per_platform
-    rest = np.subtract(evidence.curves, workload[:, None], out=counted)
+    rest = evidence.curves - workload[:, None]
     rest -= speed[:, :, None]
     rest *= evidence.is_known
     return CurveParts(speed, rest, evidence.of_workload - speed[:, :-1])
-
-
-def _counts(evidence: Evidence, far_off: float) -> FloatArray:
-    """How much each curve counts in the means (P, B): 0 where unknown, less than 1 where it is far off (Huber).
-
-    So a platform's speed is that of most of its workloads, not of a few that it is unusually bad at, and one absurd
-    curve moves neither.
-    """
-    is_known = evidence.is_known.astype(np.float64)
-    if far_off == math.inf or np.count_nonzero(evidence.measured_on_target) < FEWEST_WORKLOADS_TO_JUDGE:
-        return is_known
-    level, counts = evidence.curves.sum(axis=0) / len(evidence.n), is_known
-    speed = np.zeros((len(level), 1))
-    for _ in range(ROBUST_MEAN_ROUNDS):
-        per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
-        off = level - np.einsum("pb,pb->b", counts, level - speed) / per_workload
-        speed = (np.einsum("pb,pb->p", counts, off) / per_platform)[:, None]
-        off = np.maximum(np.abs(off - speed), TINY)
-        typical = np.einsum("pb,pb->b", counts, off) / per_workload
-        counts = np.minimum(far_off * MEAN_TO_SIGMA * typical / off, 1.0) * is_known
-    return counts
 
 
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -112,7 +83,6 @@ def nearest_references(evidence: Evidence, parts: CurveParts, weights: FloatArra
 
 LEAST_ADDED_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
 EXCESS_NOISE_SHARE = 0.5  # of the noise that would bring a residual out of proportion back to the limit
-FEWEST_CHOLESKY_REFERENCES = 40  # below, one call for all matrices costs less than a faster algorithm for each
 FEWEST_PLATFORMS_TO_FILL_IN = 20  # with fewer, covariances do not tell who is like T
 
 
@@ -187,11 +157,10 @@ def metadata_covariance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> Fl
 
 
 class KrigingResult(NamedTuple):
-    """The weights of the references (K, R), sum 1, and what they give for each covariance's values.
+    """The weights of the references (J, R), sum 1, and the variance of the value on T (J,) by every covariance.
 
-    `projections` (K, R, R) take values to leave-one-out residuals times their own diagonal, and `added` (K, R) is the
-    noise that outlying references got, in units of the process's variance. Of all F columns of values, one covariance
-    after the other: `scale` (F,), the variance of the process, and `variance` (F,), that of the value on T.
+    `projections` (J, R, R) take values to leave-one-out residuals times their own diagonal. `scale` (J,) is the
+    variance of the process, and `added` (J, R) the noise that outlying references got, in units of it.
     """
 
     weights: FloatArray
@@ -202,35 +171,28 @@ class KrigingResult(NamedTuple):
 
 
 def krige(
-    covariances: FloatArray, values: Sequence[FloatArray], noise: FloatArray, h: Hyperparameters = DEFAULTS
+    covariances: FloatArray, values: FloatArray, noise: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> KrigingResult:
-    """Ordinary kriging to T, the last of `covariances` (K, R + 1, R + 1), of each one's own `values` (R, any).
+    """Ordinary kriging of `values` (J, R) to T, the last of each one's `covariances` (J, R + 1, R + 1).
 
-    `noise` (K, R) is added to the references' own; outlying ones get more.
+    `noise` (J, R) is added to the references' own; outlying ones get more.
 
     >>> covariance = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])
-    >>> values = np.array([[1.0], [3.0]])
-    >>> kriged = krige(covariance[None], [values], noise=np.full((1, 2), 0.02))
-    >>> kriged.weights.round(3).tolist(), (kriged.weights @ values).round(3).tolist()
-    ([[0.892, 0.108]], [[1.216]])
+    >>> values = np.array([[1.0, 3.0]])
+    >>> kriged = krige(covariance[None], values, noise=np.full((1, 2), 0.02))
+    >>> kriged.weights.round(3).tolist(), (kriged.weights * values).sum(axis=1).round(3).tolist()
+    ([[0.892, 0.108]], [1.216])
     """
-    covariance_of = np.repeat(np.arange(len(values)), [columns.shape[1] for columns in values])
-    inverses, added = _without_outliers(noisy_inverses(covariances, noise), values, covariance_of, h)
+    inverses, added = _without_outliers(noisy_inverses(covariances, noise), values, h)
     weights, variance, projections = ordinary_weights(inverses, covariances, h)
-    rows = np.concatenate([columns.T for columns in values])
-    scale = np.einsum("fr,fr->f", rows, _products(projections, values)) / rows.shape[1]
-    return KrigingResult(weights, variance[covariance_of] * scale, projections, scale, added)
-
-
-def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
-    """Each symmetric matrix times the columns of its values (R, any), as rows (F, R)."""
-    return np.concatenate([columns.T @ matrix for columns, matrix in zip(values, matrices, strict=True)])
+    scale = np.maximum((values * (projections @ values[:, :, None])[:, :, 0]).mean(axis=1), 0.0)
+    return KrigingResult(weights, variance * scale, projections, scale, added)
 
 
 def ordinary_weights(
     inverses: FloatArray, covariances: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weights (K, R), variances (K,) in units of the process's, and projections, by the references' inverses.
+    """Weights (J, R), variances (J,) in units of the process's, and projections, by the references' inverses.
 
         u = K^-1 c + K^-1 1 (1 - 1'K^-1 c) / 1'K^-1 1,    Q = K^-1 - K^-1 1 1'K^-1 / 1'K^-1 1
         variance = c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1
@@ -249,39 +211,33 @@ def ordinary_weights(
     return weights, np.maximum(variance, TINY), inverses
 
 
-def _without_outliers(
-    inverses: FloatArray, values: Sequence[FloatArray], covariance_of: IntArray, h: Hyperparameters
-) -> tuple[FloatArray, FloatArray]:
+def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparameters) -> tuple[FloatArray, FloatArray]:
     """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury); the noise."""
     rows = inverses.sum(axis=2)
-    squares = _products(inverses, values)
-    squares -= rows[covariance_of] * (squares.sum(axis=1) / rows.sum(axis=1)[covariance_of])[:, None]
+    squares = (inverses @ values[:, :, None])[:, :, 0]
+    squares -= rows * (squares.sum(axis=1) / rows.sum(axis=1))[:, None]
     squares **= 2
     own = np.diagonal(inverses, axis1=1, axis2=2)
-    squares /= own[covariance_of]
-    squares /= h.robust**2 * MEDIAN_TO_SIGMA**2 * finite_median(squares, axis=1)[:, None] + TINY**2
-    count = np.bincount(covariance_of)
-    excess = np.add.reduceat(squares, np.cumsum(count) - count, axis=0) / count[:, None] - 1.0
-    excess = np.maximum(excess, 0.0, out=excess)
+    squares /= own
+    usual = finite_median(squares, axis=1)[:, None]
+    excess = np.maximum(squares / ((h.robust * MEDIAN_TO_SIGMA) ** 2 * usual + TINY**2) - 1.0, 0.0)
     added = (h.noise + 1.0 / own) * excess * EXCESS_NOISE_SHARE
     most = int((excess > 0).sum(axis=1).max())
     if most:
         out = np.argsort(-excess, axis=1)[:, :most]
-        k = np.arange(len(out))[:, None]
-        columns = inverses[k, out]
-        block = columns.transpose(0, 2, 1)[k, out]
-        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[k, out], LEAST_ADDED_NOISE)
+        j = np.arange(len(out))[:, None]
+        columns = inverses[j, out]
+        block = columns.transpose(0, 2, 1)[j, out]
+        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[j, out], LEAST_ADDED_NOISE)
         inverses -= columns.transpose(0, 2, 1) @ np.linalg.solve(block, columns)
     return inverses, added
 
 
 def noisy_inverses(covariances: FloatArray, noise: FloatArray | float) -> FloatArray:
-    """The inverses of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal."""
+    """The inverses of the references' part (J, R, R), symmetric and positive definite, with noise on its diagonal."""
     matrices = covariances[:, :-1, :-1].copy()
-    K, R, _ = matrices.shape
-    matrices.reshape(K, R * R)[:, :: R + 1] += noise
-    if R < FEWEST_CHOLESKY_REFERENCES:
-        return np.asarray(np.linalg.inv(matrices))
+    J, R, _ = matrices.shape
+    matrices.reshape(J, R * R)[:, :: R + 1] += noise
     for matrix in matrices:
         invert_definite(matrix)
     return matrices
@@ -323,9 +279,9 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     # The covariance of whole curves, by T's own workloads.
     chosen, weights = np.arange(R), np.ones(len(on_target))
     if most < R:
-        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), weights, most)
+        chosen = nearest_references(alone, separate_parts(alone), weights, most)
     nearest = alone.nearest(chosen)
-    parts = separate_parts(nearest, h.far_off)
+    parts = separate_parts(nearest)
     knots = np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
     covariance, _ = behaviour_covariances(parts, weights, metadata_covariance(nearest, h), knots, h)
     u, _, projections = ordinary_weights(noisy_inverses(covariance, h.noise), covariance, h)

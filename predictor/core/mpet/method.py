@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 from predictor.core.answers import Answer, Method, Query
@@ -51,8 +50,7 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
     if references < FEWEST_ALONE_REFERENCES:
         transfer = ratio_transfer(evidence, level, h)
         if references >= FEWEST_PROCESS_REFERENCES:
-            process = gaussian_transfer(evidence, parts, level, h)
-            transfer = mean_transfer([transfer, process], TRANSFERS_CORRELATION)
+            transfer = mean_transfer(transfer, gaussian_transfer(evidence, parts, level, h), TRANSFERS_CORRELATION)
         transfer = replace(transfer, half_width=with_departures_of_others(evidence, transfer.half_width, level))
     else:
         transfer = gaussian_transfer(evidence, parts, level, h)
@@ -73,15 +71,15 @@ def evidence_with_parts(
     evidence = without_outliers(gather_evidence(database, query))
     evidence = fill_in_workloads(evidence, settings.references, h)
     if len(evidence.platforms) > settings.references:
-        parts = separate_parts(evidence, far_off=math.inf)
+        parts = separate_parts(evidence)
         weights = workload_weights(parts.correlations(), h)
         evidence = evidence.nearest(nearest_references(evidence, parts, weights, settings.references))
-    return evidence, separate_parts(evidence, h.far_off)
+    return evidence, separate_parts(evidence)
 
 
 MPET = Method(
     name="mpet",
-    version="18",
+    version="19",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",

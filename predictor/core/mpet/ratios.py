@@ -25,8 +25,6 @@ LEAST_RATIO_SPREAD = 0.1  # of ln t: no reference counts as having more even rat
 LEAST_DEPARTURE = 0.02  # of ln t: no workload counts as nearer its guess
 SPREAD_POWER = 3  # of the spread of its ratios: how much less an uneven reference counts
 WEIGHT_SOFTNESS = 0.25  # robust deviations: ratios this near to the median carry it alike
-LONGEST_COORDINATES = 2.0  # medians of the workloads' lengths, for what is linear in the coordinates
-FEATURE_QUANTILES = (5, 95)  # percentiles of the workloads that become 0 and 1 of a feature
 COUNTER_FEATURES = slice((1 + len(FRACTIONS)) * len(ELEMENTS), len(CURVE_NAMES) * len(ELEMENTS))
 
 
@@ -164,11 +162,9 @@ def workload_covariance(
     d = squared_distances(coordinates @ coordinates.T)
     d /= finite_median(d[np.tril_indices(len(d) - 1, k=-1)]) + TINY
     covariance = np.exp(-np.sqrt(d))
-    length = np.sqrt((x**2).sum(axis=1))
-    typical = finite_median(length[:-1])
-    if typical > TINY:
-        x = x * np.minimum(1.0, LONGEST_COORDINATES * typical / np.maximum(length, TINY))[:, None]
-        covariance += h.linear_workloads * x @ x.T / typical**2
+    linear = x @ x.T
+    typical = finite_median(np.diag(linear)[:-1])
+    covariance += h.linear_workloads * linear / (typical if typical > TINY**2 else np.inf)
     if h.features and any(evidence.database.valid_elements(group)[COUNTER_FEATURES].any() for group in evidence.groups):
         scaled = _scaled_features(evidence, guesses.weights)
         covariance += h.features * np.exp(squared_distances(scaled @ scaled.T) / (-2 * h.features_length**2))
@@ -184,33 +180,12 @@ def _scaled_features(evidence: Evidence, weights: FloatArray) -> FloatArray:
     values = evidence.database.features[rows][:, :, COUNTER_FEATURES]
     values[rows < 0] = np.nan
     values = values[:, :, ~np.isnan(values).all(axis=(0, 1))]  # what nobody has tells no workloads apart
-    low, high = known_percentiles(values, FEATURE_QUANTILES)
+    low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)  # NaN passed over
     wide = np.where(high > low, high - low, np.inf)[:, None]
     scaled = np.nan_to_num(np.clip((values - low[:, None]) / wide, 0.0, 1.0), nan=0.5)
     share = weights[:, None] * (np.ptp(scaled, axis=1) > 0)
     scaled *= np.sqrt(share / max(share.sum(), TINY))[:, None]
     return np.asarray(scaled.transpose(1, 0, 2).reshape(rows.shape[1], -1))
-
-
-def known_percentiles(values: FloatArray, percentages: tuple[float, ...]) -> FloatArray:
-    """Percentiles along the second axis of values (R, B, F), NaN passed over: one (R, F) for each percentage.
-
-    Linear between the values in order, as numpy's; NaN where fewer than two are known. One sort of all instead of
-    `numpy.nanpercentile`, which goes through the columns one by one.
-
-    >>> known_percentiles(np.array([[[1.0, 7.0], [3.0, np.nan], [np.nan, np.nan]]]), (0, 50)).tolist()
-    [[[1.0, nan]], [[2.0, nan]]]
-    """
-    ordered = np.sort(values, axis=1)  # NaN last
-    last = np.count_nonzero(~np.isnan(values), axis=1, keepdims=True) - 1
-    found = []
-    for percentage in percentages:
-        position = np.maximum(last, 0) * (percentage / 100)
-        below = position.astype(np.int64)
-        ends = below, np.minimum(below + 1, np.maximum(last, 0))
-        start, stop = (np.take_along_axis(ordered, end, axis=1) for end in ends)
-        found.append(np.where(last > 0, start + (stop - start) * (position - below), np.nan)[:, 0])
-    return np.stack(found)
 
 
 def _explained(

@@ -9,10 +9,8 @@ speed of two machines. The noise of the measurements behind an answer widens its
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,14 +23,6 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
 DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
-
-
-class LeftOutErrors(NamedTuple):
-    """A on the references as if each were T: errors in ln t, expected deviations, and where they tell anything."""
-
-    errors: FloatArray  # (J, R)
-    deviations: FloatArray  # (J, R)
-    usable: BoolArray  # (J, R)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +41,6 @@ class Transfer:
     platform_distance: FloatArray
     workload_distance: FloatArray
     errors_on_target: FloatArray
-    left_out: LeftOutErrors | None = None  # of one process, not of a mean
 
 
 def normal_factor(level: float) -> float:
@@ -74,32 +63,30 @@ def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS, most: fl
     return np.asarray(np.minimum(h.shift * variance, h.most_shift if most is None else most))
 
 
-def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer:
-    """The mean of several transfers in logs, which is hardly ever worse than its parts.
+def mean_transfer(one: Transfer, other: Transfer, alike: float = 1.0) -> Transfer:
+    """The mean of two transfers in logs, which is hardly ever worse than either.
 
     Each counts as the inverse of its root mean square error for T's known workloads: shares s, with sum 1. Half the
     interval is
 
-        prod h^s * sqrt(alike + (1 - alike) sum s^2)
+        h_1^s_1 h_2^s_2 sqrt(alike + (1 - alike) (s_1^2 + s_2^2))
 
     for the mean errs less than its parts if their errors are not all `alike` (their correlation).
 
-    >>> one, none = np.ones(1), np.zeros(1)
-    >>> better = Transfer(np.array([1.0]), np.array([0.2]), one, one, none, none, errors_on_target=np.array([[0.1]]))
+    >>> unit, none = np.ones(1), np.zeros(1)
+    >>> better = Transfer(np.array([1.0]), np.array([0.2]), unit, unit, none, none, np.array([[0.1]]))
     >>> worse = replace(better, value=np.array([2.0]), errors_on_target=np.array([[0.3]]))
-    >>> mean_transfer([better, worse]).value.round(3).tolist()
+    >>> mean_transfer(better, worse).value.round(3).tolist()
     [1.25]
     """
-    squares = np.array([(transfer.errors_on_target**2).mean() for transfer in transfers])
-    shares = (squares + LEAST_SQUARE) ** -0.5
-    shares /= shares.sum()
-    names = [field.name for field in fields(Transfer) if field.name not in {"half_width", "left_out"}]
+    errors = [float(np.sqrt((each.errors_on_target**2).mean() + LEAST_SQUARE)) for each in (one, other)]
+    share, rest = errors[1] / sum(errors), errors[0] / sum(errors)
     means = {
-        name: sum(share * getattr(each, name) for share, each in zip(shares, transfers, strict=True)) for name in names
+        field.name: share * getattr(one, field.name) + rest * getattr(other, field.name) for field in fields(Transfer)
     }
-    half_width = np.prod([each.half_width**share for share, each in zip(shares, transfers, strict=True)], axis=0)
-    half_width *= math.sqrt(alike + (1.0 - alike) * (shares**2).sum())
-    return replace(transfers[0], left_out=None, half_width=half_width, **means)
+    half_width = one.half_width**share * other.half_width**rest
+    half_width *= math.sqrt(alike + (1.0 - alike) * (share**2 + rest**2))
+    return Transfer(**means | {"half_width": half_width})
 
 
 def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float) -> Transfer:

@@ -1,6 +1,5 @@
 """Curves taken apart, and what the known workloads explain, against the plain sums they stand for."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ from predictor.core.answers import Query
 from predictor.core.mpet.gathering import gather_evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.kriging import separate_parts
-from predictor.core.mpet.process import unexplained_gains
+from predictor.core.mpet.process import unexplained_gain
 from tests.predictor.core.curves import curve_database
 
 TRUSTING = replace(DEFAULTS, clip=1e6)  # no error is too large
@@ -22,23 +21,15 @@ def evidence():
 
 
 def test_correlations_are_those_of_the_deviations(evidence):
-    parts = separate_parts(evidence, far_off=math.inf)
+    parts = separate_parts(evidence)
     columns = np.append(parts.rest[:, :-1], parts.own[:, :, None], axis=2)
     columns = (columns - columns.mean(axis=1, keepdims=True)).reshape(-1, columns.shape[2])
     expected = columns.T @ columns / np.outer(*[np.sqrt((columns**2).sum(axis=0))] * 2)
     np.testing.assert_allclose(parts.correlations(), expected[-1, :-1], atol=1e-6)
 
 
-def with_absurd_curve(evidence):
-    curves = evidence.curves.copy()
-    p, b = np.argwhere(evidence.is_known[:-1])[7]
-    curves[:, p, b] += 5.0
-    return p, replace(evidence, curves=curves)
-
-
-@pytest.mark.parametrize("far_off", [DEFAULTS.far_off, math.inf])
-def test_the_parts_make_up_the_curves(evidence, far_off):
-    parts = separate_parts(evidence, far_off)
+def test_the_parts_make_up_the_curves(evidence):
+    parts = separate_parts(evidence)
     workload = (evidence.curves - parts.speed[:, :, None] - parts.rest)[:, evidence.is_known].T
     which = np.nonzero(evidence.is_known)[1]
     for b in range(len(evidence.workloads)):
@@ -46,41 +37,19 @@ def test_the_parts_make_up_the_curves(evidence, far_off):
     assert not parts.rest[:, ~evidence.is_known].any()
 
 
-def test_plain_parts_have_no_mean_left(evidence):
-    rest = separate_parts(evidence, math.inf).rest
+def test_the_parts_have_no_mean_left(evidence):
+    rest = separate_parts(evidence).rest
     np.testing.assert_allclose(rest.sum(axis=2), 0.0, atol=1e-9)
     np.testing.assert_allclose(rest.sum(axis=1), 0.0, atol=1e-3)  # by alternating means
 
 
-def test_one_absurd_curve_hardly_moves_a_speed(evidence):
-    p, absurd = with_absurd_curve(evidence)
-
-    def moved(far_off):
-        return np.abs(separate_parts(absurd, far_off).speed[:, p] - separate_parts(evidence, far_off).speed[:, p]).max()
-
-    assert moved(math.inf) > 0.4
-    assert moved(DEFAULTS.far_off) < 0.15 * moved(math.inf)
-
-
-def test_a_few_workloads_on_the_target_are_all_believed(evidence):
-    few = evidence.of_workloads(np.arange(5))
-    np.testing.assert_array_equal(separate_parts(few).speed, separate_parts(few, math.inf).speed)
-
-
-def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference():
+def test_what_the_workloads_explain_is_a_ridge_regression():
     rng = np.random.default_rng(5)
     J, R, B = 3, 8, 4
     X, on_target = rng.normal(size=(J, R, B)), rng.normal(size=(J, B))
     y = X @ rng.normal(size=B) + 0.1 * rng.normal(size=(J, R))
-    gain, gains = unexplained_gains(X, y, on_target, TRUSTING, on_references=True)
+    gain = unexplained_gain(X, y, on_target, TRUSTING)
     scale = np.sqrt((X**2).mean(axis=(0, 1)))
-    penalty = TRUSTING.ridge * J * R * np.eye(B)
-
-    def coefficients(references):
-        A, b = (X / scale)[:, references].reshape(-1, B), y[:, references].ravel()
-        return np.linalg.solve(A.T @ A + penalty, A.T @ b)
-
-    np.testing.assert_allclose(gain, on_target / scale @ coefficients(np.arange(R)))
-    for p in range(R):
-        others = np.delete(np.arange(R), p)
-        np.testing.assert_allclose(gains[:, p], (X / scale)[:, p] @ coefficients(others))
+    A = (X / scale).reshape(-1, B)
+    coefficients = np.linalg.solve(A.T @ A + TRUSTING.ridge * J * R * np.eye(B), A.T @ y.ravel())
+    np.testing.assert_allclose(gain, on_target / scale @ coefficients)

@@ -25,10 +25,10 @@ def transfer(value, error):
 
 
 def test_transfers_count_by_how_wrong_they_are_on_the_target():
-    mean = mean_transfer([transfer(1.0, 0.1), transfer(2.0, 0.3)])
+    mean = mean_transfer(transfer(1.0, 0.1), transfer(2.0, 0.3))
     np.testing.assert_allclose(mean.value, 1.25, rtol=1e-3)
     np.testing.assert_allclose(mean.platform_weights.sum(axis=1), 1.0)
-    np.testing.assert_allclose(mean_transfer([transfer(1.0, 0.0), transfer(2.0, 0.0)]).value, 1.5)
+    np.testing.assert_allclose(mean_transfer(transfer(1.0, 0.0), transfer(2.0, 0.0)).value, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_transfers_count_by_how_wrong_they_are_on_the_target():
 def test_the_interval_of_a_mean_is_narrower_the_less_alike_its_parts_err(alike, narrower):
     """Shares 3/4 and 1/4, widths 0.1 and 1.6: their geometric mean is 0.2."""
     other = replace(transfer(2.0, 0.3), half_width=np.full(2, 1.6))
-    mean = mean_transfer([transfer(1.0, 0.1), other], alike)
+    mean = mean_transfer(transfer(1.0, 0.1), other, alike)
     np.testing.assert_allclose(mean.half_width, 0.2 * narrower, rtol=1e-3)
 
 
