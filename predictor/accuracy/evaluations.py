@@ -24,7 +24,7 @@ from predictor.core.evaluate import (
     predicted_rows,
 )
 from predictor.core.methods import METHODS, Method, settings_values
-from predictor.core.noise import noise_floor
+from predictor.core.noise_floor import noise_floor
 from predictor.models import EvaluatedMethod
 from predictor.models import Evaluation as StoredEvaluation
 from predictor.snapshot.building import Snapshot

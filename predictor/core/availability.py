@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database
 from predictor.core.errors import NoBenchmark, NoReference, NothingComparable, NothingShared
-from predictor.core.mpet.curves import evaluated_curves
 from profiles.arrays import BoolArray, IntArray
 
 # In the order in which `gather_evidence` finds out.

@@ -14,19 +14,14 @@ from numpy.typing import NDArray
 from predictor.core.answers import EstimatedTimes, answered_thread_counts
 from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.availability import groups_of_targets
+from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, visible_table
 from predictor.core.database import Database
 from predictor.core.mpet.beyond import Agreement, agreement_inside, courses_on_target, growth_counts, mixed_growth
-from predictor.core.mpet.curves import (
-    MOST_AVERAGED_PLATFORMS,
-    EvaluatedCurves,
-    MeanCurve,
-    curves_at,
-    evaluated_curves,
-    interpolate_rows,
-)
-from predictor.core.mpet.gathering import visible_table
-from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
-from predictor.core.mpet.platforms import PAPER_SHARE, PlatformMetadata, platform_metadata
+from predictor.core.mpet.gathering import MOST_AVERAGED_PLATFORMS, MeanCurve, curves_at
+from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.platforms import PAPER_SHARE
+from predictor.core.numerics import TINY
+from predictor.core.platform_metadata import PlatformMetadata, platform_metadata
 from predictor.core.references import groups_beside
 from profiles.arrays import FloatArray, IntArray
 

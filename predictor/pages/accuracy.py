@@ -12,7 +12,7 @@ from mpet_site.web.pages import json_address
 from predictor.accuracy.own_evaluation import own_measurements, shown_measurements
 from predictor.accuracy.published import published_measurements
 from predictor.core.assembly import PREDICTION_ORIGINS
-from predictor.core.noise import NOISE_FLOOR
+from predictor.core.noise_floor import NOISE_FLOOR
 from predictor.figures.accuracy import error_histogram, history_chart, methods_chart, paper_charts
 from predictor.models import Evaluation, PaperReport
 from profiles.figures import Chart, mark_origin

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from predictor.core.answers import Answer, AnswerConfidence, Candidate, DeferredAnswer
-from predictor.core.database import Database
+from predictor.core.curves import evaluated_curves, interpolate_rows, shape_range
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
-from predictor.core.mpet.curves import evaluated_curves, interpolate_rows, shape_range
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.transfer import Transfer, downward_shift, normal_factor
+from predictor.core.reconstruct import LEAST_TIME_SHARE, consistent_curves, fitted_features, log_shares
 from predictor.core.references import architecture_warnings, runtimes_of_rows
-from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.features import (
-    CURVE_NAMES,
-    ELEMENTS,
-    FRACTIONS,
-    GAUSSIAN_SUM,
-    RELATIVE_MEASURES,
-    evaluate_curves,
-    fit_curves,
-)
+from profiles.arrays import FloatArray, IntArray
+from profiles.scaling.features import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 
-LEAST_TIME_SHARE = 1e-4  # of the thread time: shares below are alike
-LEAST_RELATIVE_MEASURE = 1e-9  # measures below count as so large, and fractions below as nothing
 MOST_OVERHEAD_REFERENCES = 16  # the heaviest: the others change the shares no more
 CURVE_VALUES_AT_ONCE = 1 << 18  # of the curves: bounds the memory of whole curves
-FRACTION_CURVES = slice(1, 1 + len(FRACTIONS))
-RELATIVE_MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
 WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n, on either side
 WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t: a wider interval tells no more
 CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # an answer names so many platforms, each with workloads
@@ -188,24 +175,6 @@ def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, Float
     return dict(zip((*FRACTIONS, *RELATIVE_MEASURES), np.concatenate([fractions, measures]), strict=True))
 
 
-def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntArray) -> tuple[FloatArray, BoolArray]:
-    """Log shares of the six fractions and logs of the seven relative measures of profiles `rows` (P, B) of platforms.
-
-    (P, B, 13, J), NaN where a row is -1; and which fractions are more than nothing at some n, (P, B, 6).
-    """
-    params = database.features[rows].reshape(*rows.shape, len(CURVE_NAMES), len(ELEMENTS))
-    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM, params.shape[:-1])
-    n_nu, n_ht = (bends[platforms, None, None] for bends in (database.n_nu, database.n_ht))
-    values = evaluate_curves(params, n, n_nu, n_ht, gaussian_sum)
-    values[rows < 0] = np.nan
-    fractions = np.clip(values[:, :, FRACTION_CURVES], 0.0, 1.0)
-    used = np.maximum(1.0 - fractions.sum(axis=2, keepdims=True), LEAST_UTILISATION)
-    shares = np.log((fractions + LEAST_TIME_SHARE) / (used + LEAST_TIME_SHARE))
-    measures = np.log(np.maximum(values[:, :, RELATIVE_MEASURE_CURVES], LEAST_RELATIVE_MEASURE))
-    logs = np.concatenate([shares, measures], axis=2)
-    return logs, np.asarray((fractions > LEAST_RELATIVE_MEASURE).any(axis=3))
-
-
 def _mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:
     """Weighted mean over an axis of what is not NaN; NaN where nothing is."""
     valid = ~np.isnan(values)
@@ -213,43 +182,6 @@ def _mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:
     total = weight.sum(axis=axis)
     mean = (np.where(valid, values, 0.0) * weight).sum(axis=axis) / np.where(total > 0, total, 1.0)
     return np.where(total > 0, mean, np.nan)
-
-
-def consistent_curves(
-    n: IntArray, time_s: FloatArray, t1_s: float, overheads: Mapping[str, FloatArray]
-) -> dict[str, FloatArray]:
-    """The 14 curves and `utilisation`, such that the predicted times follow from them (Eq. 3-4).
-
-        U(n) = 1 - sum of the fractions (1 without overheads),    R(n) = n t(n) U(n) / t(1)
-
-    Parameters: `n` (J,); `time_s` (J,) and `t1_s` in seconds; `overheads` of a decomposed profile by name, or none.
-    Returns curves (J,) without unit by name, NaN = not predicted.
-
-    >>> consistent_curves(np.array([1, 2]), np.array([10.0, 6.0]), 10.0, {})["redundancy"].tolist()
-    [1.0, 1.2]
-    """
-    curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES} | dict(overheads)
-    used = 1.0 - np.sum([overheads[name] for name in FRACTIONS], axis=0) if overheads else np.ones(len(n))
-    return curves | {"redundancy": n * time_s * used / t1_s, "utilisation": used}
-
-
-def fitted_features(n: IntArray, curves: FloatArray, n_nu: float, n_ht: float) -> FloatArray:
-    """The 84 elements fitted to the predicted time and curves (Eq. 5-9).
-
-    Parameters: `n` (J,), any order; `curves` (15, J), t(n) first, NaN = invalid; `n_nu`, `n_ht` of the target, NaN = no
-    such effect. Returns (84,), NaN = invalid.
-
-    >>> curves = np.full((15, 3), np.nan)
-    >>> curves[:2] = [10.0, 5.5, 3.25], [1.0, 1.1, 1.3]
-    >>> fitted_features(np.array([1, 2, 4]), curves, np.nan, np.nan)[:3].round(9).tolist()
-    [0.1, 0.9, nan]
-    """
-    counts, positions = np.unique(np.where(np.isnan(curves[0]), 0, n), return_index=True)
-    counts, values = counts[counts > 0], curves[1:, positions[counts > 0]]
-    given = ~np.isnan(values).all(axis=1)
-    features = np.full((len(CURVE_NAMES), len(ELEMENTS)), np.nan)
-    features[given], _ = fit_curves(counts, values[given], n_nu, n_ht, GAUSSIAN_SUM[given])
-    return features.ravel()
 
 
 def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:

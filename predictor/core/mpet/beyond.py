@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from predictor.core.arrays import distinct_codes, evenly_spaced
+from predictor.core.curves import evaluated_curves, interpolate_rows
 from predictor.core.database import Database
-from predictor.core.mpet.curves import evaluated_curves, interpolate_rows
 from predictor.core.mpet.gathering import Evidence, application_families
-from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.transfer import (
     FEWEST_CALIBRATION_UNITS,
     LEAST_SQUARE,
@@ -25,6 +24,7 @@ from predictor.core.mpet.transfer import (
     downward_shift,
     normal_factor,
 )
+from predictor.core.numerics import TINY
 from profiles.arrays import FloatArray, IntArray
 
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works

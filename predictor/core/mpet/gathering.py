@@ -8,27 +8,43 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.answers import Query, predicted_thread_counts
-from predictor.core.arrays import distinct_codes, evenly_spaced, stretch_positions
+from predictor.core.arrays import distinct_codes, evenly_spaced
+from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, risen, visible_table
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
-from predictor.core.mpet.curves import EvaluatedCurves, MeanCurve, curves_at, evaluated_curves
-from predictor.core.mpet.platforms import (
-    MOST_EXAMINED_REFERENCES,
-    PlatformMetadata,
-    nearest_platforms,
-    platform_metadata,
-)
+from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
+from predictor.core.numerics import outlying_values
+from predictor.core.platform_metadata import PlatformMetadata, platform_metadata
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
-from predictor.core.robust import MEDIAN_TO_SIGMA
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
+MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known
+MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve or a median distance no more
+AVERAGE_WORKLOAD_PROFILES = 3.0  # a mean step counts as so many profiles of the average workload
 MOST_KNOTS, MOST_OUTSIDE_KNOTS = 16, 4  # thread counts at which A is predicted; more cost time and gain nothing
 MISSING_WORKLOADS_RATIO = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
+FEWEST_PLATFORMS_TO_JUDGE, FEWEST_WORKLOADS_OF_A_PLATFORM = 6, 3  # with fewer nobody can tell who is wrong
 MOST_RELATIVES = 128  # platforms like T that lack A, at most so many take part
-DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs is kept
+
+
+@dataclass(frozen=True, eq=False)
+class MeanCurve:
+    """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,), held beyond `largest_n`.
+
+    >>> curve = MeanCurve(np.log([1.0, 2.0]), np.array([0.0, 0.5]), largest_n=2)
+    >>> curve.at(np.log([1.0, 1.5, 4.0])).round(3).tolist()
+    [0.0, 0.292, 0.5]
+    """
+
+    log_n: FloatArray
+    values: FloatArray
+    largest_n: int
+
+    def at(self, log_n: FloatArray) -> FloatArray:
+        """The mean curve at any ln n, of any shape."""
+        return np.asarray(np.interp(log_n, self.log_n, self.values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,35 +228,6 @@ def _reference_platforms(database: Database, query: Query, groups: tuple[int, ..
     return np.asarray(platforms[platforms != query.target])
 
 
-def visible_table(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
-    """Visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the pair."""
-    every = np.arange(len(database.platforms))
-    if len(every) * len(database.workloads) > DENSE_PAIRS_RATIO * len(database):
-        table = _all_rows(database, platforms, groups)
-    else:
-        table = database.derive(("table", groups), lambda: _all_rows(database, every, groups))[platforms]
-    hidden = database.hidden_rows  # of a pair that is hidden, in all groups
-    table_rows = np.full(len(every), -1)
-    table_rows[platforms] = np.arange(len(platforms))
-    table_rows = table_rows[database.platform_index[hidden]]
-    is_listed = table_rows >= 0
-    table[table_rows[is_listed], database.workload_index[hidden[is_listed]]] = -1
-    return table
-
-
-def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
-    """As `visible_table`, with the hidden rows."""
-    starts, stops = (np.searchsorted(database.platform_index, platforms, side=side) for side in ("left", "right"))
-    table_rows = np.repeat(np.arange(len(platforms)), stops - starts)
-    rows = stretch_positions(starts, stops - starts)
-    table = np.full((len(platforms), len(database.workloads)), -1, dtype=np.int64)
-    usable = evaluated_curves(database).pattern[rows] > 0
-    for group in reversed(groups):
-        of_group = usable & (database.group[rows] == group)
-        table[table_rows[of_group], database.workload_index[rows[of_group]]] = rows[of_group]
-    return table
-
-
 def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_max: int) -> IntArray:
     """Columns to predict at: where T's workloads were measured, and A on the references outside, up to T's threads.
 
@@ -253,6 +240,56 @@ def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_ma
     outside = of_a[(of_a < on_target[0]) | ((of_a > on_target[-1]) & (of_a <= last))]
     outside = outside[evenly_spaced(evaluated.log_n[outside], MOST_OUTSIDE_KNOTS)]
     return np.union1d(inside, outside)
+
+
+def curves_at(
+    evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, knots: IntArray
+) -> tuple[FloatArray, MeanCurve]:
+    """Curves (J, P, B) at the knots, 0 where there is no profile, and the mean curve of A, the last of the workloads.
+
+        value = interpolated(values) + mean(n) - interpolated(mean)
+
+    so that nothing changes where it was measured, and the deviation from the mean curve is held outside.
+    """
+    support = evaluated.measured_in(patterns)
+    support = support[evenly_spaced(evaluated.log_n[support], MOST_MEAN_CURVE_COUNTS)]
+    means = _means(evaluated, rows, patterns, support)
+    values = evaluated.at(rows, knots)
+    # Add what the mean curves are above what would be interpolated between where a pattern was measured.
+    kinds = distinct_codes(patterns)
+    place = np.zeros(evaluated.measured.shape[1], dtype=np.int64)
+    place[kinds] = np.arange(len(kinds))
+    flat = place.take(patterns) * means.shape[1] + np.arange(means.shape[1])
+    for value, knot in zip(values, knots.tolist(), strict=True):
+        left, right = evaluated.left[knot, kinds], evaluated.right[knot, kinds]
+        between = np.flatnonzero((left != knot) & (kinds > 0))
+        if len(between):
+            left, right = left[between], right[between]
+            counts = (evaluated.n[columns][:, None] for columns in (left, right, [knot]))
+            bends = np.zeros((len(kinds), means.shape[1]))
+            bends[between] = means[knot] - means[left] - risen(means[right] - means[left], *counts)
+            np.add(value, bends.take(flat), out=value)
+    own = evaluated.measured_in(patterns[:, -1])
+    if not np.array_equal(own, support):
+        means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
+    return values, MeanCurve(evaluated.log_n, means[:, -1], int(evaluated.n[own[-1]]))
+
+
+def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:
+    """The mean shape of every workload's curve on the grid, (G, B), from mean steps between supports.
+
+    A step counts where a profile was measured across it, so platforms of any size can be averaged.
+    """
+    step = -(-len(rows) // MOST_AVERAGED_PLATFORMS)
+    rows, patterns = (np.ascontiguousarray(some[::step]) for some in (rows, patterns))  # or every `take` copies them
+    inside = evaluated.inside[support]
+    across = (inside[1:] & inside[:-1]).astype(np.float64).take(patterns, axis=1)
+    values = evaluated.at(rows, support)
+    steps, counts = np.einsum("gpb,gpb->gb", values[1:] - values[:-1], across), across.sum(axis=1)
+    overall = steps.sum(axis=1) / np.maximum(counts.sum(axis=1), 1.0)
+    steps = (steps + AVERAGE_WORKLOAD_PROFILES * overall[:, None]) / (counts + AVERAGE_WORKLOAD_PROFILES)
+    curve = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), steps]), axis=0)
+    return interpolate_rows(curve.T, evaluated.n[support], evaluated.n).T
 
 
 def application_families(evidence: Evidence) -> IntArray:
@@ -268,14 +305,6 @@ def application_families(evidence: Evidence) -> IntArray:
     if not own or own in on_target or len(on_target) in (1, np.count_nonzero(evidence.measured_on_target)):
         return np.arange(len(of_workloads))
     return np.unique(of_workloads, return_inverse=True)[1]
-
-
-FEWEST_PLATFORMS_TO_JUDGE, FEWEST_WORKLOADS_OF_A_PLATFORM = 6, 3  # with fewer nobody can tell who is wrong
-MEDIAN_ROUNDS = 2  # of taking medians off, of workloads and of platforms
-OUTLYING_DEVIATIONS = 12.0  # robust standard deviations of the workload
-MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's median no more
-FEWEST_ALIKE = 3  # platforms that are so far off on the same side: a kind of machine, such as those with a GPU
-LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slow
 
 
 def without_outliers(evidence: Evidence) -> Evidence:
@@ -305,37 +334,3 @@ def without_outliers(evidence: Evidence) -> Evidence:
     if on_target.any():
         plausible = plausible.of_workloads(np.flatnonzero(~on_target))
     return plausible.nearest(kept) if len(kept) < len(evidence.platforms) else plausible
-
-
-def outlying_values(level: FloatArray, is_known: BoolArray) -> BoolArray:
-    """Which values of platforms by workloads (P, B) contradict a platform and a workload part by medians.
-
-    Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off, unless three
-    platforms are so far off on the same side: then they are of a kind, such as machines with a GPU.
-
-    >>> level = np.add.outer(np.arange(6.0), np.arange(4.0))
-    >>> level[2, 1] += 7
-    >>> np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist()
-    [[2, 1]]
-    """
-    rest = np.where(is_known, level, np.inf).astype(np.float32)  # digits enough to tell what is twenty times off
-    some = slice(None, None, -(-len(rest) // MOST_JUDGING_PLATFORMS))
-    per_platform, per_workload = is_known.sum(axis=1), is_known[some].sum(axis=0)
-    for _ in range(MEDIAN_ROUNDS):
-        rest -= _medians(rest[some].T, per_workload)
-        rest -= _medians(rest, per_platform)[:, None]
-    rest -= _medians(rest[some].T, per_workload)
-    spread = MEDIAN_TO_SIGMA * _medians(np.abs(rest[some]).T, per_workload)
-    limit = np.maximum(OUTLYING_DEVIATIONS * spread, LEAST_OUTLYING_LOG_FACTOR)
-    is_outlying = np.zeros(is_known.shape, dtype=bool)
-    for side in (-1.0, 1.0):
-        is_far = is_known & (side * rest > limit)
-        is_outlying |= is_far & (is_far.sum(axis=0) < FEWEST_ALIKE)
-    return is_outlying
-
-
-def _medians(rows: NDArray[np.float32], counts: IntArray) -> NDArray[np.float32]:
-    """The lower median of each row's `counts` finite values, the others being infinite; 0 where there are none."""
-    ascending = np.sort(rows, axis=1)
-    middle = ascending[np.arange(len(rows)), np.maximum(counts - 1, 0) // 2]
-    return np.where(counts > 0, middle, np.float32(0.0))

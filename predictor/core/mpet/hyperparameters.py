@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TINY = 1e-12  # keeps divisors from being 0, and changes nothing else
-
 
 @dataclass(frozen=True)
 class Hyperparameters:

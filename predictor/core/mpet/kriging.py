@@ -8,14 +8,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
 
-from predictor.core.mpet.curves import MOST_AVERAGED_PLATFORMS
-from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.gathering import MOST_AVERAGED_PLATFORMS, Evidence
+from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.platforms import PAPER_SHARE, nearest_at_any
-from predictor.core.mpet.transfer import left_out_errors, left_out_families
-from predictor.core.robust import MEDIAN_TO_SIGMA, finite_median
+from predictor.core.mpet.transfer import left_out_families
+from predictor.core.numerics import (
+    MEDIAN_TO_SIGMA,
+    TINY,
+    finite_median,
+    invert_definite,
+    left_out_errors,
+    squared_distances,
+)
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 MEAN_ROUNDS = 4  # of alternating means: more change the parts no more
@@ -131,18 +136,6 @@ def behaviour_covariances(
     return gram, to_target
 
 
-def squared_distances(gram: FloatArray) -> FloatArray:
-    """Squared distances of P vectors by their scalar products (..., P, P).
-
-    >>> squared_distances(np.array([[1.0, 2.0], [2.0, 4.0]])).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
-    """
-    own = np.diagonal(gram, axis1=-2, axis2=-1)
-    squares = own[..., :, None] + own[..., None, :]
-    squares -= 2.0 * gram
-    return np.maximum(squares, 0.0, out=squares)
-
-
 def metadata_covariance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How alike the platforms, T last, are by their metadata and names, (P, P)."""
     index = np.append(evidence.platforms, evidence.target)
@@ -241,25 +234,6 @@ def noisy_inverses(covariances: FloatArray, noise: FloatArray | float) -> FloatA
     for matrix in matrices:
         invert_definite(matrix)
     return matrices
-
-
-def invert_definite(matrix: FloatArray) -> None:
-    """Invert a symmetric positive definite matrix in its place, by Cholesky; one that is not definite in the usual way.
-
-    Inverting by halves would be faster, but loses all digits where R is some hundreds.
-
-    >>> matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> invert_definite(matrix)
-    >>> matrix.round(3).tolist()
-    [[0.667, -0.333], [-0.333, 0.667]]
-    """
-    factor, failed = dpotrf(matrix.T, lower=1)  # transposed: Fortran's order
-    if failed:
-        matrix[:] = np.linalg.inv(matrix)
-        return
-    half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
-    np.add(half, half.T, out=matrix)
-    matrix.flat[:: len(matrix) + 1] /= 2.0
 
 
 def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:

@@ -1,80 +1,16 @@
-"""Platforms: what they are like on paper, and which of them are most like the target."""
+"""Which platforms are most like the target."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from predictor.core.answers import Query
 from predictor.core.arrays import evenly_spaced
+from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database
-from predictor.core.microarchitectures import microarchitecture_facts
-from predictor.core.mpet.curves import evaluated_curves
-from predictor.core.mpet.hyperparameters import TINY
+from predictor.core.numerics import TINY
+from predictor.core.platform_metadata import platform_metadata
 from profiles.arrays import FloatArray, IntArray
-
-# How far apart two platforms are that differ by one in a quantity. Logarithms of: clock, L1d and L2 for each core, L3
-# and memory for each thread, threads for each core, cores, L3.
-QUANTITY_WEIGHTS = np.array([1.0, 0.5, 0.5, 0.5, 0.2, 1.0, 0.2, 0.2])
-FACT_WEIGHTS = np.array([0.15, 0.5, 0.5, 0.5])  # year, log2 of the vector width, dot products, matrix units
-OTHER_ISA_WEIGHT, AMD_WEIGHT = 3.0, 1.5  # an instruction set other than x86_64; the vendor AMD, not another
-
-
-@dataclass(frozen=True, eq=False)
-class PlatformMetadata:
-    """What is known of P platforms on paper: `vectors` (P, F); codes `cpu` and `microarchitecture` (P,).
-
-    An unknown CPU model or microarchitecture has a code of its own.
-
-    >>> metadata = PlatformMetadata(np.array([[0.0, 1.0], [3.0, 5.0]]), np.arange(2), np.arange(2))
-    >>> metadata.squared_distances(np.array([1]), target=0).tolist()
-    [25.0]
-    """
-
-    vectors: FloatArray
-    cpu: IntArray
-    microarchitecture: IntArray
-
-    def squared_distances(self, platforms: IntArray, target: int) -> FloatArray:
-        """Squared distances of `platforms` (R,) to the target, (R,)."""
-        return np.asarray(((self.vectors[platforms] - self.vectors[target]) ** 2).sum(axis=1))
-
-
-def platform_metadata(database: Database) -> PlatformMetadata:
-    """The metadata of all platforms, computed once for a database and all its views."""
-    return database.derive("platform_metadata", lambda: _metadata(database))
-
-
-def _metadata(database: Database) -> PlatformMetadata:
-    table = database.platform_table
-    clock, l1d, l2, l3, memory, threads, cores = (
-        np.asarray(table[name], dtype=np.float64)
-        for name in ("base_mhz", "l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes", "threads", "physical_cores")
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log([clock, l1d / cores, l2 / cores, l3 / threads, memory / threads, threads / cores, cores, l3])
-    names = tuple(str(name) for name in table["microarchitecture"])
-    instruction_sets, vendors = (np.array(table[name], dtype=str) for name in ("architecture", "vendor"))
-    other_isa = (instruction_sets != "") & (instruction_sets != "x86_64")
-    is_amd = np.char.find(np.char.upper(vendors), "AMD") >= 0
-    weighted = QUANTITY_WEIGHTS[:, None] * logs, FACT_WEIGHTS[:, None] * microarchitecture_facts(names).T
-    vectors = np.concatenate([*weighted, [OTHER_ISA_WEIGHT * other_isa, AMD_WEIGHT * is_amd]])
-    # Unknown values take the median of the known ones: they bring nobody nearer or farther than usual.
-    for column in vectors:
-        is_known = np.isfinite(column)
-        column[~is_known] = np.median(column[is_known]) if is_known.any() else 0.0
-    return PlatformMetadata(np.ascontiguousarray(vectors.T), _codes(table["cpu_model"]), _codes(names))
-
-
-def _codes(words: object) -> IntArray:
-    """A number for each different text; every unknown one ("") has its own."""
-    texts = np.array(words, dtype=str)
-    codes = np.unique(texts, return_inverse=True)[1].astype(np.int64)
-    unknown = texts == ""
-    codes[unknown] = len(texts) + np.arange(unknown.sum())
-    return codes
-
 
 MOST_EXAMINED_REFERENCES = 384  # platforms that have A: of more, so many nearest ones are looked at closely
 MOST_INDEX_WORKLOADS, FEWEST_INDEX_WORKLOADS = 48, 8  # of T's: more of them hardly change who is near

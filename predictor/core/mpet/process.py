@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.kriging import (
     CurveParts,
     behaviour_covariances,
@@ -24,12 +24,11 @@ from predictor.core.mpet.transfer import (
     Transfer,
     conformal_factor,
     downward_shift,
-    left_out_errors,
     left_out_families,
     mean_transfer,
     noisiness,
 )
-from predictor.core.robust import MEAN_TO_SIGMA, clip_to, finite_median
+from predictor.core.numerics import MEAN_TO_SIGMA, TINY, clip_to, finite_median, left_out_errors
 from profiles.arrays import FloatArray
 
 FEWEST_USABLE_ERRORS = 20  # references times knots: with fewer in T's position all references count

@@ -11,12 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.mpet.curves import evaluated_curves
+from predictor.core.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, application_families
-from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.kriging import squared_distances
-from predictor.core.mpet.transfer import Transfer, downward_shift, family_factor, left_out_errors, normal_factor
-from predictor.core.robust import MEDIAN_TO_SIGMA, clip_to, finite_median, known_median
+from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.mpet.transfer import Transfer, downward_shift, family_factor, normal_factor
+from predictor.core.numerics import (
+    MEDIAN_TO_SIGMA,
+    TINY,
+    clip_to,
+    finite_median,
+    known_median,
+    left_out_errors,
+    squared_distances,
+)
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
 

@@ -14,15 +14,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from predictor.core.mpet.curves import evaluated_curves
-from predictor.core.mpet.gathering import Evidence, visible_table
-from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.platforms import PlatformMetadata
-from predictor.core.robust import known_median
+from predictor.core.curves import evaluated_curves, visible_table
+from predictor.core.mpet.gathering import Evidence
+from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.numerics import TINY, carried_variance, known_median, squares_with_single_runs
+from predictor.core.platform_metadata import PlatformMetadata
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
-DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,52 +108,6 @@ def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float) -> Tran
     return replace(transfer, half_width=np.hypot(transfer.half_width, normal_factor(level) * np.sqrt(variance)))
 
 
-def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> FloatArray:
-    """The squared standard errors of ln t; of what was measured once, that of one run on the same platform.
-
-        q(p,b) = e(p,b)^2 where b was repeated on p, else the mean of s(p,b')^2 over the b' that were repeated on p,
-        else, where nothing was repeated on p, the mean of s^2 over all platforms
-
-    Runs on one platform err alike (docs/method-mpet.md).
-
-    Parameters: e and s (P, W), of ln t; NaN where nothing was repeated, or nothing was measured.
-    Returns (P, W), of ln t squared; 0 where nothing at all was repeated.
-
-    >>> nan = np.nan
-    >>> squares_with_single_runs(np.array([[0.01, nan], [nan, nan]]), np.array([[0.02, nan], [nan, nan]])).tolist()
-    [[0.0001, 0.0004], [0.0004, 0.0004]]
-    """
-    known = np.isfinite(deviations)
-    squares = np.where(known, deviations, 0.0) ** 2
-    of_all = squares.sum() / max(known.sum(), 1)
-    of_platform = np.where(known.any(axis=1), squares.sum(axis=1) / np.maximum(known.sum(axis=1), 1), of_all)
-    return np.where(np.isnan(errors), of_platform[:, None], errors**2)
-
-
-def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
-    """The variance of an answer that is carried over by weights of references and workloads.
-
-        t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b)))
-        V = sum_p u_p^2 (q(p,A) + sum_b v_b^2 q(p,b)) + sum_b v_b^2 q(T,b)
-            + 0.2^2 (sum_p u_p^2 f(p,A)^2 + (sum_b v_b f(T,b))^2)
-
-    q is the squared standard error of each measurement: these are independent of each other. f is the share of its runs
-    that were disturbed. What slows one workload on T slows the others too, so their disturbances add up; a reference's
-    other workloads would take off some of what was added to A there, and do not count.
-
-    Parameters: `squares` q and `disturbed` f (R + 1, B + 1), T and A last, 0 where nothing is known; `u` (J, R), of sum
-    1 at each knot; `v` (B,), of sum 1. Returns (J,), of ln t squared.
-
-    >>> q, u, v = np.array([[0.0, 0.03], [0.04, 0.0]]) ** 2, np.ones((1, 1)), np.ones(1)
-    >>> [carried_variance(q, f, u, v).round(9).tolist() for f in (np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]]))]
-    [[0.0025], [0.0425]]
-    """
-    by_workload = v**2
-    of_references = squares[:-1, -1] + squares[:-1, :-1] @ by_workload + (DISTURBANCE * disturbed[:-1, -1]) ** 2
-    on_target = squares[-1, :-1] @ by_workload + (DISTURBANCE * (disturbed[-1, :-1] @ v)) ** 2
-    return np.asarray(u**2 @ of_references + on_target)
-
-
 FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
 FEWEST_CALIBRATION_UNITS = 3  # scores, and platforms or families: fewer calibrate nothing
 UNCALIBRATED_FACTOR = 3.0  # standard deviations, where nothing can be calibrated
@@ -209,37 +162,6 @@ def family_factor(scores: FloatArray, families: IntArray, level: float) -> float
     total = np.cumsum(weights[order])
     reached = int(np.searchsorted(total, level * total[-1] * (1.0 - TINY)))
     return float(flat[order[min(reached, len(flat) - 1)]])
-
-
-def left_out_errors(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Errors of kriging each platform without its own family, and the variances that are expected of them.
-
-    Without fitting again, by block deletion in the projections of the kriging:
-
-        error_f = Q_ff^-1 (Q y)_f,    variance_f = diag(Q_ff^-1) in units of the process variance
-
-    Parameters: `projections` (J, R, R), Q at each thread count, or (1, R, R), one for all; `products` (J, R, C), Q y
-    for known values y; `families` (R,). Returns errors (J, R, C) in the unit of y, and variances (J, R). A family that
-    is everybody has no error: NaN.
-
-    >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
-    >>> errors, variances = left_out_errors(projection, projection @ np.array([[1.0], [4.0]]), np.array([0, 1]))
-    >>> errors.ravel().tolist(), variances.ravel().tolist()
-    ([-3.0, 3.0], [0.5, 0.5])
-    """
-    variances = 1.0 / np.diagonal(projections, axis1=1, axis2=2)
-    errors = products * variances[:, :, None]
-    sizes, order = np.bincount(families), np.argsort(families, kind="stable")
-    starts = np.cumsum(sizes) - sizes
-    for size in np.unique(sizes[sizes > 1]).tolist():
-        members = order[starts[sizes == size][:, None] + np.arange(size)]  # of every family of this size
-        if size == len(families):
-            errors[:], variances[:] = np.nan, np.nan
-        else:
-            inverse = np.linalg.inv(projections[:, members[:, :, None], members[:, None, :]])
-            errors[:, members] = inverse @ products[:, members]
-            variances[:, members] = np.diagonal(inverse, axis1=2, axis2=3)
-    return errors, variances
 
 
 def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetadata) -> tuple[IntArray, BoolArray]:

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from predictor.core.answers import Answer, fractions_of, is_decomposed
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, UnknownStrategy
-from predictor.core.mpet.answer import log_shares
+from predictor.core.reconstruct import log_shares
 from predictor.core.scenarios.scenario import ScenarioQuery
 from predictor.core.scenarios.sequential import starts_at_one
 from profiles.arrays import BoolArray, FloatArray, IntArray

@@ -20,7 +20,7 @@ from predictor.core.cuts import Size
 from predictor.core.database import Database
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, EvaluationResult, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
-from predictor.core.noise import NOISE_FLOOR
+from predictor.core.noise_floor import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from profiles.jobs.executors import Executor

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from predictor.core import curves
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet import gathering
 from predictor.core.mpet.gathering import gather_evidence
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
@@ -34,9 +34,9 @@ def test_a_kept_table_has_the_rows_that_are_looked_up(monkeypatch):
         database.without([5, 7, 9, 9], [3, 2, 2, 4]),
         database.without(np.arange(0, 30, 4)[:, None], [1, 2, 6]),
     ]
-    monkeypatch.setattr(gathering, "DENSE_PAIRS_RATIO", 0)
+    monkeypatch.setattr(curves, "DENSE_PAIRS_RATIO", 0)
     looked_up = [rows_of(view, query) for view in views]
-    monkeypatch.setattr(gathering, "DENSE_PAIRS_RATIO", 1_000_000)
+    monkeypatch.setattr(curves, "DENSE_PAIRS_RATIO", 1_000_000)
     assert [rows_of(view, query) for view in views] == looked_up
     assert looked_up[1] != looked_up[0]
     platforms, workloads, rows = looked_up[1]

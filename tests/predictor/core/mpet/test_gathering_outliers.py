@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.gathering import outlying_values
+from predictor.core.numerics import outlying_values
 from tests.predictor.core.curves import COUNTS, curve_arrays, without_rows
 
 ABSURD_SHARE, ABSURD_LOG_FACTOR = 0.15, 6.0

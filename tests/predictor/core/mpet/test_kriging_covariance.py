@@ -12,7 +12,7 @@ from predictor.core.mpet.kriging import (
     nearness_weights,
     separate_parts,
 )
-from predictor.core.mpet.platforms import platform_metadata
+from predictor.core.platform_metadata import platform_metadata
 from tests.predictor.core.curves import curve_database
 
 h = DEFAULTS

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from predictor.core.database import Database
-from predictor.core.mpet.platforms import platform_metadata
 from predictor.core.mpet.transfer import Transfer, mean_transfer
+from predictor.core.platform_metadata import platform_metadata
 from tests.predictor.core.curves import curve_arrays
 
 

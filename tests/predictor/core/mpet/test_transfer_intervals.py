@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query, SettingsError
-from predictor.core.mpet.transfer import conformal_factor, left_out_errors
+from predictor.core.mpet.transfer import conformal_factor
+from predictor.core.numerics import left_out_errors
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 MPET = METHODS["mpet"]

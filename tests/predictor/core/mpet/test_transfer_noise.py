@@ -5,11 +5,7 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.transfer import (
-    DISTURBANCE,
-    carried_variance,
-    squares_with_single_runs,
-)
+from predictor.core.numerics import DISTURBANCE, carried_variance, squares_with_single_runs
 from tests.predictor.core.curves import curve_arrays
 
 SIZES = pytest.mark.parametrize("platforms", [2, 5, 12, 30])  # one for each way of transfer

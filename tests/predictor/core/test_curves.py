@@ -3,9 +3,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from predictor.core import curves
+from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database
-from predictor.core.mpet import curves
-from predictor.core.mpet.curves import evaluated_curves
 from tests.predictor.core.curves import curve_arrays
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from predictor.core.noise import noise_floor, repeat_errors
+from predictor.core.noise_floor import noise_floor, repeat_errors
 from profiles.measurements import RunTable
 
 

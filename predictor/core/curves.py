@@ -1,6 +1,6 @@
 """Measured curves at common thread counts, as ln(n t(n)): the log of the thread time, constant for ideal scaling.
 
-Between measured counts they follow the mean curve of their workload, and that one a scaling law.
+Between measured counts a curve follows a scaling law.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.core.arrays import distinct_codes, evenly_spaced
+from predictor.core.arrays import distinct_codes, evenly_spaced, stretch_positions
 from predictor.core.database import Database
-from predictor.core.mpet.hyperparameters import TINY
+from predictor.core.numerics import TINY
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # thread counts of the grid, where so many were measured
 MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_GRID_COLUMNS allows it
 BLOCK_ROWS = 1 << 12  # interpolated together: what that needs stays in the processor's cache
-MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known
-MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve or a median distance no more
-AVERAGE_WORKLOAD_PROFILES = 3.0  # a mean step counts as so many profiles of the average workload
 MACHINE_LOSS = 0.6  # of ln(n t): what a machine at work loses by its clock and by second threads of its cores
+DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,69 +173,30 @@ def shape_range(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) 
     return np.asarray(np.maximum(early - late, 0.0))
 
 
-@dataclass(frozen=True, eq=False)
-class MeanCurve:
-    """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,), held beyond `largest_n`.
-
-    >>> curve = MeanCurve(np.log([1.0, 2.0]), np.array([0.0, 0.5]), largest_n=2)
-    >>> curve.at(np.log([1.0, 1.5, 4.0])).round(3).tolist()
-    [0.0, 0.292, 0.5]
-    """
-
-    log_n: FloatArray
-    values: FloatArray
-    largest_n: int
-
-    def at(self, log_n: FloatArray) -> FloatArray:
-        """The mean curve at any ln n, of any shape."""
-        return np.asarray(np.interp(log_n, self.log_n, self.values))
+def visible_table(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
+    """Visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the pair."""
+    every = np.arange(len(database.platforms))
+    if len(every) * len(database.workloads) > DENSE_PAIRS_RATIO * len(database):
+        table = _all_rows(database, platforms, groups)
+    else:
+        table = database.derive(("table", groups), lambda: _all_rows(database, every, groups))[platforms]
+    hidden = database.hidden_rows  # of a pair that is hidden, in all groups
+    table_rows = np.full(len(every), -1)
+    table_rows[platforms] = np.arange(len(platforms))
+    table_rows = table_rows[database.platform_index[hidden]]
+    is_listed = table_rows >= 0
+    table[table_rows[is_listed], database.workload_index[hidden[is_listed]]] = -1
+    return table
 
 
-def curves_at(
-    evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, knots: IntArray
-) -> tuple[FloatArray, MeanCurve]:
-    """Curves (J, P, B) at the knots, 0 where there is no profile, and the mean curve of A, the last of the workloads.
-
-        value = interpolated(values) + mean(n) - interpolated(mean)
-
-    so that nothing changes where it was measured, and the deviation from the mean curve is held outside.
-    """
-    support = evaluated.measured_in(patterns)
-    support = support[evenly_spaced(evaluated.log_n[support], MOST_MEAN_CURVE_COUNTS)]
-    means = _means(evaluated, rows, patterns, support)
-    values = evaluated.at(rows, knots)
-    # Add what the mean curves are above what would be interpolated between where a pattern was measured.
-    kinds = distinct_codes(patterns)
-    place = np.zeros(evaluated.measured.shape[1], dtype=np.int64)
-    place[kinds] = np.arange(len(kinds))
-    flat = place.take(patterns) * means.shape[1] + np.arange(means.shape[1])
-    for value, knot in zip(values, knots.tolist(), strict=True):
-        left, right = evaluated.left[knot, kinds], evaluated.right[knot, kinds]
-        between = np.flatnonzero((left != knot) & (kinds > 0))
-        if len(between):
-            left, right = left[between], right[between]
-            counts = (evaluated.n[columns][:, None] for columns in (left, right, [knot]))
-            bends = np.zeros((len(kinds), means.shape[1]))
-            bends[between] = means[knot] - means[left] - risen(means[right] - means[left], *counts)
-            np.add(value, bends.take(flat), out=value)
-    own = evaluated.measured_in(patterns[:, -1])
-    if not np.array_equal(own, support):
-        means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
-    return values, MeanCurve(evaluated.log_n, means[:, -1], int(evaluated.n[own[-1]]))
-
-
-def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:
-    """The mean shape of every workload's curve on the grid, (G, B), from mean steps between supports.
-
-    A step counts where a profile was measured across it, so platforms of any size can be averaged.
-    """
-    step = -(-len(rows) // MOST_AVERAGED_PLATFORMS)
-    rows, patterns = (np.ascontiguousarray(some[::step]) for some in (rows, patterns))  # or every `take` copies them
-    inside = evaluated.inside[support]
-    across = (inside[1:] & inside[:-1]).astype(np.float64).take(patterns, axis=1)
-    values = evaluated.at(rows, support)
-    steps, counts = np.einsum("gpb,gpb->gb", values[1:] - values[:-1], across), across.sum(axis=1)
-    overall = steps.sum(axis=1) / np.maximum(counts.sum(axis=1), 1.0)
-    steps = (steps + AVERAGE_WORKLOAD_PROFILES * overall[:, None]) / (counts + AVERAGE_WORKLOAD_PROFILES)
-    curve = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), steps]), axis=0)
-    return interpolate_rows(curve.T, evaluated.n[support], evaluated.n).T
+def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
+    """As `visible_table`, with the hidden rows."""
+    starts, stops = (np.searchsorted(database.platform_index, platforms, side=side) for side in ("left", "right"))
+    table_rows = np.repeat(np.arange(len(platforms)), stops - starts)
+    rows = stretch_positions(starts, stops - starts)
+    table = np.full((len(platforms), len(database.workloads)), -1, dtype=np.int64)
+    usable = evaluated_curves(database).pattern[rows] > 0
+    for group in reversed(groups):
+        of_group = usable & (database.group[rows] == group)
+        table[table_rows[of_group], database.workload_index[rows[of_group]]] = rows[of_group]
+    return table

@@ -1,0 +1,195 @@
+"""Numerical helpers of the methods: statistics that few absurd values do not move, linear algebra of kriging, noise."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+TINY = 1e-12  # keeps divisors from being 0, and changes nothing else
+MEAN_TO_SIGMA = 1.2533  # a normal distribution's standard deviation in mean absolute deviations
+MEDIAN_TO_SIGMA = 1.4826  # and in median absolute deviations
+MEDIAN_ROUNDS = 2  # of taking medians off, of workloads and of platforms
+OUTLYING_DEVIATIONS = 12.0  # robust standard deviations of the workload
+MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's median no more
+FEWEST_ALIKE = 3  # platforms that are so far off on the same side: a kind of machine, such as those with a GPU
+LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slow
+DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
+
+
+def clip_to(values: FloatArray, limit: FloatArray | float) -> FloatArray:
+    """Values beyond +-limit as large as that; much faster than numpy's clip on small arrays.
+
+    >>> clip_to(np.array([-3.0, 0.5, 2.0]), 1.0).tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    clipped = np.maximum(values, -limit)
+    return np.asarray(np.minimum(clipped, limit, out=clipped))
+
+
+def finite_median(values: FloatArray, axis: int = 0) -> FloatArray:
+    """The median along an axis of finite values; on small arrays much faster than numpy's, which looks for NaN.
+
+    >>> finite_median(np.array([[4.0, 1.0, 2.0, 9.0], [0.0, 0.0, 1.0, 1.0]]), axis=1).tolist()
+    [3.0, 0.5]
+    """
+    count = values.shape[axis]
+    ascending = np.sort(values, axis=axis)
+    return np.asarray((ascending.take((count - 1) // 2, axis) + ascending.take(count // 2, axis)) / 2)
+
+
+def known_median(values: FloatArray) -> FloatArray:
+    """The median along the second axis of values (P, B, ...), NaN passed over; NaN where all are. One sort of all
+    instead of one for each p.
+
+    >>> known_median(np.array([[4.0, np.nan, 1.0], [np.nan] * 3, [2.0, 9.0, 1.0]])).tolist()
+    [2.5, nan, 2.0]
+    """
+    ascending = np.sort(values, axis=1)  # NaN last
+    count = np.maximum(np.count_nonzero(~np.isnan(values), axis=1, keepdims=True), 1)
+    middle = [np.take_along_axis(ascending, place, axis=1)[:, 0] for place in ((count - 1) // 2, count // 2)]
+    return np.asarray((middle[0] + middle[1]) / 2)
+
+
+def outlying_values(level: FloatArray, is_known: BoolArray) -> BoolArray:
+    """Which values of platforms by workloads (P, B) contradict a platform and a workload part by medians.
+
+    Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off, unless three
+    platforms are so far off on the same side: then they are of a kind, such as machines with a GPU.
+
+    >>> level = np.add.outer(np.arange(6.0), np.arange(4.0))
+    >>> level[2, 1] += 7
+    >>> np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist()
+    [[2, 1]]
+    """
+    rest = np.where(is_known, level, np.inf).astype(np.float32)  # digits enough to tell what is twenty times off
+    some = slice(None, None, -(-len(rest) // MOST_JUDGING_PLATFORMS))
+    per_platform, per_workload = is_known.sum(axis=1), is_known[some].sum(axis=0)
+    for _ in range(MEDIAN_ROUNDS):
+        rest -= _medians(rest[some].T, per_workload)
+        rest -= _medians(rest, per_platform)[:, None]
+    rest -= _medians(rest[some].T, per_workload)
+    spread = MEDIAN_TO_SIGMA * _medians(np.abs(rest[some]).T, per_workload)
+    limit = np.maximum(OUTLYING_DEVIATIONS * spread, LEAST_OUTLYING_LOG_FACTOR)
+    is_outlying = np.zeros(is_known.shape, dtype=bool)
+    for side in (-1.0, 1.0):
+        is_far = is_known & (side * rest > limit)
+        is_outlying |= is_far & (is_far.sum(axis=0) < FEWEST_ALIKE)
+    return is_outlying
+
+
+def _medians(rows: NDArray[np.float32], counts: IntArray) -> NDArray[np.float32]:
+    """The lower median of each row's `counts` finite values, the others being infinite; 0 where there are none."""
+    ascending = np.sort(rows, axis=1)
+    middle = ascending[np.arange(len(rows)), np.maximum(counts - 1, 0) // 2]
+    return np.where(counts > 0, middle, np.float32(0.0))
+
+
+def squared_distances(gram: FloatArray) -> FloatArray:
+    """Squared distances of P vectors by their scalar products (..., P, P).
+
+    >>> squared_distances(np.array([[1.0, 2.0], [2.0, 4.0]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    own = np.diagonal(gram, axis1=-2, axis2=-1)
+    squares = own[..., :, None] + own[..., None, :]
+    squares -= 2.0 * gram
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def invert_definite(matrix: FloatArray) -> None:
+    """Invert a symmetric positive definite matrix in its place, by Cholesky; one that is not definite in the usual way.
+
+    Inverting by halves would be faster, but loses all digits where R is some hundreds.
+
+    >>> matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> invert_definite(matrix)
+    >>> matrix.round(3).tolist()
+    [[0.667, -0.333], [-0.333, 0.667]]
+    """
+    factor, failed = dpotrf(matrix.T, lower=1)  # transposed: Fortran's order
+    if failed:
+        matrix[:] = np.linalg.inv(matrix)
+        return
+    half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
+    np.add(half, half.T, out=matrix)
+    matrix.flat[:: len(matrix) + 1] /= 2.0
+
+
+def left_out_errors(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Errors of kriging each platform without its own family, and the variances that are expected of them.
+
+    Without fitting again, by block deletion in the projections of the kriging:
+
+        error_f = Q_ff^-1 (Q y)_f,    variance_f = diag(Q_ff^-1) in units of the process variance
+
+    Parameters: `projections` (J, R, R), Q at each thread count, or (1, R, R), one for all; `products` (J, R, C), Q y
+    for known values y; `families` (R,). Returns errors (J, R, C) in the unit of y, and variances (J, R). A family that
+    is everybody has no error: NaN.
+
+    >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
+    >>> errors, variances = left_out_errors(projection, projection @ np.array([[1.0], [4.0]]), np.array([0, 1]))
+    >>> errors.ravel().tolist(), variances.ravel().tolist()
+    ([-3.0, 3.0], [0.5, 0.5])
+    """
+    variances = 1.0 / np.diagonal(projections, axis1=1, axis2=2)
+    errors = products * variances[:, :, None]
+    sizes, order = np.bincount(families), np.argsort(families, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        members = order[starts[sizes == size][:, None] + np.arange(size)]  # of every family of this size
+        if size == len(families):
+            errors[:], variances[:] = np.nan, np.nan
+        else:
+            inverse = np.linalg.inv(projections[:, members[:, :, None], members[:, None, :]])
+            errors[:, members] = inverse @ products[:, members]
+            variances[:, members] = np.diagonal(inverse, axis1=2, axis2=3)
+    return errors, variances
+
+
+def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> FloatArray:
+    """The squared standard errors of ln t; of what was measured once, that of one run on the same platform.
+
+        q(p,b) = e(p,b)^2 where b was repeated on p, else the mean of s(p,b')^2 over the b' that were repeated on p,
+        else, where nothing was repeated on p, the mean of s^2 over all platforms
+
+    Runs on one platform err alike (docs/method-mpet.md).
+
+    Parameters: e and s (P, W), of ln t; NaN where nothing was repeated, or nothing was measured.
+    Returns (P, W), of ln t squared; 0 where nothing at all was repeated.
+
+    >>> nan = np.nan
+    >>> squares_with_single_runs(np.array([[0.01, nan], [nan, nan]]), np.array([[0.02, nan], [nan, nan]])).tolist()
+    [[0.0001, 0.0004], [0.0004, 0.0004]]
+    """
+    known = np.isfinite(deviations)
+    squares = np.where(known, deviations, 0.0) ** 2
+    of_all = squares.sum() / max(known.sum(), 1)
+    of_platform = np.where(known.any(axis=1), squares.sum(axis=1) / np.maximum(known.sum(axis=1), 1), of_all)
+    return np.where(np.isnan(errors), of_platform[:, None], errors**2)
+
+
+def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+    """The variance of an answer that is carried over by weights of references and workloads.
+
+        t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b)))
+        V = sum_p u_p^2 (q(p,A) + sum_b v_b^2 q(p,b)) + sum_b v_b^2 q(T,b)
+            + 0.2^2 (sum_p u_p^2 f(p,A)^2 + (sum_b v_b f(T,b))^2)
+
+    q is the squared standard error of each measurement: these are independent of each other. f is the share of its runs
+    that were disturbed. What slows one workload on T slows the others too, so their disturbances add up; a reference's
+    other workloads would take off some of what was added to A there, and do not count.
+
+    Parameters: `squares` q and `disturbed` f (R + 1, B + 1), T and A last, 0 where nothing is known; `u` (J, R), of sum
+    1 at each knot; `v` (B,), of sum 1. Returns (J,), of ln t squared.
+
+    >>> q, u, v = np.array([[0.0, 0.03], [0.04, 0.0]]) ** 2, np.ones((1, 1)), np.ones(1)
+    >>> [carried_variance(q, f, u, v).round(9).tolist() for f in (np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]]))]
+    [[0.0025], [0.0425]]
+    """
+    by_workload = v**2
+    of_references = squares[:-1, -1] + squares[:-1, :-1] @ by_workload + (DISTURBANCE * disturbed[:-1, -1]) ** 2
+    on_target = squares[-1, :-1] @ by_workload + (DISTURBANCE * (disturbed[-1, :-1] @ v)) ** 2
+    return np.asarray(u**2 @ of_references + on_target)

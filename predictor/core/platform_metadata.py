@@ -1,0 +1,115 @@
+"""What platforms are like on paper: by their hardware, and by what vendors publish of microarchitectures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from predictor.core.database import Database
+from profiles.arrays import FloatArray, IntArray
+
+# How far apart two platforms are that differ by one in a quantity. Logarithms of: clock, L1d and L2 for each core, L3
+# and memory for each thread, threads for each core, cores, L3.
+QUANTITY_WEIGHTS = np.array([1.0, 0.5, 0.5, 0.5, 0.2, 1.0, 0.2, 0.2])
+FACT_WEIGHTS = np.array([0.15, 0.5, 0.5, 0.5])  # year, log2 of the vector width, dot products, matrix units
+OTHER_ISA_WEIGHT, AMD_WEIGHT = 3.0, 1.5  # an instruction set other than x86_64; the vendor AMD, not another
+# What vendors publish: the year of the first server (else any) product; the bits of one vector execution unit; whether
+# there are instructions for dot products of 8-bit integers, and such that multiply small matrices.
+MICROARCHITECTURE_FACTS: dict[str, tuple[float, float, float, float]] = {
+    "sandy bridge-ep": (2012, 256, 0, 0),
+    "ivy bridge-ep": (2013, 256, 0, 0),
+    "haswell-ep": (2014, 256, 0, 0),
+    "skylake": (2015, 256, 0, 0),
+    "broadwell-ep": (2016, 256, 0, 0),
+    "coffee lake": (2017, 256, 0, 0),
+    "skylake-sp": (2017, 512, 0, 0),
+    "skylake-sp/cascade lake": (2018, 512, 0.5, 0),  # a name that hides which of both
+    "cascade lake": (2019, 512, 1, 0),
+    "cooper lake": (2020, 512, 1, 0),
+    "ice lake-sp": (2021, 512, 1, 0),
+    "rocket lake": (2021, 512, 1, 0),
+    "sapphire rapids": (2023, 512, 1, 1),
+    "emerald rapids": (2023, 512, 1, 1),
+    "granite rapids": (2024, 512, 1, 1),
+    "zen1": (2017, 128, 0, 0),
+    "zen2": (2019, 256, 0, 0),
+    "zen3": (2021, 256, 0, 0),
+    "zen4": (2022, 256, 1, 0),
+    "zen5": (2024, 512, 1, 0),
+    "cortex-a72": (2015, 128, 0, 0),
+    "neoverse-n1": (2019, 128, 1, 0),
+    "neoverse-v1": (2020, 256, 1, 1),
+    "neoverse-n2": (2021, 128, 1, 1),
+    "neoverse-v2": (2022, 128, 1, 1),
+    "neoverse-n3": (2024, 128, 1, 1),
+}
+
+
+def microarchitecture_facts(names: tuple[str, ...]) -> FloatArray:
+    """The facts of microarchitectures by name, (P, 4); NaN = unknown.
+
+    Columns: year, log2 of the vector width in bits, dot products, matrix units.
+
+    >>> microarchitecture_facts(("Zen4", "Z80")).tolist()
+    [[2022.0, 8.0, 1.0, 0.0], [nan, nan, nan, nan]]
+    """
+    facts = [MICROARCHITECTURE_FACTS.get(name.strip().casefold(), (np.nan,) * 4) for name in names]
+    table = np.array(facts, dtype=np.float64).reshape(-1, 4)
+    table[:, 1] = np.log2(table[:, 1])
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class PlatformMetadata:
+    """What is known of P platforms on paper: `vectors` (P, F); codes `cpu` and `microarchitecture` (P,).
+
+    An unknown CPU model or microarchitecture has a code of its own.
+
+    >>> metadata = PlatformMetadata(np.array([[0.0, 1.0], [3.0, 5.0]]), np.arange(2), np.arange(2))
+    >>> metadata.squared_distances(np.array([1]), target=0).tolist()
+    [25.0]
+    """
+
+    vectors: FloatArray
+    cpu: IntArray
+    microarchitecture: IntArray
+
+    def squared_distances(self, platforms: IntArray, target: int) -> FloatArray:
+        """Squared distances of `platforms` (R,) to the target, (R,)."""
+        return np.asarray(((self.vectors[platforms] - self.vectors[target]) ** 2).sum(axis=1))
+
+
+def platform_metadata(database: Database) -> PlatformMetadata:
+    """The metadata of all platforms, computed once for a database and all its views."""
+    return database.derive("platform_metadata", lambda: _metadata(database))
+
+
+def _metadata(database: Database) -> PlatformMetadata:
+    table = database.platform_table
+    clock, l1d, l2, l3, memory, threads, cores = (
+        np.asarray(table[name], dtype=np.float64)
+        for name in ("base_mhz", "l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes", "threads", "physical_cores")
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log([clock, l1d / cores, l2 / cores, l3 / threads, memory / threads, threads / cores, cores, l3])
+    names = tuple(str(name) for name in table["microarchitecture"])
+    instruction_sets, vendors = (np.array(table[name], dtype=str) for name in ("architecture", "vendor"))
+    other_isa = (instruction_sets != "") & (instruction_sets != "x86_64")
+    is_amd = np.char.find(np.char.upper(vendors), "AMD") >= 0
+    weighted = QUANTITY_WEIGHTS[:, None] * logs, FACT_WEIGHTS[:, None] * microarchitecture_facts(names).T
+    vectors = np.concatenate([*weighted, [OTHER_ISA_WEIGHT * other_isa, AMD_WEIGHT * is_amd]])
+    # Unknown values take the median of the known ones: they bring nobody nearer or farther than usual.
+    for column in vectors:
+        is_known = np.isfinite(column)
+        column[~is_known] = np.median(column[is_known]) if is_known.any() else 0.0
+    return PlatformMetadata(np.ascontiguousarray(vectors.T), _codes(table["cpu_model"]), _codes(names))
+
+
+def _codes(words: object) -> IntArray:
+    """A number for each different text; every unknown one ("") has its own."""
+    texts = np.array(words, dtype=str)
+    codes = np.unique(texts, return_inverse=True)[1].astype(np.int64)
+    unknown = texts == ""
+    codes[unknown] = len(texts) + np.arange(unknown.sum())
+    return codes
