@@ -11,6 +11,7 @@ from predictor.core.curves import evaluated_curves, interpolate_rows, shape_rang
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
 from predictor.core.mpet.gathering import Evidence
+from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.transfer import Transfer, downward_shift, normal_factor
 from predictor.core.reconstruct import LEAST_TIME_SHARE, consistent_curves, fitted_features, log_shares
 from predictor.core.references import architecture_warnings, runtimes_of_rows
@@ -105,10 +106,10 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
 def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
     """How far apart in ln t the curves may be at n (N,) that agree with all that was measured, (N,).
 
-        sum_p |u_p| range_p(n) / (sum_p |u_p| (1 + c)^2)
+        sum_p |u_p| range_p(n) / (1 + c)^2,    c = min(R, 32) sum_p |u_p| [p was measured at n],    sum_p |u_p| = 1
 
     `shape_range` of A between the two counts at which it was measured on reference p, or where n is outside of these
-    that of the answer between two knots. c references were measured at this n, on all their threads as T is or on some.
+    that of the answer between two knots. Measured at n: on all threads of p where they are all of T, else on some.
     """
     evaluated, rows = evaluated_curves(evidence.database), evidence.rows[:-1, -1]
     patterns, last = evaluated.pattern[rows], len(evaluated.n) - 1
@@ -125,9 +126,11 @@ def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatA
         of_answer = shape_range(rise, evidence.n[after - 1], evidence.n[after], n)
     apart = np.where(evaluated.outside[columns, patterns] > 0, of_answer[:, None], of_references)
     weights = np.abs(transfer.platform_weights).mean(axis=0)
+    weights /= weights.sum()
     is_alike = (columns < evaluated.left[-1, patterns]) == (n < evidence.largest_on_target)[:, None]
     measured = evaluated.measured[columns, patterns] & (evaluated.n[columns] == n[:, None]) & is_alike
-    return np.asarray(apart @ (weights / weights.sum()) / (1.0 + measured.sum(axis=1)) ** 2)
+    count = min(len(weights), DEFAULTS.neighbours) * (measured @ weights)
+    return np.asarray(apart @ weights / (1.0 + count) ** 2)
 
 
 def can_tell_scaling(evidence: Evidence) -> bool:
