@@ -19,14 +19,13 @@ from profiles.scaling.features import (
     evaluate_curves,
     fit_curves,
 )
+from profiles.scaling.names import FRACTION_CURVES, RELATIVE_MEASURE_CURVES
 from profiles.scaling.runs import LEAST_REDUNDANCY, LEAST_UTILISATION, reconstruct
 
 IS_NUMA_ELEMENT = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
 IS_SMT_ELEMENT = np.array([name.endswith("_ht") for name in FEATURE_NAMES])
 LEAST_TIME_SHARE = 1e-4  # of the thread time: shares below are alike
 LEAST_RELATIVE_MEASURE = 1e-9  # measures below count as so large, and fractions below as nothing
-FRACTION_CURVES = slice(1, 1 + len(FRACTIONS))
-RELATIVE_MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
 MOST_KNOTS = 12  # thread counts at which methods work; more cost time and gain nothing
 
 
@@ -96,7 +95,7 @@ def predicted_curves(
     values = evaluate_curves(params, n, n_nu, n_ht, GAUSSIAN_SUM)
     is_impossible = values[0] < LEAST_REDUNDANCY
     values[0, is_impossible] = np.nan
-    rebuilt = reconstruct(t1_s, values[0], values[1 : 1 + len(FRACTIONS)] if decomposed else None, n)
+    rebuilt = reconstruct(t1_s, values[0], values[FRACTION_CURVES] if decomposed else None, n)
     curves = dict(zip(CURVE_NAMES, values, strict=True)) | {"utilisation": rebuilt.utilisation}
     warnings = [f"forced into the possible range: {clamp}" for clamp in rebuilt.clamps]
     if n.max() > database.n_max[target]:

@@ -27,6 +27,8 @@ RELATIVE_MEASURES = {
 COUNTER_SYNONYMS = {"instructions": "INSTR", "core_cycles": "CYCLES"}  # LIKWID's names
 
 CURVE_NAMES = (*SCALING_PARTS, *RELATIVE_MEASURES)
+FRACTION_CURVES = slice(1, 1 + len(FRACTIONS))  # of CURVE_NAMES
+RELATIVE_MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
 ELEMENTS = ("m", "b", "m_nu", "b_nu", "m_ht", "b_ht")
 FEATURE_NAMES = tuple(f"{curve}.{element}" for curve in CURVE_NAMES for element in ELEMENTS)
 

@@ -30,7 +30,7 @@ class Hyperparameters:
     shift: float = 0.7  # of the variance, towards the median of relative errors
     most_shift: float = 0.35  # of ln t
     most_ratio_shift: float = 0.04  # of what is predicted by ratios
-    neighbours: int = 32  # references, of which a second process is made
+    neighbours: int = 32  # references, of which a second process is made; and at most so many count as measured at an n
     neighbours_paper: float = 0.1  # of squared distance on paper, in median squares of D_p
     linear_workloads: float = 1.0  # variance of the part that is linear in how the references disagree about them
     features: float = 1.0  # variance of the part that falls with the distance of their counters; 0: these are unused

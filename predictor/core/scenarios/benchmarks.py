@@ -15,7 +15,7 @@ from predictor.core.scenarios.scenario import ScenarioQuery
 from predictor.core.scenarios.sequential import starts_at_one
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import evaluate_curves
-from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTION_CURVES, GAUSSIAN_SUM
 from profiles.scaling.runs import LEAST_UTILISATION
 
 DEFAULT_LEVEL = 0.9
@@ -23,7 +23,6 @@ OTHERS_WEIGHT = 10.0  # all parallel benchmarks of a platform together weigh as 
 OTHERS_COUNT = 3.0  # ... and say as much as so many about how far benchmarks of the strategy differ
 FEWEST_OTHER_BENCHMARKS = 3
 MOST_MIGRATED = 12
-FRACTION_CURVE_ROWS = slice(1, 1 + len(FRACTIONS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +99,8 @@ def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatAr
     They are kept possible: each in 0..1, and their sum so small that U = 0.01 remains. An invalid curve counts as 0.
     """
     platform = int(database.platform_index[rows[0]])
-    params = database.features[rows].reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))[:, FRACTION_CURVE_ROWS]
-    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM[FRACTION_CURVE_ROWS], params.shape[:2])
+    params = database.features[rows].reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))[:, FRACTION_CURVES]
+    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM[FRACTION_CURVES], params.shape[:2])
     bends = float(database.n_nu[platform]), float(database.n_ht[platform])
     fractions = np.clip(np.nan_to_num(evaluate_curves(params, n, *bends, gaussian_sum)), 0.0, 1.0)
     most = 1.0 - LEAST_UTILISATION

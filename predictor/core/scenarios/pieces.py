@@ -9,12 +9,10 @@ import numpy as np
 from predictor.core.answers import Answer, fractions_of, is_decomposed
 from predictor.core.scenarios.scenario import PlatformTopology
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.names import FRACTIONS, RELATIVE_MEASURES
+from profiles.scaling.names import FRACTION_CURVES, FRACTIONS, RELATIVE_MEASURE_CURVES, RELATIVE_MEASURES
 
 LEAST_LOGGED_SHARE = 1e-4  # of the thread time: shares below count as this
 LEAST_LOGGED_MEASURE = 1e-12
-SHARE_ROWS = slice(1, 1 + len(FRACTIONS))
-MEASURE_ROWS = slice(1 + len(FRACTIONS), None)
 LOG_ROWS = 1 + len(FRACTIONS) + len(RELATIVE_MEASURES)
 
 
@@ -93,13 +91,13 @@ def answer_from_logs(answer: Answer, n: IntArray, logs: FloatArray) -> Answer:
     curves = {name: np.full(len(n), np.nan) for name in answer.curves}
     used = np.ones(len(n))
     if is_decomposed(answer):
-        shares = np.exp(logs[SHARE_ROWS])
+        shares = np.exp(logs[FRACTION_CURVES])
         total = shares.sum(axis=0)
         used = (1.0 + len(FRACTIONS) * LEAST_LOGGED_SHARE - LEAST_LOGGED_SHARE * total) / (1.0 + total)
         fractions = np.maximum((used + LEAST_LOGGED_SHARE) * shares - LEAST_LOGGED_SHARE, 0.0)
         used = 1.0 - fractions.sum(axis=0)
         curves |= dict(zip(FRACTIONS, fractions, strict=True))
-    curves |= dict(zip(RELATIVE_MEASURES, np.exp(logs[MEASURE_ROWS]), strict=True))
+    curves |= dict(zip(RELATIVE_MEASURES, np.exp(logs[RELATIVE_MEASURE_CURVES]), strict=True))
     curves |= {"redundancy": n * time_s * used / answer.t1_s, "utilisation": used}
     return replace(answer, n=n, time_s=time_s, curves=curves, low_s=None, high_s=None)
 
