@@ -14,7 +14,7 @@ from predictor.core.mpet.method import MPET, MpetSettings, predict_mpet
 CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
     "no process of the nearest alone": replace(DEFAULTS, neighbours=1_000_000),
     "the 48 nearest": replace(DEFAULTS, neighbours=48),
-    "nearest on paper": replace(DEFAULTS, neighbours_paper=1e6),
+    "nearest on paper": replace(DEFAULTS, paper_share=1e6),
     "without unexplained workloads": replace(DEFAULTS, ridge=1e9),
     "twins as others of one cpu_model": replace(
         DEFAULTS, twin_cpu_model=DEFAULTS.cpu_model, twin_microarchitecture=0.0

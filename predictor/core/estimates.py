@@ -17,9 +17,8 @@ from predictor.core.availability import groups_of_targets
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, visible_table
 from predictor.core.database import Database
 from predictor.core.mpet.beyond import Agreement, agreement_inside, courses_on_target, growth_counts, mixed_growth
-from predictor.core.mpet.gathering import MOST_AVERAGED_PLATFORMS, MeanCurve, curves_at
-from predictor.core.mpet.hyperparameters import DEFAULTS
-from predictor.core.mpet.platforms import PAPER_SHARE
+from predictor.core.mpet.gathering import MeanCurve, curves_at
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH
 from predictor.core.numerics import TINY
 from predictor.core.platform_metadata import PlatformMetadata, platform_metadata
 from predictor.core.references import groups_beside
@@ -165,7 +164,7 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     """The n with the least time, and that time, of each target: of the n whose gain is credible."""
     # Where A's mean curve is made of a target too, or A was measured farthest there, that target asks without itself.
     references, evaluated = shared.references, shared.evaluated
-    itself = references[:: -(-len(references) // MOST_AVERAGED_PLATFORMS)]
+    itself = references[:: -(-len(references) // ENOUGH)]
     measured = evaluated.measured[:, evaluated.pattern[shared.rows_of_a]]
     farthest = measured[np.flatnonzero(measured.any(axis=1))[-1]]
     if np.count_nonzero(farthest) == 1:
@@ -250,7 +249,7 @@ def _distances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> Levels
     behaviour = _variances(shared, ours, theirs) / np.float32(shared.typical)
     x, y = shared.metadata.vectors[ours], shared.metadata.vectors[theirs]
     paper = (x**2).sum(axis=-1)[..., :, None] + (y**2).sum(axis=-1)[..., None, :] - 2.0 * x @ np.swapaxes(y, -1, -2)
-    return np.asarray(behaviour + PAPER_SHARE * np.maximum(paper, 0.0))
+    return np.asarray(behaviour + DEFAULTS.paper_share * np.maximum(paper, 0.0))
 
 
 def _kriging_weights(shared: SharedCurves, targets: IntArray, near: IntArray, is_near: NDArray[np.bool_]) -> FloatArray:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictor.core.answers import Answer, AnswerConfidence, Candidate, DeferredAnswer
-from predictor.core.curves import evaluated_curves, interpolate_rows, shape_range
+from predictor.core.curves import MOST_GRID_VALUES, evaluated_curves, interpolate_rows, shape_range
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, FEWEST
 from predictor.core.mpet.transfer import Transfer, downward_shift, normal_factor
 from predictor.core.reconstruct import LEAST_TIME_SHARE, consistent_curves, fitted_features, log_shares
 from predictor.core.references import architecture_warnings, runtimes_of_rows
@@ -20,15 +20,11 @@ from profiles.scaling.features import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 
-MOST_OVERHEAD_REFERENCES = 16  # the heaviest: the others change the shares no more
-CURVE_VALUES_AT_ONCE = 1 << 18  # of the curves: bounds the memory of whole curves
 WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n, on either side
 WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t: a wider interval tells no more
 CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # an answer names so many platforms, each with workloads
-FEW_NAMED = 3  # workloads of T, and references: an answer by fewer warns
 FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other
 SHAPE_VARIANCE = 1 / 16  # of ln t, for each ln t that curves may be apart between two measured counts
-MOSTLY_MEASURED = 0.5  # of the references: where A was run at n = 1 on so many, t(1) is t(1)
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,7 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
     if not can_tell_scaling(evidence):
         time_s[n > 1] = np.nan
     # Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in for t(1).
-    stands_in = evidence.measured_at_one < MOSTLY_MEASURED and n.min() > 1
+    stands_in = 2.0 * evidence.measured_at_one < 1.0 and n.min() > 1
     t1_s = float(thread_time[n.argmin() if stands_in else -1])
 
     def curves(_: Answer) -> dict[str, FloatArray]:
@@ -157,12 +153,12 @@ def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, Float
     reference has at all is 0.
     """
     u = np.maximum(transfer.platform_weights.mean(axis=0), 0.0)
-    chosen = np.argsort(-u, kind="stable")[:MOST_OVERHEAD_REFERENCES]
+    chosen = np.argsort(-u, kind="stable")[:ENOUGH]
     chosen = chosen[u[chosen] > 0]
     platforms = np.append(evidence.platforms[chosen], evidence.target)
     rows = evidence.rows[np.append(chosen, -1)]
     rows[:, :-1][:, ~evidence.measured_on_target] = -1
-    at_once = max(1, CURVE_VALUES_AT_ONCE // (rows.size * len(CURVE_NAMES)))
+    at_once = max(1, MOST_GRID_VALUES // (rows.size * len(CURVE_NAMES)))
     of_parts, absent = [], np.ones(len(FRACTIONS), dtype=bool)
     for start in range(0, len(evidence.asked_n), at_once):
         logs, present = log_shares(evidence.database, rows, platforms, evidence.asked_n[start : start + at_once])
@@ -219,10 +215,10 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
         theirs = f"those of {', '.join(of_target)} tell how it compares"
         warnings.append(f"no workload of runtime {', '.join(own)} is known on {target}: {theirs}")
     count = int(np.count_nonzero(evidence.measured_on_target))
-    if count < FEW_NAMED:
+    if count < FEWEST:
         warnings.append(f"{target} is known by {count} workload{'s' if count > 1 else ''} only")
     count = len(evidence.platforms)
-    if count < FEW_NAMED:
+    if count < FEWEST:
         warnings.append(f"{count} reference machine{'s' if count > 1 else ''} only")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
         warnings.append(f"{target} behaves unlike every reference: the nearest is far away")

@@ -17,13 +17,8 @@ from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import evaluated_curves, interpolate_rows
 from predictor.core.database import Database
 from predictor.core.mpet.gathering import Evidence, application_families
-from predictor.core.mpet.transfer import (
-    FEWEST_CALIBRATION_UNITS,
-    LEAST_SQUARE,
-    conformal_factor,
-    downward_shift,
-    normal_factor,
-)
+from predictor.core.mpet.hyperparameters import ENOUGH, FEWEST, LEAST_LOG_ERROR, MOST_COUNTS, SOME_COUNTS
+from predictor.core.mpet.transfer import conformal_factor, downward_shift, normal_factor
 from predictor.core.numerics import TINY
 from profiles.arrays import FloatArray, IntArray
 
@@ -32,13 +27,7 @@ SLOWEST = 1.5  # times as long as with one thread is what a law says at most
 LAWS_WEIGHT = 6.0  # companions as which the scaling laws count
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
 SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
-MOST_COMPARED_PLATFORMS = 32  # references
 BEST_SHARE = 0.2  # of the companions: those that scale best on a machine
-MOST_LAWS_ASKED = 48  # laws most like A, which are predicted by the other curves
-MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 5, 12  # thread counts, on each reference and beyond
-WIDEST_GAP = 1.5  # of ln n between measured counts: a value between them is no measurement
-MEASUREMENT_ERROR = 0.03  # of ln t
-LARGEST_COMPANION_ERROR = 1.5  # of ln t: a larger one of a companion says no more
 CREDIBILITY = 0.9
 LEAST_GAIN = 0.05  # of ln t: less is no gain
 
@@ -175,7 +164,8 @@ def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
     workloads = evidence.workloads[companions]
     agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads)
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
-    at_last = evidence.curves[np.searchsorted(evidence.n, last), -1, companions]
+    # Where T has fewer threads than A was measured with there is no knot there, and no companion that went on.
+    at_last = evidence.curves[np.searchsorted(evidence.n[:-1], last), -1, companions]
     courses = courses_on_target(database, evidence.target, rows[-1, :-1], n, at_last)
     families = application_families(evidence)[companions]
     return mixed_growth(n, agreement, courses, families, level)
@@ -186,7 +176,7 @@ def growth_counts(database: Database, target: int, rows: IntArray, last: int) ->
     evaluated = evaluated_curves(database)
     measured = evaluated.n[evaluated.measured_in(evaluated.pattern[rows])]
     measured = measured[measured > last]
-    measured = measured[evenly_spaced(np.log(measured), MOST_TARGET_COUNTS)]
+    measured = measured[evenly_spaced(np.log(measured), MOST_COUNTS)]
     facts = np.array([database.n_nu[target], database.n_ht[target]])
     most = int(database.n_max[target]) if database.n_max[target] > last else 2 * last
     powers = 2 ** np.arange(np.log2(most) + 1).astype(np.int64)
@@ -210,7 +200,7 @@ def agreement_inside(database: Database, rows: IntArray, platforms: IntArray, wo
     distance = np.where(shared > 0, distance, distance.max(initial=0.0))
     to_laws = squares.diagonal()[:, None] - 2.0 * values @ of_laws.T + weight @ (of_laws**2).T
     to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
-    near = np.argsort(-share_of_law / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:MOST_LAWS_ASKED]
+    near = np.argsort(-share_of_law / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:ENOUGH]
     share = weight[-1] / max(weight[-1].sum(), 1.0)
     squares = of_laws**2 @ share
     among_laws = squares[near, None] + squares - 2.0 * (of_laws[near] * share) @ of_laws.T
@@ -236,15 +226,14 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> tu
     measured = evaluated.measured[:, evaluated.pattern[rows[:, -1]]] & (rows[:, -1] >= 0)
     farthest = len(measured) - 1 - measured[::-1].argmax(axis=0)
     compared = np.flatnonzero(measured.sum(axis=0) > 1)
-    compared = compared[np.argsort(-farthest[compared], kind="stable")][:MOST_COMPARED_PLATFORMS]
+    compared = compared[np.argsort(-farthest[compared], kind="stable")][:ENOUGH]
     growth, of_laws = [np.zeros((0, rows.shape[1]))], [np.zeros((0, scaling_laws().shape[1]))]
     for p in compared.tolist():
         columns = np.flatnonzero(measured[:, p])
-        columns = columns[evenly_spaced(evaluated.log_n[columns], MOST_INSIDE_COUNTS)]
+        columns = columns[evenly_spaced(evaluated.log_n[columns], SOME_COUNTS)]
         patterns = evaluated.pattern[rows[p]]
         values = evaluated.at(rows[p], columns)
-        gap = (evaluated.log_n[evaluated.right] - evaluated.log_n[evaluated.left])[columns][:, patterns]
-        known = evaluated.inside[columns][:, patterns] & (gap < WIDEST_GAP) & (rows[p] >= 0)
+        known = evaluated.inside[columns][:, patterns] & (rows[p] >= 0)
         values[~known] = np.nan
         n = evaluated.n[columns].astype(np.float64)
         n_max, n_ht = float(database.n_max[platforms[p]]), smt_begins(database, int(platforms[p]))
@@ -266,7 +255,7 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     [1.0, 1.6, 2.56]
     """
     nominal, x = np.log(nominal_cores(n, n_ht)), np.log(n)
-    known = (~np.isnan(log_thread_times)).sum(axis=1) >= FEWEST_CALIBRATION_UNITS
+    known = (~np.isnan(log_thread_times)).sum(axis=1) >= FEWEST
     if known.sum() < 2 or not known[0]:
         return np.asarray(np.exp(nominal))
     losses = np.sort((log_thread_times - log_thread_times[0])[known], axis=1)  # NaN last
@@ -349,7 +338,7 @@ def mixed_growth(
     B = len(families)
     missed = value[:, :B] - courses[:, :B]
     typical = np.where(known[:, :B].any(axis=1), mean_square(missed, agreement.prior[:B]), variance[:, -1])
-    deviation = np.sqrt((variance + typical[:, None]) / 2.0 + MEASUREMENT_ERROR**2)
+    deviation = np.sqrt((variance + typical[:, None]) / 2.0 + LEAST_LOG_ERROR**2)
     half_width = deviation_factors(np.abs(missed) / deviation[:, :B], level) * deviation[:, -1]
     half_width[0] = 0.0
     wider = half_width / (normal_factor(level) * np.sqrt(variance[:, -1]) + TINY)
@@ -358,14 +347,14 @@ def mixed_growth(
 
 
 def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:
-    """The weighted mean square of errors (J, K) in ln t at each n (J,), NaN passed over; none counts as over 1.5.
+    """The weighted mean square of errors (J, K) in ln t at each n (J,), NaN passed over.
 
     >>> mean_square(np.array([[1.0, np.nan], [3.0, 1.0]]), np.array([1.0, 1.0])).round(6).tolist()
-    [1.000001, 1.625001]
+    [1.0, 5.0]
     """
     known = ~np.isnan(errors)
-    squares = np.where(known, np.minimum(np.abs(errors), LARGEST_COMPANION_ERROR) ** 2, 0.0)
-    return np.asarray(squares @ weight / np.maximum(known @ weight, TINY) + LEAST_SQUARE)
+    squares = np.where(known, errors**2, 0.0)
+    return np.asarray(squares @ weight / np.maximum(known @ weight, TINY) + TINY)
 
 
 def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
@@ -377,12 +366,12 @@ def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
     known = ~np.isnan(scores)
     normal = normal_factor(level)
     units = int(known[0].sum()) if len(known) else 0
-    if units < FEWEST_CALIBRATION_UNITS:
+    if units < FEWEST:
         return np.full(len(scores), normal)
     pooled = conformal_factor(scores[1:], known[1:], level, units)
     factors = [
         np.hypot(pooled, conformal_factor(of_n, usable, level, int(usable.sum()))) / np.sqrt(2.0)
-        if usable.sum() >= FEWEST_CALIBRATION_UNITS
+        if usable.sum() >= FEWEST
         else normal
         for of_n, usable in zip(scores, known, strict=True)
     ]

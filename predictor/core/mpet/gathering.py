@@ -14,19 +14,19 @@ from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, risen, visible_table
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
+from predictor.core.mpet.hyperparameters import (
+    ENOUGH,
+    FEWEST,
+    MOST_COUNTS,
+    SOME_COUNTS,
+    SOME_REFERENCES,
+    USUAL_COUNT,
+)
 from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
 from predictor.core.numerics import outlying_values
 from predictor.core.platform_metadata import PlatformMetadata, platform_metadata
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
-
-MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known
-MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve or a median distance no more
-AVERAGE_WORKLOAD_PROFILES = 3.0  # a mean step counts as so many profiles of the average workload
-MOST_KNOTS, MOST_OUTSIDE_KNOTS = 16, 4  # thread counts at which A is predicted; more cost time and gain nothing
-MISSING_WORKLOADS_RATIO = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
-FEWEST_PLATFORMS_TO_JUDGE, FEWEST_WORKLOADS_OF_A_PLATFORM = 6, 3  # with fewer nobody can tell who is wrong
-MOST_RELATIVES = 128  # platforms like T that lack A, at most so many take part
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,14 +170,14 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
 def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
     """Rows (R + 1, B + 1) of the references and T for the workloads of T and A, and both sets.
 
-    Where T lacks many workloads that most references have: also these, and at most 128 relatives of T, platforms of
+    Where T lacks many workloads that most references have: also these, and at most as many relatives of T, platforms of
     its `cpu_model` or microarchitecture that lack A.
     """
     table, platforms, workloads = _connected_rows(database, query, groups)
     often = 2 * np.count_nonzero(table[:-1] >= 0, axis=0) >= len(platforms)
     often[query.workload] = False
     missing = np.flatnonzero(often & (table[-1] < 0))
-    if len(missing) > MISSING_WORKLOADS_RATIO * len(workloads):
+    if 2 * len(missing) > len(workloads):
         metadata = platform_metadata(database)
         is_relative = metadata.microarchitecture == metadata.microarchitecture[query.target]
         is_relative |= metadata.cpu == metadata.cpu[query.target]
@@ -186,7 +186,8 @@ def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[In
         others = np.flatnonzero(is_relative)
         if query.references is not None:
             others = others[np.isin(others, query.references)]
-        others = others[np.argsort(metadata.cpu[others] != metadata.cpu[query.target], kind="stable")][:MOST_RELATIVES]
+        twins_first = np.argsort(metadata.cpu[others] != metadata.cpu[query.target], kind="stable")
+        others = others[twins_first[:MOST_EXAMINED_REFERENCES]]
         more = visible_table(database, others, groups)
         shares = (more[:, workloads] >= 0).any(axis=1) & (more[:, missing] >= 0).any(axis=1)
         if shares.any():
@@ -235,10 +236,10 @@ def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_ma
     """
     if 0 < of_a[-1] < on_target[-1]:  # where A was measured at n = 1 alone, T's workloads tell all there is
         on_target = np.append(on_target[on_target < of_a[-1]], of_a[-1])
-    inside = on_target[evenly_spaced(evaluated.log_n[on_target], MOST_KNOTS)]
+    inside = on_target[evenly_spaced(evaluated.log_n[on_target], MOST_COUNTS)]
     last = min(int(np.searchsorted(evaluated.n, n_max)), int(of_a[-1]))
     outside = of_a[(of_a < on_target[0]) | ((of_a > on_target[-1]) & (of_a <= last))]
-    outside = outside[evenly_spaced(evaluated.log_n[outside], MOST_OUTSIDE_KNOTS)]
+    outside = outside[evenly_spaced(evaluated.log_n[outside], SOME_COUNTS)]
     return np.union1d(inside, outside)
 
 
@@ -252,7 +253,7 @@ def curves_at(
     so that nothing changes where it was measured, and the deviation from the mean curve is held outside.
     """
     support = evaluated.measured_in(patterns)
-    support = support[evenly_spaced(evaluated.log_n[support], MOST_MEAN_CURVE_COUNTS)]
+    support = support[evenly_spaced(evaluated.log_n[support], MOST_COUNTS)]
     means = _means(evaluated, rows, patterns, support)
     values = evaluated.at(rows, knots)
     # Add what the mean curves are above what would be interpolated between where a pattern was measured.
@@ -280,14 +281,14 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
 
     A step counts where a profile was measured across it, so platforms of any size can be averaged.
     """
-    step = -(-len(rows) // MOST_AVERAGED_PLATFORMS)
+    step = -(-len(rows) // ENOUGH)
     rows, patterns = (np.ascontiguousarray(some[::step]) for some in (rows, patterns))  # or every `take` copies them
     inside = evaluated.inside[support]
     across = (inside[1:] & inside[:-1]).astype(np.float64).take(patterns, axis=1)
     values = evaluated.at(rows, support)
     steps, counts = np.einsum("gpb,gpb->gb", values[1:] - values[:-1], across), across.sum(axis=1)
     overall = steps.sum(axis=1) / np.maximum(counts.sum(axis=1), 1.0)
-    steps = (steps + AVERAGE_WORKLOAD_PROFILES * overall[:, None]) / (counts + AVERAGE_WORKLOAD_PROFILES)
+    steps = (steps + USUAL_COUNT * overall[:, None]) / (counts + USUAL_COUNT)
     curve = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), steps]), axis=0)
     return interpolate_rows(curve.T, evaluated.n[support], evaluated.n).T
 
@@ -314,7 +315,7 @@ def without_outliers(evidence: Evidence) -> Evidence:
     that shares no other with T.
     """
     is_known = np.append(evidence.is_known, np.append(evidence.has_workload, False)[:, None], axis=1)
-    if is_known.sum(axis=1).max() < FEWEST_WORKLOADS_OF_A_PLATFORM or len(is_known) < FEWEST_PLATFORMS_TO_JUDGE:
+    if is_known.sum(axis=1).max() < FEWEST or len(is_known) < SOME_REFERENCES:
         return evidence
     of_workload = np.append(evidence.of_workload.mean(axis=0), 0.0)[:, None]
     is_outlying = outlying_values(np.append(evidence.curves.mean(axis=0), of_workload, axis=1), is_known)

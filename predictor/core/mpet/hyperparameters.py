@@ -1,15 +1,21 @@
-"""The numbers of the Gaussian process."""
+"""The numbers that parts of the method share, and those of the Gaussian process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+FEWEST = 3  # workloads, references or errors: fewer do not tell what is usual
+SOME_REFERENCES, MANY_REFERENCES = 5, 20  # tell a little about how platforms vary together, and how well that is known
+ENOUGH = 48  # platforms, workloads or laws: more of them change a mean, a median or a quantile no more
+MOST_COUNTS, SOME_COUNTS = 16, 4  # thread counts of a curve: more cost time and gain nothing
+USUAL_COUNT = 3.0  # profiles, as which what is usual counts beside what was measured
+LEAST_LOG_ERROR = 0.02  # of ln t: no measurement is surer
 
 
 @dataclass(frozen=True)
 class Hyperparameters:
     """One set for every database, chosen on public data (docs/method-mpet.md)."""
 
-    workload_floor: float = 0.1  # a workload that tells nothing about A counts as a correlation of so much
     workload_power: float = 2.0  # of the correlation with A: how much alike workloads outweigh the others
     nearness: float = 0.32  # in (ln n)^2: how far along the curve behaviour is evidence
     linear: float = 2.0  # variance of the part that is linear in the platforms' behaviour
@@ -31,8 +37,7 @@ class Hyperparameters:
     most_shift: float = 0.35  # of ln t
     most_ratio_shift: float = 0.04  # of what is predicted by ratios
     neighbours: int = 32  # references, of which a second process is made; and at most so many count as measured at an n
-    neighbours_paper: float = 0.1  # of squared distance on paper, in median squares of D_p
-    linear_workloads: float = 1.0  # variance of the part that is linear in how the references disagree about them
+    paper_share: float = 0.3  # of squared distance on paper, beside that of behaviour in units of its median
     features: float = 1.0  # variance of the part that falls with the distance of their counters; 0: these are unused
     features_length: float = 0.3  # root mean square distance of features, each in 0..1, over which it falls
     workload_noise: float = 0.1  # variance of a workload's own departure

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.mpet.gathering import MOST_AVERAGED_PLATFORMS, Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
-from predictor.core.mpet.platforms import PAPER_SHARE, nearest_at_any
+from predictor.core.mpet.gathering import Evidence
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MANY_REFERENCES, Hyperparameters
+from predictor.core.mpet.platforms import nearest_at_any
 from predictor.core.mpet.transfer import left_out_families
 from predictor.core.numerics import (
     MEDIAN_TO_SIGMA,
@@ -64,14 +64,14 @@ def separate_parts(evidence: Evidence) -> CurveParts:
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How much each known workload counts: by how alike it and A deviate from the platforms' speed.
 
-        w_b = (floor + |correlation_b|)^power / root mean square of all,    floor = 0.1 and power = 2 by default
+        w_b = |correlation_b|^power / root mean square of all,    power = 2 by default
 
     Parameters: `correlation` (B,) in -1..1. Returns (B,) without unit, with mean square 1.
 
     >>> workload_weights(np.array([0.9, 0.0])).round(3).tolist()
-    [1.414, 0.014]
+    [1.414, 0.0]
     """
-    weights = (h.workload_floor + np.abs(correlation)) ** h.workload_power
+    weights = (np.abs(correlation) + TINY) ** h.workload_power
     return np.asarray(weights / np.sqrt((weights**2).sum() / len(weights)))
 
 
@@ -82,13 +82,8 @@ def nearest_references(evidence: Evidence, parts: CurveParts, weights: FloatArra
     distance = np.einsum("jrb,jrb,b->r", gap, gap, weights**2 / (J * B))
     distance += (parts.speed[:, :-1] - parts.speed[:, -1:]).var(axis=0)
     distance /= finite_median(distance) + TINY
-    distance += PAPER_SHARE * evidence.metadata.squared_distances(evidence.platforms, evidence.target)
+    distance += DEFAULTS.paper_share * evidence.metadata.squared_distances(evidence.platforms, evidence.target)
     return nearest_at_any(distance + evidence.outside, most)
-
-
-LEAST_ADDED_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
-EXCESS_NOISE_SHARE = 0.5  # of the noise that would bring a residual out of proportion back to the limit
-FEWEST_PLATFORMS_TO_FILL_IN = 20  # with fewer, covariances do not tell who is like T
 
 
 def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -121,7 +116,7 @@ def behaviour_covariances(
     gram = (knots @ (weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P)).reshape(-1, P, P)
     shape = (parts.speed - parts.speed.mean(axis=0)).T / np.sqrt(J)
     distance = squared_distances(gram) + squared_distances(shape @ shape.T)
-    some = np.arange(P - 1)[:: -(-(P - 1) // MOST_AVERAGED_PLATFORMS)]
+    some = np.arange(P - 1)[:: -(-(P - 1) // ENOUGH)]
     rows, columns = (some[of_pair] for of_pair in np.tril_indices(len(some), k=-1))
     distance /= finite_median(distance[:, rows, columns], axis=1)[:, None, None] + TINY
     own = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)
@@ -214,14 +209,14 @@ def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparamete
     squares /= own
     usual = finite_median(squares, axis=1)[:, None]
     excess = np.maximum(squares / ((h.robust * MEDIAN_TO_SIGMA) ** 2 * usual + TINY**2) - 1.0, 0.0)
-    added = (h.noise + 1.0 / own) * excess * EXCESS_NOISE_SHARE
+    added = (h.noise + 1.0 / own) * excess
     most = int((excess > 0).sum(axis=1).max())
     if most:
         out = np.argsort(-excess, axis=1)[:, :most]
         j = np.arange(len(out))[:, None]
         columns = inverses[j, out]
         block = columns.transpose(0, 2, 1)[j, out]
-        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[j, out], LEAST_ADDED_NOISE)
+        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[j, out], TINY)
         inverses -= columns.transpose(0, 2, 1) @ np.linalg.solve(block, columns)
     return inverses, added
 
@@ -248,12 +243,15 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     if not len(missing):
         return evidence
     alone = evidence.of_workloads(on_target)
-    if R < FEWEST_PLATFORMS_TO_FILL_IN or len(references) in (0, R):
+    if R < MANY_REFERENCES or len(references) in (0, R):
         return alone.nearest(references)
     # The covariance of whole curves, by T's own workloads.
     chosen, weights = np.arange(R), np.ones(len(on_target))
     if most < R:
         chosen = nearest_references(alone, separate_parts(alone), weights, most)
+    # A workload that none of those was measured with cannot be filled in.
+    evidence = evidence.of_workloads(np.flatnonzero(~is_missing | evidence.is_known[chosen].any(axis=0)))
+    missing = np.flatnonzero(~evidence.measured_on_target)
     nearest = alone.nearest(chosen)
     parts = separate_parts(nearest)
     knots = np.full((1, len(evidence.n)), 1.0 / len(evidence.n))

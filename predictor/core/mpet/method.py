@@ -10,7 +10,7 @@ from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
 from predictor.core.mpet.beyond import growth_beyond
 from predictor.core.mpet.gathering import Evidence, check_evidence, gather_evidence, without_outliers
-from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.mpet.hyperparameters import DEFAULTS, MANY_REFERENCES, SOME_REFERENCES, Hyperparameters
 from predictor.core.mpet.kriging import (
     CurveParts,
     fill_in_workloads,
@@ -22,10 +22,7 @@ from predictor.core.mpet.process import gaussian_transfer, mean_with_neighbours
 from predictor.core.mpet.ratios import ratio_transfer
 from predictor.core.mpet.transfer import mean_transfer, widen_by_noise, with_departures_of_others
 
-FEWEST_PROCESS_REFERENCES = 5  # below, covariances between platforms mean nothing
-FEWEST_ALONE_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
 LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # beyond, too few errors calibrate the interval
-TRANSFERS_CORRELATION = 0.75  # about how the errors of the transfer by ratios and of the process correlate
 
 
 @dataclass(frozen=True)
@@ -47,10 +44,10 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
     level = settings.level
     evidence, parts = evidence_with_parts(database, query, settings, h)
     references = len(evidence.platforms)
-    if references < FEWEST_ALONE_REFERENCES:
+    if references < MANY_REFERENCES:
         transfer = ratio_transfer(evidence, level, h)
-        if references >= FEWEST_PROCESS_REFERENCES:
-            transfer = mean_transfer(transfer, gaussian_transfer(evidence, parts, level, h), TRANSFERS_CORRELATION)
+        if references >= SOME_REFERENCES:
+            transfer = mean_transfer(transfer, gaussian_transfer(evidence, parts, level, h))
         transfer = replace(transfer, half_width=with_departures_of_others(evidence, transfer.half_width, level))
     else:
         transfer = gaussian_transfer(evidence, parts, level, h)
@@ -79,7 +76,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="20",
+    version="21",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",

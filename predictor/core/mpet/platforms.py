@@ -8,15 +8,13 @@ from predictor.core.answers import Query
 from predictor.core.arrays import evenly_spaced
 from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS, SOME_REFERENCES
 from predictor.core.numerics import TINY
 from predictor.core.platform_metadata import platform_metadata
 from profiles.arrays import FloatArray, IntArray
 
 MOST_EXAMINED_REFERENCES = 384  # platforms that have A: of more, so many nearest ones are looked at closely
-MOST_INDEX_WORKLOADS, FEWEST_INDEX_WORKLOADS = 48, 8  # of T's: more of them hardly change who is near
 MOST_INDEX_PROFILES = 100_000  # of all platforms together: bounds what a question costs, where they allow it
-INDEX_COLUMNS, COLUMNS_OF_A_QUESTION = 6, 3  # thread counts of the grid at which levels are known, and compared
-PAPER_SHARE = 0.3  # of squared distance on paper, beside that of behaviour in units of its median
 
 
 def nearest_platforms(
@@ -26,7 +24,7 @@ def nearest_platforms(
 
         d_p = var (z(T,b,j) - z(p,b,j)) / median + 0.3 |x_p - x_T|^2 + mean outside_p
 
-    z is ln(n t(n)), the variance is over the workloads b but A that both have and three thread counts j; of T's
+    z is ln(n t(n)), the variance is over the workloads b but A that both have and four thread counts j; of T's
     workloads those that p lacks count as the median. x is the metadata, `outside` how far in ln n the thread counts lie
     outside those where A was measured on p. O(R), about 50 profiles of each platform, 8 where there are very many.
 
@@ -41,11 +39,9 @@ def nearest_platforms(
     workloads = np.setdiff1d(database.workload_index[on_target], query.workload)
     if not len(workloads):
         return platforms
-    columns = evenly_spaced(evaluated.log_n, INDEX_COLUMNS)
     last = evaluated.measured_in(evaluated.pattern[on_target])[-1]
-    columns = columns[: max(1, int(np.searchsorted(columns, last, side="right")))]
-    columns = columns[evenly_spaced(evaluated.log_n[columns], COLUMNS_OF_A_QUESTION)]
-    most_workloads = min(max(MOST_INDEX_PROFILES // len(platforms), FEWEST_INDEX_WORKLOADS), MOST_INDEX_WORKLOADS)
+    columns = evenly_spaced(evaluated.log_n[: last + 1], SOME_COUNTS)
+    most_workloads = min(max(MOST_INDEX_PROFILES // len(platforms), SOME_REFERENCES), ENOUGH)
     workloads = workloads[:: -(-len(workloads) // most_workloads)]
     # The row of every pair of a platform and one of the workloads, A last; of several groups the first.
     order, of_workload = database.rows_by_workload()
@@ -70,7 +66,7 @@ def nearest_platforms(
     lacking = 1.0 - shared / len(workloads)
     typical = float(np.median(variance[shared > 0])) + TINY
     distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
-    distance += PAPER_SHARE * platform_metadata(database).squared_distances(platforms, query.target)
+    distance += DEFAULTS.paper_share * platform_metadata(database).squared_distances(platforms, query.target)
     outside = evaluated.outside[columns].take(patterns, axis=1)
     return platforms[nearest_at_any(distance + outside, most)]
 

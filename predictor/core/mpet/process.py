@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.mpet.hyperparameters import DEFAULTS, MANY_REFERENCES, Hyperparameters
 from predictor.core.mpet.kriging import (
     CurveParts,
     behaviour_covariances,
@@ -31,11 +31,6 @@ from predictor.core.mpet.transfer import (
 from predictor.core.numerics import MEAN_TO_SIGMA, TINY, clip_to, finite_median, left_out_errors
 from profiles.arrays import FloatArray
 
-FEWEST_USABLE_ERRORS = 20  # references times knots: with fewer in T's position all references count
-DEPARTURE_WIDENING = 0.5  # how much the distance from what was calibrated adds to half the interval
-FEWEST_REFERENCES_RATIO = 1.5  # times as many references as are near: with fewer both processes are nearly the same
-FILL_RIDGE = 0.05  # of the mean variance of a workload's deviations
-
 
 def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
     """Krige A's deviations from the references' speed, then what T's workloads leave unexplained.
@@ -51,7 +46,7 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
     weights = workload_weights(correlation, h)
     families, can_be_left_out = left_out_families(evidence.platforms, evidence.target, evidence.metadata)
     usable = evidence.measured & can_be_left_out
-    if np.count_nonzero(usable) < FEWEST_USABLE_ERRORS:
+    if np.count_nonzero(usable) < MANY_REFERENCES:
         usable = np.ones(usable.shape, dtype=bool)
     knots, on_paper = nearness_weights(evidence.log_n, h), metadata_covariance(evidence, h)
     covariances, distance = behaviour_covariances(parts, weights, on_paper, knots, h)
@@ -70,11 +65,11 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
     value += unexplained_gain(alone[:, :, :-1], alone[:, :, -1], on_target, h)
     shift, shifts = downward_shift(deviation**2, h), downward_shift(deviations**2, h)
     if evidence.fill_errors is not None:
-        added = carried_fill_errors(evidence.fill_errors, parts)
+        added = carried_fill_errors(evidence.fill_errors, parts, h)
         square = (added**2).mean(axis=1)
         errors, deviations = errors + added, np.sqrt(deviations**2 + square[:, None])
         deviation = np.sqrt(deviation**2 + square)
-    noise = np.sqrt(noisiness(evidence, left_out[:, :, :-1], on_target, weights))
+    noise = np.sqrt(noisiness(evidence, left_out[:, :, :-1], on_target, weights, h))
     scores = np.abs(errors + shifts) / (deviations * noise[:-1] + TINY)
     factor = conformal_factor(scores, usable, level, units=len(np.unique(families)))
     return Transfer(
@@ -109,7 +104,7 @@ def unexplained_gain(
     return np.asarray((x / deviation) @ np.linalg.solve(products, y.ravel() @ X))
 
 
-def carried_fill_errors(errors: FloatArray, parts: CurveParts) -> FloatArray:
+def carried_fill_errors(errors: FloatArray, parts: CurveParts, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """What errors (J, R, B) of filled-in workloads add to those of A (J, R).
 
     As much as a ridge regression of A on the known workloads says, over the references and knots; and T's speed, which
@@ -120,7 +115,7 @@ def carried_fill_errors(errors: FloatArray, parts: CurveParts) -> FloatArray:
     X = (rest - rest.sum(axis=(0, 1)) / (J * R)).reshape(J * R, B)
     own = (parts.own - parts.own.mean(axis=1, keepdims=True)).ravel()
     products = X.T @ X
-    products.flat[:: B + 1] += FILL_RIDGE * np.trace(products) / B + TINY
+    products.flat[:: B + 1] += h.noise * np.trace(products) / B + TINY
     gain = np.linalg.solve(products, own @ X)
     return np.asarray(errors @ (gain - gain.sum() / B + 1.0 / B))
 
@@ -132,12 +127,12 @@ def mean_with_neighbours(wide: Transfer, evidence: Evidence, level: float, h: Hy
     calibrate one, and as much wider as the answer departs from what it was calibrated for; so are the distances.
     """
     references = len(evidence.platforms)
-    if references < FEWEST_REFERENCES_RATIO * h.neighbours:
+    if references <= h.neighbours:
         return wide
     # Those that behave most like T (D_p, back in squares) and are most like it on paper, in their order.
     squares = -np.log(np.maximum(1.0 - wide.platform_distance, TINY))
     on_paper = evidence.metadata.squared_distances(evidence.platforms, evidence.target)
-    apart = squares / (finite_median(squares) + TINY) + h.neighbours_paper * on_paper
+    apart = squares / (finite_median(squares) + TINY) + h.paper_share * on_paper
     nearest = np.sort(np.argsort(apart, kind="stable")[: h.neighbours])
     among = evidence.nearest(nearest)
     narrow = gaussian_transfer(among, separate_parts(among), level, h)
@@ -146,4 +141,4 @@ def mean_with_neighbours(wide: Transfer, evidence: Evidence, level: float, h: Hy
     distances = {name: getattr(wide, name) for name in ("platform_distance", "workload_distance")}
     both = mean_transfer(wide, replace(narrow, platform_weights=weights, **distances))
     departure = both.value - wide.value
-    return replace(both, half_width=np.hypot(wide.half_width, DEPARTURE_WIDENING * departure))
+    return replace(both, half_width=np.hypot(wide.half_width, departure))

@@ -13,7 +13,7 @@ import numpy as np
 
 from predictor.core.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, application_families
-from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, Hyperparameters
 from predictor.core.mpet.transfer import Transfer, downward_shift, family_factor, normal_factor
 from predictor.core.numerics import (
     MEDIAN_TO_SIGMA,
@@ -27,11 +27,7 @@ from predictor.core.numerics import (
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
 
-MOST_RECENTRED_FAMILIES = 16  # families: with more of them leaving one out moves no median
-LEAST_RATIO_SPREAD = 0.1  # of ln t: no reference counts as having more even ratios
-LEAST_DEPARTURE = 0.02  # of ln t: no workload counts as nearer its guess
 SPREAD_POWER = 3  # of the spread of its ratios: how much less an uneven reference counts
-WEIGHT_SOFTNESS = 0.25  # robust deviations: ratios this near to the median carry it alike
 COUNTER_FEATURES = slice((1 + len(FRACTIONS)) * len(ELEMENTS), len(CURVE_NAMES) * len(ELEMENTS))
 
 
@@ -78,7 +74,7 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
         share = explained_share(errors, of_workloads, limit)
         value, errors = value + share * expected, errors - share * of_workloads
         unexplained = 1.0 - share + share * variance / variance.mean()
-    deviation = np.sqrt((typical + LEAST_DEPARTURE) ** 2 * unexplained[:, None] + disagreement)
+    deviation = np.sqrt((typical + LEAST_LOG_ERROR) ** 2 * unexplained[:, None] + disagreement)
     half_width = family_factor(np.abs(errors) / deviation[:-1], families, level) * deviation[-1]
     return Transfer(
         value=value - downward_shift((half_width / normal_factor(level)) ** 2, h, h.most_ratio_shift),
@@ -109,7 +105,7 @@ def held_curves(evidence: Evidence) -> FloatArray:
 def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     """What each reference guesses of T by the median of its ratios, and their mean.
 
-        c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    u_p ~ (0.1 + r_p)^-3,    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
+        c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    u_p ~ (0.02 + r_p)^-3,    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
 
     r_p is the robust deviation of the ratios from their median, mean over n.
 
@@ -125,7 +121,7 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     centre = known_median(gap)
     off = np.abs(gap - centre[:, None])
     spread = known_median(off).mean(axis=1) * MEDIAN_TO_SIGMA
-    weights = (LEAST_RATIO_SPREAD + spread) ** -SPREAD_POWER
+    weights = (LEAST_LOG_ERROR + spread) ** -SPREAD_POWER
     weights /= weights.sum()
     has = np.append(known_of, np.ones((len(known_of), 1), dtype=bool), axis=1)
     share = weights[:, None] * has
@@ -133,7 +129,7 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     guess = of_references + centre[:, None]
     value = np.einsum("rb,rbj->bj", share, guess)
     apart = ((guess - value) * np.sqrt(share)[:, :, None]).transpose(1, 0, 2)
-    softened = known_of / (np.where(known_of, off.mean(axis=2), 0.0) + WEIGHT_SOFTNESS * spread[:, None] + TINY)
+    softened = known_of / (np.where(known_of, off.mean(axis=2), 0.0) + spread[:, None] + TINY)
     by_workload = weights @ (softened / softened.sum(axis=1, keepdims=True))
     departure = (curves[-1, :-1] - value[:-1]) * np.asarray(known_of.any(axis=0))[:, None]
     return Guesses(value, apart, departure, weights, by_workload / by_workload.sum(), spread, gap, centre)
@@ -143,7 +139,7 @@ def _recentred_departures(guesses: Guesses, families: IntArray) -> FloatArray:
     """How far T's workloads are from the guess (B, J), each without what its own family does to the medians."""
     count = int(families.max()) + 1
     errors = guesses.departure.copy()
-    for family in range(count) if 1 < count <= MOST_RECENTRED_FAMILIES else ():
+    for family in range(count) if 1 < count <= ENOUGH else ():
         members = families == family
         moved = guesses.centre - known_median(guesses.gap[:, ~members])
         errors[members] += guesses.weights @ np.nan_to_num(moved, nan=0.0)  # a reference without others stays as it is
@@ -155,7 +151,7 @@ def workload_covariance(
 ) -> tuple[FloatArray, FloatArray]:
     """How alike the departures of any two workloads are, (B + 1, B + 1), A last, in units of their variance.
 
-        linear x_a x_b / median |x|^2 + exp(-sqrt(d_ab / median d)) + features exp(-f_ab / (2 0.3^2))
+        x_a x_b / median |x|^2 + exp(-sqrt(d_ab / median d)) + features exp(-f_ab / (2 0.3^2))
 
     x are the disagreements of the references about a workload, d the squared distance in them and in the shape of its
     curve, f the mean squared distance in its features on the references. Also the distance of A to the others (B,),
@@ -171,7 +167,7 @@ def workload_covariance(
     covariance = np.exp(-np.sqrt(d))
     linear = x @ x.T
     typical = finite_median(np.diag(linear)[:-1])
-    covariance += h.linear_workloads * linear / (typical if typical > TINY**2 else np.inf)
+    covariance += linear / (typical if typical > TINY**2 else np.inf)
     if h.features and any(evidence.database.valid_elements(group)[COUNTER_FEATURES].any() for group in evidence.groups):
         scaled = _scaled_features(evidence, guesses.weights)
         covariance += h.features * np.exp(squared_distances(scaled @ scaled.T) / (-2 * h.features_length**2))

@@ -16,12 +16,13 @@ import numpy as np
 
 from predictor.core.curves import evaluated_curves, visible_table
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
-from predictor.core.numerics import TINY, carried_variance, known_median, squares_with_single_runs
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, FEWEST, SOME_COUNTS, USUAL_COUNT, Hyperparameters
+from predictor.core.numerics import MEAN_TO_SIGMA, TINY, carried_variance, known_median, squares_with_single_runs
 from predictor.core.platform_metadata import PlatformMetadata
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
+FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
+STRANGE = 0.6  # of ln t: what sets machines, and applications, apart at 90 % where there is nothing to tell it by
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,15 @@ def normal_factor(level: float) -> float:
     return NormalDist().inv_cdf((1.0 + level) / 2.0)
 
 
+def uncalibrated_factor(level: float) -> float:
+    """How many standard deviations hold `level` where nothing calibrates them: Student's t of two degrees of freedom.
+
+    >>> round(uncalibrated_factor(0.9), 2)
+    2.92
+    """
+    return level * math.sqrt(2.0 / (1.0 - level**2))
+
+
 def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS, most: float | None = None) -> FloatArray:
     """How much lower than the mean the answer is: relative errors punish too large predictions more.
 
@@ -62,15 +72,11 @@ def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS, most: fl
     return np.asarray(np.minimum(h.shift * variance, h.most_shift if most is None else most))
 
 
-def mean_transfer(one: Transfer, other: Transfer, alike: float = 1.0) -> Transfer:
+def mean_transfer(one: Transfer, other: Transfer) -> Transfer:
     """The mean of two transfers in logs, which is hardly ever worse than either.
 
     Each counts as the inverse of its root mean square error for T's known workloads: shares s, with sum 1. Half the
-    interval is
-
-        h_1^s_1 h_2^s_2 sqrt(alike + (1 - alike) (s_1^2 + s_2^2))
-
-    for the mean errs less than its parts if their errors are not all `alike` (their correlation).
+    interval is h_1^s_1 h_2^s_2, as if both erred alike.
 
     >>> unit, none = np.ones(1), np.zeros(1)
     >>> better = Transfer(np.array([1.0]), np.array([0.2]), unit, unit, none, none, np.array([[0.1]]))
@@ -78,14 +84,12 @@ def mean_transfer(one: Transfer, other: Transfer, alike: float = 1.0) -> Transfe
     >>> mean_transfer(better, worse).value.round(3).tolist()
     [1.25]
     """
-    errors = [float(np.sqrt((each.errors_on_target**2).mean() + LEAST_SQUARE)) for each in (one, other)]
+    errors = [float(np.sqrt((each.errors_on_target**2).mean() + TINY)) for each in (one, other)]
     share, rest = errors[1] / sum(errors), errors[0] / sum(errors)
     means = {
         field.name: share * getattr(one, field.name) + rest * getattr(other, field.name) for field in fields(Transfer)
     }
-    half_width = one.half_width**share * other.half_width**rest
-    half_width *= math.sqrt(alike + (1.0 - alike) * (share**2 + rest**2))
-    return Transfer(**means | {"half_width": half_width})
+    return Transfer(**means | {"half_width": one.half_width**share * other.half_width**rest})
 
 
 def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float) -> Transfer:
@@ -108,14 +112,6 @@ def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float) -> Tran
     return replace(transfer, half_width=np.hypot(transfer.half_width, normal_factor(level) * np.sqrt(variance)))
 
 
-FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
-FEWEST_CALIBRATION_UNITS = 3  # scores, and platforms or families: fewer calibrate nothing
-UNCALIBRATED_FACTOR = 3.0  # standard deviations, where nothing can be calibrated
-USUAL_NOISE_WORKLOADS = 3.0  # a platform is as noisy as usual until so many workloads say otherwise
-LARGEST_TYPICAL_ERRORS = 4.0  # typical errors: a larger one counts as so large
-MEAN_ABSOLUTE_OF_NORMAL = 0.8  # mean absolute deviation in standard deviations
-
-
 def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units: int) -> float:
     """How many standard deviations hold `level` of the left-out errors.
 
@@ -128,15 +124,15 @@ def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units:
     left out together. Beyond the largest score, where that asks for it, the factor grows by 1 / units.
 
     Parameters: `scores` of any shape; `usable`, which of them count; 0 < `level` < 1.
-    Returns a number without unit; 3 with fewer than 3 usable scores.
+    Returns a number without unit; with fewer than 3 usable scores or units that of `uncalibrated_factor`.
 
     >>> scores = np.arange(1, 100)[None] / 100
     >>> round(conformal_factor(scores, scores > 0, 0.9, 99), 2)
     0.91
     """
     pooled = scores[usable]
-    if len(pooled) < FEWEST_CALIBRATION_UNITS or units < FEWEST_CALIBRATION_UNITS:
-        return UNCALIBRATED_FACTOR
+    if len(pooled) < FEWEST or units < FEWEST:
+        return uncalibrated_factor(level)
     rank = (
         min(math.ceil((len(pooled) + 1) * min(level * (1.0 + FEW_FAMILIES_CORRECTION / units), 1.0)), len(pooled)) - 1
     )
@@ -152,8 +148,8 @@ def family_factor(scores: FloatArray, families: IntArray, level: float) -> float
     >>> round(family_factor(np.arange(1, 100)[:, None] / 100, np.arange(99), 0.9), 2)
     0.9
     """
-    if len(scores) < FEWEST_CALIBRATION_UNITS:
-        return UNCALIBRATED_FACTOR
+    if len(scores) < FEWEST:
+        return uncalibrated_factor(level)
     sizes = np.bincount(families)
     if len(sizes) == len(families):
         level = min(level * (1.0 + FEW_FAMILIES_CORRECTION / len(families)), 1.0)
@@ -187,7 +183,9 @@ def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetada
     return (families if (families != families[0]).any() else alone), can_be
 
 
-def noisiness(evidence: Evidence, errors: FloatArray, on_target: FloatArray, weights: FloatArray) -> FloatArray:
+def noisiness(
+    evidence: Evidence, errors: FloatArray, on_target: FloatArray, weights: FloatArray, h: Hyperparameters = DEFAULTS
+) -> FloatArray:
     """How large errors are for workloads like A on each platform, (R + 1,), T last; 1 = as usual.
 
     By the errors of the known workloads on the references (J, R, B) and T (J, B). A platform counts as so noisy as the
@@ -196,29 +194,21 @@ def noisiness(evidence: Evidence, errors: FloatArray, on_target: FloatArray, wei
     J, R, _ = errors.shape
     relative = np.append(errors, on_target[:, None], axis=1)
     np.abs(relative, out=relative)
-    typical = relative[:, :-1].sum(axis=1) / (R * MEAN_ABSOLUTE_OF_NORMAL) + TINY
+    typical = relative[:, :-1].sum(axis=1) / R + TINY
     relative /= typical[:, None]
-    mean = np.minimum(relative, LARGEST_TYPICAL_ERRORS, out=relative).sum(axis=0) / J
+    mean = np.minimum(relative, h.clip * MEAN_TO_SIGMA, out=relative).sum(axis=0) / J
     count = evidence.is_known * weights**2
     count[-1] *= evidence.measured_on_target
     total = count.sum(axis=1) + TINY
     effective = total**2 / ((count**2).sum(axis=1) + TINY)
-    own = effective * (mean * count).sum(axis=1) / (total * MEAN_ABSOLUTE_OF_NORMAL)
-    return np.asarray((USUAL_NOISE_WORKLOADS + own) / (USUAL_NOISE_WORKLOADS + effective))
-
-
-MOST_REFERENCES, MOST_OTHERS = 4, 24  # machines that are compared: more of them change the quantile little
-MOST_KNOTS_COMPARED = 3  # thread counts at which they are compared
-FEWEST_COMMON = 4  # workloads of two machines: from the median of fewer nothing departs far
-STRANGE = 0.6  # of ln t: what sets applications apart, from one reference, where T has two others
-USUAL_WEIGHT = 4.0  # over K: of the departures on other machines, where T has K workloads
-UNKNOWN_DEPARTURE = 0.6  # of ln t, at 90 %: where no two machines have enough workloads in common
+    own = effective * (mean * count).sum(axis=1) / total
+    return np.asarray((USUAL_COUNT + own) / (USUAL_COUNT + effective))
 
 
 def with_departures_of_others(evidence: Evidence, half_width: FloatArray, level: float) -> FloatArray:
     """Half the interval of ln t (J,), of which T's workloads tell the more, the more there are.
 
-        h'^2 = ((K - 1) h^2 + w q^2 (1 + 1/K) (1 + 1/R) / 2) / (K - 1 + w) + a^2,    w = 4 / K
+        h'^2 = ((K - 1) h^2 + w q^2 (1 + 1/K) (1 + 1/R) / 2) / (K - 1 + w) + a^2,    w = 3 / K
 
     from K workloads that were measured on T and R references. q is `usual_departure`, between two machines and from the
     median of many workloads; h, which was calibrated on T's own workloads, says nothing where there is one. With
@@ -230,7 +220,7 @@ def with_departures_of_others(evidence: Evidence, half_width: FloatArray, level:
     strange = stranger_variance(evidence)
     usual = usual_departure(evidence, level, by_application=strange > 0)
     usual_square = usual**2 * (1.0 + 1.0 / workloads) * (1.0 + 1.0 / references) / 2.0
-    known, weight = workloads - 1.0, USUAL_WEIGHT / workloads
+    known, weight = workloads - 1.0, USUAL_COUNT / workloads
     return np.asarray(np.sqrt((known * half_width**2 + weight * usual_square) / (known + weight) + strange))
 
 
@@ -258,36 +248,29 @@ def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -
 
         |gap(b,n) - median_b gap(b,n)|,    gap(b,n) = z(q,b,n) - z(p,b,n)
 
-    of references p and other machines q but T, of other microarchitectures than p; where references have too few
-    workloads, of those other machines among each other. With `by_application` the median is that of the workloads of
-    the other applications.
+    of each machine p but T and the next one q, where they are of different microarchitectures. With `by_application`
+    the median is that of the workloads of the other applications.
     """
     database, evaluated = evidence.database, evaluated_curves(evidence.database)
-    others = np.setdiff1d(np.arange(len(database.platforms)), [evidence.target])
-    others = others[:: -(-len(others) // MOST_OTHERS)]
-    references = evidence.platforms[:MOST_REFERENCES]
-    table = visible_table(database, np.concatenate([references, others]), evidence.groups)
+    machines = np.setdiff1d(np.arange(len(database.platforms)), [evidence.target])
+    machines = machines[:: -(-len(machines) // ENOUGH)]
+    table = visible_table(database, machines, evidence.groups)
     columns = np.searchsorted(evaluated.n, evidence.n)
-    columns = columns[:: -(-len(columns) // MOST_KNOTS_COMPARED)]
+    columns = columns[:: -(-len(columns) // SOME_COUNTS)]
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
-    of_references, of_others = values[: len(references)], values[len(references) :]
-    family = evidence.metadata.microarchitecture
     applications = np.zeros(len(database.workloads), dtype=np.int64)
     if by_application:
         applications = np.unique(np.array(database.workload_table["application"]), return_inverse=True)[1]
-    unlike = family[references][:, None] != family[others]
-    departures = _departures((of_others - of_references[:, None])[unlike], applications)
-    if not len(departures):
-        next_unlike = family[others[1:]] != family[others[:-1]]
-        departures = _departures((of_others[1:] - of_others[:-1])[next_unlike], applications)
-    return float(np.quantile(departures, level)) if len(departures) else UNKNOWN_DEPARTURE
+    family = evidence.metadata.microarchitecture[machines]
+    departures = _departures((values[1:] - values[:-1])[family[1:] != family[:-1]], applications)
+    return float(np.quantile(departures, level)) if len(departures) else STRANGE
 
 
 def _departures(gap: FloatArray, applications: IntArray) -> FloatArray:
     """|gap - median| of the gaps (pairs of machines, W, J) that are known, one after the other; of several
     applications (W,) the median is that of the others."""
-    gap = gap[(~np.isnan(gap)).sum(axis=1).max(axis=1, initial=0) >= FEWEST_COMMON]
+    gap = gap[(~np.isnan(gap)).sum(axis=1).max(axis=1, initial=0) >= FEWEST]
     off = np.empty(gap.shape)
     for application in np.unique(applications).tolist():
         members = applications == application

@@ -46,8 +46,8 @@ def test_they_are_near_the_answers_of_the_method(n):
 @pytest.mark.parametrize("averaged", [1, 48])
 def test_what_was_measured_for_the_pair_itself_changes_no_estimate(monkeypatch, averaged):
     """Whether the target is one of those that the workload's mean curve is made of, or not."""
-    monkeypatch.setattr(estimates, "MOST_AVERAGED_PLATFORMS", averaged)
-    monkeypatch.setattr("predictor.core.mpet.gathering.MOST_AVERAGED_PLATFORMS", averaged)
+    monkeypatch.setattr(estimates, "ENOUGH", averaged)
+    monkeypatch.setattr("predictor.core.mpet.gathering.ENOUGH", averaged)
     arrays = curve_arrays(5, 30, 8)
     known = estimate_targets(Database.build(**arrays), WORKLOAD, np.arange(30))
     for target in range(30):

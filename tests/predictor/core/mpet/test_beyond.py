@@ -114,6 +114,15 @@ def test_what_gains_little_on_a_small_machine_takes_no_longer_than_one_thread_on
     assert answer.time_s[2] < answer.time_s[0]
 
 
+def test_more_threads_are_asked_for_than_anything_has(small_fleet):
+    """The target has two, and the workload was measured with 256 at most."""
+    answer = answer_of(small_fleet, "b00", "laptop", (1, 2, 512))
+    measured = small_fleet.lookup(small_fleet.platforms.index("laptop"), small_fleet.workloads.index("b00"), 0)
+    assert answer.time_s[:2] == pytest.approx(small_fleet.curve(measured)[1], rel=0.1)
+    assert np.isfinite(answer.time_s).all()
+    assert any("beyond the 2 threads of the target" in warning for warning in answer.warnings)
+
+
 def test_a_program_that_scales_stops_where_a_gain_is_no_longer_credible(small_fleet):
     """3 % are lost with two threads: nobody can tell whether 256 make it 30 or 170 times as fast."""
     answer = answer_of(small_fleet, "scales", "large")

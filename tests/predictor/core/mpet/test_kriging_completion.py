@@ -116,3 +116,22 @@ def test_gaps_are_filled_by_what_adds_nothing(share):
     np.testing.assert_array_equal(filled[:, there], values[:, there])
     np.testing.assert_allclose((projection @ filled)[:, ~there], 0.0, atol=1e-12)
     assert (~there).any() == (share > 0)
+
+
+def test_what_none_of_the_nearest_was_measured_with_is_not_filled_in():
+    """All 20 platforms that take part are relatives of the target, and none of them has workload 7."""
+    arrays, target = curve_arrays(4, PLATFORMS, WORKLOADS, missing=0.0, noise=0.0), 0
+    p, w = arrays["platform_index"], arrays["workload_index"]
+    time_s = arrays["curve_time_s"].reshape(PLATFORMS, WORKLOADS, len(COUNTS)).copy()
+    time_s[:25] = time_s[target] * np.linspace(1.0, 2.0, 25)[:, None, None]
+    names = ["twin" if platform < 25 else f"cpu {platform}" for platform in range(PLATFORMS)]
+    arrays |= {
+        "curve_time_s": time_s.ravel(),
+        "t1_s": time_s[:, :, 0].ravel(),
+        "platform_table": {"cpu_model": names, "microarchitecture": names},
+    }
+    lacking = (p < 25) & np.isin(w, (A, 7)) | (p == target) & ~np.isin(w, KNOWN)
+    database = Database.build(**without_rows(arrays, lacking))
+    answer = MPET.predict(database, Query(A, target, n=COUNTS), MPET.settings(references=20))
+    assert answer.confidence.filled_in == WORKLOADS - len((A, 7)) - len(KNOWN)
+    assert np.isfinite(answer.time_s).all()

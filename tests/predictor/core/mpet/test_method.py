@@ -268,7 +268,7 @@ def test_decomposed_curves_and_times_are_consistent():
 def test_long_decomposed_curves_are_predicted_a_few_n_at_a_time(monkeypatch):
     database, query = Database.build(**decomposed_arrays(3)), Query(2, 1)
     whole = predict(MPET, database, query).curves
-    monkeypatch.setattr("predictor.core.mpet.answer.CURVE_VALUES_AT_ONCE", 1)
+    monkeypatch.setattr("predictor.core.mpet.answer.MOST_GRID_VALUES", 1)
     for name, values in predict(MPET, database, query).curves.items():
         np.testing.assert_allclose(values, whole[name], rtol=1e-12, err_msg=name)
 
@@ -336,19 +336,20 @@ def test_an_unknown_instruction_set_is_warned_of():
 
 @pytest.mark.parametrize("platforms", [12, 30])
 def test_one_absurd_upload_moves_nobody_else_much(platforms):
-    """A profile a million times too slow: the error of others changes by under 7 %."""
-    arrays = curve_arrays(13, platforms, 8, missing=0.0, noise=0.02)
-    absurd = (arrays["platform_index"] == 0) & (arrays["workload_index"] == 3)
-    planted = arrays | {
-        "curve_time_s": arrays["curve_time_s"] * np.where(np.repeat(absurd, len(COUNTS)), 1e6, 1.0),
-        "t1_s": arrays["t1_s"] * np.where(absurd, 1e6, 1.0),
-    }
-    protocol = Protocol(targets=tuple(range(1, platforms)))
+    """A profile a million times too slow: the error of others changes by under 7 % on average."""
+    protocol = Protocol(targets=tuple(range(1, platforms, 2)))
     errors = []
-    for one in (arrays, planted):
-        outcomes = evaluate(Database.build(**one), [MPET], protocol).outcomes["mpet"]
-        errors.append(np.mean([outcome.errors["full"] for outcome in outcomes]))
-    assert errors[1] < 1.07 * errors[0]
+    for seed in range(13, 18):
+        arrays = curve_arrays(seed, platforms, 8, missing=0.0, noise=0.02)
+        absurd = (arrays["platform_index"] == 0) & (arrays["workload_index"] == 3)
+        planted = arrays | {
+            "curve_time_s": arrays["curve_time_s"] * np.where(np.repeat(absurd, len(COUNTS)), 1e6, 1.0),
+            "t1_s": arrays["t1_s"] * np.where(absurd, 1e6, 1.0),
+        }
+        both = [evaluate(Database.build(**one), [MPET], protocol).outcomes["mpet"] for one in (arrays, planted)]
+        errors.append([np.mean([outcome.errors["full"] for outcome in outcomes]) for outcomes in both])
+    without, with_absurd = np.mean(errors, axis=0)
+    assert with_absurd < 1.07 * without
 
 
 def test_profiles_without_a_kept_curve_are_compared_by_t1():

@@ -8,7 +8,7 @@ from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
 from predictor.core.mpet import gathering
 from predictor.core.mpet.gathering import gather_evidence
-from predictor.core.mpet.platforms import INDEX_COLUMNS, nearest_platforms
+from predictor.core.mpet.platforms import nearest_platforms
 from predictor.core.platform_metadata import platform_metadata
 from tests.predictor.core.curves import curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
@@ -45,8 +45,7 @@ def platforms_with(database, workload, target):
 def distances_one_by_one(database, query, groups, platforms):
     """The formula of `nearest_platforms`, platform by platform and workload by workload; all have A at all n."""
     evaluated, metadata = evaluated_curves(database), platform_metadata(database)
-    assert len(evaluated.n) <= INDEX_COLUMNS
-    columns = [0, 2, 4]
+    columns = [0, 1, 3, 4]
     own = [w for w in range(len(database.workloads)) if w != query.workload]
     own = [w for w in own if database.lookup(query.target, w, groups) >= 0]
     variances = []

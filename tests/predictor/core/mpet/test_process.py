@@ -7,7 +7,7 @@ from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.method import MpetSettings, evidence_with_parts
-from predictor.core.mpet.process import FEWEST_REFERENCES_RATIO, gaussian_transfer, mean_with_neighbours
+from predictor.core.mpet.process import gaussian_transfer, mean_with_neighbours
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 A, T = 5, 3
@@ -34,10 +34,9 @@ def two_kinds(seed, platforms=96):
 
 
 def test_with_few_references_there_is_one_process():
-    fewest = int(FEWEST_REFERENCES_RATIO * DEFAULTS.neighbours)
-    wide, both = transfers(curve_database(1, fewest, 9, missing=0.0))
+    wide, both = transfers(curve_database(1, 33, 9, missing=0.0))
     assert both is wide
-    wide, both = transfers(curve_database(1, fewest + 1, 9, missing=0.0))
+    wide, both = transfers(curve_database(1, 34, 9, missing=0.0))
     assert both is not wide
 
 
@@ -69,4 +68,4 @@ def test_the_interval_is_wider_as_far_as_the_answer_departs_from_the_process_it_
     wide, both = transfers(database)
     departs = both.value - wide.value
     assert (np.abs(departs) > 1e-6).any()
-    np.testing.assert_allclose(both.half_width, np.hypot(wide.half_width, departs / 2), rtol=1e-9)
+    np.testing.assert_allclose(both.half_width, np.hypot(wide.half_width, departs), rtol=1e-9)

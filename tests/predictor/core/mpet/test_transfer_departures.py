@@ -9,7 +9,7 @@ from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
 from predictor.core.mpet.gathering import gather_evidence
-from predictor.core.mpet.transfer import UNKNOWN_DEPARTURE, stranger_variance, usual_departure
+from predictor.core.mpet.transfer import stranger_variance, usual_departure
 from tests.predictor.core.curves import curve_arrays
 from tests.predictor.core.mpet.test_beyond import database_of_times
 
@@ -52,7 +52,7 @@ def test_where_no_two_machines_have_workloads_enough_a_usual_departure_is_assume
     curves = {(machine, program): {1: 1.0} for machine in ("p", "t") for program in ("a", "b")}
     database = database_of_times(curves, {"p": 1, "t": 1})
     evidence = gather_evidence(database, Query(0, 1))
-    assert usual_departure(evidence, 0.9, by_application=False) == UNKNOWN_DEPARTURE
+    assert usual_departure(evidence, 0.9, by_application=False) == 0.6
 
 
 def test_the_target_tells_nothing_of_usual_departures():
