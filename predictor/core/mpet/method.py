@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
@@ -40,18 +43,33 @@ class MpetSettings:
 
 
 def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS) -> Answer:
-    """Predict the curve of A on T with the transfer that suits the number of references. Raises a PredictionError."""
+    """Predict the curve of A on T. Raises a PredictionError.
+
+    With one of the R references by ratios, from 40 on by the process over platforms, between by the mean of both, in
+    which they count as
+
+        ratios min(2 - R / 20, 1),    process min(R (R - 1) / 20, 1)
+
+    for a covariance is learned from pairs of platforms, of which five have ten. The process's interval is wider by the
+    root of its weight; what other machines and applications depart widens the answer's as far as ratios count.
+    """
     level = settings.level
     evidence, parts = evidence_with_parts(database, query, settings, h)
     references = len(evidence.platforms)
-    if references < MANY_REFERENCES:
-        transfer = ratio_transfer(evidence, level, h)
-        if references >= SOME_REFERENCES:
-            transfer = mean_transfer(transfer, gaussian_transfer(evidence, parts, level, h))
-        transfer = replace(transfer, half_width=with_departures_of_others(evidence, transfer.half_width, level))
-    else:
-        transfer = gaussian_transfer(evidence, parts, level, h)
-        transfer = mean_with_neighbours(transfer, evidence, level, h)
+    of_ratios = min(max(2.0 - references / MANY_REFERENCES, 0.0), 1.0)
+    of_process = min(references * (references - 1) / (SOME_REFERENCES * (SOME_REFERENCES - 1)), 1.0)
+    if of_process:
+        transfer = mean_with_neighbours(gaussian_transfer(evidence, parts, level, h), evidence, level, h)
+    if of_ratios:
+        by_ratios = ratio_transfer(evidence, level, h)
+        if of_process:
+            by_process = replace(transfer, half_width=transfer.half_width / math.sqrt(of_process))
+            transfer = mean_transfer(by_ratios, by_process, of_ratios / of_process)
+        else:
+            transfer = by_ratios
+        wider = with_departures_of_others(evidence, transfer.half_width, level)
+        half_width = np.sqrt(of_ratios * wider**2 + (1.0 - of_ratios) * transfer.half_width**2)
+        transfer = replace(transfer, half_width=half_width)
     transfer = widen_by_noise(evidence, transfer, level)
     return answer_from_transfer(evidence, transfer, growth_beyond(evidence, level), level)
 

@@ -72,11 +72,11 @@ def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS, most: fl
     return np.asarray(np.minimum(h.shift * variance, h.most_shift if most is None else most))
 
 
-def mean_transfer(one: Transfer, other: Transfer) -> Transfer:
+def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transfer:
     """The mean of two transfers in logs, which is hardly ever worse than either.
 
-    Each counts as the inverse of its root mean square error for T's known workloads: shares s, with sum 1. Half the
-    interval is h_1^s_1 h_2^s_2, as if both erred alike.
+    Each counts as the inverse of its root mean square error for T's known workloads, the first times `weight`: shares
+    s, with sum 1. Half the interval is h_1^s_1 h_2^s_2, as if both erred alike.
 
     >>> unit, none = np.ones(1), np.zeros(1)
     >>> better = Transfer(np.array([1.0]), np.array([0.2]), unit, unit, none, none, np.array([[0.1]]))
@@ -85,7 +85,8 @@ def mean_transfer(one: Transfer, other: Transfer) -> Transfer:
     [1.25]
     """
     errors = [float(np.sqrt((each.errors_on_target**2).mean() + TINY)) for each in (one, other)]
-    share, rest = errors[1] / sum(errors), errors[0] / sum(errors)
+    share = weight * errors[1] / (weight * errors[1] + errors[0])
+    rest = 1.0 - share
     means = {
         field.name: share * getattr(one, field.name) + rest * getattr(other, field.name) for field in fields(Transfer)
     }

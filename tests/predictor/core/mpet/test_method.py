@@ -334,6 +334,19 @@ def test_an_unknown_instruction_set_is_warned_of():
     )
 
 
+def test_from_20_to_40_references_ratios_count_less_and_less(monkeypatch):
+    """With 30, half as much as with 20: the answer is between those with and without them, and so is its interval."""
+    database, logs, widths = curve_database(3, 31, 12, noise=0.05, missing=0.0), [], []
+    for many in (15, 20, 30):  # ratios count as 0, 1/2 and 1
+        monkeypatch.setattr("predictor.core.mpet.method.MANY_REFERENCES", many)
+        answer = predict(MPET, database, Query(2, 1, n=COUNTS))
+        logs.append(np.log(answer.time_s))
+        widths.append(np.log(answer.high_s / answer.low_s))
+    for without, half, whole in (logs, widths):
+        assert (np.abs(whole - without) > 1e-6).all()
+        assert ((half - without) * (whole - half) > 0).all()
+
+
 @pytest.mark.parametrize("platforms", [12, 30])
 def test_one_absurd_upload_moves_nobody_else_much(platforms):
     """A profile a million times too slow: the error of others changes by under 7 % on average."""
@@ -370,9 +383,9 @@ def test_time_only_profiles_use_no_decomposed_ones():
 def test_a_workload_need_not_be_fixed_work():
     """Multiply A's times by any f(n), as if work grew with n: the answer is multiplied by it, and others stay.
 
-    With under 12 references the shapes of curves decide, and this holds nearly.
+    With under 40 references the shapes of curves count, and this holds nearly.
     """
-    arrays = curve_arrays(6, 30, 12, missing=0.0)
+    arrays = curve_arrays(6, 41, 12, missing=0.0)
     counts = np.array(arrays["curve_n"])
     growing = np.where(np.repeat(arrays["workload_index"], len(COUNTS)) == 5, counts**1.5 / (1 + np.log(counts)), 1.0)
     database = Database.build(**arrays)

@@ -29,6 +29,12 @@ def test_transfers_count_by_how_wrong_they_are_on_the_target():
     np.testing.assert_allclose(mean_transfer(transfer(1.0, 0.0), transfer(2.0, 0.0)).value, 1.5)
 
 
+def test_the_first_transfer_counts_by_a_weight_more_or_less():
+    """Inverse errors 10 and 10 / 3: with half the weight 5 to 10 / 3, a share of 0.6."""
+    mean = mean_transfer(transfer(1.0, 0.1), transfer(2.0, 0.3), weight=0.5)
+    np.testing.assert_allclose(mean.value, 1.4, rtol=1e-3)
+
+
 def test_the_interval_of_a_mean_is_the_geometric_mean_of_its_parts():
     """Shares 3/4 and 1/4, widths 0.1 and 1.6: their geometric mean is 0.2."""
     other = replace(transfer(2.0, 0.3), half_width=np.full(2, 1.6))
