@@ -238,19 +238,18 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     the metadata give. T's relatives without A help here only.
     """
     references, R = np.flatnonzero(evidence.has_workload), len(evidence.platforms)
-    is_missing = ~evidence.measured_on_target
-    on_target, missing = np.flatnonzero(~is_missing), np.flatnonzero(is_missing)
-    if not len(missing):
+    if evidence.measured_on_target.all():
         return evidence
-    alone = evidence.of_workloads(on_target)
+    alone = evidence.of_workloads(np.flatnonzero(evidence.measured_on_target))
     if R < MANY_REFERENCES or len(references) in (0, R):
         return alone.nearest(references)
     # The covariance of whole curves, by T's own workloads.
-    chosen, weights = np.arange(R), np.ones(len(on_target))
+    chosen, weights = np.arange(R), np.ones(len(alone.workloads))
     if most < R:
         chosen = nearest_references(alone, separate_parts(alone), weights, most)
     # A workload that none of those was measured with cannot be filled in.
-    evidence = evidence.of_workloads(np.flatnonzero(~is_missing | evidence.is_known[chosen].any(axis=0)))
+    can_be_known = evidence.measured_on_target | evidence.is_known[chosen].any(axis=0)
+    evidence = evidence.of_workloads(np.flatnonzero(can_be_known))
     missing = np.flatnonzero(~evidence.measured_on_target)
     nearest = alone.nearest(chosen)
     parts = separate_parts(nearest)

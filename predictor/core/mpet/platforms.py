@@ -26,7 +26,7 @@ def nearest_platforms(
 
     z is ln(n t(n)), the variance is over the workloads b but A that both have and four thread counts j; of T's
     workloads those that p lacks count as the median. x is the metadata, `outside` how far in ln n the thread counts lie
-    outside those where A was measured on p. O(R), about 50 profiles of each platform, 8 where there are very many.
+    outside those where A was measured on p. O(R), about 50 profiles of each platform, 5 where there are very many.
 
     Example: the levels of p are all 2 above those of T, those of q 0 and 1 above: p is nearer, whatever the 2.
 

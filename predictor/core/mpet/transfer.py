@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from statistics import NormalDist
 
 import numpy as np
+from scipy.special import stdtrit
 
 from predictor.core.curves import evaluated_curves, visible_table
 from predictor.core.mpet.gathering import Evidence
@@ -58,7 +59,7 @@ def uncalibrated_factor(level: float) -> float:
     >>> round(uncalibrated_factor(0.9), 2)
     2.92
     """
-    return level * math.sqrt(2.0 / (1.0 - level**2))
+    return float(stdtrit(FEWEST - 1.0, (1.0 + level) / 2.0))
 
 
 def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS, most: float | None = None) -> FloatArray:
