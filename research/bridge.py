@@ -1,15 +1,16 @@
 """How well a program is predicted on a machine that shares a few workloads of public suites with another one, and which
 workloads those should be.
 
-No machine has both the kit's workloads and a fleet's, so that a whole suite of the fleet stands in for the program: it
-is known on one random machine of another microarchitecture (R = 1), and of the machine it is predicted for only the
-workloads of the bridge are known.
+Of a fleet a whole suite stands in for the program: it is known on one random machine of another microarchitecture (R =
+1), and of the machine it is predicted for only the workloads of the bridge are known. The few machines that ran both
+stress-ng and programs of somebody's own, such as the kit's, are asked for these programs themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ NOT_FIXED_WORK = frozenset(
         "stream",
     ]
 )
+SHIPPED_BRIDGE = Path(__file__).parents[1] / "benchmarks" / "kit" / "stress-ng" / "bridge"  # sections: `make quick`
 FEWEST_MACHINES = 0.95  # of the machines have a workload that may be chosen: what one architecture lacks is no bridge
 SIZES = (5, 10, 20)
 CHOICE_SAMPLE = 100  # pairs of each hidden suite by which the sets are chosen
@@ -76,11 +78,6 @@ class Fleet:
     def machines(self) -> int:
         return len(np.unique(self.database.platform_index))
 
-    def section(self, workload: int) -> str:
-        """The name of a workload in its suite: `memcpy` of stress-ng/memcpy."""
-        application = self.database.workload_table["application"][workload]
-        return self.database.workloads[workload][len(application) + 1 :]
-
     def candidates(self, *suites: str) -> tuple[int, ...]:
         """The workloads of these suites that nearly all machines have, and that are a fixed amount of work."""
         machines = np.bincount(self.database.workload_index, minlength=len(self.database.workloads)) / self.machines
@@ -88,7 +85,7 @@ class Fleet:
             workload
             for suite in suites
             for workload in self.suites[suite]
-            if machines[workload] >= FEWEST_MACHINES and self.section(workload) not in NOT_FIXED_WORK
+            if machines[workload] >= FEWEST_MACHINES and section_of(self.database, workload) not in NOT_FIXED_WORK
         )
 
     def protocol(self, hidden: str, bridge: Sequence[int], sample: int, seed: int) -> Protocol:
@@ -101,6 +98,11 @@ class Fleet:
             sample=sample,
             seed=seed,
         )
+
+
+def section_of(database: Database, workload: int) -> str:
+    """The name of a workload in its suite: `memcpy` of stress-ng/memcpy."""
+    return database.workloads[workload][len(str(database.workload_table["application"][workload])) + 1 :]
 
 
 def choose_bridge(fleet: Fleet, candidates: Sequence[int], hidden: Sequence[str], size: int, sample: int) -> list[int]:
@@ -156,7 +158,7 @@ def bridge_sets(fleet: Fleet, sample: int = CHOICE_SAMPLE) -> dict[str, tuple[in
     of_both = choose_bridge(fleet, fleet.candidates("stress-ng", "compression"), ("geekbench",), most, sample)
     every = np.setdiff1d(np.unique(fleet.database.workload_index), fleet.suites["geekbench"])
     return {
-        "stress-ng cpu": tuple(workload for workload in stress if fleet.section(workload) == "cpu"),
+        "stress-ng cpu": tuple(workload for workload in stress if section_of(fleet.database, workload) == "cpu"),
         **{f"best {size} of stress-ng": tuple(of_stress[:size]) for size in SIZES},
         "all of stress-ng": stress,
         "compression": compression,
@@ -176,14 +178,45 @@ def measure_bridges(fleet: Fleet, sample: int, choice: int = CHOICE_SAMPLE) -> d
         results[name] = {
             "workloads": [fleet.database.workloads[workload] for workload in bridge],
             "hidden": {
-                suite: asdict(
-                    evaluate(
-                        fleet.database,
-                        [METHODS[method] for method in REPORTED],
-                        fleet.protocol(suite, bridge, sample, REPORT_SEED),
-                    ).report()
-                )["methods"]
+                suite: method_statistics(fleet.database, fleet.protocol(suite, bridge, sample, REPORT_SEED))
                 for suite in asked
             },
         }
     return {"machines": fleet.machines, "pairs": sample, "chosen_by": choice, "sets": results}
+
+
+def measure_programs(database: Database, sample: int) -> dict[str, Any]:
+    """As `measure_bridges`, of all that is of none of the suites on the machines that have stress-ng's as well.
+
+    ValueError where there are fewer than two.
+    """
+    applications = np.array(database.workload_table["application"], dtype=str)
+    is_stress = np.isin(applications, SUITES["stress-ng"])
+    is_program = ~np.isin(applications, sum(SUITES.values(), ()))
+    with_stress, with_program = (
+        np.unique(database.platform_index[kind[database.workload_index]]) for kind in (is_stress, is_program)
+    )
+    both = np.intersect1d(with_stress, with_program)
+    if len(both) < 2:
+        raise ValueError("no two machines have stress-ng and other programs")
+    database = database.part(np.flatnonzero(np.isin(database.platform_index, both)))
+    known = np.isin(np.arange(len(applications)), database.workload_index)
+    sections = [section_of(database, workload) for workload in range(len(applications))]
+    shipped = np.isin(sections, SHIPPED_BRIDGE.read_text(encoding="utf-8").split())
+    sets = {"those of make quick": is_stress & known & shipped, "all of stress-ng": is_stress & known}
+    programs = tuple(np.flatnonzero(is_program & known).tolist())
+    results, pairs = {}, 0
+    for name, is_bridge in sets.items():
+        bridge = tuple(np.flatnonzero(is_bridge).tolist())
+        protocol = Protocol(
+            "application", references=1, bridge=bridge, workloads=programs, sample=sample, seed=REPORT_SEED
+        )
+        pairs = len(chosen_rows(database, protocol))
+        hidden = {"programs": method_statistics(database, protocol)}
+        results[name] = {"workloads": [database.workloads[workload] for workload in bridge], "hidden": hidden}
+    return {"machines": len(both), "pairs": pairs, "sets": results}
+
+
+def method_statistics(database: Database, protocol: Protocol) -> dict[str, Any]:
+    report = evaluate(database, [METHODS[method] for method in REPORTED], protocol).report()
+    return dict(asdict(report)["methods"])

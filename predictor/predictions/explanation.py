@@ -28,8 +28,9 @@ WITHOUT = {
 }
 
 
-# Of the rules that write `why`: raised when they change (1: SMT redundancy was read as memory; 2: not by weight).
-WHY_VERSION = "3"
+# Of the rules that write `why`: raised when they change (1: SMT redundancy was read as memory; 2: not by weight;
+# 3: three of each kind were left out).
+WHY_VERSION = "4"
 
 
 class InfluenceDocument(TypedDict):
@@ -38,8 +39,8 @@ class InfluenceDocument(TypedDict):
     share: Annotated[float | None, "Of the candidates' weight; null for an element."]
     change_percent: Annotated[
         float | None,
-        "Of the times without it, mean over n (an element: at the largest n); null: without it there is no answer, or "
-        "none within a factor of ten.",
+        "Of the times without it, mean over n (an element: at the largest n), of the heaviest of each kind; null: "
+        "without it there is no answer, none within a factor of ten, or it is not the heaviest.",
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from predictor.core.evaluate import Protocol, chosen_rows, hidden_pairs
-from research.bridge import NOT_FIXED_WORK, Fleet, choose_bridge, measure_bridges
+from research.bridge import NOT_FIXED_WORK, Fleet, choose_bridge, measure_bridges, measure_programs, section_of
 from tests.predictor.core.databases import database_of, features
 
 APPLICATIONS = {"stress-ng": ("a", "b", "cpu", "stream"), "compression": ("c", "d"), "geekbench": ("e", "f")}
@@ -47,10 +47,10 @@ def test_of_the_target_only_the_bridge_is_known(fleet):
 
 def test_the_choice_finds_what_tells_and_leaves_out_what_is_no_fixed_work(fleet):
     candidates = fleet.candidates("stress-ng")
-    assert [fleet.section(workload) for workload in candidates] == ["a", "b", "cpu"]
+    assert [section_of(fleet.database, workload) for workload in candidates] == ["a", "b", "cpu"]
     assert "stream" in NOT_FIXED_WORK
     chosen = choose_bridge(fleet, candidates, ("geekbench", "compression"), 2, 300)
-    assert fleet.section(chosen[0]) == "a"
+    assert section_of(fleet.database, chosen[0]) == "a"
     assert len(set(chosen)) == 2
 
 
@@ -80,3 +80,27 @@ def test_workloads_of_a_cut_are_not_named():
 def test_a_folder_without_the_suites_is_a_clear_error(tmp_path):
     with pytest.raises(CommandError, match=r"dataset\.json"):
         call_command("evaluate_bridge", dataset=tmp_path)
+
+
+def test_programs_are_asked_of_the_machines_that_ran_both():
+    """hash, which `make quick` runs, is as fast as the programs of a machine are; the third machine ran no program."""
+    rows = {}
+    for machine, (speed, other) in enumerate([(1.0, 1.0), (3.0, 0.5), (1.0, 1.0)]):
+        rows[f"m{machine}", "stress-ng-hash"] = (speed, features())
+        rows[f"m{machine}", "stress-ng-zlib"] = (other, features())
+        if machine < 2:
+            rows |= {(f"m{machine}", f"own-{name}"): (speed * 2, features()) for name in "ab"}
+    made = database_of(rows)
+    applications = tuple(name[: name.rindex("-")] for name in made.workloads)
+    found = measure_programs(
+        replace(made, workload_table=dict(made.workload_table) | {"application": applications}), 300
+    )
+    assert (found["machines"], found["pairs"]) == (2, 4)
+    shipped, every = found["sets"]["those of make quick"], found["sets"]["all of stress-ng"]
+    assert (shipped["workloads"], len(every["workloads"])) == (["stress-ng-hash"], 2)
+    ratio = "speed-ratio-per-n"
+    assert shipped["hidden"]["programs"][ratio]["full"]["mean"] == pytest.approx(0, abs=1e-9)
+    assert every["hidden"]["programs"][ratio]["full"]["mean"] > 10
+    alone = made.part(np.flatnonzero(made.platform_index == 0))
+    with pytest.raises(ValueError, match="no two machines"):
+        measure_programs(alone, 300)

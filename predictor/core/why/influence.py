@@ -15,7 +15,7 @@ from profiles.arrays import FloatArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, SCALING_PARTS
 from profiles.scaling.runs import CurveTable
 
-HEAVIEST_TRIED = 3  # of each kind, the heaviest
+NAMED_CANDIDATES = 3  # of each kind, the heaviest
 NAMED_ELEMENTS = 3
 LEAST_CHANGE = 1e-3
 REMOVABLE = ("m", "m_nu")
@@ -27,7 +27,7 @@ class Influence:
     """How much a reference, a workload or an element counts in an answer.
 
     `share` of the candidates' weight, None for elements; `change`: the relative change of t(n) without it, mean over n.
-    None: without it there is no answer, or nobody tried.
+    None: without it there is no answer, or it was not asked again.
     """
 
     kind: str  # reference | workload | element
@@ -63,10 +63,11 @@ def candidate_shares(answer: Answer, kind: str) -> dict[str, float]:
 def influences_on_answer(
     database: Database, query: Query, method: Method[Any], settings: Any, answer: Answer, *, leave_out: bool = True
 ) -> list[Influence]:
-    """The influences on an answer: the heaviest references and workloads, by leaving each out, and the elements.
+    """The influences on an answer: the heaviest references and workloads, and the elements.
 
-    A reference P is left out by hiding (P,A), a workload B by hiding (T,B). `query` names the group and the n of the
-    answer, so that nothing else changes. Without `leave_out` only the shares are given: a baseline may need seconds.
+    The heaviest of each kind is left out and the question asked again, a reference P by hiding (P,A), a workload B by
+    hiding (T,B): two predictions. `query` names the group and the n of the answer, so that nothing else changes.
+    Without `leave_out` only the shares are given: a baseline may need seconds.
     """
 
     def change(kind: str, name: str) -> float | None:
@@ -78,9 +79,9 @@ def influences_on_answer(
 
     at_same_n = replace(query, n=tuple(answer.n.tolist()))
     influences = [
-        Influence(kind, name, share, change(kind, name) if leave_out else None)
+        Influence(kind, name, share, change(kind, name) if leave_out and not rank else None)
         for kind in ("reference", "workload")
-        for name, share in list(candidate_shares(answer, kind).items())[:HEAVIEST_TRIED]
+        for rank, (name, share) in enumerate(list(candidate_shares(answer, kind).items())[:NAMED_CANDIDATES])
     ]
     return influences + element_influences(database, query.target, answer)
 

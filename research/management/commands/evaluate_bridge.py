@@ -13,7 +13,7 @@ from predictor.core.methods import METHODS
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from research.accuracy.studies import round_numbers
-from research.bridge import HIDDEN, REPORTED, Fleet, measure_bridges
+from research.bridge import HIDDEN, REPORTED, Fleet, measure_bridges, measure_programs
 
 
 class Command(BaseCommand):
@@ -27,7 +27,16 @@ class Command(BaseCommand):
             "--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory (default: database)"
         )
         parser.add_argument(
-            "--sample", metavar="N", type=int, default=300, help="hidden pairs of a suite (default: 300)"
+            "--sample",
+            metavar="N",
+            type=int,
+            default=300,
+            help="hidden pairs of a suite, or of programs (default: 300)",
+        )
+        parser.add_argument(
+            "--programs",
+            action="store_true",
+            help="hide what is of none of the suites, on the machines that ran stress-ng as well, in place of suites",
         )
         parser.add_argument("--json", metavar="OUT", type=Path, help="write sets and statistics to this file")
 
@@ -35,13 +44,17 @@ class Command(BaseCommand):
         dataset = options["dataset"]
         subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(None, self.stderr)
         try:
-            found = measure_bridges(Fleet.of(subject.database), options["sample"])
+            if options["programs"]:
+                found = measure_programs(subject.database, options["sample"])
+            else:
+                found = measure_bridges(Fleet.of(subject.database), options["sample"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             source = f"--dataset ../shared/data/{dataset.name}" if dataset else "(the database of `fetch_data`)"
+            asked = f"{'--programs ' if options['programs'] else ''}--sample {options['sample']}"
             stored = {
-                "command": f"python -m research evaluate_bridge {source} --sample {options['sample']}",
+                "command": f"python -m research evaluate_bridge {source} {asked}",
                 "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
                 "methods": {name: METHODS[name].version for name in REPORTED},
                 **round_numbers(nan_to_null(found)),
@@ -60,4 +73,5 @@ class Command(BaseCommand):
         for name, of_set in found["sets"].items():
             if name.startswith("best"):
                 self.stdout.write(f"{name}: {' '.join(of_set['workloads'])}")
-        self.stdout.write(f"{found['machines']} machines; hidden: {', '.join(HIDDEN)}; {found['pairs']} pairs of each")
+        hidden = "their programs" if options["programs"] else ", ".join(HIDDEN)
+        self.stdout.write(f"{found['machines']} machines; hidden: {hidden}; {found['pairs']} pairs of each")

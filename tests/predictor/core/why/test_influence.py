@@ -45,17 +45,29 @@ def test_shares_make_one(database, name):
 def test_the_change_is_what_the_method_answers_without_it(database, name):
     query, method, settings, answer = asked(database, name)
     found = influences_on_answer(database, query, method, settings, answer)
-    for one in found:
-        if one.kind == "reference":
-            view = database.without(database.platforms.index(one.name), query.workload)
-        elif one.kind == "workload":
-            view = database.without(query.target, database.workloads.index(one.name))
-        else:
-            continue
+    references, workloads = ([one for one in found if one.kind == kind] for kind in ("reference", "workload"))
+    assert (len(references), len(workloads)) == (3, 3)
+    views = (
+        database.without(database.platforms.index(references[0].name), query.workload),
+        database.without(query.target, database.workloads.index(workloads[0].name)),
+    )
+    for heaviest, view in zip((references[0], workloads[0]), views, strict=True):
         expected = mean_change(answer.time_s, method.predict(view, query, settings).time_s)
-        assert one.change == pytest.approx(expected, abs=1e-12)
-    assert {one.kind for one in found} >= {"reference", "workload"}
-    assert [sum(one.kind == kind for one in found) for kind in ("reference", "workload")] == [3, 3]
+        assert heaviest.change == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_two_predictions_more(database, name):
+    query, method, settings, answer = asked(database, name)
+    questions = []
+
+    def counted(*question):
+        questions.append(question)
+        return method.predict(*question)
+
+    found = influences_on_answer(database, query, replace(method, predict=counted), settings, answer)
+    assert len(questions) == 2
+    assert [one.change is None for one in found if one.kind != "element"] == [False, True, True, False, True, True]
 
 
 def test_shares_alone_cost_no_prediction(database):
