@@ -54,8 +54,8 @@ class Evidence:
     At J thread counts, the knots. `curves` is 0 where `is_known` is False. `outside` is how far in ln n a knot lies
     outside the measured range of (P,A). Everything of (T,A) is absent.
 
-    Where T lacks most workloads that others have, `gather_evidence` adds them as columns, and T's relatives without A
-    as rows; `fill_in_workloads` fills them in on T, or drops them: afterwards every reference has A.
+    Where T lacks most workloads that others have, `gather_evidence` adds them as columns, and platforms like T without
+    A as rows; `fill_in_workloads` fills them in on T, or drops them: afterwards every reference has A.
     """
 
     database: Database  # as if (T,A) had never been measured
@@ -170,30 +170,41 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
 def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
     """Rows (R + 1, B + 1) of the references and T for the workloads of T and A, and both sets.
 
-    Where T lacks many workloads that most references have: also these, and at most as many relatives of T, platforms of
-    its `cpu_model` or microarchitecture that lack A.
+    Where T lacks many workloads that most references have: also these, and the platforms most like T on paper that lack
+    A.
     """
     table, platforms, workloads = _connected_rows(database, query, groups)
     often = 2 * np.count_nonzero(table[:-1] >= 0, axis=0) >= len(platforms)
     often[query.workload] = False
     missing = np.flatnonzero(often & (table[-1] < 0))
     if 2 * len(missing) > len(workloads):
-        metadata = platform_metadata(database)
-        is_relative = metadata.microarchitecture == metadata.microarchitecture[query.target]
-        is_relative |= metadata.cpu == metadata.cpu[query.target]
-        is_relative[_reference_platforms(database, query, groups)] = False
-        is_relative[query.target] = False
-        others = np.flatnonzero(is_relative)
-        if query.references is not None:
-            others = others[np.isin(others, query.references)]
-        twins_first = np.argsort(metadata.cpu[others] != metadata.cpu[query.target], kind="stable")
-        others = others[twins_first[:MOST_EXAMINED_REFERENCES]]
+        others = _platforms_like_target(database, query, platforms, workloads, groups)
         more = visible_table(database, others, groups)
         shares = (more[:, workloads] >= 0).any(axis=1) & (more[:, missing] >= 0).any(axis=1)
         if shares.any():
             platforms, workloads = np.append(platforms, others[shares]), np.append(workloads, missing)
             table = np.concatenate([table[:-1], more[shares], table[-1:]])
     return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
+
+
+def _platforms_like_target(
+    database: Database, query: Query, platforms: IntArray, workloads: IntArray, groups: tuple[int, ...]
+) -> IntArray:
+    """Platforms without A that know T's missing workloads: its relatives, of its `cpu_model` or microarchitecture; and
+    of those that share a workload with T the most like it on paper, as many as the references and these lack to 48."""
+    metadata, target = platform_metadata(database), query.target
+    every = np.arange(len(database.platforms)) if query.references is None else np.array(query.references, dtype=int)
+    possible = np.setdiff1d(every, np.append(_reference_platforms(database, query, groups), target))
+    is_twin = metadata.cpu[possible] == metadata.cpu[target]
+    is_relative = is_twin | (metadata.microarchitecture[possible] == metadata.microarchitecture[target])
+    relatives = np.append(possible[is_twin], possible[is_relative & ~is_twin])[:MOST_EXAMINED_REFERENCES]
+    shares_workload = np.zeros(len(database.platforms), dtype=bool)
+    for workload in workloads.tolist():
+        shares_workload[database.platform_index[database.rows_of_workload(workload)]] = True
+    others = possible[shares_workload[possible] & ~is_relative]
+    on_paper = metadata.squared_distances(others, target)
+    lacking = max(ENOUGH - len(platforms) - len(relatives), 0)
+    return np.append(relatives, others[np.argsort(on_paper, kind="stable")[:lacking]])
 
 
 def _connected_rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
@@ -323,7 +334,7 @@ def without_outliers(evidence: Evidence) -> Evidence:
         return evidence
     remaining = evidence.is_known & ~is_outlying[:, :-1]
     kept = np.flatnonzero(~is_outlying[:-1, -1] & (remaining[:-1] & remaining[-1]).any(axis=1))
-    if not evidence.has_workload[kept].any():  # the others are relatives of T, from which workloads are filled in
+    if not evidence.has_workload[kept].any():  # the others are like T, and workloads are filled in from them
         return evidence
     plausible = replace(
         evidence,

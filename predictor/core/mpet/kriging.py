@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MANY_REFERENCES, Hyperparameters
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, Hyperparameters
 from predictor.core.mpet.platforms import nearest_at_any
 from predictor.core.mpet.transfer import left_out_families
 from predictor.core.numerics import (
@@ -235,13 +235,13 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     """The evidence of the platforms that have A, with T's missing workloads filled in.
 
     They are kriged to T from all platforms, of which `most` take part, by the covariance that T's own workloads and
-    the metadata give. T's relatives without A help here only.
+    the metadata give. Platforms without A help here only.
     """
     references, R = np.flatnonzero(evidence.has_workload), len(evidence.platforms)
     if evidence.measured_on_target.all():
         return evidence
     alone = evidence.of_workloads(np.flatnonzero(evidence.measured_on_target))
-    if R < MANY_REFERENCES or len(references) in (0, R):
+    if len(references) in (0, R):
         return alone.nearest(references)
     # The covariance of whole curves, by T's own workloads.
     chosen, weights = np.arange(R), np.ones(len(alone.workloads))

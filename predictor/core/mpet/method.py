@@ -94,7 +94,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="21",
+    version="22",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",

@@ -1,4 +1,4 @@
-"""A target with few workloads of its own profits from what its relatives know, although they lack A too."""
+"""A target with few workloads of its own profits from what platforms like it know, although they lack A too."""
 
 import numpy as np
 import pytest
@@ -47,6 +47,28 @@ def test_a_twin_that_lacks_a_lowers_the_error():
         with_twin.append(error(predict(MPET, arrays, target), arrays, target))
         without_twin.append(error(predict(MPET, arrays, target, others), arrays, target))
     assert np.mean(with_twin) < 0.5 * np.mean(without_twin)
+
+
+def test_one_reference_is_enough_and_no_name_is_needed():
+    """A is known on one platform. The target's twin has the same clock, no platform a known cpu_model or
+    microarchitecture: the answer is nearly what it were had the target run all of the workloads."""
+    arrays = twins()
+    clock = np.repeat(2000.0 + 50 * np.arange(PLATFORMS // 2), 2)
+    unnamed = dict.fromkeys(("cpu_model", "microarchitecture"), [""] * PLATFORMS)
+    arrays |= {"platform_table": arrays["platform_table"] | unnamed | {"base_mhz": clock}}
+    p, w = arrays["platform_index"], arrays["workload_index"]
+    apart = {"with others": [], "alone": []}
+    for target in range(1, PLATFORMS, 4):
+        reference = (target + 11) % PLATFORMS
+        elsewhere, few = (p != reference) & (w == A), (p == target) & ~np.isin(w, KNOWN)
+        known = Database.build(**without_rows(arrays, elsewhere))
+        best = MPET.predict(known, Query(A, target, n=COUNTS, references=(reference,)), MPET.settings())
+        database = Database.build(**without_rows(arrays, elsewhere | few))
+        for name, references, filled_in in (("with others", None, 10), ("alone", (reference,), 0)):
+            answer = MPET.predict(database, Query(A, target, n=COUNTS, references=references), MPET.settings())
+            assert (answer.confidence.filled_in, answer.confidence.references) == (filled_in, 1)
+            apart[name].append(np.abs(np.log(answer.time_s / best.time_s)).mean())
+    assert np.mean(apart["with others"]) < 0.2 * np.mean(apart["alone"])
 
 
 def test_intervals_know_that_workloads_were_filled_in():
