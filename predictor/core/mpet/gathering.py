@@ -170,8 +170,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
 def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
     """Rows (R + 1, B + 1) of the references and T for the workloads of T and A, and both sets.
 
-    Where T lacks many workloads that most references have: also these, and the platforms most like T on paper that lack
-    A.
+    Where T lacks many workloads that most references have: also these, and platforms like T that lack A.
     """
     table, platforms, workloads = _connected_rows(database, query, groups)
     often = 2 * np.count_nonzero(table[:-1] >= 0, axis=0) >= len(platforms)
