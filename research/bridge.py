@@ -9,7 +9,7 @@ stress-ng and programs of somebody's own, such as the kit's, are asked for these
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -205,16 +205,15 @@ def measure_programs(database: Database, sample: int) -> dict[str, Any]:
     shipped = np.isin(sections, SHIPPED_BRIDGE.read_text(encoding="utf-8").split())
     sets = {"those of make quick": is_stress & known & shipped, "all of stress-ng": is_stress & known}
     programs = tuple(np.flatnonzero(is_program & known).tolist())
-    results, pairs = {}, 0
+    protocol = Protocol("application", references=1, workloads=programs, sample=sample, seed=REPORT_SEED)
+    results = {}
     for name, is_bridge in sets.items():
         bridge = tuple(np.flatnonzero(is_bridge).tolist())
-        protocol = Protocol(
-            "application", references=1, bridge=bridge, workloads=programs, sample=sample, seed=REPORT_SEED
-        )
-        pairs = len(chosen_rows(database, protocol))
-        hidden = {"programs": method_statistics(database, protocol)}
-        results[name] = {"workloads": [database.workloads[workload] for workload in bridge], "hidden": hidden}
-    return {"machines": len(both), "pairs": pairs, "sets": results}
+        results[name] = {
+            "workloads": [database.workloads[workload] for workload in bridge],
+            "hidden": {"programs": method_statistics(database, replace(protocol, bridge=bridge))},
+        }
+    return {"machines": len(both), "pairs": len(chosen_rows(database, protocol)), "sets": results}
 
 
 def method_statistics(database: Database, protocol: Protocol) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from predictor.core.methods import METHODS
 from research.accuracy.studies import (
     ACCURACY_PAGES,
-    BEYOND_DATASETS,
     CUT_QUESTIONS,
     DIVERSE_DATASETS,
     DIVERSE_QUESTIONS,
@@ -25,9 +24,9 @@ from research.accuracy.studies import (
     StoredResult,
     Study,
     StudyQuestion,
-    beyond_questions,
     protocol_options,
     published_studies,
+    studies_beyond,
 )
 
 Results = Mapping[str, StoredResult]
@@ -387,14 +386,15 @@ def known_n_table(questions: Sequence[BeyondQuestion], results: Results) -> str:
     """A row for each dataset, number of known threads and range of n beyond: the methods' errors, the intervals."""
     methods = ("ideal", "amdahl", "usl", "speed-ratio-per-n", "kernel-ridge")
     rows = []
-    for name in BEYOND_DATASETS:
-        for question in [asked for asked in beyond_questions(name) if asked in questions]:
-            for distance, of_method in results[Study(name, question).name]["distances"].items():
-                ours = of_method["mpet"]
-                cells = [f"{slashed_numbers(ours, MEAN_AND_MEDIAN)} ({100 * ours['coverage']:.0f})"]
-                cells += [slashed_numbers(of_method[method], MEAN_AND_MEDIAN) for method in methods]
-                known = question.removeprefix("known-")
-                rows.append([name, known, distance, str(of_method["mpet"]["count"]), *cells])
+    for study in studies_beyond():
+        if study.question not in questions:
+            continue
+        for distance, of_method in results[study.name]["distances"].items():
+            ours = of_method["mpet"]
+            cells = [f"{slashed_numbers(ours, MEAN_AND_MEDIAN)} ({100 * ours['coverage']:.0f})"]
+            cells += [slashed_numbers(of_method[method], MEAN_AND_MEDIAN) for method in methods]
+            known = study.question.removeprefix("known-")
+            rows.append([study.dataset, known, distance, str(ours["count"]), *cells])
     head = ["dataset", "known to n", "asked", "profiles", "`mpet` (holds)"]
     return markdown_table([*head, *(f"`{method}`" for method in methods)], rows)
 

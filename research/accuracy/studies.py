@@ -148,13 +148,10 @@ def studies_beyond() -> Iterator[Study]:
     """The workload is known with a few threads only and predicted with many, or known with one and all of them."""
     for dataset in BEYOND_DATASETS:
         sample: tuple[str, ...] = () if dataset in DATABASE_COMMANDS else ("--sample", "150", "--seed", "7")
-        for question in beyond_questions(dataset):
-            yield Study(dataset, question, methods=BEYOND_METHODS, sample=sample)
-
-
-def beyond_questions(dataset: str) -> tuple[BeyondQuestion, ...]:
-    """One machine of the kit's has more than two threads: known with four there is known with two elsewhere."""
-    return tuple(question for question in BEYOND_QUESTIONS if (dataset, question) != ("kit", "known-4"))
+        for question in BEYOND_QUESTIONS:
+            # One machine of the kit's has more than two threads: known with four there is known with two elsewhere.
+            if (dataset, question) != ("kit", "known-4"):
+                yield Study(dataset, question, methods=BEYOND_METHODS, sample=sample)
 
 
 def further_draws() -> Iterator[Study]:

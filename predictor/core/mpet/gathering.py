@@ -197,12 +197,12 @@ def _platforms_like_target(
     is_twin = metadata.cpu[possible] == metadata.cpu[target]
     is_relative = is_twin | (metadata.microarchitecture[possible] == metadata.microarchitecture[target])
     relatives = np.append(possible[is_twin], possible[is_relative & ~is_twin])[:MOST_EXAMINED_REFERENCES]
-    shares_workload = np.zeros(len(database.platforms), dtype=bool)
-    for workload in workloads.tolist():
-        shares_workload[database.platform_index[database.rows_of_workload(workload)]] = True
-    others = possible[shares_workload[possible] & ~is_relative]
+    lacking = ENOUGH - len(platforms) - len(relatives)
+    if lacking <= 0:
+        return relatives
+    sharing = np.concatenate([database.rows_of_workload(workload) for workload in workloads.tolist()])
+    others = np.intersect1d(possible[~is_relative], database.platform_index[sharing])
     on_paper = metadata.squared_distances(others, target)
-    lacking = max(ENOUGH - len(platforms) - len(relatives), 0)
     return np.append(relatives, others[np.argsort(on_paper, kind="stable")[:lacking]])
 
 

@@ -51,7 +51,7 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            source = f"--dataset ../shared/data/{dataset.name}" if dataset else "(the database of `fetch_data`)"
+            source = f"--dataset ../shared/data/{dataset.name}" if dataset else "(the database)"
             asked = f"{'--programs ' if options['programs'] else ''}--sample {options['sample']}"
             stored = {
                 "command": f"python -m research evaluate_bridge {source} {asked}",
