@@ -113,6 +113,7 @@ class Evidence:
         """Only these workloads, in this order."""
         return replace(
             self,
+            fill_errors=None if self.fill_errors is None else self.fill_errors.take(chosen, axis=2),
             workloads=self.workloads[chosen],
             rows=self.rows.take(np.append(chosen, len(self.workloads)), axis=1),
             is_known=self.is_known.take(chosen, axis=1),

@@ -16,7 +16,7 @@ from predictor.core.mpet.ratios import (
     held_curves,
     ratio_transfer,
 )
-from tests.predictor.core.curves import COUNTS, counted_database, curve_arrays, curve_database
+from tests.predictor.core.curves import COUNTS, counted_database, curve_arrays, curve_database, without_rows
 
 MPET = METHODS["mpet"]
 
@@ -134,3 +134,19 @@ def test_a_workload_is_checked_without_what_is_known_of_it_on_the_target(monkeyp
     for one in (evidence, replace(evidence, curves=curves)):
         expected.append(one.curves[:, -1, 3] - ratio_transfer(one, 0.9).errors_on_target[:, 3])
     assert np.abs(expected[1] - expected[0]).max() < 0.1
+
+
+def test_workloads_that_no_reference_ran_change_no_answer():
+    """The reference is one's own machine, with A and four of the forty workloads of the target: the answer and its
+    interval are those of a database without the others."""
+    arrays = curve_arrays(3, 2, 40, missing=0.0, noise=0.03)
+    p, w = arrays["platform_index"], arrays["workload_index"]
+    on_reference = (p == 0) & ~np.isin(w, (0, 4, 9, 17, 30))
+    on_both = ~np.isin(w, (0, 4, 9, 17, 30))
+    answers = [
+        MPET.predict(Database.build(**without_rows(arrays, gone)), Query(0, 1, n=COUNTS), MPET.settings())
+        for gone in (on_reference, on_both)
+    ]
+    for name in ("time_s", "low_s", "high_s"):
+        assert getattr(answers[0], name).tolist() == pytest.approx(getattr(answers[1], name).tolist())
+    assert answers[0].confidence == answers[1].confidence
