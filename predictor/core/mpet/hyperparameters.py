@@ -36,7 +36,7 @@ class Hyperparameters:
     clip: float = 3.0  # standard deviations: larger residuals count as so large
     shift: float = 0.7  # of the variance, towards the median of relative errors
     most_shift: float = 0.35  # of ln t
-    most_ratio_shift: float = 0.08  # of what is predicted by ratios
+    ratio_shift: float = 0.15  # standard deviations, of what is predicted by ratios
     neighbours: int = 32  # references, of which a second process is made; and at most so many count as measured at an n
     paper_share: float = 0.3  # of squared distance on paper, beside that of behaviour in units of its median
     features: float = 1.0  # variance of the part that falls with the distance of their counters; 0: these are unused

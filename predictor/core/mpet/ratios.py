@@ -14,7 +14,7 @@ import numpy as np
 from predictor.core.curves import evaluated_curves
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, Hyperparameters
-from predictor.core.mpet.transfer import Transfer, downward_shift, family_factor, normal_factor
+from predictor.core.mpet.transfer import Transfer, family_factor, normal_factor
 from predictor.core.numerics import (
     MEDIAN_TO_SIGMA,
     TINY,
@@ -76,8 +76,9 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
         unexplained = 1.0 - share + share * variance / variance.mean()
     deviation = np.sqrt((typical + LEAST_LOG_ERROR) ** 2 * unexplained[:, None] + disagreement)
     half_width = family_factor(np.abs(errors) / deviation[:-1], families, level) * deviation[-1]
+    shift = np.minimum(h.ratio_shift * half_width / normal_factor(level), h.most_shift)
     return Transfer(
-        value=value - downward_shift((half_width / normal_factor(level)) ** 2, h, h.most_ratio_shift),
+        value=value - shift,
         half_width=half_width,
         platform_weights=np.repeat(guesses.weights[None], len(evidence.n), axis=0),
         workload_weights=guesses.workload_weights,

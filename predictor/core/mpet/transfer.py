@@ -62,15 +62,15 @@ def uncalibrated_factor(level: float) -> float:
     return float(stdtrit(FEWEST - 1.0, (1.0 + level) / 2.0))
 
 
-def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS, most: float | None = None) -> FloatArray:
+def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How much lower than the mean the answer is: relative errors punish too large predictions more.
 
-        min(0.7 variance, most) by default, in ln t, and at `most` 0.35
+        min(0.7 variance, 0.35) by default, in ln t
 
     >>> downward_shift(np.array([0.01, 4.0])).round(9).tolist()
     [0.007, 0.35]
     """
-    return np.asarray(np.minimum(h.shift * variance, h.most_shift if most is None else most))
+    return np.asarray(np.minimum(h.shift * variance, h.most_shift))
 
 
 def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transfer:
