@@ -34,18 +34,18 @@ LEAST_GAIN = 0.05  # of ln t: less is no gain
 
 @cache
 def scaling_laws() -> FloatArray:
-    """The 331 laws that the prior knows, in steps of their logarithms that no measured curve could tell apart, (9, L):
+    """The 332 laws that the prior knows, in steps of their logarithms that no measured curve could tell apart, (9, L):
     how probable each is, with sum 1, then its sigma, kappa, limit, relief, floor, 1 for those of the load, load, smt.
 
     >>> scaling_laws().shape, round(float(scaling_laws()[0].sum()), 9)
-    ((9, 331), 1.0)
+    ((9, 332), 1.0)
     """
     sigmas = np.concatenate([[0.0], np.geomspace(1e-3, 0.5, 12), [0.7, 0.85, 0.95]])
     kappas = np.geomspace(1e-5, 0.3, 10)
     limits = np.geomspace(2.0, 256.0, 8)
     caches = [(relief, floor) for relief in (0.05, 0.1, 0.2, 0.4) for floor in (0.8, 0.5, 0.25)]
     # Of ln t, where all hardware threads work (slower clock, shared caches), and where every core has its second one.
-    # By both 0.6 at most: on a machine of two threads ln 2 is lost by what does not scale at all.
+    # By both 0.6 at most: on a machine of two cores ln 2 is lost by what does not scale at all.
     losses = [(load, smt) for load in (0.0, 0.1, 0.2, 0.35, 0.5) for smt in (0.0, 0.15, 0.3, 0.45) if load + smt <= 0.6]
     kinds = [  # the share of each kind; within a kind all laws are alike probable
         (0.17, [(1.0, 0.0, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0)]),  # serial
@@ -53,7 +53,8 @@ def scaling_laws() -> FloatArray:
         (0.10, [(sigma, kappa, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas for kappa in kappas]),  # USL
         (0.22, [(sigma, 0.0, limit, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas for limit in limits]),  # saturation
         (0.06, [(0.0, 0.0, np.inf, relief, floor, 0.0, 0.0, 0.0) for relief, floor in caches]),
-        (0.23, [(0.0, 0.0, np.inf, 0.0, 1.0, 1.0, load, smt) for load, smt in losses]),
+        (0.18, [(0.0, 0.0, np.inf, 0.0, 1.0, 1.0, load, smt) for load, smt in losses]),
+        (0.05, [(0.0, 0.0, np.inf, 0.0, 1.0, 1.0, 0.0, float(np.log(2.0)))]),  # a second thread adds nothing
     ]
     return np.array([(share / len(laws), *law) for share, laws in kinds for law in laws]).T
 
@@ -70,14 +71,17 @@ def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
 
         ln(n t(n) / t(1)) = load n / n_max + smt (n - n_ht) / (n_max - n_ht)
 
-    the second part from `n_ht` on, where cores have a second thread; without hyperthreads, NaN, it is as the first one.
+    the second part from `n_ht` on, where cores have a second thread; without hyperthreads, NaN, it is as the first one,
+    or 0 of the law by which a second thread adds nothing, smt = ln 2: on a machine of two cores a serial program is one.
 
     >>> n = np.array([1.0, 8.0])
     >>> times = law_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)
     >>> np.exp(times[:, 0]).round(9).tolist()  # Amdahl's law without a parallel part
     [1.0, 8.0]
-    >>> times[:, -1].tolist()  # lost to the machine's load
+    >>> times[:, -2].tolist()  # lost to the machine's load
     [0.0625, 0.5]
+    >>> np.exp(times[:, -1]).round(9).tolist()  # only the four cores work
+    [1.0, 2.0]
     """
     _, sigma, kappa, limit, relief, floor, is_of_load, load, smt = scaling_laws()
     m = cores[:, None]
@@ -85,8 +89,10 @@ def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
     redundancy *= np.maximum(m**-relief, floor)
     redundancy = np.minimum(redundancy, SLOWEST * m)
     at_work = np.minimum(n / n_max, 1.0)
-    second = np.clip((n - n_ht) / (n_max - n_ht), 0.0, 1.0) if n_ht < n_max else at_work
-    of_load = at_work[:, None] * load + second[:, None] * smt
+    if n_ht < n_max:
+        of_load = at_work[:, None] * load + np.clip((n - n_ht) / (n_max - n_ht), 0.0, 1.0)[:, None] * smt
+    else:
+        of_load = at_work[:, None] * (load + np.where(smt < np.log(2.0), smt, 0.0))
     return np.asarray(np.where(is_of_load > 0, of_load, np.log(redundancy * n[:, None] / m)))
 
 
