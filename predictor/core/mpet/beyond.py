@@ -71,8 +71,8 @@ def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
 
         ln(n t(n) / t(1)) = load n / n_max + smt (n - n_ht) / (n_max - n_ht)
 
-    the second part from `n_ht` on, where cores have a second thread; without hyperthreads, NaN, it is as the first one,
-    or 0 of the law by which a second thread adds nothing, smt = ln 2: on a machine of two cores a serial program is one.
+    the second part from `n_ht` on, where cores have a second thread; without hyperthreads, NaN, it is as the first one.
+    But by the law with smt = ln 2, that a second thread adds nothing, cores with one thread lose nothing.
 
     >>> n = np.array([1.0, 8.0])
     >>> times = law_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)

@@ -161,6 +161,21 @@ def test_two_threads_of_one_core_say_nothing_of_a_serial_part(cores, least, most
     assert least <= answer.time_s[0] / answer.time_s[1] <= most
 
 
+@pytest.mark.parametrize(("cores", "is_serial"), [([32, 1], False), ([64, 2], True)])
+def test_no_gain_by_two_threads_is_serial_where_they_have_a_core_each(cores, is_serial):
+    """With the two threads of one core it may also be a program that keeps the core busy with one: the interval has
+    both, and nobody is promised a gain."""
+    threads = {"large": 64, "small": 2}
+    curves = {(platform, name): {1: 1.0} for platform in threads for name in ("one", "other")}
+    curves["small", "program"] = {1: 1.0, 2: 1.0}
+    database = database_of_times(curves, threads, platform_table={"physical_cores": cores, "threads": [64, 2]})
+    answer = answer_of(database, "program", "large", (1, 64))
+    assert answer.credible_n <= 2
+    assert answer.high_s[1] > answer.time_s[0]
+    assert (answer.time_s[1] / answer.time_s[0] > 0.95) == is_serial
+    assert (answer.low_s[1] < 1.0 / 16) != is_serial
+
+
 def test_intervals_widen_as_the_data_leave_room(small_fleet):
     answer = answer_of(small_fleet, "scales", "large", (2, 4, 8, 16, 32, 64, 128, 256))
     widths = np.log(answer.high_s / answer.low_s)
