@@ -30,6 +30,7 @@ def former(transactional_db):
     executor.migrate(executor.loader.graph.leaf_nodes())
 
 
+@pytest.mark.lab
 def test_users_addresses_and_tokens_of_the_former_release_keep_working(former):
     models = [former.get_model(*name) for name in (("auth", "User"), ("accounts", "ConfirmedAddress"))]
     user_model, confirmed_model = models

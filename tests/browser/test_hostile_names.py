@@ -37,6 +37,7 @@ def addresses() -> dict[str, str]:
     return figures | {"program": address_of_program()}
 
 
+@pytest.mark.lab
 def test_trust_third_5_no_figure_of_any_page_has_a_link(visit, addresses):
     """A platform of this name was a link on everybody's ranking."""
     found, texts = {}, ""

@@ -117,28 +117,25 @@ def has_twin(page) -> bool:
     return answer.headers["content-type"] in {"application/json", "application/problem+json"} and answer.status < 404
 
 
-def faults_as_shown(page, width: int, scheme: str, *, audited: bool = True) -> list[str]:
+def faults_as_shown(page, width: int, scheme: str) -> list[str]:
     """At this width, in light or dark: what is wider than the screen, what axe-core finds."""
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
     too_wide = page.evaluate(TOO_WIDE)
     drawn(page)
-    found = [f"{too_wide} px wider than the screen"] * (too_wide > 0) + (findings(page) if audited else [])
+    found = [f"{too_wide} px wider than the screen"] * (too_wide > 0) + findings(page)
     return [f"{width} px, {scheme}: {one}" for one in found]
 
 
-@pytest.mark.parametrize("audits", [1, pytest.param(2, marks=pytest.mark.lab)])
-def test_every_page_is_sound_wide_in_light_and_on_a_phone_in_dark(visit, walk, ada, audits):
-    """Colours do not depend on the width, nor the layout on the colours. A page is loaded as the last one was left;
-    axe-core audits it so. In `make lab` in the other look, too, and what pages show of other questions."""
+@pytest.mark.lab
+def test_every_page_is_sound_wide_in_light_and_on_a_phone_in_dark(visit, walk, ada):
+    """Colours do not depend on the width, nor the layout on the colours. A page is loaded as the last one was left."""
     found, weights, looks = {}, Weights(), [(1280, "light"), (390, "dark")]
     for name, address, own in walk.everywhere():
-        if "," in name and audits == 1:
-            continue
         page = visit(address, *looks[0], user=ada if own else None)
         found[name] = faults_at_first_sight(page, name, weights)
-        for place, (width, scheme) in enumerate(looks):
-            found[name] += faults_as_shown(page, width, scheme, audited=place < audits)
+        for width, scheme in looks:
+            found[name] += faults_as_shown(page, width, scheme)
         looks.reverse()
     assert {name: faults for name, faults in found.items() if faults} == {}
 

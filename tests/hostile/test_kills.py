@@ -20,7 +20,8 @@ QUICK = {"MPET_LEASE_SECONDS": "3", "MPET_CHORE_SECONDS": "0.5"}
 NEVER_SENT = Tarball(b"", (0, 0, 0))
 
 
-@pytest.mark.parametrize("mode", ["immediate", pytest.param("database", marks=pytest.mark.lab)])
+@pytest.mark.lab
+@pytest.mark.parametrize("mode", ["immediate", "database"])
 def test_kills_lose_no_upload_and_leave_nothing_stuck(migrated_folder, mode):
     """Whatever can be killed is, once."""
     campaign = Campaign(migrated_folder, mode, environment=QUICK, longest_pause_s=1.5)

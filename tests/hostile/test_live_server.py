@@ -182,6 +182,7 @@ def titles(answer: Answer) -> str:
     return answer.body.partition("<title>")[2].partition("</title>")[0]
 
 
+@pytest.mark.lab
 def test_trust_third_4_no_header_chooses_which_page_is_answered_and_kept(server):
     headings = {path: titles(server.ask(path)) for path in ("/", "/workloads/")}
     assert len(set(headings.values())) == 2
@@ -239,6 +240,7 @@ def test_trust_third_8_and_12_a_writer_that_does_not_end_blocks_no_reader(server
     assert server.predict().status == 201
 
 
+@pytest.mark.lab
 def test_trust_third_1_two_files_that_take_long_to_read_leave_a_worker_to_all_others(stored, tmp_path):
     """Two previews took both workers from everybody, for as long as a file may be read."""
     shutil.copytree(stored.folder, tmp_path / "var")
@@ -301,6 +303,7 @@ def test_trust_third_11_on_a_full_disk_reads_go_on_and_writes_are_503(stored, tm
         assert server.predict().status == 201
 
 
+@pytest.mark.lab
 def test_trust_third_11_a_read_only_folder_is_served(stored, tmp_path):
     """Everything was 500."""
     with disk(stored, tmp_path / "disk") as small:

@@ -47,6 +47,7 @@ def test_a_row_says_what_was_measured_and_predicted_or_why_not():
     assert row.count("|") == refused.count("|") == campaign.HEADER.splitlines()[0].count("|")
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("write", [inputs.write_sources, inputs.write_pictures])
 def test_inputs_are_the_same_each_time(tmp_path, write):
     for name in "ab":

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from lab import walks
 from tests.paths import ROOT
 
@@ -37,6 +39,7 @@ def test_files_of_called_functions_are_collected():
     assert run(SMALL) == ["{'predictor/core/errors.py': ['__init__']}", "{}"]
 
 
+@pytest.mark.lab
 def test_the_page_names_every_file_that_is_passed():
     page = walks.PAGE.read_text(encoding="utf-8")
     passed = {name: files for name, *files in map(str.split, run(SCRIPT))}

@@ -60,6 +60,7 @@ def files_of(made: Installation) -> dict[str, bytes]:
     return {str(path.relative_to(media)): path.read_bytes() for path in media.rglob("*") if path.is_file()}
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_backup_restored_elsewhere_answers_every_page_and_stored_prediction_as_before(
     database, empty_database, tmp_path

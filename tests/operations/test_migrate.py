@@ -24,6 +24,7 @@ def started(made: Installation, *arguments: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("database", DATABASES)
 def test_two_at_once_migrate_once(database):
     """Trust, third audit, 12: the second ended in a traceback."""
@@ -71,6 +72,7 @@ def test_a_database_that_starts_later_is_waited_for():
         assert process.returncode == 0
 
 
+@pytest.mark.lab
 def test_with_check_it_waits_for_the_migrations_of_another_process(empty_database):
     """As the web server and the worker of deploy/compose.yaml do."""
     with bare_installation("sqlite") as made:

@@ -113,6 +113,7 @@ def lost(before, after) -> list[str]:
     ]
 
 
+@pytest.mark.lab
 def test_no_row_and_no_value_is_lost_forwards_or_one_step_back(former, migrated):
     before = former.rows()
     assert sum(map(len, before.values())) == 2_093

@@ -133,6 +133,7 @@ def test_one_absurd_profile_changes_the_error_of_others_by_less_than_five_percen
         assert after[name] == pytest.approx(before[name], rel=0.05), name
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("factor", [1e6, 1e-6])
 def test_even_before_it_is_found_it_does_not_move_mpet(factor):
     """`mpet` leaves out by itself what no platform could explain. As large as the demo."""

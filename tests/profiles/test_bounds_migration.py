@@ -72,6 +72,7 @@ def deliver_five() -> None:
     deliver(measured([sample_platform(1)], workloads[:1]))
 
 
+@pytest.mark.lab
 def test_a_database_with_rows_outside_the_bounds_migrates(before_bounds, client):
     """trust 1, 2, 3, 15: what the audit stored goes when the constraints come, and the rest stays."""
     spoil()
@@ -113,6 +114,7 @@ def check_profiles(client) -> None:
     assert client.get(reverse("platform", args=[Platform.objects.get(name="machine-0").slug])).status_code == 200
 
 
+@pytest.mark.lab
 def test_a_database_inside_the_bounds_is_left_as_it_is(before_bounds):
     revision, counts = Revision.current(), [model.objects.count() for model in (Run, CounterReading, ScalingCurves)]
     facts = json.dumps(list(PlatformDescription.objects.order_by("pk").values("facts", "differences")))

@@ -96,6 +96,7 @@ def command(factor):
     return f"python3 bench.py {factor} > out.txt"
 
 
+@pytest.mark.lab
 def test_base_and_head_run_in_turn_in_one_job(folder, recorder):
     words = ("--results", "out.txt", "--as", "go", "--calibration", "0", "--rounds", "4")
     slower = json.loads(
@@ -142,6 +143,7 @@ def test_a_command_that_fails_or_writes_nothing_is_named(folder):
         compare_in_turn("true", "true", folder / "out.txt", "go", rounds=1)
 
 
+@pytest.mark.lab
 def test_a_history_is_recorded_checked_and_shown(folder, recorder):
     history = folder / "h.jsonl"
     for number in range(6):

@@ -173,6 +173,7 @@ def program(tmp_path):
     return tmp_path / "program"
 
 
+@pytest.mark.lab
 @pytest.mark.kit
 @pytest.mark.django_db(transaction=True)
 def test_a_program_in_any_language_is_swept_sent_and_shown(mpet, client, few_workloads, tmp_path):

@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
+
 from benchmarks.archive import read_archive
 from tests.benchmarks.kit.kit_build import PROFILER
 from tests.conftest import skip_or_fail
@@ -21,6 +23,7 @@ from tests.paths import KIT
 PROGRAMS = Path(__file__).resolve().parent / "profiler_programs"
 BUILD = KIT / "build" / "profiler-tests"
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
+COMPILERS_OF_TESTS = ["gcc", pytest.param("clang", marks=pytest.mark.lab)]
 RUNTIMES = {"gcc": "libgomp", "clang": "libomp"}
 REST = "serial rest"
 LIBRARIES = {"gcc": "libmpet_gomp.so", "clang": "libmpet_ompt.so"}

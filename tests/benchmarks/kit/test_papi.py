@@ -58,6 +58,7 @@ def test_the_kernel_comes_first(bench):
     assert counters(bench)[0] == ("perf_event" if kernel_counts else "papi")
 
 
+@pytest.mark.lab
 def test_without_papi_nothing_changes(native, bench):
     assert "libpapi" in output("ldd", bench)
     with pytest.raises(AssertionError, match=r"MPET_COUNTERS=papi: this kit was built without papi\.h"):

@@ -87,6 +87,7 @@ def page_of(line: str, name: str, site: str) -> str:
 PROGRAM = "fixed_gcc on all machines, the fastest first"
 
 
+@pytest.mark.lab
 def test_one_command_measures_sends_waits_and_names_the_page(kit, program, token, live_server, client):
     said = profile(kit, program, "--upload", "--name", "host", MPET_TOKEN=token)
     assert said.status == 0, said.err

@@ -15,7 +15,15 @@ import pytest
 from profiles.measurements import PARTS, RunTable
 from profiles.scaling.names import SCALING_PARTS
 from profiles.scaling.runs import scaling_curves
-from tests.benchmarks.kit.profiled import KIT, PROGRAMS, before_others, compile_program, eventually, profile
+from tests.benchmarks.kit.profiled import (
+    COMPILERS_OF_TESTS,
+    KIT,
+    PROGRAMS,
+    before_others,
+    compile_program,
+    eventually,
+    profile,
+)
 
 pytestmark = [
     pytest.mark.kit,
@@ -78,7 +86,7 @@ class Kernels:
         eventually(attempt)
 
 
-@pytest.fixture(scope="module", params=["gcc", pytest.param("clang", marks=pytest.mark.lab)])
+@pytest.fixture(scope="module", params=COMPILERS_OF_TESTS)
 def kernels(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     return Kernels(compile_program("kernels.c", request.param, folder), folder)

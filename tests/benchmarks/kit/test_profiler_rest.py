@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.benchmarks.kit.profiled import COMPILERS, REST, Profiled, compile_program, eventually, profile
+from tests.benchmarks.kit.profiled import COMPILERS_OF_TESTS, REST, Profiled, compile_program, eventually, profile
 
 pytestmark = pytest.mark.kit
 
 NO_MORE_S = 0.15  # what the program may take beside its sleep, without which the test says nothing
 
 
-@pytest.fixture(scope="module", params=list(COMPILERS))
+@pytest.fixture(scope="module", params=COMPILERS_OF_TESTS)
 def program(request, tmp_path_factory) -> Path:
     return compile_program("serial.c", request.param, tmp_path_factory.mktemp("program"), "-pthread")
 
@@ -70,7 +70,7 @@ def test_regions_that_are_left_out_count_in_it(program):
 
 
 @pytest.mark.parametrize("arguments", [[], ["both"]])
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("compiler", COMPILERS_OF_TESTS)
 def test_regions_that_exist_on_more_threads_alone_begin_there(compiler, arguments, tmp_path):
     """OpenBLAS and LULESH have such regions; a program with no other ones ended with status 1."""
     program = compile_program("late.c", compiler, tmp_path)

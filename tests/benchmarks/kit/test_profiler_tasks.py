@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.benchmarks.kit.profiled import (
-    COMPILERS,
+    COMPILERS_OF_TESTS,
     LIBRARIES,
     build_profiler,
     compile_program,
@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module", params=list(COMPILERS))
+@pytest.fixture(scope="module", params=COMPILERS_OF_TESTS)
 def tasks(request, tmp_path_factory):
     program = compile_program("tasks.c", request.param, tmp_path_factory.mktemp("tasks"))
     return program, build_profiler() / LIBRARIES[request.param]

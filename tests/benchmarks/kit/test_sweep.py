@@ -265,6 +265,7 @@ def test_the_tarball_says_which_repeats_were_disturbed(native, tmp_path):
     assert (environment["repeats_disturbed"], environment["repeats_kept"]) == (1, 4)
 
 
+@pytest.mark.lab
 def test_quick_works_from_the_tarball_that_users_get(native, tmp_path):
     """Unpacked somewhere else, with make alone; the programs are taken from the build above to save time."""
     (tmp_path / f"mpet-kit-{kit_version()}.tar.gz").write_bytes(kit_tarball())
@@ -327,6 +328,7 @@ def test_only_named_workloads_are_built(tmp_path):
         assert compiled == (built or {path.stem for path in (folder / "workloads").glob("*.cpp")})
 
 
+@pytest.mark.lab
 def test_programs_are_linked_anew_for_other_workloads(tmp_path):
     with tarfile.open(fileobj=io.BytesIO(kit_tarball())) as archive:
         archive.extractall(tmp_path, filter="data")

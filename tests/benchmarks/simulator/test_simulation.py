@@ -90,6 +90,7 @@ def test_profiling_costs_little_and_nothing_is_suspicious_but_noise(small):
     assert doubts == []
 
 
+@pytest.mark.lab
 def test_every_pattern_of_invalid_elements_occurs(many):
     """No second node, no hyperthreads, no counters of the last level, no counters of stores, one thread only."""
     vectors = {}

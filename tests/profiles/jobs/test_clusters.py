@@ -85,6 +85,7 @@ def sum_after_the_first_try(shared, batch):
     return float(shared[start : start + 5].sum())
 
 
+@pytest.mark.lab
 def test_what_a_killed_worker_alone_had_is_handed_over_again(tmp_path):
     """Dask drops copies that nobody waits for: when the one worker that still has the data dies, the run goes on."""
     shared, marker, alone = np.random.default_rng(1).random(100_000), tmp_path / "marker", []

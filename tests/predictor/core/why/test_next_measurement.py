@@ -45,6 +45,7 @@ def truly(database, rows, query, one):
     return interval_factor(MPET.predict(view, query, MPET.settings()))
 
 
+@pytest.mark.lab
 def test_what_stands_first_narrows_the_interval_at_least_as_the_median_one_does():
     """In nine of ten databases, when each item is truly measured."""
     better = []
