@@ -85,14 +85,14 @@ def evidence_with_parts(
     """What is known, less the outlying profiles and, of many references, those that are least like T."""
     evidence = without_outliers(gather_evidence(database, query))
     evidence = fill_in_workloads(evidence, settings.references, h)
-    # A workload that no reference was measured with tells nothing about A.
-    on_references = evidence.is_known[:-1].any(axis=0)
-    if not on_references.all():
-        evidence = evidence.of_workloads(np.flatnonzero(on_references))
     if len(evidence.platforms) > settings.references:
         parts = separate_parts(evidence)
         weights = workload_weights(parts.correlations(), h)
         evidence = evidence.nearest(nearest_references(evidence, parts, weights, settings.references))
+    # A workload that none of these was measured with tells nothing about A.
+    on_references = evidence.is_known[:-1].any(axis=0)
+    if not on_references.all():
+        evidence = evidence.of_workloads(np.flatnonzero(on_references))
     return evidence, separate_parts(evidence)
 
 

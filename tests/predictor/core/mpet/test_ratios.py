@@ -150,3 +150,22 @@ def test_workloads_that_no_reference_ran_change_no_answer():
     for name in ("time_s", "low_s", "high_s"):
         assert getattr(answers[0], name).tolist() == pytest.approx(getattr(answers[1], name).tolist())
     assert answers[0].confidence == answers[1].confidence
+
+
+def test_nor_do_those_that_only_references_ran_that_take_no_part():
+    """Of two references the nearest one alone takes part: it ran four of the forty workloads, the other one all."""
+    arrays = curve_arrays(3, 3, 40, missing=0.0, noise=0.03)
+    p, w = arrays["platform_index"], arrays["workload_index"]
+    unlike = np.exp(np.random.default_rng(1).normal(size=40))[w[p == 2]]
+    times = arrays["curve_time_s"].reshape(len(p), -1).copy()
+    times[p == 2] *= unlike[:, None]
+    arrays |= {"curve_time_s": times.ravel(), "t1_s": times[:, 0]}
+    few = ~np.isin(w, (0, 4, 9, 17, 30))
+    settings = MPET.settings(references=1)
+    answers = [
+        MPET.predict(Database.build(**without_rows(arrays, gone)), Query(0, 1, n=COUNTS), settings)
+        for gone in ((p == 0) & few, (p == 2) | few)
+    ]
+    assert answers[0].confidence.references == 1
+    for name in ("time_s", "low_s", "high_s"):
+        assert getattr(answers[0], name).tolist() == pytest.approx(getattr(answers[1], name).tolist(), rel=0.05)
