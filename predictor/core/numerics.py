@@ -14,7 +14,7 @@ MEDIAN_TO_SIGMA = 1.4826  # and in median absolute deviations
 MEDIAN_ROUNDS = 2  # of taking medians off, of workloads and of platforms
 OUTLYING_DEVIATIONS = 12.0  # robust standard deviations of the workload
 MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's median no more
-FEWEST_ALIKE = 3  # platforms that are so far off on the same side: a kind of machine, such as those with a GPU
+FEWEST_TELLING = 3  # values that tell which is outlying; so many platforms that are far off are a kind of machine
 LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slow
 DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
 
@@ -57,7 +57,8 @@ def outlying_values(level: FloatArray, is_known: BoolArray) -> BoolArray:
     """Which values of platforms by workloads (P, B) contradict a platform and a workload part by medians.
 
     Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off, unless three
-    platforms are so far off on the same side: then they are of a kind, such as machines with a GPU.
+    platforms are so far off on the same side: then they are of a kind, such as machines with a GPU. Of two values of a
+    workload nothing tells which is wrong.
 
     >>> level = np.add.outer(np.arange(6.0), np.arange(4.0))
     >>> level[2, 1] += 7
@@ -76,7 +77,8 @@ def outlying_values(level: FloatArray, is_known: BoolArray) -> BoolArray:
     is_outlying = np.zeros(is_known.shape, dtype=bool)
     for side in (-1.0, 1.0):
         is_far = is_known & (side * rest > limit)
-        is_outlying |= is_far & (is_far.sum(axis=0) < FEWEST_ALIKE)
+        is_outlying |= is_far & (is_far.sum(axis=0) < FEWEST_TELLING)
+    is_outlying &= is_known.sum(axis=0) >= FEWEST_TELLING
     return is_outlying
 
 

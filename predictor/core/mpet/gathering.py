@@ -19,7 +19,6 @@ from predictor.core.mpet.hyperparameters import (
     FEWEST,
     MOST_COUNTS,
     SOME_COUNTS,
-    SOME_REFERENCES,
     USUAL_COUNT,
 )
 from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
@@ -326,10 +325,10 @@ def without_outliers(evidence: Evidence) -> Evidence:
     that shares no other with T.
     """
     is_known = np.append(evidence.is_known, np.append(evidence.has_workload, False)[:, None], axis=1)
-    if is_known.sum(axis=1).max() < FEWEST or len(is_known) < SOME_REFERENCES:
-        return evidence
     of_workload = np.append(evidence.of_workload.mean(axis=0), 0.0)[:, None]
     is_outlying = outlying_values(np.append(evidence.curves.mean(axis=0), of_workload, axis=1), is_known)
+    if is_known[-1].sum() < FEWEST:
+        is_outlying[-1] = False  # nothing tells which of T's two is wrong
     if not is_outlying.any():
         return evidence
     remaining = evidence.is_known & ~is_outlying[:, :-1]

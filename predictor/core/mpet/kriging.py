@@ -24,6 +24,7 @@ from predictor.core.numerics import (
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 MEAN_ROUNDS = 4  # of alternating means: more change the parts no more
+GAP_ROUNDS, GAP_TOLERANCE = 20, 0.02  # of expected rests: at most, and the relative change that ends them
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +47,11 @@ class CurveParts:
         return np.asarray(products / (np.sqrt((own**2).sum() * np.maximum(squares, 0.0)) + TINY))
 
 
-def separate_parts(evidence: Evidence) -> CurveParts:
-    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating means."""
+def separate_parts(evidence: Evidence, fill_gaps: bool = True) -> CurveParts:
+    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating means.
+
+    Where a platform was not measured with a workload, the rest is the expected one; 0 without `fill_gaps`.
+    """
     counts = evidence.is_known.astype(np.float64)
     per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
     over_platforms, over_workloads = evidence.curves.sum(axis=1), evidence.curves.sum(axis=2)
@@ -58,7 +62,30 @@ def separate_parts(evidence: Evidence) -> CurveParts:
     rest = evidence.curves - workload[:, None]
     rest -= speed[:, :, None]
     rest *= evidence.is_known
+    if fill_gaps and not evidence.is_known.all():
+        rest = expected_rests(rest, evidence.is_known)
     return CurveParts(speed, rest, evidence.of_workload - speed[:, :-1])
+
+
+def expected_rests(rest: FloatArray, is_known: BoolArray) -> FloatArray:
+    """The rests (J, P, B) with each that is not known (P, B) as the covariance of the platforms lets expect it.
+
+        C = X X',    K = C + I mean(C_pp),    (K^-1 X)_m = 0 at the missing m
+
+    X (P, J B) are the rests. C depends on the missing ones, so both are found in turn, beginning with 0.
+    """
+    J, P, B = rest.shape
+    X, gaps = rest.transpose(1, 0, 2).reshape(P, J * B), np.tile(~is_known, J)
+    step = 2.0 / (2.0 - np.count_nonzero(gaps) / gaps.size)  # with 1, it converges slowly where much is missing
+    for _ in range(GAP_ROUNDS):
+        K = X @ X.T
+        noise = np.trace(K) / P + TINY
+        K.flat[:: P + 1] += noise
+        change = (step * noise) * np.linalg.solve(K, X)[gaps]
+        X[gaps] -= change
+        if (change**2).sum() < GAP_TOLERANCE**2 * P * noise:
+            break
+    return X.reshape(P, J, B).transpose(1, 0, 2)
 
 
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -246,7 +273,7 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     # The covariance of whole curves, by T's own workloads.
     chosen, weights = np.arange(R), np.ones(len(alone.workloads))
     if most < R:
-        chosen = nearest_references(alone, separate_parts(alone), weights, most)
+        chosen = nearest_references(alone, separate_parts(alone, fill_gaps=False), weights, most)
     # A workload that none of those was measured with cannot be filled in.
     can_be_known = evidence.measured_on_target | evidence.is_known[chosen].any(axis=0)
     evidence = evidence.of_workloads(np.flatnonzero(can_be_known))

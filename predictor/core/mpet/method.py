@@ -86,7 +86,7 @@ def evidence_with_parts(
     evidence = without_outliers(gather_evidence(database, query))
     evidence = fill_in_workloads(evidence, settings.references, h)
     if len(evidence.platforms) > settings.references:
-        parts = separate_parts(evidence)
+        parts = separate_parts(evidence, fill_gaps=False)
         weights = workload_weights(parts.correlations(), h)
         evidence = evidence.nearest(nearest_references(evidence, parts, weights, settings.references))
     # A workload that none of these was measured with tells nothing about A.
@@ -98,7 +98,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="23",
+    version="24",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.methods import METHODS, Query
+from predictor.core.mpet.gathering import gather_evidence, without_outliers
 from predictor.core.numerics import outlying_values
 from tests.predictor.core.curves import COUNTS, curve_arrays, without_rows
 
@@ -66,3 +67,45 @@ def test_one_too_fast_and_two_too_slow_are_no_kind():
     level = np.add.outer(np.arange(20.0), np.arange(6.0))
     level[[3, 8, 11], 2] += [-5.0, 5.0, 5.0]
     assert np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist() == [[3, 2], [8, 2], [11, 2]]
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e-3])
+@pytest.mark.parametrize(("platforms", "are_outlying"), [(2, False), (3, True)])
+def test_three_platforms_tell_which_value_is_wrong_and_two_do_not(platforms, are_outlying, factor):
+    level = np.add.outer(np.arange(float(platforms)), np.arange(4.0))
+    level[1, 2] += np.log(factor)
+    expected = [[1, 2]] if are_outlying else []
+    assert np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist() == expected
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e-3])
+def test_two_values_of_a_workload_among_many_platforms_do_not_tell(factor):
+    level = np.add.outer(np.arange(9.0), np.arange(4.0))
+    level[1, 2] += np.log(factor)
+    is_known = np.ones(level.shape, dtype=bool)
+    is_known[[0, *range(3, 9)], 2] = False
+    assert not outlying_values(level, is_known).any()
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e-3])
+def test_one_absurd_upload_among_three_references_is_left_out(factor):
+    """Where the workload is alike on the others: a spread of one in ln t among three would explain much."""
+    arrays = curve_arrays(3, 4, 10, missing=0)
+    query = Query(2, 3, n=(1, 4, 16))
+    clean = MPET.predict(Database.build(**arrays), query, MPET.settings())
+    absurd = (arrays["workload_index"] == 2) & (arrays["platform_index"] == 1)
+    arrays["t1_s"] = np.where(absurd, factor, 1.0) * arrays["t1_s"]
+    arrays["curve_time_s"] = np.repeat(np.where(absurd, factor, 1.0), len(COUNTS)) * arrays["curve_time_s"]
+    answer = MPET.predict(Database.build(**arrays), query, MPET.settings())
+    np.testing.assert_allclose(answer.time_s, clean.time_s, rtol=0.25)
+
+
+def test_nothing_tells_which_of_two_workloads_on_the_target_is_wrong():
+    arrays = curve_arrays(3, 12, 6)
+    on_target = arrays["platform_index"] == 5
+    arrays = without_rows(arrays, on_target & ~np.isin(arrays["workload_index"], [0, 1]))
+    absurd = (arrays["workload_index"] == 1) & (arrays["platform_index"] == 5)
+    arrays["curve_time_s"] = np.repeat(np.where(absurd, 1e3, 1.0), len(COUNTS)) * arrays["curve_time_s"]
+    arrays["t1_s"] = np.where(absurd, 1e3, 1.0) * arrays["t1_s"]
+    evidence = gather_evidence(Database.build(**arrays), Query(4, 5))
+    assert without_outliers(evidence).measured_on_target.sum() == 2

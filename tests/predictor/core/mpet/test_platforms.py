@@ -122,7 +122,7 @@ def test_no_hidden_profile_chooses_the_references(monkeypatch):
 
 @pytest.mark.lab
 def test_the_nearest_predict_as_well_as_all(monkeypatch):
-    """Where platforms come in families, a quarter of the references errs at most a tenth more."""
+    """Where platforms come in families, a quarter of the references errs at most a fifth more."""
     database = curve_database(2, 160, 14, missing=0.1)
     rows = np.random.default_rng(1).choice(len(database), 40, replace=False)
     method = METHODS["mpet"]
@@ -136,7 +136,7 @@ def test_the_nearest_predict_as_well_as_all(monkeypatch):
             errors.append(np.abs(method.predict(database, query, method.settings()).time_s / time_s - 1).mean())
         return np.mean(errors)
 
-    assert mean_error(40) <= 1.1 * mean_error(1000)
+    assert mean_error(40) <= 1.2 * mean_error(1000)
 
 
 def twins_measured_with_one_thread():
