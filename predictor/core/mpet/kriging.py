@@ -77,12 +77,15 @@ def expected_rests(rest: FloatArray, is_known: BoolArray) -> FloatArray:
     J, P, B = rest.shape
     X, gaps = rest.transpose(1, 0, 2).reshape(P, J * B), np.tile(~is_known, J)
     step = 2.0 / (2.0 - np.count_nonzero(gaps) / gaps.size)  # with 1, it converges slowly where much is missing
+    columns = np.flatnonzero(gaps.any(axis=0))
+    gaps = gaps[:, columns]
     for _ in range(GAP_ROUNDS):
         K = X @ X.T
         noise = np.trace(K) / P + TINY
         K.flat[:: P + 1] += noise
-        change = (step * noise) * np.linalg.solve(K, X)[gaps]
-        X[gaps] -= change
+        invert_definite(K)
+        change = step * noise * gaps * (K @ X[:, columns])
+        X[:, columns] -= change
         if (change**2).sum() < GAP_TOLERANCE**2 * P * noise:
             break
     return X.reshape(P, J, B).transpose(1, 0, 2)
