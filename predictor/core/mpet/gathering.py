@@ -14,13 +14,7 @@ from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, risen, visible_table
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
-from predictor.core.mpet.hyperparameters import (
-    ENOUGH,
-    FEWEST,
-    MOST_COUNTS,
-    SOME_COUNTS,
-    USUAL_COUNT,
-)
+from predictor.core.mpet.hyperparameters import ENOUGH, FEWEST, MOST_COUNTS, SOME_COUNTS, USUAL_COUNT
 from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
 from predictor.core.numerics import outlying_values
 from predictor.core.platform_metadata import PlatformMetadata, platform_metadata

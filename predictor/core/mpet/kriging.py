@@ -68,11 +68,15 @@ def separate_parts(evidence: Evidence, fill_gaps: bool = True) -> CurveParts:
 
 
 def expected_rests(rest: FloatArray, is_known: BoolArray) -> FloatArray:
-    """The rests (J, P, B) with each that is not known (P, B) as the covariance of the platforms lets expect it.
+    """The rests (J, P, B); those that are not known (P, B) are what the covariance of the platforms predicts.
 
         C = X X',    K = C + I mean(C_pp),    (K^-1 X)_m = 0 at the missing m
 
-    X (P, J B) are the rests. C depends on the missing ones, so both are found in turn, beginning with 0.
+    X (P, J B) are the rests, in ln t. C depends on the missing ones, so both are found in turn, beginning with 0.
+
+    >>> rest = np.array([[[1.0, -1.0, 2.0], [1.0, -1.0, 0.0]]])
+    >>> expected_rests(rest, rest[0] != 0.0).round(1).tolist()
+    [[[1.0, -1.0, 2.0], [1.0, -1.0, 0.6]]]
     """
     J, P, B = rest.shape
     X, gaps = rest.transpose(1, 0, 2).reshape(P, J * B), np.tile(~is_known, J)

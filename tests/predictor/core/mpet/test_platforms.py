@@ -136,7 +136,9 @@ def test_the_nearest_predict_as_well_as_all(monkeypatch):
             errors.append(np.abs(method.predict(database, query, method.settings()).time_s / time_s - 1).mean())
         return np.mean(errors)
 
-    assert mean_error(40) <= 1.2 * mean_error(1000)
+    of_some = mean_error(40)
+    assert of_some <= 1.2 * mean_error(1000)
+    assert of_some < 0.016  # 0.020 where the gaps of the table counted as 0
 
 
 def twins_measured_with_one_thread():
