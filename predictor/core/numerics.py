@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -120,6 +122,16 @@ def invert_definite(matrix: FloatArray) -> None:
     matrix.flat[:: len(matrix) + 1] /= 2.0
 
 
+def noisy_inverses(covariances: FloatArray, noise: FloatArray | float) -> FloatArray:
+    """The inverses of the references' part (J, R, R), symmetric and positive definite, with noise on its diagonal."""
+    matrices = covariances[:, :-1, :-1].copy()
+    J, R, _ = matrices.shape
+    matrices.reshape(J, R * R)[:, :: R + 1] += noise
+    for matrix in matrices:
+        invert_definite(matrix)
+    return matrices
+
+
 def left_out_errors(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
     """Errors of kriging each platform without its own family, and the variances that are expected of them.
 
@@ -173,16 +185,31 @@ def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> Floa
     return np.where(np.isnan(errors), of_platform[:, None], errors**2)
 
 
+def variance_of_means(squares: FloatArray, disturbed: FloatArray, v: FloatArray) -> FloatArray:
+    """The variance that noise causes of each platform's weighted mean over workloads.
+
+        V_p = sum_b v_b^2 q(p,b) + 0.2^2 (sum_b v_b f(p,b))^2
+
+    q is the squared standard error of each measurement: these are independent of each other. f is the share of its runs
+    that were disturbed. What slows one workload on a platform slows the others too, so their disturbances add up.
+
+    Parameters: `squares` q and `disturbed` f (P, B), 0 where nothing is known; `v` (B,), of sum 1.
+    Returns (P,), of ln t squared.
+
+    >>> variance_of_means(np.array([[0.01, 0.03]]), np.array([[0.0, 1.0]]), np.array([0.5, 0.5])).round(9).tolist()
+    [0.02]
+    """
+    return np.asarray(squares @ v**2 + (DISTURBANCE * (disturbed @ v)) ** 2)
+
+
 def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
     """The variance of an answer that is carried over by weights of references and workloads.
 
         t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b)))
-        V = sum_p u_p^2 (q(p,A) + sum_b v_b^2 q(p,b)) + sum_b v_b^2 q(T,b)
-            + 0.2^2 (sum_p u_p^2 f(p,A)^2 + (sum_b v_b f(T,b))^2)
+        V = sum_p u_p^2 (q(p,A) + 0.2^2 f(p,A)^2 + sum_b v_b^2 q(p,b)) + V_T
 
-    q is the squared standard error of each measurement: these are independent of each other. f is the share of its runs
-    that were disturbed. What slows one workload on T slows the others too, so their disturbances add up; a reference's
-    other workloads would take off some of what was added to A there, and do not count.
+    V_T is that of `variance_of_means`, with q and f. A reference's other workloads would take off some of what
+    disturbances added to A there, and theirs do not count.
 
     Parameters: `squares` q and `disturbed` f (R + 1, B + 1), T and A last, 0 where nothing is known; `u` (J, R), of sum
     1 at each knot; `v` (B,), of sum 1. Returns (J,), of ln t squared.
@@ -191,7 +218,47 @@ def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, 
     >>> [carried_variance(q, f, u, v).round(9).tolist() for f in (np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]]))]
     [[0.0025], [0.0425]]
     """
-    by_workload = v**2
-    of_references = squares[:-1, -1] + squares[:-1, :-1] @ by_workload + (DISTURBANCE * disturbed[:-1, -1]) ** 2
-    on_target = squares[-1, :-1] @ by_workload + (DISTURBANCE * (disturbed[-1, :-1] @ v)) ** 2
-    return np.asarray(u**2 @ of_references + on_target)
+    of_references = squares[:-1, -1] + squares[:-1, :-1] @ v**2 + (DISTURBANCE * disturbed[:-1, -1]) ** 2
+    return np.asarray(u**2 @ of_references + variance_of_means(squares[-1:, :-1], disturbed[-1:, :-1], v))
+
+
+def least_squares_parts(curves: FloatArray, is_known: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Curves (J, P, B) as the sum of what belongs to the workload (J, B), to the platform (J, P), and the rest.
+
+        (diag(k) - N' diag(1 / c) N) workload = sum_p (z_p - mean of z_p over its c_p workloads)
+
+    N (P, B) is what is known, c and k how many of each platform and workload are. Unknown curves and rests are 0.
+
+    >>> curves = np.array([[[0.0, 2.0, 3.0], [1.0, 3.0, 0.0]]])
+    >>> workload, speed, rest = least_squares_parts(curves, np.array([[True, True, True], [True, True, False]]))
+    >>> (workload + speed[:, :1]).round(4).tolist(), np.abs(rest).max() < 1e-5
+    ([[0.0, 2.0, 3.0]], np.True_)
+    """
+    counts = is_known.astype(np.float64)
+    of_platforms, per_platform = curves.sum(axis=2), np.maximum(counts.sum(axis=1), TINY)
+    share = counts.T / per_platform
+    # What the equations leave open, the mean of all parts, is 0: platforms have it.
+    equations = np.diag(counts.sum(axis=0) + math.sqrt(TINY)) - share @ counts + 1.0 / len(share)
+    workload = np.linalg.solve(equations, (curves.sum(axis=1) - of_platforms @ share.T).T).T
+    speed = (of_platforms - workload @ counts.T) / per_platform
+    rest = curves - workload[:, None]
+    rest -= speed[:, :, None]
+    rest *= is_known
+    return workload, speed, rest
+
+
+def without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:
+    """Values (J, R, B) with those that are not known (R, B) kriged from the others: to T they add nothing.
+
+    Of each column (b, j) the missing m are those with (projection value)_m = 0.
+    """
+    gaps = np.count_nonzero(~is_known, axis=0)
+    order = np.argsort(is_known, axis=0, kind="stable").T  # of every column: what is missing, then what is known
+    filled = values.copy()
+    for size in np.unique(gaps[gaps > 0]).tolist():
+        columns = np.flatnonzero(gaps == size)[:, None]
+        missing = order[columns[:, 0], :size]
+        products = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]
+        block = projection[missing[:, :, None], missing[:, None, :]]
+        filled[:, missing, columns] = -np.linalg.solve(block, products).transpose(2, 0, 1)
+    return filled

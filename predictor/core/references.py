@@ -41,6 +41,11 @@ def reference_rows(database: Database, query: Query) -> IntArray:
     return rows
 
 
+def usable_platforms(database: Database, query: Query) -> IntArray:
+    """The platforms that may take part: all, or the references that the query names."""
+    return np.arange(len(database.platforms)) if query.references is None else np.array(query.references, dtype=int)
+
+
 def choose_group(database: Database, query: Query, rows_pa: IntArray) -> int:
     """The group of the query; without one, that in which A (rows `rows_pa`) has the most reference platforms.
 

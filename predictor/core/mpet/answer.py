@@ -188,7 +188,7 @@ def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -
     database = evidence.database
     platforms = np.argsort(-np.abs(u), kind="stable")[:CANDIDATE_PLATFORMS_SHOWN]
     heaviest = np.argsort(-transfer.workload_weights, kind="stable")
-    measured = evidence.is_known[platforms] & evidence.measured_on_target
+    measured = (evidence.rows[platforms, :-1] >= 0) & evidence.measured_on_target
     shares = measured * transfer.workload_weights
     whole = shares.sum(axis=1, keepdims=True)
     weights = (u[platforms, None] * shares / np.where(whole > 0, whole, 1.0)).tolist()

@@ -18,7 +18,7 @@ from predictor.core.mpet.hyperparameters import ENOUGH, FEWEST, MOST_COUNTS, SOM
 from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
 from predictor.core.numerics import outlying_values
 from predictor.core.platform_metadata import PlatformMetadata, platform_metadata
-from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
+from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows, usable_platforms
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -55,6 +55,7 @@ class Evidence:
     groups: tuple[int, ...]
     target: int
     workload: int
+    usable_platforms: IntArray  # that may take part
     platforms: IntArray  # (R,)
     workloads: IntArray  # (B,)
     rows: IntArray  # (R + 1, B + 1) of the database, -1 = none; A is the last column
@@ -144,6 +145,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
         groups=groups,
         target=query.target,
         workload=query.workload,
+        usable_platforms=usable_platforms(database, query),
         platforms=platforms,
         workloads=workloads,
         rows=rows,
@@ -186,8 +188,9 @@ def _platforms_like_target(
     """Platforms without A that know T's missing workloads: its relatives, of its `cpu_model` or microarchitecture; and
     of those that share a workload with T the most like it on paper, as many as the references and these lack to 48."""
     metadata, target = platform_metadata(database), query.target
-    every = np.arange(len(database.platforms)) if query.references is None else np.array(query.references, dtype=int)
-    possible = np.setdiff1d(every, np.append(_reference_platforms(database, query, groups), target))
+    possible = np.setdiff1d(
+        usable_platforms(database, query), np.append(_reference_platforms(database, query, groups), target)
+    )
     is_twin = metadata.cpu[possible] == metadata.cpu[target]
     is_relative = is_twin | (metadata.microarchitecture[possible] == metadata.microarchitecture[target])
     relatives = np.append(possible[is_twin], possible[is_relative & ~is_twin])[:MOST_EXAMINED_REFERENCES]
@@ -295,6 +298,29 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
     steps = (steps + USUAL_COUNT * overall[:, None]) / (counts + USUAL_COUNT)
     curve = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), steps]), axis=0)
     return interpolate_rows(curve.T, evaluated.n[support], evaluated.n).T
+
+
+def wider_table(evidence: Evidence) -> tuple[FloatArray, BoolArray]:
+    """The curves of the evidence, its own first, with further workloads of its platforms, and platforms that share
+    them, (J, P, B); and what is known, (P, B). Of many the most measured ones."""
+    database, (J, own, B) = evidence.database, evidence.curves.shape
+    platforms = np.append(evidence.platforms, evidence.target)
+    others = np.setdiff1d(evidence.usable_platforms, platforms)
+    table = visible_table(database, np.append(platforms, others), evidence.groups)
+    measured = np.count_nonzero(table[:own] >= 0, axis=0)
+    measured[np.append(evidence.workloads, evidence.workload)] = 0
+    further = np.argsort(-measured, kind="stable")[: max(MOST_COUNTS * ENOUGH // J - B, 0)]
+    workloads = np.append(evidence.workloads, further[measured[further] > 0])
+    measured = np.count_nonzero(table[own:].take(workloads, axis=1) >= 0, axis=1)
+    others = np.argsort(-measured, kind="stable")[: 4 * ENOUGH]
+    others = own + others[measured[others] > 0]
+    rows = table[np.append(np.arange(own), others)].take(workloads, axis=1)
+    evaluated = evaluated_curves(database)
+    curves, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), np.searchsorted(evaluated.n, evidence.n))
+    is_known = rows >= 0
+    curves[:, :own, :B], is_known[:own, :B] = evidence.curves, evidence.is_known
+    is_known &= ~outlying_values(curves.mean(axis=0), is_known)
+    return curves * is_known, is_known
 
 
 def application_families(evidence: Evidence) -> IntArray:

@@ -1,5 +1,8 @@
-"""Curves taken apart into what belongs to the workload, to the platform, and the rest; and ordinary kriging by how
-alike platforms are in the rest: what the references say of A on T, and of workloads that T lacks.
+"""A Gaussian process over platforms: which references count for A on T, with what weight, and how sure that is.
+
+Curves are taken apart into what belongs to the workload, to the platform, and the rest; the rest is carried over by
+ordinary kriging, by how alike platforms are in it: of A, and of workloads that T lacks. A second process, of the
+references nearest to T alone, finds what counts among them, not among all.
 """
 
 from __future__ import annotations
@@ -9,22 +12,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, Hyperparameters
+from predictor.core.mpet.gathering import Evidence, wider_table
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MANY_REFERENCES, SOME_COUNTS, Hyperparameters
 from predictor.core.mpet.platforms import nearest_at_any
-from predictor.core.mpet.transfer import left_out_families
+from predictor.core.mpet.transfer import (
+    Transfer,
+    conformal_factor,
+    downward_shift,
+    left_out_families,
+    mean_transfer,
+    noisiness,
+)
 from predictor.core.numerics import (
+    MEAN_TO_SIGMA,
     MEDIAN_TO_SIGMA,
     TINY,
+    clip_to,
     finite_median,
     invert_definite,
+    least_squares_parts,
     left_out_errors,
+    noisy_inverses,
     squared_distances,
+    without_gaps,
 )
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-MEAN_ROUNDS = 4  # of alternating means: more change the parts no more
-GAP_ROUNDS, GAP_TOLERANCE = 20, 0.02  # of expected rests: at most, and the relative change that ends them
+GAP_TOLERANCE = 0.005  # the relative change of expected rests that is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,52 +61,64 @@ class CurveParts:
         return np.asarray(products / (np.sqrt((own**2).sum() * np.maximum(squares, 0.0)) + TINY))
 
 
-def separate_parts(evidence: Evidence, fill_gaps: bool = True) -> CurveParts:
-    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating means.
-
-    Where a platform was not measured with a workload, the rest is the expected one; 0 without `fill_gaps`.
-    """
-    counts = evidence.is_known.astype(np.float64)
-    per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
-    over_platforms, over_workloads = evidence.curves.sum(axis=1), evidence.curves.sum(axis=2)
-    speed = np.zeros(over_workloads.shape)
-    for _ in range(MEAN_ROUNDS):
-        workload = (over_platforms - speed @ counts) / per_workload
-        speed = (over_workloads - workload @ counts.T) / per_platform
-    rest = evidence.curves - workload[:, None]
-    rest -= speed[:, :, None]
-    rest *= evidence.is_known
-    if fill_gaps and not evidence.is_known.all():
-        rest = expected_rests(rest, evidence.is_known)
+def separate_parts(evidence: Evidence) -> CurveParts:
+    """Split the curves of the evidence by `least_squares_parts`."""
+    _, speed, rest = least_squares_parts(evidence.curves, evidence.is_known)
     return CurveParts(speed, rest, evidence.of_workload - speed[:, :-1])
 
 
-def expected_rests(rest: FloatArray, is_known: BoolArray) -> FloatArray:
-    """The rests (J, P, B); those that are not known (P, B) are what the covariance of the platforms predicts.
+def complete_curves(evidence: Evidence) -> Evidence:
+    """The evidence with what is expected where a platform was not measured with a workload.
 
-        C = X X',    K = C + I mean(C_pp),    (K^-1 X)_m = 0 at the missing m
+    By its own table, or by a wider one where two of its platforms share less than 48 workloads on average.
+    """
+    if evidence.is_known.all():
+        return evidence
+    # A workload that no reference was measured with tells nothing about A.
+    evidence = evidence.of_workloads(np.flatnonzero(evidence.is_known[:-1].any(axis=0)))
+    curves, is_known, (_, P, B) = evidence.curves, evidence.is_known, evidence.curves.shape
+    having, rounds = np.count_nonzero(is_known, axis=0), SOME_COUNTS
+    if (having * (having - 1)).sum() < ENOUGH * P * (P - 1):
+        (curves, is_known), rounds = wider_table(evidence), ENOUGH
+    workload, speed, rest = least_squares_parts(curves, is_known)
+    expected = workload[:, None, :B] + speed[:, :P, None] + expected_rests(rest, is_known, rounds, B)[:, :P]
+    curves = np.where(evidence.is_known, evidence.curves, expected)
+    return replace(evidence, curves=curves, is_known=np.ones_like(evidence.is_known))
 
-    X (P, J B) are the rests, in ln t. C depends on the missing ones, so both are found in turn, beginning with 0.
+
+def expected_rests(rest: FloatArray, is_known: BoolArray, rounds: int, asked: int) -> FloatArray:
+    """The rests of the `asked` first workloads (J, P, asked), where they are not known (P, B) what is expected.
+
+        (K^-1 X)_missing = 0,    K = C + noise I,    C = X X',    noise = mean C_pp / 2
+
+    X (P, J B) are the rests in ln t, at four thread counts of many. C depends on what is missing, so both are found in
+    turn, in `rounds` at most, beginning with 0; a round goes on as the last one did (Nesterov), unless that leads back.
 
     >>> rest = np.array([[[1.0, -1.0, 2.0], [1.0, -1.0, 0.0]]])
-    >>> expected_rests(rest, rest[0] != 0.0).round(1).tolist()
-    [[[1.0, -1.0, 2.0], [1.0, -1.0, 0.6]]]
+    >>> expected_rests(rest, rest[0] != 0.0, rounds=48, asked=3).round(1).tolist()
+    [[[1.0, -1.0, 2.0], [1.0, -1.0, 1.0]]]
     """
     J, P, B = rest.shape
-    X, gaps = rest.transpose(1, 0, 2).reshape(P, J * B), np.tile(~is_known, J)
-    step = 2.0 / (2.0 - np.count_nonzero(gaps) / gaps.size)  # with 1, it converges slowly where much is missing
-    columns = np.flatnonzero(gaps.any(axis=0))
-    gaps = gaps[:, columns]
-    for _ in range(GAP_ROUNDS):
+    some = rest[:: -(-J // SOME_COUNTS)]
+    X, columns = some.transpose(1, 0, 2).reshape(P, -1), np.flatnonzero(np.tile((~is_known).any(axis=0), len(some)))
+    gaps = np.tile(~is_known, len(some))[:, columns]
+    last, momentum = X[:, columns], 0
+    for _ in range(rounds):
+        before = X[:, columns]
+        ahead = before + momentum / (momentum + 3.0) * (before - last)
+        X[:, columns] = ahead
         K = X @ X.T
-        noise = np.trace(K) / P + TINY
+        noise = np.trace(K) / (2 * P) + TINY
         K.flat[:: P + 1] += noise
         invert_definite(K)
-        change = step * noise * gaps * (K @ X[:, columns])
-        X[:, columns] -= change
-        if (change**2).sum() < GAP_TOLERANCE**2 * P * noise:
+        X[:, columns] -= noise * gaps * (K @ ahead)
+        change, last = X[:, columns] - before, before
+        momentum = 0 if ((ahead - X[:, columns]) * change).sum() > 0.0 else momentum + 1
+        if (change**2).sum() < GAP_TOLERANCE**2 * 2 * P * noise:
             break
-    return X.reshape(P, J, B).transpose(1, 0, 2)
+    if len(some) < J:
+        return without_gaps(rest[:, :, :asked], is_known[:, :asked], K)
+    return X.reshape(P, J, B).transpose(1, 0, 2)[:, :, :asked]
 
 
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -255,16 +281,6 @@ def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparamete
     return inverses, added
 
 
-def noisy_inverses(covariances: FloatArray, noise: FloatArray | float) -> FloatArray:
-    """The inverses of the references' part (J, R, R), symmetric and positive definite, with noise on its diagonal."""
-    matrices = covariances[:, :-1, :-1].copy()
-    J, R, _ = matrices.shape
-    matrices.reshape(J, R * R)[:, :: R + 1] += noise
-    for matrix in matrices:
-        invert_definite(matrix)
-    return matrices
-
-
 def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:
     """The evidence of the platforms that have A, with T's missing workloads filled in.
 
@@ -280,13 +296,13 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     # The covariance of whole curves, by T's own workloads.
     chosen, weights = np.arange(R), np.ones(len(alone.workloads))
     if most < R:
-        chosen = nearest_references(alone, separate_parts(alone, fill_gaps=False), weights, most)
+        chosen = nearest_references(alone, separate_parts(alone), weights, most)
     # A workload that none of those was measured with cannot be filled in.
     can_be_known = evidence.measured_on_target | evidence.is_known[chosen].any(axis=0)
     evidence = evidence.of_workloads(np.flatnonzero(can_be_known))
     missing = np.flatnonzero(~evidence.measured_on_target)
-    nearest = alone.nearest(chosen)
-    parts = separate_parts(nearest)
+    nearest = complete_curves(alone.nearest(chosen))
+    parts, weights = separate_parts(nearest), np.ones(len(nearest.workloads))
     knots = np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
     covariance, _ = behaviour_covariances(parts, weights, metadata_covariance(nearest, h), knots, h)
     u, _, projections = ordinary_weights(noisy_inverses(covariance, h.noise), covariance, h)
@@ -302,18 +318,113 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     return replace(evidence, curves=curves, is_known=is_known, fill_errors=errors).nearest(references)
 
 
-def without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:
-    """Values (J, R, B) with those that are not known (R, B) kriged from the others: to T they add nothing.
+def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
+    """Krige A's deviations from the references' speed, then what T's workloads leave unexplained.
 
-    Of each column (b, j) the missing m are those with (projection value)_m = 0.
+        t = s(T) + sum_p u_p (z(p,A) - s(p)) + sum_b v_b (e(T,b) - sum_p u_p e(p,b)),    sum u = 1
+
+    At each knot, by a covariance of what is known at near n. The interval is calibrated on the references, each left
+    out like T and predicted:
+
+        score = |error| / (deviation sqrt(noise)),    h = conformal factor * deviation on T * sqrt(noise of T)
     """
-    gaps = np.count_nonzero(~is_known, axis=0)
-    order = np.argsort(is_known, axis=0, kind="stable").T  # of every column: what is missing, then what is known
-    filled = values.copy()
-    for size in np.unique(gaps[gaps > 0]).tolist():
-        columns = np.flatnonzero(gaps == size)[:, None]
-        missing = order[columns[:, 0], :size]
-        products = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]
-        block = projection[missing[:, :, None], missing[:, None, :]]
-        filled[:, missing, columns] = -np.linalg.solve(block, products).transpose(2, 0, 1)
-    return filled
+    correlation = parts.correlations()
+    weights = workload_weights(correlation, h)
+    families, can_be_left_out = left_out_families(evidence.platforms, evidence.target, evidence.metadata)
+    usable = evidence.measured & can_be_left_out
+    if np.count_nonzero(usable) < MANY_REFERENCES:
+        usable = np.ones(usable.shape, dtype=bool)
+    knots, on_paper = nearness_weights(evidence.log_n, h), metadata_covariance(evidence, h)
+    covariances, distance = behaviour_covariances(parts, weights, on_paper, knots, h)
+    kriged = krige(covariances, parts.own, h.noise + h.outside_noise * evidence.outside**2, h)
+    deviation = np.sqrt(kriged.variance)
+    # What the same weights get wrong: on the references about A (last) and T's workloads, on T about these.
+    known = np.append(parts.rest[:, :-1], parts.own[:, :, None], axis=2)
+    products = kriged.projections @ known
+    left_out, variances = left_out_errors(kriged.projections, products, families)
+    errors = left_out[:, :, -1]
+    deviations = np.sqrt(np.maximum(variances - kriged.added, h.noise) * kriged.scale[:, None])
+    alone = products / np.diagonal(kriged.projections, axis1=1, axis2=2)[:, :, None]
+    on_target = parts.rest[:, -1] - (kriged.weights[:, None] @ parts.rest[:, :-1])[:, 0]
+    on_target *= evidence.measured_on_target
+    value = parts.speed[:, -1] + (kriged.weights * parts.own).sum(axis=1)
+    value += unexplained_gain(alone[:, :, :-1], alone[:, :, -1], on_target, h)
+    shift, shifts = downward_shift(deviation**2, h), downward_shift(deviations**2, h)
+    if evidence.fill_errors is not None:
+        added = carried_fill_errors(evidence.fill_errors, parts, h)
+        square = (added**2).mean(axis=1)
+        errors, deviations = errors + added, np.sqrt(deviations**2 + square[:, None])
+        deviation = np.sqrt(deviation**2 + square)
+    noise = np.sqrt(noisiness(evidence, left_out[:, :, :-1], on_target, weights, h))
+    scores = np.abs(errors + shifts) / (deviations * noise[:-1] + TINY)
+    factor = conformal_factor(scores, usable, level, units=len(np.unique(families)))
+    return Transfer(
+        value=value - shift,
+        half_width=factor * deviation * noise[-1],
+        platform_weights=kriged.weights,
+        workload_weights=weights**2 / (weights**2).sum(),
+        platform_distance=1.0 - np.exp(distance.mean(axis=0) / -2),
+        workload_distance=1.0 - np.minimum(np.abs(correlation), 1.0),
+        errors_on_target=on_target,
+    )
+
+
+def unexplained_gain(
+    rows: FloatArray, own: FloatArray, on_target: FloatArray, h: Hyperparameters = DEFAULTS
+) -> FloatArray:
+    """What A's value on T gains from what the same kriging gets wrong about the workloads known there, (J,).
+
+    By a ridge regression of A's errors y = `own` (J, R) on those of the workloads, X = `rows` (J, R, B) on the
+    references and x = `on_target` (J, B), none of them too large, over the references and knots:
+
+        x (X'X + ridge)^-1 X'y
+    """
+    J, R, B = rows.shape
+    limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(rows).sum(axis=1)
+    X, x = clip_to(rows, limit[:, None]).reshape(J * R, B), clip_to(on_target, limit)
+    y = clip_to(own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(own).sum(axis=1, keepdims=True))
+    deviation = np.sqrt(np.einsum("ib,ib->b", X, X) / len(X)) + TINY
+    X /= deviation
+    products = X.T @ X
+    products.flat[:: B + 1] += h.ridge * len(X)
+    return np.asarray((x / deviation) @ np.linalg.solve(products, y.ravel() @ X))
+
+
+def carried_fill_errors(errors: FloatArray, parts: CurveParts, h: Hyperparameters = DEFAULTS) -> FloatArray:
+    """What errors (J, R, B) of filled-in workloads add to those of A (J, R).
+
+    As much as a ridge regression of A on the known workloads says, over the references and knots; and T's speed, which
+    is a mean over the workloads, is as much too high as they are.
+    """
+    rest = parts.rest[:, :-1]
+    J, R, B = rest.shape
+    X = (rest - rest.sum(axis=(0, 1)) / (J * R)).reshape(J * R, B)
+    own = (parts.own - parts.own.mean(axis=1, keepdims=True)).ravel()
+    products = X.T @ X
+    products.flat[:: B + 1] += h.noise * np.trace(products) / B + TINY
+    gain = np.linalg.solve(products, own @ X)
+    return np.asarray(errors @ (gain - gain.sum() / B + 1.0 / B))
+
+
+def mean_with_neighbours(wide: Transfer, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
+    """The mean of `wide`, which carried A from all references, and of the same from the `h.neighbours` nearest.
+
+    Speeds, correlations and typical distances are theirs there. The interval is that of `wide`, as too few are near to
+    calibrate one, and as much wider as the answer departs from what it was calibrated for; so are the distances.
+    """
+    references = len(evidence.platforms)
+    if references <= h.neighbours:
+        return wide
+    # Those that behave most like T (D_p, back in squares) and are most like it on paper, in their order.
+    squares = -np.log(np.maximum(1.0 - wide.platform_distance, TINY))
+    on_paper = evidence.metadata.squared_distances(evidence.platforms, evidence.target)
+    apart = squares / (finite_median(squares) + TINY) + h.paper_share * on_paper
+    nearest = np.sort(np.argsort(apart, kind="stable")[: h.neighbours])
+    among = evidence.nearest(nearest)
+    narrow = gaussian_transfer(among, separate_parts(among), level, h)
+    weights = np.zeros((len(evidence.n), references))
+    weights[:, nearest] = narrow.platform_weights
+    distances = {name: getattr(wide, name) for name in ("platform_distance", "workload_distance")}
+    both = mean_transfer(wide, replace(narrow, platform_weights=weights, **distances))
+    departure = both.value - wide.value
+    return replace(both, half_width=np.hypot(wide.half_width, departure))

@@ -16,12 +16,14 @@ from predictor.core.mpet.gathering import Evidence, check_evidence, gather_evide
 from predictor.core.mpet.hyperparameters import DEFAULTS, MANY_REFERENCES, SOME_REFERENCES, Hyperparameters
 from predictor.core.mpet.kriging import (
     CurveParts,
+    complete_curves,
     fill_in_workloads,
+    gaussian_transfer,
+    mean_with_neighbours,
     nearest_references,
     separate_parts,
     workload_weights,
 )
-from predictor.core.mpet.process import gaussian_transfer, mean_with_neighbours
 from predictor.core.mpet.ratios import ratio_transfer
 from predictor.core.mpet.transfer import mean_transfer, widen_by_noise, with_departures_of_others
 
@@ -70,7 +72,7 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
         wider = with_departures_of_others(evidence, transfer.half_width, level)
         half_width = np.sqrt(of_ratios * wider**2 + (1.0 - of_ratios) * transfer.half_width**2)
         transfer = replace(transfer, half_width=half_width)
-    transfer = widen_by_noise(evidence, transfer, level)
+    transfer = widen_by_noise(evidence, transfer, level, of_ratios)
     return answer_from_transfer(evidence, transfer, growth_beyond(evidence, level), level)
 
 
@@ -82,23 +84,20 @@ def check_mpet(database: Database, query: Query, settings: MpetSettings) -> None
 def evidence_with_parts(
     database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS
 ) -> tuple[Evidence, CurveParts]:
-    """What is known, less the outlying profiles and, of many references, those that are least like T."""
+    """What is known, less outlying profiles and, of many references, those least like T; with what these lack."""
     evidence = without_outliers(gather_evidence(database, query))
     evidence = fill_in_workloads(evidence, settings.references, h)
     if len(evidence.platforms) > settings.references:
-        parts = separate_parts(evidence, fill_gaps=False)
+        parts = separate_parts(evidence)
         weights = workload_weights(parts.correlations(), h)
         evidence = evidence.nearest(nearest_references(evidence, parts, weights, settings.references))
-    # A workload that none of these was measured with tells nothing about A.
-    on_references = evidence.is_known[:-1].any(axis=0)
-    if not on_references.all():
-        evidence = evidence.of_workloads(np.flatnonzero(on_references))
+    evidence = complete_curves(evidence)
     return evidence, separate_parts(evidence)
 
 
 MPET = Method(
     name="mpet",
-    version="24",
+    version="25",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",

@@ -18,7 +18,14 @@ from scipy.special import stdtrit
 from predictor.core.curves import evaluated_curves, visible_table
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, FEWEST, SOME_COUNTS, USUAL_COUNT, Hyperparameters
-from predictor.core.numerics import MEAN_TO_SIGMA, TINY, carried_variance, known_median, squares_with_single_runs
+from predictor.core.numerics import (
+    MEAN_TO_SIGMA,
+    TINY,
+    carried_variance,
+    known_median,
+    squares_with_single_runs,
+    variance_of_means,
+)
 from predictor.core.platform_metadata import PlatformMetadata
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -94,12 +101,14 @@ def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transf
     return Transfer(**means | {"half_width": one.half_width**share * other.half_width**rest})
 
 
-def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float) -> Transfer:
+def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_ratios: float = 1.0) -> Transfer:
     """The transfer with an interval that also holds what its measurements leave uncertain.
 
-        h' = sqrt(h^2 + z^2 V),    z the normal quantile of the level
+        h' = sqrt(h^2 + z^2 (s V + (1 - s) max(V_T - mean_p V_p, 0))),    z the normal quantile of the level
 
-    V (J,) is the variance of the answer that the noise of its measurements causes (`carried_variance`).
+    V (J,) is the variance of the answer that the noise of its measurements causes (`carried_variance`), V_p that of a
+    platform's workloads (`variance_of_means`), s = `of_ratios` how much ratios count. With many references the errors
+    on which the process is calibrated hold the noise of each: only what T is noisier than they is added.
     """
     database, rows = evidence.database, evidence.rows
     errors, deviations, disturbed = (
@@ -110,7 +119,10 @@ def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float) -> Tran
     disturbed = np.nan_to_num(disturbed)
     if not (squares.any() or disturbed.any()):
         return transfer
-    variance = carried_variance(squares, disturbed, transfer.platform_weights, transfer.workload_weights)
+    u, v = transfer.platform_weights, transfer.workload_weights
+    of_platforms = variance_of_means(squares[:, :-1], disturbed[:, :-1], v)
+    more_than_others = max(of_platforms[-1] - of_platforms[:-1].mean(), 0.0)
+    variance = of_ratios * carried_variance(squares, disturbed, u, v) + (1.0 - of_ratios) * more_than_others
     return replace(transfer, half_width=np.hypot(transfer.half_width, normal_factor(level) * np.sqrt(variance)))
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from predictor.core.mpet.hyperparameters import Hyperparameters
-from predictor.core.mpet.kriging import krige, noisy_inverses, ordinary_weights
+from predictor.core.mpet.kriging import krige, ordinary_weights
 from predictor.core.mpet.transfer import downward_shift
-from predictor.core.numerics import invert_definite, left_out_errors
+from predictor.core.numerics import invert_definite, left_out_errors, noisy_inverses
 
 TRUSTING = Hyperparameters(robust=1e6)  # no value is an outlier
 

@@ -5,7 +5,7 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.kriging import without_gaps
+from predictor.core.numerics import without_gaps
 from tests.predictor.core.curves import COUNTS, curve_arrays, without_rows
 
 MPET = METHODS["mpet"]

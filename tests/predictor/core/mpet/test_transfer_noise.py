@@ -5,6 +5,9 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
+from predictor.core.mpet.kriging import gaussian_transfer
+from predictor.core.mpet.method import evidence_with_parts
+from predictor.core.mpet.transfer import widen_by_noise
 from predictor.core.numerics import DISTURBANCE, carried_variance, squares_with_single_runs
 from tests.predictor.core.curves import curve_arrays
 
@@ -97,6 +100,36 @@ def test_one_reference_by_hand():
     noisy = answer_with(arrays, standard_error=0.1 * (arrays["workload_index"] == WORKLOAD))
     expected = np.hypot(half_widths(answer_with(arrays)), 1.6448536 * 0.1)
     np.testing.assert_allclose(half_widths(noisy), expected, rtol=1e-4)  # between knots interpolated
+
+
+@pytest.mark.parametrize("column", ["standard_error", "disturbed_share"])
+def test_of_many_references_only_what_the_target_is_noisier_counts(column):
+    """44 references: the errors by which the interval is calibrated hold their noise."""
+    arrays = curve_arrays(3, 45, missing=0.0)
+    still, on_target = answer_with(arrays), arrays["platform_index"] == TARGET
+    alike = answer_with(arrays, **{column: np.full(len(on_target), 0.5)})
+    np.testing.assert_allclose(half_widths(alike), half_widths(still))
+    little, much = (answer_with(arrays, **{column: np.where(on_target, own, 0.3)}) for own in (0.4, 0.8))
+    assert (half_widths(still) < half_widths(little)).all()
+    assert (half_widths(little) < half_widths(much)).all()
+    assert much.time_s.tolist() == still.time_s.tolist()
+    quieter = answer_with(arrays, **{column: np.where(on_target, 0.1, 0.3)})
+    np.testing.assert_allclose(half_widths(quieter), half_widths(still))
+
+
+@pytest.mark.parametrize("of_ratios", [0.0, 0.25, 1.0])
+def test_of_many_references_the_noise_counts_by_hand(of_ratios):
+    """All errors are 0.1, on T 0.2: V of the answer as far as ratios count, else (0.2^2 - 0.1^2) sum_b v_b^2."""
+    arrays = curve_arrays(3, 45, missing=0.0)
+    errors = np.where(arrays["platform_index"] == TARGET, 0.2, 0.1)
+    database = Database.build(**arrays, standard_error=errors)
+    evidence, parts = evidence_with_parts(database, Query(WORKLOAD, TARGET), MPET.settings())
+    transfer = gaussian_transfer(evidence, parts, 0.9)
+    u, v = transfer.platform_weights, transfer.workload_weights
+    whole = 0.1**2 * (u**2).sum(axis=1) * (1.0 + (v**2).sum()) + 0.2**2 * (v**2).sum()
+    variance = of_ratios * whole + (1.0 - of_ratios) * 0.03 * (v**2).sum()
+    widened = widen_by_noise(evidence, transfer, 0.9, of_ratios)
+    np.testing.assert_allclose(widened.half_width, np.hypot(transfer.half_width, 1.6448536 * np.sqrt(variance)))
 
 
 def test_the_carried_variance_is_that_of_simulated_noise():

@@ -6,8 +6,8 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.kriging import gaussian_transfer, mean_with_neighbours
 from predictor.core.mpet.method import MpetSettings, evidence_with_parts
-from predictor.core.mpet.process import gaussian_transfer, mean_with_neighbours
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 A, T = 5, 3
