@@ -168,7 +168,8 @@ def workload_covariance(
     covariance = np.exp(-np.sqrt(d))
     linear = x @ x.T
     typical = finite_median(np.diag(linear)[:-1])
-    covariance += linear / (typical if typical > TINY**2 else np.inf)
+    # Where less is known than parts of curves (`least_squares_parts`), references agree but for rounding.
+    covariance += linear / (typical if typical > np.sqrt(TINY) else np.inf)
     if h.features and any(evidence.database.valid_elements(group)[COUNTER_FEATURES].any() for group in evidence.groups):
         scaled = _scaled_features(evidence, guesses.weights)
         covariance += h.features * np.exp(squared_distances(scaled @ scaled.T) / (-2 * h.features_length**2))
