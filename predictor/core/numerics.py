@@ -248,9 +248,14 @@ def least_squares_parts(curves: FloatArray, is_known: BoolArray) -> tuple[FloatA
 
 
 def without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:
-    """Values (J, R, B) with those that are not known (R, B) kriged from the others: to T they add nothing.
+    """Values (J, R, B) with those that are not known (R, B) predicted from the others by a covariance.
 
-    Of each column (b, j) the missing m are those with (projection value)_m = 0.
+    Of each column (b, j) the missing m are those with (projection value)_m = 0. `projection` (R, R) is the inverse of
+    the covariance, or that of ordinary kriging (`ordinary_weights`): then what is filled in adds nothing to T.
+
+    >>> inverse = np.linalg.inv(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    >>> without_gaps(np.array([[[4.0, 3.0], [0.0, 5.0]]]), np.array([[True, True], [False, True]]), inverse).tolist()
+    [[[4.0, 3.0], [2.0, 5.0]]]
     """
     gaps = np.count_nonzero(~is_known, axis=0)
     order = np.argsort(is_known, axis=0, kind="stable").T  # of every column: what is missing, then what is known

@@ -188,9 +188,8 @@ def _platforms_like_target(
     """Platforms without A that know T's missing workloads: its relatives, of its `cpu_model` or microarchitecture; and
     of those that share a workload with T the most like it on paper, as many as the references and these lack to 48."""
     metadata, target = platform_metadata(database), query.target
-    possible = np.setdiff1d(
-        usable_platforms(database, query), np.append(_reference_platforms(database, query, groups), target)
-    )
+    references = _reference_platforms(database, query, groups)
+    possible = np.setdiff1d(usable_platforms(database, query), np.append(references, target))
     is_twin = metadata.cpu[possible] == metadata.cpu[target]
     is_relative = is_twin | (metadata.microarchitecture[possible] == metadata.microarchitecture[target])
     relatives = np.append(possible[is_twin], possible[is_relative & ~is_twin])[:MOST_EXAMINED_REFERENCES]

@@ -72,10 +72,12 @@ def complete_curves(evidence: Evidence) -> Evidence:
 
     By its own table, or by a wider one where two of its platforms share less than 48 workloads on average.
     """
+    # A workload that no reference was measured with tells nothing about A.
+    on_references = evidence.is_known[:-1].any(axis=0)
+    if not on_references.all():
+        evidence = evidence.of_workloads(np.flatnonzero(on_references))
     if evidence.is_known.all():
         return evidence
-    # A workload that no reference was measured with tells nothing about A.
-    evidence = evidence.of_workloads(np.flatnonzero(evidence.is_known[:-1].any(axis=0)))
     curves, is_known, (_, P, B) = evidence.curves, evidence.is_known, evidence.curves.shape
     having, rounds = np.count_nonzero(is_known, axis=0), SOME_COUNTS
     if (having * (having - 1)).sum() < ENOUGH * P * (P - 1):

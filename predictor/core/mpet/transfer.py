@@ -101,7 +101,7 @@ def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transf
     return Transfer(**means | {"half_width": one.half_width**share * other.half_width**rest})
 
 
-def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_ratios: float = 1.0) -> Transfer:
+def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_ratios: float) -> Transfer:
     """The transfer with an interval that also holds what its measurements leave uncertain.
 
         h' = sqrt(h^2 + z^2 (s V + (1 - s) max(V_T - mean_p V_p, 0))),    z the normal quantile of the level

@@ -124,3 +124,13 @@ def test_many_shared_workloads_need_no_wider_table(monkeypatch):
     evidence = gather_evidence(Database.build(**arrays), Query(A, T))
     assert not evidence.is_known.all()
     assert complete_curves(evidence).is_known.all()
+
+
+def test_a_reference_that_ran_few_workloads_needs_no_wider_table(monkeypatch):
+    """One's own machine alone: T's other workloads take no part, and the few that are left have no gaps."""
+    arrays = sparse_arrays(7)
+    others = np.isin(arrays["platform_index"], REFERENCES[1:]) & (arrays["workload_index"] == A)
+    evidence = gather_evidence(Database.build(**without_rows(arrays, others)), Query(A, T))
+    assert not evidence.is_known.all()
+    monkeypatch.setattr("predictor.core.mpet.kriging.wider_table", None)  # a call would fail
+    assert complete_curves(evidence).is_known.all()
