@@ -10,7 +10,7 @@ import numpy as np
 
 from predictor.core.arrays import read_only
 from predictor.core.database import Database
-from predictor.core.platform_metadata import microarchitecture_facts
+from predictor.core.metadata import microarchitecture_facts
 from profiles.arrays import BoolArray, IntArray
 
 

@@ -16,11 +16,11 @@ from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.availability import groups_of_targets
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, visible_table
 from predictor.core.database import Database
+from predictor.core.metadata import PlatformMetadata, platform_metadata
 from predictor.core.mpet.beyond import Agreement, agreement_inside, courses_on_target, growth_counts, mixed_growth
 from predictor.core.mpet.gathering import MeanCurve, curves_at
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH
 from predictor.core.numerics import TINY
-from predictor.core.platform_metadata import PlatformMetadata, platform_metadata
 from predictor.core.references import groups_beside
 from profiles.arrays import FloatArray, IntArray
 

@@ -18,6 +18,7 @@ OUTLYING_DEVIATIONS = 12.0  # robust standard deviations of the workload
 MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's median no more
 FEWEST_TELLING = 3  # values that tell which is outlying; so many platforms that are far off are a kind of machine
 LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slow
+CHOICE_POWER = 4.0  # of the squared errors: how much more what errs less counts
 DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
 
 
@@ -89,6 +90,16 @@ def _medians(rows: NDArray[np.float32], counts: IntArray) -> NDArray[np.float32]
     ascending = np.sort(rows, axis=1)
     middle = ascending[np.arange(len(rows)), np.maximum(counts - 1, 0) // 2]
     return np.where(counts > 0, middle, np.float32(0.0))
+
+
+def shares_by_error(log_squares: FloatArray) -> FloatArray:
+    """How much each of several predictions counts, by the logarithms of their mean squared errors: ~ errors^-4, sum 1.
+
+    >>> shares_by_error(np.log([1.0, 2.0])).round(3).tolist()
+    [0.941, 0.059]
+    """
+    shares = np.exp(CHOICE_POWER * (log_squares.min() - log_squares))
+    return np.asarray(shares / shares.sum())
 
 
 def squared_distances(gram: FloatArray) -> FloatArray:

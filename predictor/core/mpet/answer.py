@@ -176,11 +176,8 @@ def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, Float
 
 def _mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:
     """Weighted mean over an axis of what is not NaN; NaN where nothing is."""
-    valid = ~np.isnan(values)
-    weight = np.where(valid, weights, 0.0)
-    total = weight.sum(axis=axis)
-    mean = (np.where(valid, values, 0.0) * weight).sum(axis=axis) / np.where(total > 0, total, 1.0)
-    return np.where(total > 0, mean, np.nan)
+    mean = np.ma.average(np.ma.masked_invalid(values), axis=axis, weights=np.broadcast_to(weights, values.shape))
+    return np.asarray(np.ma.filled(mean, np.nan))
 
 
 def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
@@ -195,13 +192,12 @@ def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -
     d_p, d_a = transfer.platform_distance[platforms], transfer.workload_distance
     d_t = tuple_distance(d_p[:, None], d_a).tolist()
     to_platform, to_workload = d_p.tolist(), d_a.tolist()
-    workloads = [database.workloads[b] for b in evidence.workloads.tolist()]
     candidates = []
     for rank, p in enumerate(platforms.tolist()):
         platform = database.platforms[evidence.platforms[p]]
         for b in heaviest[measured[rank, heaviest]][:CANDIDATE_WORKLOADS_SHOWN].tolist():
             numbers = to_platform[rank], to_workload[b], d_t[rank][b], weights[rank][b]
-            candidates.append(Candidate(platform, workloads[b], *numbers))
+            candidates.append(Candidate(platform, database.workloads[evidence.workloads[b]], *numbers))
     return candidates
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -16,17 +17,17 @@ import numpy as np
 from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import evaluated_curves, interpolate_rows
 from predictor.core.database import Database
+from predictor.core.metadata import name_vectors, weights_by_name
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import ENOUGH, FEWEST, LEAST_LOG_ERROR, MOST_COUNTS, SOME_COUNTS
 from predictor.core.mpet.transfer import conformal_factor, downward_shift, normal_factor
-from predictor.core.numerics import TINY
+from predictor.core.numerics import TINY, shares_by_error
 from profiles.arrays import FloatArray, IntArray
 
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
 SLOWEST = 1.5  # times as long as with one thread is what a law says at most
 LAWS_WEIGHT = 6.0  # companions as which the scaling laws count
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
-SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
 BEST_SHARE = 0.2  # of the companions: those that scale best on a machine
 CREDIBILITY = 0.9
 LEAST_GAIN = 0.05  # of ln t: less is no gain
@@ -148,8 +149,9 @@ class Growth:
 class Agreement(NamedTuple):
     """How the curves that A may follow, the companions and then the laws (K,), agree with it inside the measured range.
 
-    `prior` (K,) is how much each counts before that is looked at. Of some of them, the `subjects` (S,), and of A (last)
-    `distance` (S + 1, K) is the mean squared difference in ln t from each curve.
+    Of some of them, the `subjects` (S,), and of A (last) `distance` (S + 1, K) is the mean squared difference in ln t
+    from each curve. `prior` (2, S + 1, K) is how much each counts before that is looked at: whatever it is called, and
+    the more, the more its name is like the subject's.
     """
 
     prior: FloatArray
@@ -167,8 +169,7 @@ def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
         return None
     companions = np.flatnonzero(evidence.measured_on_target)
     rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
-    workloads = evidence.workloads[companions]
-    agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads)
+    agreement = agreement_inside(database, rows[:-1], evidence.platforms, evidence.workloads[companions])
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
     # Where T has fewer threads than A was measured with there is no knot there, and no companion that went on.
     at_last = evidence.curves[np.searchsorted(evidence.n[:-1], last), -1, companions]
@@ -212,10 +213,14 @@ def agreement_inside(database: Database, rows: IntArray, platforms: IntArray, wo
     among_laws = squares[near, None] + squares - 2.0 * (of_laws[near] * share) @ of_laws.T
     B, application = len(workloads), database.workload_table["application"]
     table = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, near].T, among_laws], [distance[B:, :B], to_laws[B:]]]
-    names = np.array([application[b] or f"workload {b}" for b in workloads.tolist()], dtype=str)
-    _, member, count = np.unique(names, return_inverse=True, return_counts=True)
+    programs = [application[b] or f"workload {b}" for b in workloads.tolist()]
+    _, member, count = np.unique(programs, return_inverse=True, return_counts=True)
+    prior = np.tile(np.append(1.0 / np.sqrt(count[member]), LAWS_WEIGHT * share_of_law), (2, B + len(near) + 1, 1))
+    vectors = name_vectors([database.workloads[b] for b in (*workloads, database.workload_index[rows[:, -1].max()])])
+    by_name = weights_by_name(vectors[:-1], vectors)  # which help no companion more than A
+    prior[1, np.append(np.arange(B), -1), :B] *= np.minimum(by_name, by_name[-1].max(initial=1.0))
     return Agreement(
-        prior=np.append(1.0 / np.sqrt(count[member]), LAWS_WEIGHT * share_of_law),
+        prior=prior,
         subjects=np.append(np.arange(B), B + near),
         distance=np.maximum(np.block(table), 0.0),
     )
@@ -238,9 +243,8 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> tu
         columns = np.flatnonzero(measured[:, p])
         columns = columns[evenly_spaced(evaluated.log_n[columns], SOME_COUNTS)]
         patterns = evaluated.pattern[rows[p]]
-        values = evaluated.at(rows[p], columns)
         known = evaluated.inside[columns][:, patterns] & (rows[p] >= 0)
-        values[~known] = np.nan
+        values = np.where(known, evaluated.at(rows[p], columns), np.nan)
         n = evaluated.n[columns].astype(np.float64)
         n_max, n_ht = float(database.n_max[platforms[p]]), smt_begins(database, int(platforms[p]))
         by_laws = law_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht)
@@ -284,11 +288,9 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
     counts = np.append(1, n)
     values = np.full((len(counts), len(rows)), np.nan)
     patterns = np.where(rows >= 0, evaluated_curves(database).pattern[rows], 0)
-    for pattern in distinct_codes(patterns).tolist():  # of companions that were measured at the same n
+    for pattern in distinct_codes(patterns[patterns > 0]).tolist():  # of companions that were measured at the same n
         of_pattern = np.flatnonzero(patterns == pattern)
         measured_n, _ = database.curve(int(rows[of_pattern[0]]))
-        if pattern == 0 or not len(measured_n):
-            continue
         points = database.curve_offsets[rows[of_pattern]][:, None] + np.arange(len(measured_n))
         measured = np.log(measured_n * database.curve_time_s[points])
         if measured_n[0] < n[0] < measured_n[-1] and n[0] not in measured_n:
@@ -310,32 +312,31 @@ def mixed_growth(
 
         w ~ prior / (scale^2 + distance)^2
 
-    at three scales, of which those count that err less on the subjects, the more a subject is like A. A companion is
-    left out with its family, of `families` (B,). The interval holds `level` of what is missed of the companions.
-    Without families, quickly: all scales count alike, and no interval is made.
+    at three scales, by two priors. Those count that err less on the subjects, the more a subject is like A. A companion
+    is left out with its family, of `families` (B,). The interval holds `level` of what is missed of the companions.
+    Without families, quickly: all count alike, and no interval is made.
     """
-    distance, subjects = agreement.distance, agreement.subjects
+    prior, distance, subjects = agreement.prior, agreement.distance, agreement.subjects
     if families is None:
-        distance, subjects = distance[-1:], subjects[:0]
+        prior, distance, subjects = prior[:, -1:], distance[-1:], subjects[:0]
     itself = np.zeros(distance.shape, dtype=bool)
     if families is not None:
         itself[: len(families), : len(families)] = families[:, None] == families
     itself[np.arange(len(subjects)), subjects] = True
     known = (~np.isnan(courses)).astype(np.float64)
     curves = np.nan_to_num(courses)
-    likeness = (agreement.prior / (AGREEMENT_SCALES[1] ** 2 + distance[-1]) ** 2)[subjects]
+    likeness = (prior[1, -1] / (AGREEMENT_SCALES[1] ** 2 + distance[-1]) ** 2)[subjects]
     weights, means, squares, errors = [], [], [], []
-    for scale in AGREEMENT_SCALES:
-        weight = agreement.prior / (scale**2 + distance) ** 2
+    for scale, before in product(AGREEMENT_SCALES, prior):
+        weight = before / (scale**2 + distance) ** 2
         weight[itself] = 0.0
         total = known @ weight.T  # (J, S + 1)
         weights.append(known * weight[-1] / total[:, -1:])
         means.append(curves @ weight.T / total)
         squares.append(curves**2 @ weight.T / total)
         errors.append(mean_square(means[-1][1:, :-1] - courses[1:, subjects], likeness))
-    choice = np.exp(-SCALE_CHOICE_POWER * np.log(errors).mean(axis=1))
-    choice /= choice.sum()
-    mean, square = (np.tensordot(choice, np.array(of_scale), axes=1) for of_scale in (means, squares))
+    choice = shares_by_error(np.log(errors).mean(axis=1))
+    mean, square = (np.tensordot(choice, np.array(of_each), axes=1) for of_each in (means, squares))
     variance = np.maximum(square - mean**2, 0.0)
     value = mean - downward_shift(variance)
     weight = np.tensordot(choice, np.array(weights), axes=1)
@@ -343,7 +344,7 @@ def mixed_growth(
         return Growth(n, value[:, -1], np.zeros(len(n)), curves, weight)
     B = len(families)
     missed = value[:, :B] - courses[:, :B]
-    typical = np.where(known[:, :B].any(axis=1), mean_square(missed, agreement.prior[:B]), variance[:, -1])
+    typical = np.where(known[:, :B].any(axis=1), mean_square(missed, prior[0, -1, :B]), variance[:, -1])
     deviation = np.sqrt((variance + typical[:, None]) / 2.0 + LEAST_LOG_ERROR**2)
     half_width = deviation_factors(np.abs(missed) / deviation[:, :B], level) * deviation[:, -1]
     half_width[0] = 0.0

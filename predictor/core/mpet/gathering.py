@@ -14,10 +14,10 @@ from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, risen, visible_table
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
+from predictor.core.metadata import PlatformMetadata, platform_metadata
 from predictor.core.mpet.hyperparameters import ENOUGH, FEWEST, MOST_COUNTS, SOME_COUNTS, USUAL_COUNT
 from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
 from predictor.core.numerics import outlying_values
-from predictor.core.platform_metadata import PlatformMetadata, platform_metadata
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows, usable_platforms
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -139,7 +139,6 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
     on_target = evaluated.measured_in(patterns[-1, :-1])
     columns = _knots(evaluated, evaluated.measured_in(of_a), on_target, int(database.n_max[query.target]))
     curves, mean_curve = curves_at(evaluated, rows, patterns, columns)
-    has_workload = rows[:-1, -1] >= 0
     return Evidence(
         database=database,
         groups=groups,
@@ -158,7 +157,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
         measured=evaluated.measured[columns].take(of_a, axis=1),
         asked_n=predicted_thread_counts(database, query.target, query.n),
         mean_curve=mean_curve,
-        measured_at_one=float(np.count_nonzero(evaluated.inside[0].take(of_a)) / np.count_nonzero(has_workload)),
+        measured_at_one=float(np.count_nonzero(evaluated.inside[0].take(of_a)) / np.count_nonzero(rows[:-1, -1] >= 0)),
         largest_on_target=int(evaluated.n[on_target[-1]]),
     )
 
@@ -188,8 +187,8 @@ def _platforms_like_target(
     """Platforms without A that know T's missing workloads: its relatives, of its `cpu_model` or microarchitecture; and
     of those that share a workload with T the most like it on paper, as many as the references and these lack to 48."""
     metadata, target = platform_metadata(database), query.target
-    references = _reference_platforms(database, query, groups)
-    possible = np.setdiff1d(usable_platforms(database, query), np.append(references, target))
+    taken = np.append(_reference_platforms(database, query, groups), target)
+    possible = np.setdiff1d(usable_platforms(database, query), taken)
     is_twin = metadata.cpu[possible] == metadata.cpu[target]
     is_relative = is_twin | (metadata.microarchitecture[possible] == metadata.microarchitecture[target])
     relatives = np.append(possible[is_twin], possible[is_relative & ~is_twin])[:MOST_EXAMINED_REFERENCES]

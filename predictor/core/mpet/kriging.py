@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from predictor.core.metadata import name_vectors, weights_by_name
 from predictor.core.mpet.gathering import Evidence, wider_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MANY_REFERENCES, SOME_COUNTS, Hyperparameters
 from predictor.core.mpet.platforms import nearest_at_any
@@ -195,8 +196,7 @@ def behaviour_covariances(
 
 def metadata_covariance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How alike the platforms, T last, are by their metadata and names, (P, P)."""
-    index = np.append(evidence.platforms, evidence.target)
-    metadata = evidence.metadata
+    index, metadata = np.append(evidence.platforms, evidence.target), evidence.metadata
     vectors, cpu, family = metadata.vectors[index], metadata.cpu[index], metadata.microarchitecture[index]
     similarity = h.metadata * np.exp(squared_distances(vectors @ vectors.T) / -h.metadata_length)
     is_twin = (cpu[:-1] == cpu[-1]).any()
@@ -350,7 +350,9 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
     on_target = parts.rest[:, -1] - (kriged.weights[:, None] @ parts.rest[:, :-1])[:, 0]
     on_target *= evidence.measured_on_target
     value = parts.speed[:, -1] + (kriged.weights * parts.own).sum(axis=1)
-    value += unexplained_gain(alone[:, :, :-1], alone[:, :, -1], on_target, h)
+    names = name_vectors([evidence.database.workloads[b] for b in (*evidence.workloads, evidence.workload)])
+    prior = weights_by_name(names[:-1], names[[-1]])[0]
+    value += unexplained_gain(alone[:, :, :-1], alone[:, :, -1], on_target, prior, h)
     shift, shifts = downward_shift(deviation**2, h), downward_shift(deviations**2, h)
     if evidence.fill_errors is not None:
         added = carried_fill_errors(evidence.fill_errors, parts, h)
@@ -372,14 +374,16 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
 
 
 def unexplained_gain(
-    rows: FloatArray, own: FloatArray, on_target: FloatArray, h: Hyperparameters = DEFAULTS
+    rows: FloatArray, own: FloatArray, on_target: FloatArray, prior: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> FloatArray:
     """What A's value on T gains from what the same kriging gets wrong about the workloads known there, (J,).
 
     By a ridge regression of A's errors y = `own` (J, R) on those of the workloads, X = `rows` (J, R, B) on the
     references and x = `on_target` (J, B), none of them too large, over the references and knots:
 
-        x (X'X + ridge)^-1 X'y
+        x (X'X + ridge / prior)^-1 X'y
+
+    `prior` (B,) is the variance of each coefficient before anything is looked at, larger for a workload of A's name.
     """
     J, R, B = rows.shape
     limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(rows).sum(axis=1)
@@ -388,7 +392,7 @@ def unexplained_gain(
     deviation = np.sqrt(np.einsum("ib,ib->b", X, X) / len(X)) + TINY
     X /= deviation
     products = X.T @ X
-    products.flat[:: B + 1] += h.ridge * len(X)
+    products.flat[:: B + 1] += h.ridge * len(X) / prior
     return np.asarray((x / deviation) @ np.linalg.solve(products, y.ravel() @ X))
 
 
@@ -428,5 +432,4 @@ def mean_with_neighbours(wide: Transfer, evidence: Evidence, level: float, h: Hy
     weights[:, nearest] = narrow.platform_weights
     distances = {name: getattr(wide, name) for name in ("platform_distance", "workload_distance")}
     both = mean_transfer(wide, replace(narrow, platform_weights=weights, **distances))
-    departure = both.value - wide.value
-    return replace(both, half_width=np.hypot(wide.half_width, departure))
+    return replace(both, half_width=np.hypot(wide.half_width, both.value - wide.value))

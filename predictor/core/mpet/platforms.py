@@ -8,9 +8,9 @@ from predictor.core.answers import Query
 from predictor.core.arrays import evenly_spaced
 from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database
+from predictor.core.metadata import platform_metadata
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS, SOME_REFERENCES
 from predictor.core.numerics import TINY
-from predictor.core.platform_metadata import platform_metadata
 from profiles.arrays import FloatArray, IntArray
 
 MOST_EXAMINED_REFERENCES = 384  # platforms that have A: of more, so many nearest ones are looked at closely
@@ -67,8 +67,7 @@ def nearest_platforms(
     typical = float(np.median(variance[shared > 0])) + TINY
     distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
     distance += DEFAULTS.paper_share * platform_metadata(database).squared_distances(platforms, query.target)
-    outside = evaluated.outside[columns].take(patterns, axis=1)
-    return platforms[nearest_at_any(distance + outside, most)]
+    return platforms[nearest_at_any(distance + evaluated.outside[columns].take(patterns, axis=1), most)]
 
 
 def nearest_at_any(distance: FloatArray, most: int) -> IntArray:

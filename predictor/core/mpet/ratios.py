@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predictor.core.curves import evaluated_curves
+from predictor.core.metadata import name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, Hyperparameters
 from predictor.core.mpet.transfer import Transfer, family_factor, normal_factor
@@ -22,12 +23,12 @@ from predictor.core.numerics import (
     finite_median,
     known_median,
     left_out_errors,
+    shares_by_error,
     squared_distances,
 )
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
 
-SPREAD_POWER = 3  # of the spread of its ratios: how much less an uneven reference counts
 COUNTER_FEATURES = slice((1 + len(FRACTIONS)) * len(ELEMENTS), len(CURVE_NAMES) * len(ELEMENTS))
 
 
@@ -70,7 +71,15 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
     if len(errors) > 1:
         limit = h.clip * typical + TINY
         covariance, distance = workload_covariance(evidence, guesses, h)
-        expected, of_workloads, variance = _explained(covariance, clip_to(guesses.departure, limit), families, h)
+        known = clip_to(guesses.departure, limit)
+        names = name_vectors([evidence.database.workloads[b] for b in (*evidence.workloads, evidence.workload)])
+        alike = (names @ names.T).toarray()
+        found = [_explained(of, known, families, h) for of in (covariance, covariance + alike)]
+        missed = [
+            ((clip_to(errors, limit) - of_workloads) ** 2).mean() + LEAST_LOG_ERROR**2 for _, of_workloads, _ in found
+        ]
+        counts = shares_by_error(np.log(missed))
+        expected, of_workloads, variance = (np.tensordot(counts, np.array(of), 1) for of in zip(*found, strict=True))
         share = explained_share(errors, of_workloads, limit)
         value, errors = value + share * expected, errors - share * of_workloads
         unexplained = 1.0 - share + share * variance / variance.mean()
@@ -106,7 +115,7 @@ def held_curves(evidence: Evidence) -> FloatArray:
 def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     """What each reference guesses of T by the median of its ratios, and their mean.
 
-        c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    u_p ~ (0.02 + r_p)^-3,    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
+        c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    u_p ~ (0.02 + r_p)^-2,    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
 
     r_p is the robust deviation of the ratios from their median, mean over n.
 
@@ -122,7 +131,7 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     centre = known_median(gap)
     off = np.abs(gap - centre[:, None])
     spread = known_median(off).mean(axis=1) * MEDIAN_TO_SIGMA
-    weights = (LEAST_LOG_ERROR + spread) ** -SPREAD_POWER
+    weights = (LEAST_LOG_ERROR + spread) ** -2
     weights /= weights.sum()
     has = np.append(known_of, np.ones((len(known_of), 1), dtype=bool), axis=1)
     share = weights[:, None] * has

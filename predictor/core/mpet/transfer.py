@@ -9,13 +9,14 @@ speed of two machines. The noise of the measurements behind an answer widens its
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 from scipy.special import stdtrit
 
 from predictor.core.curves import evaluated_curves, visible_table
+from predictor.core.metadata import PlatformMetadata
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, FEWEST, SOME_COUNTS, USUAL_COUNT, Hyperparameters
 from predictor.core.numerics import (
@@ -26,7 +27,6 @@ from predictor.core.numerics import (
     squares_with_single_runs,
     variance_of_means,
 )
-from predictor.core.platform_metadata import PlatformMetadata
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
@@ -95,9 +95,7 @@ def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transf
     errors = [float(np.sqrt((each.errors_on_target**2).mean() + TINY)) for each in (one, other)]
     share = weight * errors[1] / (weight * errors[1] + errors[0])
     rest = 1.0 - share
-    means = {
-        field.name: share * getattr(one, field.name) + rest * getattr(other, field.name) for field in fields(Transfer)
-    }
+    means = {name: share * value + rest * getattr(other, name) for name, value in vars(one).items()}
     return Transfer(**means | {"half_width": one.half_width**share * other.half_width**rest})
 
 
@@ -117,8 +115,6 @@ def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_rati
     )
     squares = np.where(rows >= 0, squares_with_single_runs(errors, deviations), 0.0)
     disturbed = np.nan_to_num(disturbed)
-    if not (squares.any() or disturbed.any()):
-        return transfer
     u, v = transfer.platform_weights, transfer.workload_weights
     of_platforms = variance_of_means(squares[:, :-1], disturbed[:, :-1], v)
     more_than_others = max(of_platforms[-1] - of_platforms[:-1].mean(), 0.0)
@@ -147,9 +143,8 @@ def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units:
     pooled = scores[usable]
     if len(pooled) < FEWEST or units < FEWEST:
         return uncalibrated_factor(level)
-    rank = (
-        min(math.ceil((len(pooled) + 1) * min(level * (1.0 + FEW_FAMILIES_CORRECTION / units), 1.0)), len(pooled)) - 1
-    )
+    wanted = min(level * (1.0 + FEW_FAMILIES_CORRECTION / units), 1.0)
+    rank = min(math.ceil((len(pooled) + 1) * wanted), len(pooled)) - 1
     factor = float(np.partition(pooled, rank)[rank])
     return factor * (1.0 + 1.0 / units) if (units + 1) * level > units else factor
 
@@ -206,8 +201,7 @@ def noisiness(
     mean of its errors, each in units of what is typical for its workload; what few workloads say is drawn towards 1.
     """
     J, R, _ = errors.shape
-    relative = np.append(errors, on_target[:, None], axis=1)
-    np.abs(relative, out=relative)
+    relative = np.abs(np.append(errors, on_target[:, None], axis=1))
     typical = relative[:, :-1].sum(axis=1) / R + TINY
     relative /= typical[:, None]
     mean = np.minimum(relative, h.clip * MEAN_TO_SIGMA, out=relative).sum(axis=0) / J
@@ -253,8 +247,8 @@ def stranger_variance(evidence: Evidence) -> float:
     own = names[evidence.workload]
     if not own or own in on_target or "" in on_target or np.isin(names, on_target).sum() == applications:
         return 0.0
-    references = np.count_nonzero(evidence.has_workload)
-    return float(STRANGE**2 * (2.0 / applications) * (1.0 / references + 1.0 / len(on_target)))
+    of_pairs = 1.0 / np.count_nonzero(evidence.has_workload) + 1.0 / len(on_target)
+    return float(STRANGE**2 * (2.0 / applications) * of_pairs)
 
 
 def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -> float:
@@ -273,9 +267,8 @@ def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -
     columns = columns[:: -(-len(columns) // SOME_COUNTS)]
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
-    applications = np.zeros(len(database.workloads), dtype=np.int64)
-    if by_application:
-        applications = np.unique(np.array(database.workload_table["application"]), return_inverse=True)[1]
+    names = database.workload_table["application"] if by_application else np.zeros(len(database.workloads))
+    applications = np.unique(np.array(names), return_inverse=True)[1]
     family = evidence.metadata.microarchitecture[machines]
     departures = _departures((values[1:] - values[:-1])[family[1:] != family[:-1]], applications)
     return float(np.quantile(departures, level)) if len(departures) else STRANGE

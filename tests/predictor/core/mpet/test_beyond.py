@@ -49,7 +49,7 @@ def database_of_times(curves, n_max, **tables):
     )
 
 
-def fleet(planted=None):
+def fleet(planted=None, called="serial"):
     """Copies of a program that scale ideally, on a machine of two threads, one of 16 and two of 256; and three
     programs that ran on the small one alone. Beside the copies a few programs with a serial part."""
     rng = np.random.default_rng(0)
@@ -60,14 +60,15 @@ def fleet(planted=None):
         work, serial = rng.uniform(1, 9), 0.0 if b % 5 else 0.03 * (1 + b // 5)
         for platform, speed in speeds.items():
             counts = [n for n in LARGE_COUNTS if n <= threads[platform]]
-            curves[platform, f"b{b:02}"] = {
+            curves[platform, f"copy{b:02}" if b % 5 else f"b{b:02}"] = {
                 n: speed * work * (serial + (1 - serial) / n) * np.exp(0.01 * rng.normal()) for n in counts
             }
-    for name, times in {"scales": (1.01, 0.52), "serial": (1.01, 1.01), "slows": (1.01, 1.31)}.items():
+    for name, times in {"scales": (1.01, 0.52), called: (1.01, 1.01), "slows": (1.01, 1.31)}.items():
         curves["laptop", name] = {1: times[0], 2: times[1]}
     if planted:
         curves["large", "scales"] = planted
-    applications = ["copies" if b % 5 else "" for b in range(COMPANIONS)] + [""] * 3
+    names = sorted({name for _, name in curves})
+    applications = ["copies" if name.startswith("copy") else "" for name in names]
     return database_of_times(curves, threads, workload_table={"application": applications})
 
 
@@ -86,6 +87,12 @@ def test_a_serial_program_is_predicted_serial(small_fleet):
     assert answer.credible_n <= 2
     np.testing.assert_allclose(answer.time_s[1:] / answer.time_s[0], 1.0, rtol=0.15)
     assert any("a gain beyond n = " in warning for warning in answer.warnings)
+
+
+def test_so_is_one_that_is_called_like_programs_that_scale():
+    answer = answer_of(fleet(called="serial copy"), "serial copy", "large", (1, 2, 8, 256))
+    assert answer.credible_n <= 2
+    np.testing.assert_allclose(answer.time_s[1:] / answer.time_s[0], 1.0, rtol=0.15)
 
 
 def test_a_program_that_slows_down_gets_no_faster(small_fleet):

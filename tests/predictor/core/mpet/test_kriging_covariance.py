@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
+from predictor.core.metadata import platform_metadata
 from predictor.core.mpet.gathering import gather_evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.kriging import (
@@ -12,7 +13,6 @@ from predictor.core.mpet.kriging import (
     nearness_weights,
     separate_parts,
 )
-from predictor.core.platform_metadata import platform_metadata
 from tests.predictor.core.curves import curve_database
 
 h = DEFAULTS

@@ -116,8 +116,9 @@ def test_what_the_workloads_explain_is_a_ridge_regression():
     J, R, B = 3, 8, 4
     X, on_target = rng.normal(size=(J, R, B)), rng.normal(size=(J, B))
     y = X @ rng.normal(size=B) + 0.1 * rng.normal(size=(J, R))
-    gain = unexplained_gain(X, y, on_target, TRUSTING)
+    prior = np.array([1.0, 17.0, 5.0, 1.0])
+    gain = unexplained_gain(X, y, on_target, prior, TRUSTING)
     scale = np.sqrt((X**2).mean(axis=(0, 1)))
     A = (X / scale).reshape(-1, B)
-    coefficients = np.linalg.solve(A.T @ A + TRUSTING.ridge * J * R * np.eye(B), A.T @ y.ravel())
+    coefficients = np.linalg.solve(A.T @ A + TRUSTING.ridge * J * R * np.diag(1.0 / prior), A.T @ y.ravel())
     np.testing.assert_allclose(gain, on_target / scale @ coefficients)

@@ -5,11 +5,11 @@ import pytest
 
 from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database, Group
+from predictor.core.metadata import platform_metadata
 from predictor.core.methods import METHODS, Query
 from predictor.core.mpet import gathering
 from predictor.core.mpet.gathering import gather_evidence
 from predictor.core.mpet.platforms import nearest_platforms
-from predictor.core.platform_metadata import platform_metadata
 from tests.predictor.core.curves import curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
 

@@ -16,7 +16,14 @@ from predictor.core.mpet.ratios import (
     held_curves,
     ratio_transfer,
 )
-from tests.predictor.core.curves import COUNTS, counted_database, curve_arrays, curve_database, without_rows
+from tests.predictor.core.curves import (
+    COUNTS,
+    counted_database,
+    curve_arrays,
+    curve_database,
+    time_only_features,
+    without_rows,
+)
 
 MPET = METHODS["mpet"]
 
@@ -112,6 +119,36 @@ def test_a_counter_of_the_asked_pair_is_not_read():
     planted = replace(database, features=features, _derived={})
     answers = [MPET.predict(each, Query(0, 1), MPET.settings()).time_s for each in (database, planted)]
     np.testing.assert_array_equal(*answers)
+
+
+def error_by_names(names):
+    """Of one of two unlike machines: programs of two kinds in turn, of which one takes e^0.4 times as long on T as the
+    other, alike in all else; each is called by one of `names`."""
+    random, kind = np.random.default_rng(6), np.arange(40) % 2
+    arrays = curve_arrays(5, 2, 40, missing=0.0)
+    p, w = np.array(arrays["platform_index"]), np.array(arrays["workload_index"])
+    log_work = random.normal(size=40)[w] + 0.4 * kind[w] * (p == 1) + 0.02 * random.normal(size=len(p))
+    time_s = np.exp(log_work)[:, None] / np.array(COUNTS)
+    measured = {"features": time_only_features(COUNTS, time_s), "t1_s": time_s[:, 0], "curve_time_s": time_s.ravel()}
+    database = Database.build(**arrays | measured | {"workloads": [f"{name}-{b}" for b, name in enumerate(names)]})
+    off = []
+    for row in range(40, 80):
+        workload = int(database.workload_index[row])
+        answer = MPET.predict(database, Query(workload, 1, n=COUNTS), MPET.settings())
+        off.append(np.log(answer.time_s / database.curve(row)[1]))
+    return float(np.sqrt(np.mean(np.square(off))))
+
+
+def test_names_count_as_far_as_they_prove_right():
+    random = np.random.default_rng(7)
+    without = error_by_names(40 * ["program"])
+    assert without > 0.15
+    assert error_by_names(["sort" if b % 2 else "solve" for b in range(40)]) < 0.4 * without
+    for misleading in (
+        random.permutation(20 * ["sort", "solve"]),
+        [f"program of {chr(97 + b // 2)}" for b in range(40)],
+    ):
+        assert error_by_names(misleading) < 1.1 * without
 
 
 @pytest.mark.parametrize("known", [1, 2, 3])

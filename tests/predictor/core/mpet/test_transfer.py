@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.core.database import Database
+from predictor.core.metadata import platform_metadata
 from predictor.core.mpet.transfer import Transfer, mean_transfer
-from predictor.core.platform_metadata import platform_metadata
 from tests.predictor.core.curves import curve_arrays
 
 

@@ -1,18 +1,25 @@
-"""What platforms are like on paper: by their hardware, and by what vendors publish of microarchitectures."""
+"""What platforms and workloads are like on paper: platforms by their hardware and what vendors publish of
+microarchitectures, workloads by the words of their names."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from predictor.core.database import Database
+from predictor.core.numerics import TINY
 from profiles.arrays import FloatArray, IntArray
 
 # How far apart two platforms are that differ by one in a quantity. Logarithms of: clock, L1d and L2 for each core, L3
 # and memory for each thread, threads for each core, cores, L3.
 QUANTITY_WEIGHTS = np.array([1.0, 0.5, 0.5, 0.5, 0.2, 1.0, 0.2, 0.2])
 FACT_WEIGHTS = np.array([0.15, 0.5, 0.5, 0.5])  # year, log2 of the vector width, dot products, matrix units
+SAME_NAME = 16.0  # times more a workload of the same name counts than one that shares no word with it
 OTHER_ISA_WEIGHT, AMD_WEIGHT = 3.0, 1.5  # an instruction set other than x86_64; the vendor AMD, not another
 # What vendors publish: the year of the first server (else any) product; the bits of one vector execution unit; whether
 # there are instructions for dot products of 8-bit integers, and such that multiply small matrices.
@@ -113,3 +120,39 @@ def _codes(words: object) -> IntArray:
     unknown = texts == ""
     codes[unknown] = len(texts) + np.arange(unknown.sum())
     return codes
+
+
+@lru_cache(maxsize=2**16)
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a workload's name, each once, without numbers, which tell its input or its version.
+
+    >>> words_of("gbm-LightGBM_10M"), words_of("fft2d-1024")
+    (('gbm', 'lightgbm', 'm'), ('fft', 'd'))
+    """
+    return tuple(dict.fromkeys(re.findall(r"[^\W\d_]+", name.casefold())))
+
+
+def name_vectors(names: Sequence[str]) -> csr_array:
+    """The names of N workloads as vectors (N, V), whose products are how alike two names are, in 0..1.
+
+        x_w ~ ln(N / N_w) for each word w of the name, which N_w names have, with |x| = 1
+
+    (TF-IDF and cosine similarity). A word that all names have tells none apart; a name without others is 0.
+
+    >>> x = name_vectors(["gbm_catboost_1M", "gbm_catboost_10M", "gbm_xgboost_1M", "gbm"])
+    >>> (x @ x.T).toarray()[0].round(2).tolist()
+    [1.0, 1.0, 0.08, 0.0]
+    """
+    words = [words_of(name) for name in names]
+    _, columns = np.unique([word for of_name in words for word in of_name], return_inverse=True)
+    rows = np.repeat(np.arange(len(names)), [len(of_name) for of_name in words])
+    counts = np.bincount(columns)
+    values = np.log(len(names) / counts)[columns]
+    lengths = np.sqrt(np.bincount(rows, values**2, minlength=len(names)))
+    return csr_array((values / (lengths[rows] + TINY), (rows, columns)), shape=(len(names), len(counts)))
+
+
+def weights_by_name(vectors: csr_array, own: csr_array) -> FloatArray:
+    """How many times as much workloads count by their names, `vectors` (N, V), for those whose are `own` (K, V): from 1
+    without a word in common to 17 for the same words, (K, N)."""
+    return np.asarray(1.0 + SAME_NAME * (own @ vectors.T).toarray() ** 2)
