@@ -4,7 +4,6 @@ microarchitectures, workloads by the words of their names."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -132,14 +131,15 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.findall(r"[^\W\d_]+", name.casefold())))
 
 
-def name_vectors(names: Sequence[str]) -> csr_array:
+@lru_cache(maxsize=2**6)  # many questions are about the workloads of one machine, or of twins
+def name_vectors(names: tuple[str, ...]) -> csr_array:
     """The names of N workloads as vectors (N, V), whose products are how alike two names are, in 0..1.
 
         x_w ~ ln(N / N_w) for each word w of the name, which N_w names have, with |x| = 1
 
     (TF-IDF and cosine similarity). A word that all names have tells none apart; a name without others is 0.
 
-    >>> x = name_vectors(["gbm_catboost_1M", "gbm_catboost_10M", "gbm_xgboost_1M", "gbm"])
+    >>> x = name_vectors(("gbm_catboost_1M", "gbm_catboost_10M", "gbm_xgboost_1M", "gbm"))
     >>> (x @ x.T).toarray()[0].round(2).tolist()
     [1.0, 1.0, 0.08, 0.0]
     """
@@ -152,7 +152,7 @@ def name_vectors(names: Sequence[str]) -> csr_array:
     return csr_array((values / (lengths[rows] + TINY), (rows, columns)), shape=(len(names), len(counts)))
 
 
-def weights_by_name(vectors: csr_array, own: csr_array) -> FloatArray:
-    """How many times as much workloads count by their names, `vectors` (N, V), for those whose are `own` (K, V): from 1
-    without a word in common to 17 for the same words, (K, N)."""
-    return np.asarray(1.0 + SAME_NAME * (own @ vectors.T).toarray() ** 2)
+def weights_by_name(likeness: FloatArray) -> FloatArray:
+    """How many times as much workloads count by how alike their names are, 0..1: from 1 without a word in common to 17
+    for the same words."""
+    return np.asarray(1.0 + SAME_NAME * likeness**2)

@@ -216,8 +216,9 @@ def agreement_inside(database: Database, rows: IntArray, platforms: IntArray, wo
     programs = [application[b] or f"workload {b}" for b in workloads.tolist()]
     _, member, count = np.unique(programs, return_inverse=True, return_counts=True)
     prior = np.tile(np.append(1.0 / np.sqrt(count[member]), LAWS_WEIGHT * share_of_law), (2, B + len(near) + 1, 1))
-    vectors = name_vectors([database.workloads[b] for b in (*workloads, database.workload_index[rows[:, -1].max()])])
-    by_name = weights_by_name(vectors[:-1], vectors)  # which help no companion more than A
+    names = (database.workloads[b] for b in (*workloads, database.workload_index[rows[:, -1].max()]))
+    vectors = name_vectors(tuple(names))
+    by_name = weights_by_name((vectors @ vectors[:-1].T).toarray())  # which help no companion more than A
     prior[1, np.append(np.arange(B), -1), :B] *= np.minimum(by_name, by_name[-1].max(initial=1.0))
     return Agreement(
         prior=prior,

@@ -350,8 +350,8 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
     on_target = parts.rest[:, -1] - (kriged.weights[:, None] @ parts.rest[:, :-1])[:, 0]
     on_target *= evidence.measured_on_target
     value = parts.speed[:, -1] + (kriged.weights * parts.own).sum(axis=1)
-    names = name_vectors([evidence.database.workloads[b] for b in (*evidence.workloads, evidence.workload)])
-    prior = weights_by_name(names[:-1], names[[-1]])[0]
+    names = name_vectors(tuple(evidence.database.workloads[b] for b in (*evidence.workloads, evidence.workload)))
+    prior = weights_by_name(names @ names[[-1]].toarray()[0])[:-1]
     value += unexplained_gain(alone[:, :, :-1], alone[:, :, -1], on_target, prior, h)
     shift, shifts = downward_shift(deviation**2, h), downward_shift(deviations**2, h)
     if evidence.fill_errors is not None:

@@ -56,7 +56,8 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
 
         t = guess(A) + share m(A),    m(A) = k' (K + noise)^-1 departures of T's workloads
 
-    with K and k of `workload_covariance`, and the `explained_share`.
+    with K and k of `workload_covariance`, and the `explained_share`. m is the mean of that by behaviour alone and that
+    with the likeness of names added to K and k, by how each errs on T's workloads, left out (`shares_by_error`).
     """
     guesses = guess_by_medians(held_curves(evidence), evidence.is_known)
     families = application_families(evidence)
@@ -71,13 +72,10 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
     if len(errors) > 1:
         limit = h.clip * typical + TINY
         covariance, distance = workload_covariance(evidence, guesses, h)
-        known = clip_to(guesses.departure, limit)
-        names = name_vectors([evidence.database.workloads[b] for b in (*evidence.workloads, evidence.workload)])
-        alike = (names @ names.T).toarray()
-        found = [_explained(of, known, families, h) for of in (covariance, covariance + alike)]
-        missed = [
-            ((clip_to(errors, limit) - of_workloads) ** 2).mean() + LEAST_LOG_ERROR**2 for _, of_workloads, _ in found
-        ]
+        names = name_vectors(tuple(evidence.database.workloads[b] for b in (*evidence.workloads, evidence.workload)))
+        known, by_name = clip_to(guesses.departure, limit), covariance + (names @ names.T).toarray()
+        found = [_explained(of, known, families, h) for of in (covariance, by_name)]
+        missed = [((clip_to(errors, limit) - of) ** 2).mean() + LEAST_LOG_ERROR**2 for _, of, _ in found]
         counts = shares_by_error(np.log(missed))
         expected, of_workloads, variance = (np.tensordot(counts, np.array(of), 1) for of in zip(*found, strict=True))
         share = explained_share(errors, of_workloads, limit)
