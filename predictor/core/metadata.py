@@ -4,6 +4,7 @@ microarchitectures, workloads by the words of their names."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -121,7 +122,6 @@ def _codes(words: object) -> IntArray:
     return codes
 
 
-@lru_cache(maxsize=2**16)
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a workload's name, each once, without numbers, which tell its input or its version.
 
@@ -129,6 +129,11 @@ def words_of(name: str) -> tuple[str, ...]:
     (('gbm', 'lightgbm', 'm'), ('fft', 'd'))
     """
     return tuple(dict.fromkeys(re.findall(r"[^\W\d_]+", name.casefold())))
+
+
+def workload_name_vectors(database: Database, workloads: Iterable[int]) -> csr_array:
+    """`name_vectors` of these workloads of the database."""
+    return name_vectors(tuple(database.workloads[workload] for workload in workloads))
 
 
 @lru_cache(maxsize=2**6)  # many questions are about the workloads of one machine, or of twins

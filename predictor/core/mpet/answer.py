@@ -176,7 +176,8 @@ def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, Float
 
 def _mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:
     """Weighted mean over an axis of what is not NaN; NaN where nothing is."""
-    mean = np.ma.average(np.ma.masked_invalid(values), axis=axis, weights=np.broadcast_to(weights, values.shape))
+    known = np.ma.array(values, mask=np.isnan(values))
+    mean = np.ma.average(known, axis=axis, weights=np.broadcast_to(weights, values.shape))
     return np.asarray(np.ma.filled(mean, np.nan))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import evaluated_curves, interpolate_rows
 from predictor.core.database import Database
-from predictor.core.metadata import name_vectors, weights_by_name
+from predictor.core.metadata import weights_by_name, workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import ENOUGH, FEWEST, LEAST_LOG_ERROR, MOST_COUNTS, SOME_COUNTS
 from predictor.core.mpet.transfer import conformal_factor, downward_shift, normal_factor
@@ -216,9 +216,9 @@ def agreement_inside(database: Database, rows: IntArray, platforms: IntArray, wo
     programs = [application[b] or f"workload {b}" for b in workloads.tolist()]
     _, member, count = np.unique(programs, return_inverse=True, return_counts=True)
     prior = np.tile(np.append(1.0 / np.sqrt(count[member]), LAWS_WEIGHT * share_of_law), (2, B + len(near) + 1, 1))
-    names = (database.workloads[b] for b in (*workloads, database.workload_index[rows[:, -1].max()]))
-    vectors = name_vectors(tuple(names))
-    by_name = weights_by_name((vectors @ vectors[:-1].T).toarray())  # which help no companion more than A
+    names = workload_name_vectors(database, (*workloads, database.workload_index[rows[:, -1].max()]))
+    by_name = weights_by_name((names @ names[:-1].T).toarray())
+    # Names help no companion more than A: where none is like A's they change nothing.
     prior[1, np.append(np.arange(B), -1), :B] *= np.minimum(by_name, by_name[-1].max(initial=1.0))
     return Agreement(
         prior=prior,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predictor.core.curves import evaluated_curves
-from predictor.core.metadata import name_vectors
+from predictor.core.metadata import workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, Hyperparameters
 from predictor.core.mpet.transfer import Transfer, family_factor, normal_factor
@@ -72,9 +72,9 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
     if len(errors) > 1:
         limit = h.clip * typical + TINY
         covariance, distance = workload_covariance(evidence, guesses, h)
-        names = name_vectors(tuple(evidence.database.workloads[b] for b in (*evidence.workloads, evidence.workload)))
-        known, by_name = clip_to(guesses.departure, limit), covariance + (names @ names.T).toarray()
-        found = [_explained(of, known, families, h) for of in (covariance, by_name)]
+        names = workload_name_vectors(evidence.database, (*evidence.workloads, evidence.workload))
+        known = clip_to(guesses.departure, limit)
+        found = [_explained(of, known, families, h) for of in (covariance, covariance + (names @ names.T).toarray())]
         missed = [((clip_to(errors, limit) - of) ** 2).mean() + LEAST_LOG_ERROR**2 for _, of, _ in found]
         counts = shares_by_error(np.log(missed))
         expected, of_workloads, variance = (np.tensordot(counts, np.array(of), 1) for of in zip(*found, strict=True))

@@ -94,6 +94,12 @@ def without_rows(arrays, dropped):
     return result
 
 
+def with_times(arrays, time_s):
+    """The arguments of Database.build with other times (N, COUNTS) of their profiles."""
+    features = time_only_features(COUNTS, time_s)
+    return arrays | {"features": features, "t1_s": time_s[:, 0], "curve_time_s": time_s.ravel()}
+
+
 def counted_database():
     """T is slower by twice a counter of the workload, which times on the references do not show."""
     random = np.random.default_rng(5)
@@ -102,9 +108,7 @@ def counted_database():
     p, w = np.array(arrays["platform_index"]), np.array(arrays["workload_index"])
     size = random.normal(size=40)
     time_s = np.exp(size[w] + 2 * counter[w] * (p == 1))[:, None] / np.array(COUNTS)
-    features = time_only_features(COUNTS, time_s)
-    features[:, -2] = counter[w]
-    features[:, 6] = random.random(40)[w]  # of another kind, and of no use
-    return Database.build(
-        **arrays | {"features": features, "t1_s": time_s[:, 0], "curve_time_s": time_s.ravel()}
-    ), counter
+    arrays = with_times(arrays, time_s)
+    arrays["features"][:, -2] = counter[w]
+    arrays["features"][:, 6] = random.random(40)[w]  # of another kind, and of no use
+    return Database.build(**arrays), counter

@@ -21,7 +21,7 @@ from tests.predictor.core.curves import (
     counted_database,
     curve_arrays,
     curve_database,
-    time_only_features,
+    with_times,
     without_rows,
 )
 
@@ -129,8 +129,8 @@ def error_by_names(names):
     p, w = np.array(arrays["platform_index"]), np.array(arrays["workload_index"])
     log_work = random.normal(size=40)[w] + 0.4 * kind[w] * (p == 1) + 0.02 * random.normal(size=len(p))
     time_s = np.exp(log_work)[:, None] / np.array(COUNTS)
-    measured = {"features": time_only_features(COUNTS, time_s), "t1_s": time_s[:, 0], "curve_time_s": time_s.ravel()}
-    database = Database.build(**arrays | measured | {"workloads": [f"{name}-{b}" for b, name in enumerate(names)]})
+    arrays["workloads"] = [f"{name}-{b}" for b, name in enumerate(names)]
+    database = Database.build(**with_times(arrays, time_s))
     off = []
     for row in range(40, 80):
         workload = int(database.workload_index[row])
