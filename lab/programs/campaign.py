@@ -4,13 +4,15 @@
     python -m venv /tmp/outside && /tmp/outside/bin/pip install PYPI      # ... --packages pypi
     python -m lab.programs.campaign --python /tmp/outside/bin/python
 
-prints the Markdown table of docs/outside-programs.md. `--only NAME` measures one program. The first one is sent with
-the kit's results of this machine, which takes a minute or two.
+prints the Markdown tables of docs/outside-programs.md. `--only NAME` measures one program. The first one is sent with
+the kit's results of this machine, which takes a minute or two. The second table compares what is predicted for `TARGET`
+with what was measured there, `elsewhere.csv`.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import shutil
@@ -19,10 +21,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 from django.utils.text import slugify
 
 from lab.hostile.servers import installation, served
@@ -37,7 +40,10 @@ from mpet import Client, MpetError  # noqa: E402
 from mpet.changes import MeasuredRegion  # noqa: E402
 
 PYTHON = "{python}"  # of the environment with the packages of PyPI
-TARGET = "KVM guest, 2 vCPUs of an AMD EPYC"  # of benchmarks/reference, for which each program is predicted
+TARGET = "KVM guest, 16 vCPUs of an Intel Xeon, 300 MB L3"  # of benchmarks/reference
+# Times of the same packages and inputs on TARGET, each run on n processors as by `mpet sweep`.
+ELSEWHERE = Path(__file__).with_name("elsewhere.csv")
+COUNTS = (1, 2, 4, 8, 16)  # at which they were measured there
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,7 @@ class Outcome:
     wall_s: float
     regions: str = ""
     times: dict[int, float] = field(default_factory=dict)  # t(n) of the whole, medians
-    predicted: str = ""
+    predicted: dict[int, tuple[float, float, float]] = field(default_factory=dict)  # on TARGET, with the interval
 
 
 class Campaign:
@@ -164,7 +170,11 @@ class Campaign:
         is_whole = program.how == "sweep" or "timed as a whole" in done.stderr
         outcome.regions = "the whole" if is_whole else str(sum(not one.name.endswith(REST) for one in regions))
         try:
-            outcome.predicted = prediction_for(TARGET, self.client.rank_page(answer["url"]).rows)
+            for n in COUNTS:
+                rows = self.client.rank_page(answer["url"], n=n).rows
+                row = next((row for row in rows if row["platform"] == slugify(TARGET)), None)
+                if row:
+                    outcome.predicted[n] = row["time_s"], row["low_s"], row["high_s"]
         except MpetError as error:
             outcome.ended = f"page without predictions: {error}".splitlines()[0]
         return outcome
@@ -174,12 +184,6 @@ def times_of_whole(regions: list[MeasuredRegion]) -> dict[int, float]:
     """t(n) of a program from the medians of its parts; n at which a region was not measured is left out."""
     counts = set.intersection(*(set(region.times) for region in regions)) if regions else set()
     return {n: sum(statistics.median(region.times[n]) for region in regions) for n in sorted(counts)}
-
-
-def prediction_for(machine: str, rows: list[dict[str, Any]]) -> str:
-    """`0.109 s, 0.035 to 0.338`: the best time on that machine with its interval of 90 %."""
-    row = next((row for row in rows if row["platform"] == slugify(machine)), None)
-    return f"{row['time_s']:.3g} s, {row['low_s']:.3g} to {row['high_s']:.3g}" if row else ""
 
 
 def version_of(package: str, python: str) -> str:
@@ -196,14 +200,54 @@ def version_of(package: str, python: str) -> str:
 def table_row(program: Program, version: str, outcome: Outcome) -> str:
     times = [f"{outcome.times[n]:.3g} s" if n in outcome.times else "" for n in (1, 2)]
     cells = [program.name, program.language, program.threads, version, f"`mpet {program.how}`", *times]
-    cells += [outcome.regions, outcome.predicted, f"{outcome.wall_s:.0f} s", outcome.ended]
+    cells += [outcome.regions, f"{outcome.wall_s:.0f} s", outcome.ended]
     return f"| {' | '.join(cells)} |"
 
 
 HEADER = (
-    "| program | language | threads | package | by | t(1) | t(2) | regions | predicted, 90 % | took | ended |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|"
+    "| program | language | threads | package | by | t(1) | t(2) | regions | took | ended |\n"
+    "|---|---|---|---|---|---|---|---|---|---|"
 )
+
+
+def measured_elsewhere(path: Path = ELSEWHERE) -> dict[str, dict[int, float]]:
+    """t(n) on TARGET by program, the medians of its runs."""
+    runs: dict[str, dict[int, list[float]]] = {}
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            runs.setdefault(row["program"], {}).setdefault(int(row["n"]), []).append(float(row["time_s"]))
+    return {program: {n: statistics.median(times) for n, times in of.items()} for program, of in runs.items()}
+
+
+def compared(outcomes: dict[str, Outcome], elsewhere: dict[str, dict[int, float]]) -> Iterator[str]:
+    """What was predicted for TARGET beside what was measured there, a row for each program, and the errors at each n.
+
+    Beside `mpet`: its t(1) with Amdahl's law from the two times measured here, and with ideal scaling.
+    """
+    heads = " | ".join(f"n = {n}" for n in COUNTS)
+    yield f"| program | {heads} |"
+    yield "|---" * (1 + len(COUNTS)) + "|"
+    errors: dict[str, dict[int, list[float]]] = {"`mpet`": {}, "Amdahl's law": {}, "ideal": {}}
+    inside: dict[int, list[bool]] = {}
+    for name, outcome in outcomes.items():
+        measured, cells = elsewhere.get(slugify(name), {}), []
+        for n, (time_s, low_s, high_s) in sorted(outcome.predicted.items()):
+            if n not in measured:
+                continue
+            is_inside = low_s <= measured[n] <= high_s
+            cells.append(f"{time_s:.3g} ({low_s:.2g} to {high_s:.2g}), {measured[n]:.3g}{'' if is_inside else ' *'}")
+            inside.setdefault(n, []).append(is_inside)
+            first_s = outcome.predicted[1][0]
+            serial = min(max(2.0 * outcome.times[2] / outcome.times[1] - 1.0, 0.0), 1.0)
+            by_laws = time_s, first_s * (serial + (1.0 - serial) / n), first_s / n
+            for of_method, said_s in zip(errors.values(), by_laws, strict=True):
+                of_method.setdefault(n, []).append(abs(said_s / measured[n] - 1.0))
+        if cells:
+            yield f"| {name} | {' | '.join(cells)} |"
+    for method, of_method in errors.items():
+        cells = [f"{100 * np.mean(of_n):.0f} / {100 * np.median(of_n):.0f} %" for of_n in of_method.values()]
+        yield f"| {method}: mean / median error | {' | '.join(cells)} |"
+    yield f"| inside | {' | '.join(f'{sum(of_n)} of {len(of_n)}' for of_n in inside.values())} |"
 
 
 def main() -> None:
@@ -233,10 +277,13 @@ def main() -> None:
         token = made.manage("api_token", "ada").splitlines()[0]
         with served(made) as server:
             campaign = Campaign(server, token, folder, arguments)
+            outcomes: dict[str, Outcome] = {}
             print(HEADER, flush=True)
             for program in chosen:
+                outcomes[program.name] = campaign.measure(program)
                 version = version_of(program.package, arguments.python)
-                print(table_row(program, version, campaign.measure(program)), flush=True)
+                print(table_row(program, version, outcomes[program.name]), flush=True)
+    print("\n", *compared(outcomes, measured_elsewhere()), sep="\n")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import random
 import re
 
 import pytest
+from django.utils.text import slugify
 from mpet.changes import MeasuredRegion
 
 from lab.programs import campaign, inputs
@@ -31,20 +32,35 @@ def test_the_time_of_a_program_is_the_sum_of_its_parts_where_all_were_measured()
     assert campaign.times_of_whole([]) == {}
 
 
-def test_a_row_says_what_was_measured_and_predicted_or_why_not():
+def test_a_row_says_what_was_measured_or_why_not():
     program = campaign.Program("xtb", "Fortran", "OpenMP", "debian:xtb", "xtb drop.xyz")
-    rows = [{"platform": "kvm-guest-2-vcpus-of-an-amd-epyc", "time_s": 0.10896, "low_s": 0.03512, "high_s": 0.338}]
-    said = campaign.prediction_for(campaign.TARGET, rows)
-    assert said == "0.109 s, 0.0351 to 0.338"
-    assert campaign.prediction_for("another", rows) == ""
-    outcome = campaign.Outcome("page", 12.4, "3", {1: 2.0, 2: 1.25}, said)
-    row = campaign.table_row(program, "xtb 6.5 (Debian)", outcome)
-    assert (
-        row == f"| xtb | Fortran | OpenMP | xtb 6.5 (Debian) | `mpet try` | 2 s | 1.25 s | 3 | {said} | 12 s | page |"
-    )
+    row = campaign.table_row(program, "xtb 6.5 (Debian)", campaign.Outcome("page", 12.4, "3", {1: 2.0, 2: 1.25}))
+    assert row == "| xtb | Fortran | OpenMP | xtb 6.5 (Debian) | `mpet try` | 2 s | 1.25 s | 3 | 12 s | page |"
     refused = campaign.table_row(program, "xtb 6.5 (Debian)", campaign.Outcome("status 7: it crashed", 1.0))
-    assert refused.endswith("|  |  |  |  | 1 s | status 7: it crashed |")
+    assert refused.endswith("|  |  |  | 1 s | status 7: it crashed |")
     assert row.count("|") == refused.count("|") == campaign.HEADER.splitlines()[0].count("|")
+
+
+def test_predictions_are_compared_with_what_was_measured_elsewhere(tmp_path):
+    path = tmp_path / "elsewhere.csv"
+    path.write_text("program,n,repeat,time_s\n7-zip,1,1,1.0\n7-zip,1,2,3.0\n7-zip,1,3,2.0\n7-zip,16,1,0.5\n")
+    elsewhere = campaign.measured_elsewhere(path)
+    assert elsewhere == {"7-zip": {1: 2.0, 16: 0.5}}
+    outcome = campaign.Outcome("page", 1.0, times={1: 1.0, 2: 0.75})  # half of it is serial
+    outcome.predicted = {1: (1.6, 1.0, 2.5), 2: (1.0, 0.5, 2.0), 16: (1.0, 0.8, 1.2)}
+    _, rule, row, mpet, amdahl, ideal, inside = campaign.compared({"7-Zip": outcome, "xtb": outcome}, elsewhere)
+    assert rule.count("|") == 7
+    assert row == "| 7-Zip | 1.6 (1 to 2.5), 2 | 1 (0.8 to 1.2), 0.5 * |"
+    assert mpet == "| `mpet`: mean / median error | 20 / 20 % | 100 / 100 % |"
+    assert amdahl == "| Amdahl's law: mean / median error | 20 / 20 % | 70 / 70 % |"
+    assert ideal == "| ideal: mean / median error | 20 / 20 % | 80 / 80 % |"
+    assert inside == "| inside | 1 of 1 | 0 of 1 |"
+
+
+def test_what_was_measured_elsewhere_is_of_programs_of_the_table():
+    elsewhere = campaign.measured_elsewhere()
+    assert set(elsewhere) <= {slugify(program.name) for program in campaign.PROGRAMS}
+    assert all(set(times) == set(campaign.COUNTS) for times in elsewhere.values())
 
 
 @pytest.mark.lab

@@ -87,16 +87,16 @@ def test_what_cannot_be_measured_is_wrong_usage(counts, reason):
 
 
 def test_disturbed_runs_are_made_again_and_the_least_disturbed_are_kept(monkeypatch):
-    made = [Run(1.0, True), Run(0.5, False), Run(2.0, True), Run(0.6, False)]
+    made = [Run(1.0, True, 0.4), Run(0.5, False, 0.4), Run(2.0, True, 0.4), Run(0.6, False, 0.4)]
     left = iter(made)
     monkeypatch.setattr(Sweep, "_run", lambda self, n, machine: next(left))
     rows = Sweep(["x"], {}, repeats=2).measure(MACHINE, [1], lambda line: None)
     assert [(row[2], row[3]) for row in rows] == [(0.5, False), (0.6, False)]
-    always = iter([Run(3.0, True), Run(1.0, True), Run(2.0, True)])
+    always = iter([Run(3.0, True, 0.4), Run(1.0, True, 0.4), Run(2.0, True, 0.4)])
     monkeypatch.setattr(Sweep, "_run", lambda self, n, machine: next(always))
     assert [row[2] for row in Sweep(["x"], {}, repeats=1).measure(MACHINE, [1], lambda line: None)] == [1.0]
     # Where every run was disturbed, the next number of threads has no more runs than repeats.
-    busy = iter([Run(3.0, True), Run(1.0, True), Run(2.0, True), Run(4.0, True)])
+    busy = iter([Run(3.0, True, 0.4), Run(1.0, True, 0.4), Run(2.0, True, 0.4), Run(4.0, True, 0.4)])
     monkeypatch.setattr(Sweep, "_run", lambda self, n, machine: next(busy))
     rows = Sweep(["x"], {}, repeats=1).measure(MACHINE, [1, 2], lambda line: None)
     assert [(row[0], row[2]) for row in rows] == [(1, 1.0), (2, 4.0)]
@@ -107,13 +107,31 @@ def test_a_short_run_is_not_judged():
     assert rows[0][3] is None or rows[0][2] > SHORTEST_JUDGED_S
 
 
+def test_what_processors_did_not_work_is_imbalance(tmp_path):
+    """A loop on one thread leaves the second processor idle; what sleeps leaves both."""
+    loops = "import time; begin = time.process_time()\nwhile time.process_time() < begin + 0.3: pass"
+    rows, _ = swept([loops], repeats=1)
+    slept, _ = swept([SLEEPS, "{n}"], repeats=1)
+    assert all(0.3 <= row[4] <= row[2] for row in rows) and all(row[4] < 0.5 * row[2] for row in slept)
+    path = sweep_tarball(MACHINE, Sweep(["x"], {}), rows, "loops", tmp_path / "l.tar.gz")
+    clean, profile = ([row for row in table(path, "runs.csv") if row["pass"] == kind] for kind in ("clean", "profile"))
+    assert [row["time_ns"] for row in clean] == [row["time_ns"] for row in profile]
+    for row, n in zip(profile, (1, 2), strict=True):
+        time_ns, use_ns, imbalance_ns = (int(row[name]) for name in ("time_ns", "use_ns", "imbalance_ns"))
+        assert use_ns + imbalance_ns == n * time_ns and use_ns >= 300_000_000
+    # More than there is, by the kernel's rounding, is all there is.
+    path = sweep_tarball(MACHINE, Sweep(["x"], {}), [[2, 1, 1.0, False, 2.001]], "full", tmp_path / "f.tar.gz")
+    assert [table(path, "runs.csv")[1][name] for name in ("use_ns", "imbalance_ns")] == ["2000000000", "0"]
+
+
 def table(tarball, member):
     return list(csv.DictReader(io.StringIO(read_tarball(tarball)[member].decode())))
 
 
 def test_results_of_kit_and_program_are_one_tarball(tmp_path):
     measured = Sweep(["x", "-j", "{n}"], {})
-    program = sweep_tarball(MACHINE, measured, [[1, 1, 2.0, None], [2, 1, 1.5, True]], "prog", tmp_path / "p.tar.gz")
+    runs = [[1, 1, 2.0, None, 1.5], [2, 1, 1.5, True, 3.1]]
+    program = sweep_tarball(MACHINE, measured, runs, "prog", tmp_path / "p.tar.gz")
     kit = pack(
         {
             "platform.json": b'{"name": "here"}',
@@ -126,9 +144,10 @@ def test_results_of_kit_and_program_are_one_tarball(tmp_path):
         "measured",
     )
     both = merge(kit, program, tmp_path / "both.tar.gz")
-    assert [row["workload"] for row in table(both, "runs.csv")] == ["hog", "prog/program", "prog/program"]
-    assert [row["size"] for row in table(both, "runs.csv")] == ["7", "", ""]
-    assert [row["time_ns"] for row in table(both, "runs.csv")] == ["5", "2000000000", "1500000000"]
+    rows = table(both, "runs.csv")
+    assert [row["workload"] for row in rows] == ["hog", *["prog/program"] * 4]
+    assert [row["size"] for row in rows] == ["7", "", "", "", ""]
+    assert [row["time_ns"] for row in rows] == ["5", *["2000000000"] * 2, *["1500000000"] * 2]
     assert table(both, "counters.csv")[0]["value"] == "3"
     assert json.loads(read_tarball(both)["platform.json"]) == MACHINE.platform
     manifest = json.loads(read_tarball(both)["manifest.json"])
@@ -188,7 +207,8 @@ def test_a_program_in_any_language_is_swept_sent_and_shown(mpet, client, few_wor
     upload = Upload.objects.get(uid=answer["upload"])
     assert upload.status == "accepted"
     assert client.get(answer["url"]).status_code in (200, 404)  # a private one is its owner's
-    assert "sleeper" in upload.source.profiles.get().workload.name
+    profile = upload.source.profiles.get()
+    assert "sleeper" in profile.workload.name and profile.decomposed
     # The same script is no OpenMP program: `try` times it as a whole, too, and sends the kit's results with it.
     status, text, said = mpet("try", "--anonymous", "--json", "--n", "1,2", "--", script, "{n}", token=None)
     assert status == 0, said

@@ -183,12 +183,12 @@ class Client:
         profile = self.transport.json("GET", f"profiles/{upload.profiles[0]}/")
         return str(profile["workload"]), f"{self.server}/workloads/{profile['workload']}/"
 
-    def rank_page(self, page: str, progress: Optional[Progress] = None) -> Ranking:
-        """What the page of a program or workload ranks: on every platform, the fastest first."""
+    def rank_page(self, page: str, progress: Optional[Progress] = None, **choice: Any) -> Ranking:
+        """What the page of a program or workload ranks: on every platform, the fastest first. `choice`: as `rank`'s."""
         kind, *names = [part for part in urlsplit(page).path.split("/") if part][-3 if "/programs/" in page else -2 :]
         if kind == "programs":
-            return Ranking(self.transport.json("GET", f"programs/{'/'.join(names)}/", progress))
-        return self.rank(names[0], progress=progress)
+            return Ranking(self.transport.json("GET", f"programs/{'/'.join(names)}/", progress, params=choice))
+        return self.rank(names[0], progress=progress, **choice)
 
     def preview(self, path: Path, foreign: Optional[ForeignFile] = None) -> UploadPreview:
         """What the server would store of a file; it stores nothing."""

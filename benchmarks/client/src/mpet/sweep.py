@@ -1,4 +1,5 @@
-"""Any program with threads, timed at several numbers of threads: t(n) alone, as a results tarball (mpet-results/1).
+"""Any program with threads, timed at several numbers of threads, as a results tarball (mpet-results/1): t(n), and how
+long its processors worked meanwhile. What they did not is counted as imbalance: a serial part leaves the others idle.
 
 Each run may use the first n processors of the order in which the kit's threads fill the machine, so that runtimes which
 ask how many processors there are take n (OpenMP, Go, Rayon, the JVM, TBB). `{n}` in the arguments, and in variables of
@@ -13,13 +14,14 @@ import hashlib
 import io
 import json
 import os
+import resource
 import shutil
 import subprocess
 import tarfile
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Optional
@@ -54,6 +56,7 @@ class Machine:
 class Run:
     seconds: float
     disturbed: Optional[bool]  # None: too short to say
+    processor_s: float  # of all threads and processes together
 
 
 def read_machine(kit: Path, name: Optional[str] = None, said: Said = lambda line: None) -> Machine:
@@ -84,7 +87,7 @@ class Sweep:
     longest_s: float = 600.0
 
     def measure(self, machine: Machine, counts: Sequence[int], said: Said) -> list[list[Any]]:
-        """Rows of (n, repeat, seconds, disturbed). KitFailed where the program fails or runs too long."""
+        """Rows of (n, repeat, seconds, disturbed, processor_s). KitFailed where the program fails or runs too long."""
         too_many = [n for n in counts if n > len(machine.placement)]
         if 1 not in counts or too_many:
             reason = f"{too_many[0]} threads are more than there are processors" if too_many else "n = 1 is missing"
@@ -95,7 +98,7 @@ class Sweep:
             runs = self._runs_at(n, machine, attempts * self.repeats)
             # Where other programs disturb every run, to run again does not help.
             attempts = 1 if all(run.disturbed for run in runs) else ATTEMPTS
-            rows += ([n, repeat, run.seconds, run.disturbed] for repeat, run in enumerate(runs, start=1))
+            rows += ([n, repeat, *astuple(run)] for repeat, run in enumerate(runs, start=1))
             times = ", ".join(f"{row[2]:.3g}" for row in rows if row[0] == n)
             said(f"n = {n}: {times} s")
         return rows
@@ -138,7 +141,8 @@ class Sweep:
                     f"{command[0]} with {n} threads ran longer than {self.longest_s:g} s: --longest SECONDS lets it"
                 ) from error
             seconds = time.perf_counter() - start
-            others = busy_seconds() - busy - (own_seconds() - own)
+            processor_s = own_seconds() - own
+            others = busy_seconds() - busy - processor_s
             if status not in self.accepted:
                 output.seek(0)
                 shown = output.read()[-4000:].decode(errors="replace").splitlines()[-LINES_SHOWN:]
@@ -148,7 +152,7 @@ class Sweep:
                     f"--accept-exit {status}{text}"
                 )
         disturbed = others > MOST_OTHERS * seconds if seconds > SHORTEST_JUDGED_S else None
-        return Run(seconds, disturbed)
+        return Run(seconds, disturbed, processor_s)
 
 
 def busy_seconds() -> float:
@@ -161,8 +165,8 @@ def busy_seconds() -> float:
 
 def own_seconds() -> float:
     """Processor time of this process and of those that it started and that ended."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def sweep_tarball(machine: Machine, sweep: Sweep, rows: Iterable[Sequence[Any]], application: str, path: Path) -> Path:
@@ -182,9 +186,11 @@ def sweep_tarball(machine: Machine, sweep: Sweep, rows: Iterable[Sequence[Any]],
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for n, repeat, seconds, disturbed in rows:
-        mark = "" if disturbed is None else int(disturbed)
-        writer.writerow([name, n, repeat, "clean", round(seconds * 1e9), *[""] * 8, mark])
+    for n, repeat, seconds, disturbed, processor_s in rows:
+        mark, time_ns = "" if disturbed is None else int(disturbed), round(seconds * 1e9)
+        use_ns = min(round(processor_s * 1e9), n * time_ns)
+        writer.writerow([name, n, repeat, "clean", time_ns, *[""] * 8, mark])
+        writer.writerow([name, n, repeat, "profile", time_ns, use_ns, 0, n * time_ns - use_ns, 0, 0, 0, 0, "", mark])
     members = {
         "platform.json": json.dumps(machine.platform, indent=2),
         "workloads.json": json.dumps([workload], indent=2),
