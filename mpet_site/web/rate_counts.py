@@ -49,7 +49,16 @@ class CountsFile:
     def __post_init__(self) -> None:
         self.path.touch(mode=0o600)
         self.connection = sqlite3.connect(self.path, timeout=LOCK_TIMEOUT_S, isolation_level=None)
-        self.connection.execute("PRAGMA journal_mode=WAL")
+        # While another connection to a new file begins the log, SQLite refuses at once, whatever the timeout.
+        deadline = time.monotonic() + LOCK_TIMEOUT_S
+        while True:
+            try:
+                self.connection.execute("PRAGMA journal_mode=WAL")
+                break
+            except sqlite3.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.001)
         self.connection.execute("PRAGMA synchronous=OFF")
         self.connection.execute(TABLE)
 

@@ -17,7 +17,7 @@ from predictor.core.availability import groups_of_targets
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, visible_table
 from predictor.core.database import Database
 from predictor.core.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.beyond import Agreement, agreement_inside, courses_on_target, growth_counts, mixed_growth
+from predictor.core.mpet.beyond import Agreement, agreements_inside, growth_counts, growth_on_target
 from predictor.core.mpet.gathering import MeanCurve, curves_at
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH
 from predictor.core.numerics import TINY
@@ -137,12 +137,12 @@ class SharedCurves:
         of_a[:, others], mean = _curves_of_a(self.evaluated, self.rows_of_a[others], self.columns)
         return replace(self, of_a=of_a, mean=mean, rows_of_a=np.where(others, self.rows_of_a, -1))
 
-    def agreement(self, database: Database) -> Agreement:
+    def agreements(self, database: Database) -> tuple[Agreement, ...]:
         """Of A with the workloads that it is compared with, on the references that it may be compared on."""
         known = self.rows_of_a >= 0
         platforms = self.references[known]
         rows = np.append(self.rows[platforms], self.rows_of_a[known, None], axis=1)
-        return agreement_inside(database, rows, platforms, self.workloads)
+        return agreements_inside(database, rows, platforms, self.workloads)
 
     def times(self, values: FloatArray, n: IntArray) -> FloatArray:
         """t(n) in seconds (T, N) from ln(n t(n)) at the columns (T, C): how far these are from A's mean curve is
@@ -174,12 +174,12 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     parts = [(shared, together[start : start + TARGETS_AT_ONCE]) for start in range(0, len(together), TARGETS_AT_ONCE)]
     parts += [(shared.without(int(targets[place])), np.array([place])) for place in np.flatnonzero(alone)]
     found = EstimatedTimes.unknown(len(targets))
-    agreement: Agreement | None = None
+    agreements: tuple[Agreement, ...] | None = None
     most = np.asarray(database.n_max)[targets].astype(np.int64)
     for known, places in parts:
         last = known.mean.largest_n
         if known is not shared:
-            agreement = None
+            agreements = None
         values = _carried_values(known, targets[places]).T
         for n_max in distinct_codes(most[places]).tolist():  # targets of one size are asked at the same n
             of_size = np.flatnonzero(most[places] == n_max)
@@ -193,11 +193,10 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
                     continue
                 if counts[-1] > last > 1:  # beyond the last measured n by that one and the growth from there
                     target = int(targets[place])
-                    agreement, rows = agreement or known.agreement(database), known.rows[target]
+                    agreements, rows = agreements or known.agreements(database), known.rows[target]
                     further = growth_counts(database, target, rows, last)
                     at_last = evaluated.at(rows, np.searchsorted(evaluated.n, further[:1]))[0]
-                    courses = courses_on_target(database, target, rows, further, at_last)
-                    growth = mixed_growth(further, agreement, courses)
+                    growth = growth_on_target(database, target, rows, further, at_last, agreements=agreements)
                     time_s *= np.exp(growth.at(growth.value, counts))
                     credible = counts <= growth.credible_n(float(at_columns[row].min() - at_columns[row, -1]))
                     if n is None:

@@ -115,17 +115,29 @@ def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntAr
 
     (P, B, 13, J), NaN where a row is -1; and which fractions are more than nothing at some n, (P, B, 6).
     """
-    params = database.features[rows].reshape(*rows.shape, len(CURVE_NAMES), len(ELEMENTS))
-    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM, params.shape[:-1])
-    n_nu, n_ht = (bends[platforms, None, None] for bends in (database.n_nu, database.n_ht))
-    values = evaluate_curves(params, n, n_nu, n_ht, gaussian_sum)
-    values[rows < 0] = np.nan
+    values = _measured_curves(database, rows, platforms, n)
     fractions = np.clip(values[:, :, FRACTION_CURVES], 0.0, 1.0)
     used = np.maximum(1.0 - fractions.sum(axis=2, keepdims=True), LEAST_UTILISATION)
     shares = np.log((fractions + LEAST_TIME_SHARE) / (used + LEAST_TIME_SHARE))
     measures = np.log(np.maximum(values[:, :, RELATIVE_MEASURE_CURVES], LEAST_RELATIVE_MEASURE))
     logs = np.concatenate([shares, measures], axis=2)
     return logs, np.asarray((fractions > LEAST_RELATIVE_MEASURE).any(axis=3))
+
+
+def log_utilisation(database: Database, rows: IntArray, platforms: IntArray, n: IntArray) -> FloatArray:
+    """ln U(n) of profiles `rows` (P, B) of platforms, (P, B, J); NaN where a row is -1 or time-only."""
+    fractions = np.clip(_measured_curves(database, rows, platforms, n)[:, :, FRACTION_CURVES], 0.0, 1.0)
+    return np.asarray(np.log(np.maximum(1.0 - fractions.sum(axis=2), LEAST_UTILISATION)))
+
+
+def _measured_curves(database: Database, rows: IntArray, platforms: IntArray, n: IntArray) -> FloatArray:
+    """The 14 curves of profiles `rows` (P, B) of platforms by their features, (P, B, 14, J); NaN where a row is -1."""
+    params = database.features[rows].reshape(*rows.shape, len(CURVE_NAMES), len(ELEMENTS))
+    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM, params.shape[:-1])
+    n_nu, n_ht = (bends[platforms, None, None] for bends in (database.n_nu, database.n_ht))
+    values = evaluate_curves(params, n, n_nu, n_ht, gaussian_sum)
+    values[rows < 0] = np.nan
+    return values
 
 
 def consistent_curves(

@@ -5,7 +5,6 @@ import re
 
 import pytest
 from django.utils.text import slugify
-from mpet.changes import MeasuredRegion
 
 from lab.programs import campaign, inputs
 
@@ -20,7 +19,7 @@ def test_programs_of_openmp_are_tried_and_all_others_swept():
 
 
 def region(name, times):
-    return MeasuredRegion(name=name, times=times, parts={})
+    return campaign.MeasuredRegion(name=name, times=times, parts={})
 
 
 def test_the_time_of_a_program_is_the_sum_of_its_parts_where_all_were_measured():

@@ -10,20 +10,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import evaluated_curves, interpolate_rows
-from predictor.core.database import Database
+from predictor.core.database import Database, Group
 from predictor.core.metadata import weights_by_name, workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import ENOUGH, FEWEST, LEAST_LOG_ERROR, MOST_COUNTS, SOME_COUNTS
 from predictor.core.mpet.transfer import conformal_factor, downward_shift, normal_factor
 from predictor.core.numerics import TINY, shares_by_error
+from predictor.core.reconstruct import log_utilisation
 from profiles.arrays import FloatArray, IntArray
 
+Part = Literal["all", "use", "idle"]  # of the thread time
+WHOLE_PROGRAMS = Group(decomposed=True, runtime="threads", origin="measured")  # as `mpet sweep` measures them
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
 SLOWEST = 1.5  # times as long as with one thread is what a law says at most
 LAWS_WEIGHT = 6.0  # companions as which the scaling laws count
@@ -60,7 +63,7 @@ def scaling_laws() -> FloatArray:
     return np.array([(share / len(laws), *law) for share, laws in kinds for law in laws]).T
 
 
-def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float) -> FloatArray:
+def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float, part: Part = "all") -> FloatArray:
     """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores m (J,), (J, L).
 
         R(m) = min(max(1 + sigma (m - 1) + kappa m (m - 1), m / limit) * max(m^-relief, floor), 1.5 m)
@@ -75,6 +78,8 @@ def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
     the second part from `n_ht` on, where cores have a second thread; without hyperthreads, NaN, it is as the first one.
     But by the law with smt = ln 2, that a second thread adds nothing, cores with one thread lose nothing.
 
+    Of the parts, what is serial idles, load and coherence are work that takes longer, and a limit may be either.
+
     >>> n = np.array([1.0, 8.0])
     >>> times = law_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)
     >>> np.exp(times[:, 0]).round(9).tolist()  # Amdahl's law without a parallel part
@@ -86,7 +91,10 @@ def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
     """
     _, sigma, kappa, limit, relief, floor, is_of_load, load, smt = scaling_laws()
     m = cores[:, None]
-    redundancy = np.maximum(1.0 + sigma * (m - 1.0) + kappa * m * (m - 1.0), m / limit)
+    serial, coherence = sigma * (m - 1.0) * (part != "use"), kappa * m * (m - 1.0) * (part != "idle")
+    redundancy = np.maximum(1.0 + serial + coherence, m / limit)
+    if part == "idle":
+        return np.asarray(np.where(is_of_load > 0, 0.0, np.log(np.minimum(redundancy, SLOWEST * m))))
     redundancy *= np.maximum(m**-relief, floor)
     redundancy = np.minimum(redundancy, SLOWEST * m)
     at_work = np.minimum(n / n_max, 1.0)
@@ -147,13 +155,15 @@ class Growth:
 
 
 class Agreement(NamedTuple):
-    """How the curves that A may follow, the companions and then the laws (K,), agree with it inside the measured range.
+    """How the curves that A may follow, the companions and then the laws (K,), agree with it inside the measured range,
+    in a part of the thread time.
 
     Of some of them, the `subjects` (S,), and of A (last) `distance` (S + 1, K) is the mean squared difference in ln t
     from each curve. `prior` (2, S + 1, K) is how much each counts before that is looked at: whatever it is called, and
     the more, the more its name is like the subject's.
     """
 
+    part: Part
     prior: FloatArray
     subjects: IntArray
     distance: FloatArray
@@ -169,13 +179,54 @@ def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
         return None
     companions = np.flatnonzero(evidence.measured_on_target)
     rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
-    agreement = agreement_inside(database, rows[:-1], evidence.platforms, evidence.workloads[companions])
+    agreements = agreements_inside(database, rows[:-1], evidence.platforms, evidence.workloads[companions])
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
     # Where T has fewer threads than A was measured with there is no knot there, and no companion that went on.
     at_last = evidence.curves[np.searchsorted(evidence.n[:-1], last), -1, companions]
-    courses = courses_on_target(database, evidence.target, rows[-1, :-1], n, at_last)
     families = application_families(evidence)[companions]
-    return mixed_growth(n, agreement, courses, families, level)
+    return growth_on_target(
+        database, evidence.target, rows[-1, :-1], n, at_last, agreements=agreements, families=families, level=level
+    )
+
+
+def agreements_inside(
+    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray
+) -> tuple[Agreement, ...]:
+    """The agreement in the whole thread time; or of a whole program whose processors' time was measured, in what it is
+    made of: a program reads, starts and writes on one thread, where the loops of its companions have none of that.
+    """
+    group = database.groups[database.group[rows[:, -1].max()]]
+    parts: tuple[Part, ...] = ("use", "idle") if group == WHOLE_PROGRAMS else ("all",)
+    return tuple(agreement_inside(database, rows, platforms, workloads, part) for part in parts)
+
+
+def growth_on_target(
+    database: Database,
+    target: int,
+    rows: IntArray,
+    n: IntArray,
+    at_last: FloatArray,
+    *,
+    agreements: tuple[Agreement, ...],
+    families: IntArray | None = None,
+    level: float = CREDIBILITY,
+) -> Growth:
+    """The growth of A on T: the `mixed_growth` of all, or the sum of that of its parts, which err by themselves.
+
+    Other parameters as of `courses_on_target`.
+    """
+    of_parts = []
+    for agreement in agreements:
+        courses = courses_on_target(database, target, rows, n, at_last, part=agreement.part)
+        of_parts.append(mixed_growth(n, agreement, courses, families, level))
+    if len(of_parts) == 1:
+        return of_parts[0]
+    use, idle = of_parts
+    half_width = np.hypot(use.half_width, idle.half_width)
+    # The laws of what idles, as far from their mean as both parts are uncertain together.
+    wider = (half_width + TINY) / (idle.half_width + TINY)
+    curves = use.value[:, None] + idle.value[:, None] + wider[:, None] * (idle.curves - idle.value[:, None])
+    return Growth(n, use.value + idle.value, half_width, curves, idle.weights)
 
 
 def growth_counts(database: Database, target: int, rows: IntArray, last: int) -> IntArray:
@@ -191,7 +242,9 @@ def growth_counts(database: Database, target: int, rows: IntArray, last: int) ->
     return np.append(last, counts[(counts > last) & (counts <= most)])
 
 
-def agreement_inside(database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray) -> Agreement:
+def agreement_inside(
+    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, part: Part = "all"
+) -> Agreement:
     """Companions, laws and A compared with each other by the growth of their thread times inside the measured range.
 
     Companions of one named application count as the root of their number: copies of one program are not many programs.
@@ -199,7 +252,7 @@ def agreement_inside(database: Database, rows: IntArray, platforms: IntArray, wo
     Parameters: `rows` (R, B + 1) of the companions and of A (last) on the references, the `platforms`, -1 = none; the
     companions' `workloads` (B,).
     """
-    (measured, of_laws), share_of_law = growth_inside(database, rows, platforms), scaling_laws()[0]
+    (measured, of_laws), share_of_law = growth_inside(database, rows, platforms, part), scaling_laws()[0]
     values, weight = np.nan_to_num(measured), (~np.isnan(measured)).astype(np.float64)
     shared = weight @ weight.T
     squares = values**2 @ weight.T
@@ -221,18 +274,23 @@ def agreement_inside(database: Database, rows: IntArray, platforms: IntArray, wo
     # Names help no companion more than A: where none is like A's they change nothing.
     prior[1, np.append(np.arange(B), -1), :B] *= np.minimum(by_name, by_name[-1].max(initial=1.0))
     return Agreement(
+        part=part,
         prior=prior,
         subjects=np.append(np.arange(B), B + near),
         distance=np.maximum(np.block(table), 0.0),
     )
 
 
-def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> tuple[FloatArray, FloatArray]:
+def growth_inside(
+    database: Database, rows: IntArray, platforms: IntArray, part: Part = "all"
+) -> tuple[FloatArray, FloatArray]:
     """How the thread times of the companions and of A (last) change inside the measured range, (B + 1, F), NaN = not
     measured; and those of the laws, (L, F).
 
     Each of the F columns is of one reference, from some thread count to the last at which A was measured there: of
     references where it was measured at several counts, and of many those where it was measured farthest.
+
+    Of a part, A's growth is that of its use or of 1 / U, while companions tell what use alone does, by all they lose.
     """
     evaluated = evaluated_curves(database)
     measured = evaluated.measured[:, evaluated.pattern[rows[:, -1]]] & (rows[:, -1] >= 0)
@@ -248,7 +306,11 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> tu
         values = np.where(known, evaluated.at(rows[p], columns), np.nan)
         n = evaluated.n[columns].astype(np.float64)
         n_max, n_ht = float(database.n_max[platforms[p]]), smt_begins(database, int(platforms[p]))
-        by_laws = law_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht)
+        by_laws = law_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht, part)
+        if part != "all":
+            log_used = log_utilisation(database, rows[[p], -1:], platforms[[p]], evaluated.n[columns])[0, 0]
+            values[:, -1] = values[:, -1] + log_used if part == "use" else -log_used
+            values[:, :-1] = values[:, :-1] if part == "use" else np.nan
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
     return np.concatenate(growth).T, np.concatenate(of_laws).T
@@ -279,7 +341,9 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     return np.asarray(np.exp(np.interp(x, x[known], worth) + further))
 
 
-def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArray, at_last: FloatArray) -> FloatArray:
+def courses_on_target(
+    database: Database, target: int, rows: IntArray, n: IntArray, at_last: FloatArray, *, part: Part = "all"
+) -> FloatArray:
     """How ln(n t(n)) of the companions, by their `rows` on T (B,), and of the laws changes on T from n[0], (J, K).
 
     Between measured counts a companion is interpolated as all curves are (`interpolate_rows`); it is NaN outside.
@@ -302,8 +366,9 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
         values[inside[:, None], of_pattern] = interpolate_rows(measured, measured_n.astype(np.int64), counts[inside]).T
     n_max, n_ht = float(database.n_max[target]), smt_begins(database, target)
     cores = cores_worth(counts.astype(np.float64), values, n_ht)
-    further = law_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht)
-    return np.append(values[1:] - values[1], further - further[0], axis=1)
+    further = law_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht, part)
+    of_companions = np.full(values[1:].shape, np.nan) if part == "idle" else values[1:] - values[1]
+    return np.append(of_companions, further - further[0], axis=1)
 
 
 def mixed_growth(

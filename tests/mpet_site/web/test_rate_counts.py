@@ -47,6 +47,25 @@ def test_threads_count_together(path):
     assert sorted(counts) == list(range(1, 401))
 
 
+def test_threads_that_begin_a_new_file_together_wait_for_each_other(tmp_path):
+    """28 of 400 times one was refused at once, before any wait, and its request was not counted."""
+    counts = []
+
+    def begin(path, together):
+        together.wait()
+        counts.append(CountsFile(path).count(b"key", 600)[0])
+
+    for number in range(60):
+        together = threading.Barrier(8)
+        path = tmp_path / f"{number}.sqlite3"
+        threads = [threading.Thread(target=begin, args=(path, together)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(counts) == sorted(60 * list(range(1, 9)))
+
+
 def test_who_reads_the_clock_first_and_counts_last_does_not_begin_the_window_anew(monkeypatch):
     clock = iter([1_000_000.001, 1_000_000.0, 1_000_000.002])
     monkeypatch.setattr(rate_counts.time, "time", lambda: next(clock))

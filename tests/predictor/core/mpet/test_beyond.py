@@ -11,10 +11,12 @@ from predictor.core.answers import Query, fastest_position
 from predictor.core.database import Database
 from predictor.core.estimates import estimate_targets
 from predictor.core.methods import METHODS
-from predictor.core.mpet.beyond import SLOWEST, Growth, law_thread_times
+from predictor.core.mpet.beyond import SLOWEST, WHOLE_PROGRAMS, Growth, law_thread_times
+from predictor.core.reconstruct import fitted_features
 from predictor.core.tabulated import database_from_measurements
 from profiles.measurements import ProfileRecord, RunTable
 from profiles.measurements.datasets import read_dataset
+from profiles.scaling.names import FRACTIONS
 from tests.predictor.core.curves import time_only_features
 from tests.predictor.core.databases import TIME_ONLY
 from tests.samples import sample_workload
@@ -23,20 +25,33 @@ MPET = METHODS["mpet"]
 COMPANIONS, LARGE_COUNTS = 20, (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
-def database_of_times(curves, n_max, **tables):
-    """A database of t(n), {(platform, workload): {n: seconds}}; names are sorted."""
+def features_of_program(n, time_s, used):
+    """Of a whole program whose processors worked so much of the thread time, as `mpet sweep` measures it."""
+    curves = np.zeros((15, len(n)))
+    curves[0], curves[1], curves[8:] = time_s, n * time_s * used / time_s[0], np.nan
+    curves[2 + FRACTIONS.index("work_imbalance")] = 1.0 - used
+    return fitted_features(n, curves, np.nan, np.nan)
+
+
+def database_of_times(curves, n_max, used=(), **tables):
+    """A database of t(n), {(platform, workload): {n: seconds}}; names are sorted. `used`: U(n) of whole programs."""
     platforms, workloads = (sorted({pair[axis] for pair in curves}) for axis in (0, 1))
     pairs = sorted(curves)
     counts = [np.array(sorted(curves[pair])) for pair in pairs]
     times = [np.array([curves[pair][n] for n in sorted(curves[pair])]) for pair in pairs]
-    features = [time_only_features(tuple(n), time_s[None])[0] for n, time_s in zip(counts, times, strict=True)]
+    features = [
+        features_of_program(n, time_s, np.array(used[pair]))
+        if pair in used
+        else time_only_features(tuple(n), time_s[None])[0]
+        for pair, n, time_s in zip(pairs, counts, times, strict=True)
+    ]
     return Database.build(
         platforms=platforms,
         workloads=workloads,
         platform_index=[platforms.index(pair[0]) for pair in pairs],
         workload_index=[workloads.index(pair[1]) for pair in pairs],
-        groups=(TIME_ONLY,),
-        group=np.zeros(len(pairs), dtype=int),
+        groups=(TIME_ONLY, WHOLE_PROGRAMS) if used else (TIME_ONLY,),
+        group=[int(pair in used) for pair in pairs],
         features=features,
         t1_s=[time_s[0] * n[0] for n, time_s in zip(counts, times, strict=True)],
         curve_offsets=np.append(0, np.cumsum([len(n) for n in counts])),
@@ -49,7 +64,7 @@ def database_of_times(curves, n_max, **tables):
     )
 
 
-def fleet(planted=None, called="serial"):
+def fleet(planted=None, called="serial", used=()):
     """Copies of a program that scale ideally, on a machine of two threads, one of 16 and two of 256; and three
     programs that ran on the small one alone. Beside the copies a few programs with a serial part."""
     rng = np.random.default_rng(0)
@@ -63,13 +78,18 @@ def fleet(planted=None, called="serial"):
             curves[platform, f"copy{b:02}" if b % 5 else f"b{b:02}"] = {
                 n: speed * work * (serial + (1 - serial) / n) * np.exp(0.01 * rng.normal()) for n in counts
             }
-    for name, times in {"scales": (1.01, 0.52), called: (1.01, 1.01), "slows": (1.01, 1.31)}.items():
+    for name, times in {
+        "scales": (1.01, 0.52),
+        called: (1.01, 1.01),
+        "slows": (1.01, 1.31),
+        "half": (1.0, 0.7),
+    }.items():
         curves["laptop", name] = {1: times[0], 2: times[1]}
     if planted:
         curves["large", "scales"] = planted
     names = sorted({name for _, name in curves})
     applications = ["copies" if name.startswith("copy") else "" for name in names]
-    return database_of_times(curves, threads, workload_table={"application": applications})
+    return database_of_times(curves, threads, used, workload_table={"application": applications})
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +119,37 @@ def test_a_program_that_slows_down_gets_no_faster(small_fleet):
     answer = answer_of(small_fleet, "slows", "large")
     assert fastest_position(answer.n, answer.time_s, answer.credible_n) == 0
     assert answer.time_s[-1] > answer.time_s[1]
+
+
+def test_what_idles_goes_on_as_a_serial_part_and_what_works_longer_does_not():
+    """Two threads take 0.7 of the time of one, because 40 % of the program is serial or because both work longer."""
+    counts = (1, 2, 16, 256)
+    gained = {}
+    for why, used in {"idle": (1.0, 1.0 / 1.4), "busy": (1.0, 1.0), "both": (1.0, 0.85)}.items():
+        database = fleet(used={("laptop", "half"): used})
+        answer = answer_of(database, "half", "large", counts)
+        gained[why] = answer.time_s / answer.time_s[0]
+        low, high = (bound / answer.time_s[0] for bound in (answer.low_s, answer.high_s))
+        assert (low < gained[why]).all() and (gained[why] < high).all()
+        # The estimate of a long ranking goes on in the same way.
+        n = np.array([database.platforms.index("large")])
+        of_ranking = estimate_targets(database, database.workloads.index("half"), n, 256)
+        assert why == "both" or 0.5 < of_ranking.time_s[0] / answer.time_s[-1] < 2.0
+    # Amdahl's law, less the shift of at most 0.35 of ln t towards the median of relative errors.
+    off = np.log(gained["idle"] / [1.0, 0.7, 0.4 + 0.6 / 16, 0.4 + 0.6 / 256])
+    assert (off > -0.4).all() and (off < 0.1).all()
+    assert gained["busy"][2] < 0.15 < gained["both"][2] < gained["idle"][2]
+    assert gained["busy"][3] < 0.05 and gained["both"][3] > 0.2
+
+
+def test_only_whole_programs_are_taken_apart(monkeypatch):
+    """The threads of a loop also wait for other reasons than a serial part."""
+    database = fleet(used={("laptop", "half"): (1.0, 0.85)})
+    monkeypatch.setattr("predictor.core.mpet.beyond.log_utilisation", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        answer_of(database, "half", "large")
+    loops = replace(database, groups=(TIME_ONLY, WHOLE_PROGRAMS._replace(runtime="mpet")))
+    assert answer_of(loops, "half", "large").time_s[0] > 0
 
 
 def test_by_no_law_many_threads_take_much_longer_than_one():
