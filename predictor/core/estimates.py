@@ -82,7 +82,7 @@ class SharedCurves:
 
     @classmethod
     def of(cls, database: Database, workload: int, groups: tuple[int, ...]) -> SharedCurves | None:
-        """None where no platform has A."""
+        """None where no platform has A, or none has another workload."""
         evaluated, metadata = evaluated_curves(database), platform_metadata(database)
         table = visible_table(database, np.arange(len(database.platforms)), groups)
         references = np.flatnonzero(table[:, workload] >= 0)
@@ -99,6 +99,8 @@ class SharedCurves:
         most = min(max(MOST_PAIRS // len(table), FEWEST_WORKLOADS), MOST_WORKLOADS)
         workloads = np.argsort(-known, kind="stable")[:most]
         workloads = np.sort(workloads[known[workloads] > 0])
+        if not len(workloads):
+            return None
         rows = table[:, workloads]
         is_known = (rows >= 0).astype(np.float32)
         values, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), columns)

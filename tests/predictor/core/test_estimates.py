@@ -83,6 +83,11 @@ def test_there_is_none_where_nothing_is_shared():
     assert np.isnan(estimate_targets(nowhere, WORKLOAD, every_target(database)).time_s).all()
 
 
+def test_there_is_none_where_no_other_workload_is_known():
+    database = curve_database(1, 12, 1)
+    assert np.isnan(estimate_targets(database, 0, every_target(database)).time_s).all()
+
+
 def test_a_workload_of_one_thread_count_has_no_scaling():
     arrays = curve_arrays(9, 20, 6, missing=0.0)
     kept = np.tile([True, False, False, False, False], len(arrays["t1_s"])) | np.repeat(
