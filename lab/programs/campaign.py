@@ -222,7 +222,8 @@ def measured_elsewhere(path: Path = ELSEWHERE) -> dict[str, dict[int, float]]:
 def compared(outcomes: dict[str, Outcome], elsewhere: dict[str, dict[int, float]]) -> Iterator[str]:
     """What was predicted for TARGET beside what was measured there, a row for each program, and the errors at each n.
 
-    Beside `mpet`: its t(1) with Amdahl's law from the two times measured here, and with ideal scaling.
+    Beside `mpet`: its t(1) with Amdahl's law from the two times measured here, and with ideal scaling. A program that
+    lacks one of these has no row.
     """
     heads = " | ".join(f"n = {n}" for n in COUNTS)
     yield f"| program | {heads} |"
@@ -231,14 +232,16 @@ def compared(outcomes: dict[str, Outcome], elsewhere: dict[str, dict[int, float]
     inside: dict[int, list[bool]] = {}
     for name, outcome in outcomes.items():
         measured, cells = elsewhere.get(slugify(name), {}), []
+        if 1 not in outcome.predicted or not {1, 2} <= {*outcome.times}:
+            continue
+        first_s = outcome.predicted[1][0]
+        serial = min(max(2.0 * outcome.times[2] / outcome.times[1] - 1.0, 0.0), 1.0)
         for n, (time_s, low_s, high_s) in sorted(outcome.predicted.items()):
             if n not in measured:
                 continue
             is_inside = low_s <= measured[n] <= high_s
             cells.append(f"{time_s:.3g} ({low_s:.2g} to {high_s:.2g}), {measured[n]:.3g}{'' if is_inside else ' *'}")
             inside.setdefault(n, []).append(is_inside)
-            first_s = outcome.predicted[1][0]
-            serial = min(max(2.0 * outcome.times[2] / outcome.times[1] - 1.0, 0.0), 1.0)
             by_laws = time_s, first_s * (serial + (1.0 - serial) / n), first_s / n
             for of_method, said_s in zip(errors.values(), by_laws, strict=True):
                 of_method.setdefault(n, []).append(abs(said_s / measured[n] - 1.0))

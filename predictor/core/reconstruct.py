@@ -115,9 +115,7 @@ def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntAr
 
     (P, B, 13, J), NaN where a row is -1; and which fractions are more than nothing at some n, (P, B, 6).
     """
-    values = _measured_curves(database, rows, platforms, n)
-    fractions = np.clip(values[:, :, FRACTION_CURVES], 0.0, 1.0)
-    used = np.maximum(1.0 - fractions.sum(axis=2, keepdims=True), LEAST_UTILISATION)
+    values, fractions, used = _possible_curves(database, rows, platforms, n)
     shares = np.log((fractions + LEAST_TIME_SHARE) / (used + LEAST_TIME_SHARE))
     measures = np.log(np.maximum(values[:, :, RELATIVE_MEASURE_CURVES], LEAST_RELATIVE_MEASURE))
     logs = np.concatenate([shares, measures], axis=2)
@@ -126,18 +124,22 @@ def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntAr
 
 def log_utilisation(database: Database, rows: IntArray, platforms: IntArray, n: IntArray) -> FloatArray:
     """ln U(n) of profiles `rows` (P, B) of platforms, (P, B, J); NaN where a row is -1 or time-only."""
-    fractions = np.clip(_measured_curves(database, rows, platforms, n)[:, :, FRACTION_CURVES], 0.0, 1.0)
-    return np.asarray(np.log(np.maximum(1.0 - fractions.sum(axis=2), LEAST_UTILISATION)))
+    _, _, used = _possible_curves(database, rows, platforms, n)
+    return np.asarray(np.log(used[:, :, 0]))
 
 
-def _measured_curves(database: Database, rows: IntArray, platforms: IntArray, n: IntArray) -> FloatArray:
-    """The 14 curves of profiles `rows` (P, B) of platforms by their features, (P, B, 14, J); NaN where a row is -1."""
+def _possible_curves(
+    database: Database, rows: IntArray, platforms: IntArray, n: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The 14 curves of profiles `rows` (P, B) of platforms by their features, (P, B, 14, J), NaN where a row is -1;
+    their fractions kept in 0..1, (P, B, 6, J), and the utilisation kept above 0, (P, B, 1, J)."""
     params = database.features[rows].reshape(*rows.shape, len(CURVE_NAMES), len(ELEMENTS))
     gaussian_sum = np.broadcast_to(GAUSSIAN_SUM, params.shape[:-1])
     n_nu, n_ht = (bends[platforms, None, None] for bends in (database.n_nu, database.n_ht))
     values = evaluate_curves(params, n, n_nu, n_ht, gaussian_sum)
     values[rows < 0] = np.nan
-    return values
+    fractions = np.clip(values[:, :, FRACTION_CURVES], 0.0, 1.0)
+    return values, fractions, np.maximum(1.0 - fractions.sum(axis=2, keepdims=True), LEAST_UTILISATION)
 
 
 def consistent_curves(

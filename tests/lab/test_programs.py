@@ -54,6 +54,8 @@ def test_predictions_are_compared_with_what_was_measured_elsewhere(tmp_path):
     assert amdahl == "| Amdahl's law: mean / median error | 20 / 20 % | 70 / 70 % |"
     assert ideal == "| ideal: mean / median error | 20 / 20 % | 80 / 80 % |"
     assert inside == "| inside | 1 of 1 | 0 of 1 |"
+    outcome.times = {1: 1.0}  # measured with --n 1
+    assert not any("7-Zip" in line for line in campaign.compared({"7-Zip": outcome}, elsewhere))
 
 
 def test_what_was_measured_elsewhere_is_of_programs_of_the_table():

@@ -243,7 +243,7 @@ def growth_counts(database: Database, target: int, rows: IntArray, last: int) ->
 
 
 def agreement_inside(
-    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, part: Part = "all"
+    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, part: Part
 ) -> Agreement:
     """Companions, laws and A compared with each other by the growth of their thread times inside the measured range.
 
@@ -281,9 +281,7 @@ def agreement_inside(
     )
 
 
-def growth_inside(
-    database: Database, rows: IntArray, platforms: IntArray, part: Part = "all"
-) -> tuple[FloatArray, FloatArray]:
+def growth_inside(database: Database, rows: IntArray, platforms: IntArray, part: Part) -> tuple[FloatArray, FloatArray]:
     """How the thread times of the companions and of A (last) change inside the measured range, (B + 1, F), NaN = not
     measured; and those of the laws, (L, F).
 
@@ -309,8 +307,10 @@ def growth_inside(
         by_laws = law_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht, part)
         if part != "all":
             log_used = log_utilisation(database, rows[[p], -1:], platforms[[p]], evaluated.n[columns])[0, 0]
-            values[:, -1] = values[:, -1] + log_used if part == "use" else -log_used
-            values[:, :-1] = values[:, :-1] if part == "use" else np.nan
+            if part == "use":
+                values[:, -1] += log_used
+            else:
+                values[:, :-1], values[:, -1] = np.nan, -log_used
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
     return np.concatenate(growth).T, np.concatenate(of_laws).T
@@ -342,7 +342,7 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
 
 
 def courses_on_target(
-    database: Database, target: int, rows: IntArray, n: IntArray, at_last: FloatArray, *, part: Part = "all"
+    database: Database, target: int, rows: IntArray, n: IntArray, at_last: FloatArray, *, part: Part
 ) -> FloatArray:
     """How ln(n t(n)) of the companions, by their `rows` on T (B,), and of the laws changes on T from n[0], (J, K).
 

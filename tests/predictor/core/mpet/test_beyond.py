@@ -132,8 +132,8 @@ def test_what_idles_goes_on_as_a_serial_part_and_what_works_longer_does_not():
         low, high = (bound / answer.time_s[0] for bound in (answer.low_s, answer.high_s))
         assert (low < gained[why]).all() and (gained[why] < high).all()
         # The estimate of a long ranking goes on in the same way.
-        n = np.array([database.platforms.index("large")])
-        of_ranking = estimate_targets(database, database.workloads.index("half"), n, 256)
+        large = np.array([database.platforms.index("large")])
+        of_ranking = estimate_targets(database, database.workloads.index("half"), large, 256)
         assert why == "both" or 0.5 < of_ranking.time_s[0] / answer.time_s[-1] < 2.0
     # Amdahl's law, less the shift of at most 0.35 of ln t towards the median of relative errors.
     off = np.log(gained["idle"] / [1.0, 0.7, 0.4 + 0.6 / 16, 0.4 + 0.6 / 256])
