@@ -1,12 +1,15 @@
-"""Numerical helpers of the methods: statistics that few absurd values do not move, linear algebra of kriging, noise."""
+"""Numerical helpers of the methods: statistics that few absurd values do not move, linear algebra of kriging, noise,
+and how wide an interval has to be by errors of what was left out."""
 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.special import stdtrit
 
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -19,6 +22,8 @@ MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's media
 FEWEST_TELLING = 3  # values that tell which is outlying; so many platforms that are far off are a kind of machine
 LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slow
 CHOICE_POWER = 4.0  # of the squared errors: how much more what errs less counts
+FEWEST_SCORES = 3  # errors that were left out: fewer calibrate nothing
+FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
 DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
 
 
@@ -278,3 +283,68 @@ def without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray
         block = projection[missing[:, :, None], missing[:, None, :]]
         filled[:, missing, columns] = -np.linalg.solve(block, products).transpose(2, 0, 1)
     return filled
+
+
+def normal_factor(level: float) -> float:
+    """How many standard deviations on each side hold `level` of a normal distribution.
+
+    >>> round(normal_factor(0.9), 3)
+    1.645
+    """
+    return NormalDist().inv_cdf((1.0 + level) / 2.0)
+
+
+def uncalibrated_factor(level: float) -> float:
+    """How many standard deviations hold `level` where nothing calibrates them: Student's t of two degrees of freedom.
+
+    >>> round(uncalibrated_factor(0.9), 2)
+    2.92
+    """
+    return float(stdtrit(FEWEST_SCORES - 1.0, (1.0 + level) / 2.0))
+
+
+def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units: int) -> float:
+    """How many standard deviations hold `level` of the left-out errors.
+
+    A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
+    smallest score that at least (count + 1) times
+
+        min(level (1 + 0.3 / units), 1)
+
+    scores reach, where the units are what may be exchanged for the target: platforms, or families of them that were
+    left out together. Beyond the largest score, where that asks for it, the factor grows by 1 / units.
+
+    Parameters: `scores` of any shape; `usable`, which of them count; 0 < `level` < 1.
+    Returns a number without unit; with fewer than 3 usable scores or units that of `uncalibrated_factor`.
+
+    >>> scores = np.arange(1, 100)[None] / 100
+    >>> round(conformal_factor(scores, scores > 0, 0.9, 99), 2)
+    0.91
+    """
+    pooled = scores[usable]
+    if len(pooled) < FEWEST_SCORES or units < FEWEST_SCORES:
+        return uncalibrated_factor(level)
+    wanted = min(level * (1.0 + FEW_FAMILIES_CORRECTION / units), 1.0)
+    rank = min(math.ceil((len(pooled) + 1) * wanted), len(pooled)) - 1
+    factor = float(np.partition(pooled, rank)[rank])
+    return factor * (1.0 + 1.0 / units) if (units + 1) * level > units else factor
+
+
+def family_factor(scores: FloatArray, families: IntArray, level: float) -> float:
+    """How many deviations hold `level` of the left-out errors (B, J), every family counting alike.
+
+    Workloads that were left out one by one may be exchanged for A: as in `conformal_factor`, few of them ask for more.
+
+    >>> round(family_factor(np.arange(1, 100)[:, None] / 100, np.arange(99), 0.9), 2)
+    0.9
+    """
+    if len(scores) < FEWEST_SCORES:
+        return uncalibrated_factor(level)
+    sizes = np.bincount(families)
+    if len(sizes) == len(families):
+        level = min(level * (1.0 + FEW_FAMILIES_CORRECTION / len(families)), 1.0)
+    flat, weights = scores.ravel(), np.repeat(1.0 / sizes[families], scores.shape[1])
+    order = np.argsort(flat, kind="stable")
+    total = np.cumsum(weights[order])
+    reached = int(np.searchsorted(total, level * total[-1] * (1.0 - TINY)))
+    return float(flat[order[min(reached, len(flat) - 1)]])

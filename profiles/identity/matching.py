@@ -176,10 +176,10 @@ def _candidate_rows(rules: MatchingRules, drafts: Sequence[Any]) -> list[Any]:
     if rules.model is Platform:
         visible = visible.select_related("merged_into")
     by_key: dict[int, Any] = {}
-    for part in key_chunks(draft.identity for draft in drafts):
-        by_key |= {row.pk: row for row in visible.filter(identity__in=part)}
-    for part in key_chunks(draft.spelling for draft in drafts):
-        by_key |= {row.pk: row for row in visible.filter(spelling__in=part)}
+    for part in key_chunks((draft.identity, draft.spelling) for draft in drafts):
+        identities, spellings = zip(*part, strict=True)
+        rows = visible.filter(Q(identity__in=identities) | Q(spelling__in=set(spellings)))
+        by_key |= {row.pk: row for row in rows}
     return sorted(by_key.values(), key=lambda row: (row.private_to_id is not None, row.slug))
 
 

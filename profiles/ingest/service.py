@@ -148,10 +148,11 @@ def _publish(
 
 def _refuse_simulated_machines(source: Source, platforms: Sequence[Platform]) -> None:
     """A measurement cannot be of a machine that the simulator made, which says so in its name. Raises IngestError."""
-    if source.origin != "measured":
+    named_so = {platform.pk for platform in platforms if platform.name.lower().endswith("(simulated)")}
+    if source.origin != "measured" or not named_so:
         return
-    simulated = Platform.objects.only_simulated(source.owner).filter(name__iendswith="(simulated)")
-    for name in simulated.filter(pk__in={platform.pk for platform in platforms}).values_list("name", flat=True)[:1]:
+    simulated = Platform.objects.only_simulated(source.owner).filter(pk__in=named_so)
+    for name in simulated.values_list("name", flat=True)[:1]:
         raise IngestError(f"{name!r} is a simulated machine, which nobody can have measured: name the real machine")
 
 

@@ -67,6 +67,7 @@ def confirm(page, link: str, button: str) -> None:
     page.get_by_role("button", name=button, exact=True).click()
 
 
+@pytest.mark.lab
 def test_from_a_new_account_to_an_empty_one(visit, media):
     store_public()
     before = stored_counts()

@@ -124,6 +124,7 @@ with connection.execute_wrapper(kill):
 """
 
 
+@pytest.mark.lab
 def test_trust_5_what_a_killed_process_had_in_hand_is_taken_up_by_the_next(migrated_folder):
     """It stayed "processing" for ever."""
     environment = os.environ | {

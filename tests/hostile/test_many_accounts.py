@@ -127,7 +127,7 @@ class TestAgainstAPlatform:
 
     @pytest.mark.parametrize(
         ("deliver", "count"),
-        [(False, 1), (True, ACCOUNTS)],
+        [(False, 1), pytest.param(True, ACCOUNTS, marks=pytest.mark.lab)],
         ids=["before it is judged", "judged"],
         indirect=["deliver"],
     )

@@ -1,4 +1,4 @@
-"""The tests of what is different on another database, once more on PostgreSQL: locks, constraints and searches
+"""The tests of what is different on another database, once more on PostgreSQL: locks and constraints
 in `make test`, everything that asks the database in its own words, with the migrations of rows, in `make lab`.
 
 On the server that MPET_TEST_POSTGRESQL_URL names, else on one that this test starts for itself in a temporary folder
@@ -23,10 +23,8 @@ from tests.paths import ROOT
 
 DIFFERENT = (
     # locks, and what several processes or threads do at once
-    "tests/accounts/test_device_logins.py",
     "tests/benchmarks/test_processing.py",
     "tests/benchmarks/test_recovery.py",
-    "tests/benchmarks/test_services.py",
     "tests/mpet_site/web/test_database_unavailable.py",
     "tests/operations/test_quarantine.py::test_of_two_who_claim_it_at_once_one_gets_it",
     "tests/operations/test_quarantine.py::test_a_claim_whose_process_was_killed_is_finished",
@@ -35,13 +33,10 @@ DIFFERENT = (
     "tests/mpet_site/web/test_consistency.py",
     # constraints, rows that are written by the thousand, columns of bytes
     "tests/predictor/snapshot/test_cache.py",
-    "tests/predictor/snapshot/test_unusable.py",
     "tests/profiles/identity/test_matching.py",
     "tests/profiles/ingest",
     "tests/profiles/jobs/test_queue.py",
     "tests/profiles/models",
-    # every list of the API searched and sorted
-    "tests/mpet_site/test_every_page.py::test_every_list_of_the_api_is_searched_and_sorted_by_every_column",
 )
 DATABASE_TESTS = (  # what speaks to the database in its own words; pages and answers are made of what these read
     "tests/accounts",

@@ -99,7 +99,9 @@ print(settings.SECRET_KEY)
 """
 
 
-@pytest.mark.parametrize("before", [None, "", "\n"], ids=["missing", "empty", "blank"])
+@pytest.mark.parametrize(
+    "before", [None, pytest.param("", marks=pytest.mark.lab), "\n"], ids=["missing", "empty", "blank"]
+)
 def test_processes_that_start_at_once_share_one_secret_key(tmp_path, before):
     if before is not None:
         (tmp_path / "secret_key").write_text(before)

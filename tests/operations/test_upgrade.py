@@ -181,6 +181,7 @@ def changed(before, after, path="") -> list[str]:
     return [] if before == after else [f"{path}: was {before!r}, is {after!r}"]
 
 
+@pytest.mark.lab
 def test_tokens_sessions_passwords_and_every_stored_answer_are_as_they_were(migrated):
     former = former_answers()
     text = json.dumps(former | {"password": PASSWORD})

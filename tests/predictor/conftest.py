@@ -8,8 +8,8 @@ from profiles.measurements import Measurements
 from tests.samples import sample_measurements
 
 
-def store(measurements: Measurements, label="sample", owner=None, private=False, kind="tarball"):
-    return ingest(measurements, kind=kind, label=label, sha256=f"{label:0>64}", owner=owner, private=private)
+def store(measurements: Measurements, label="sample", owner=None, private=False, kind="tarball", **more):
+    return ingest(measurements, kind=kind, label=label, sha256=f"{label:0>64}", owner=owner, private=private, **more)
 
 
 def without_pair(measurements: Measurements, platform: int, workload: int) -> Measurements:

@@ -16,19 +16,13 @@ from predictor.core.metadata import weights_by_name, workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, wider_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MANY_REFERENCES, SOME_COUNTS, Hyperparameters
 from predictor.core.mpet.platforms import nearest_at_any
-from predictor.core.mpet.transfer import (
-    Transfer,
-    conformal_factor,
-    downward_shift,
-    left_out_families,
-    mean_transfer,
-    noisiness,
-)
+from predictor.core.mpet.transfer import Transfer, downward_shift, left_out_families, mean_transfer, noisiness
 from predictor.core.numerics import (
     MEAN_TO_SIGMA,
     MEDIAN_TO_SIGMA,
     TINY,
     clip_to,
+    conformal_factor,
     finite_median,
     invert_definite,
     least_squares_parts,

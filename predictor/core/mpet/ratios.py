@@ -15,14 +15,16 @@ from predictor.core.curves import evaluated_curves
 from predictor.core.metadata import workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, Hyperparameters
-from predictor.core.mpet.transfer import Transfer, family_factor, normal_factor
+from predictor.core.mpet.transfer import Transfer
 from predictor.core.numerics import (
     MEDIAN_TO_SIGMA,
     TINY,
     clip_to,
+    family_factor,
     finite_median,
     known_median,
     left_out_errors,
+    normal_factor,
     shares_by_error,
     squared_distances,
 )

@@ -8,12 +8,9 @@ speed of two machines. The noise of the measurements behind an answer widens its
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
-from scipy.special import stdtrit
 
 from predictor.core.curves import evaluated_curves, visible_table
 from predictor.core.metadata import PlatformMetadata
@@ -24,12 +21,12 @@ from predictor.core.numerics import (
     TINY,
     carried_variance,
     known_median,
+    normal_factor,
     squares_with_single_runs,
     variance_of_means,
 )
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
 STRANGE = 0.6  # of ln t: what sets machines, and applications, apart at 90 % where there is nothing to tell it by
 
 
@@ -49,24 +46,6 @@ class Transfer:
     platform_distance: FloatArray
     workload_distance: FloatArray
     errors_on_target: FloatArray
-
-
-def normal_factor(level: float) -> float:
-    """How many standard deviations on each side hold `level` of a normal distribution.
-
-    >>> round(normal_factor(0.9), 3)
-    1.645
-    """
-    return NormalDist().inv_cdf((1.0 + level) / 2.0)
-
-
-def uncalibrated_factor(level: float) -> float:
-    """How many standard deviations hold `level` where nothing calibrates them: Student's t of two degrees of freedom.
-
-    >>> round(uncalibrated_factor(0.9), 2)
-    2.92
-    """
-    return float(stdtrit(FEWEST - 1.0, (1.0 + level) / 2.0))
 
 
 def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -120,53 +99,6 @@ def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_rati
     more_than_others = max(of_platforms[-1] - of_platforms[:-1].mean(), 0.0)
     variance = of_ratios * carried_variance(squares, disturbed, u, v) + (1.0 - of_ratios) * more_than_others
     return replace(transfer, half_width=np.hypot(transfer.half_width, normal_factor(level) * np.sqrt(variance)))
-
-
-def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units: int) -> float:
-    """How many standard deviations hold `level` of the left-out errors.
-
-    A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
-    smallest score that at least (count + 1) times
-
-        min(level (1 + 0.3 / units), 1)
-
-    scores reach, where the units are what may be exchanged for the target: platforms, or families of them that were
-    left out together. Beyond the largest score, where that asks for it, the factor grows by 1 / units.
-
-    Parameters: `scores` of any shape; `usable`, which of them count; 0 < `level` < 1.
-    Returns a number without unit; with fewer than 3 usable scores or units that of `uncalibrated_factor`.
-
-    >>> scores = np.arange(1, 100)[None] / 100
-    >>> round(conformal_factor(scores, scores > 0, 0.9, 99), 2)
-    0.91
-    """
-    pooled = scores[usable]
-    if len(pooled) < FEWEST or units < FEWEST:
-        return uncalibrated_factor(level)
-    wanted = min(level * (1.0 + FEW_FAMILIES_CORRECTION / units), 1.0)
-    rank = min(math.ceil((len(pooled) + 1) * wanted), len(pooled)) - 1
-    factor = float(np.partition(pooled, rank)[rank])
-    return factor * (1.0 + 1.0 / units) if (units + 1) * level > units else factor
-
-
-def family_factor(scores: FloatArray, families: IntArray, level: float) -> float:
-    """How many deviations hold `level` of the left-out errors (B, J), every family counting alike.
-
-    Workloads that were left out one by one may be exchanged for A: as in `conformal_factor`, few of them ask for more.
-
-    >>> round(family_factor(np.arange(1, 100)[:, None] / 100, np.arange(99), 0.9), 2)
-    0.9
-    """
-    if len(scores) < FEWEST:
-        return uncalibrated_factor(level)
-    sizes = np.bincount(families)
-    if len(sizes) == len(families):
-        level = min(level * (1.0 + FEW_FAMILIES_CORRECTION / len(families)), 1.0)
-    flat, weights = scores.ravel(), np.repeat(1.0 / sizes[families], scores.shape[1])
-    order = np.argsort(flat, kind="stable")
-    total = np.cumsum(weights[order])
-    reached = int(np.searchsorted(total, level * total[-1] * (1.0 - TINY)))
-    return float(flat[order[min(reached, len(flat) - 1)]])
 
 
 def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetadata) -> tuple[IntArray, BoolArray]:

@@ -32,7 +32,7 @@ def recipes():
 @pytest.fixture
 def outside(live_server, tmp_path, alice):
     """The environment of somebody who has the client, a token, and a tarball in the current folder."""
-    store(sample_measurements(4, 6))
+    store(sample_measurements(4, 6), announced=False)
     (tmp_path / "results.tar.gz").write_bytes(tarball())
     token = ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]
     folders = {"MPET_CONFIG_DIR": str(tmp_path / "config"), "MPET_CACHE_DIR": str(tmp_path / "cache")}

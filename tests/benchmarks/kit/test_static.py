@@ -27,14 +27,15 @@ def assembly(*flags):
 
 
 @pytest.mark.kit
+@pytest.mark.lab
 @pytest.mark.parametrize(
     ("processor", "variable"),
     [
         ("skylake", "STATIC_x86_64"),
-        pytest.param("icelake-server", "OPTIMISE_v4", marks=pytest.mark.lab),
-        pytest.param("znver3", "OPTIMISE_zen", marks=pytest.mark.lab),
+        ("icelake-server", "OPTIMISE_v4"),
+        ("znver3", "OPTIMISE_zen"),
         # What -march=native is for g++ 12 on an EPYC with AVX-512, which has no name of its own there.
-        pytest.param(f"znver3 {AVX512}", "OPTIMISE_zen4", marks=pytest.mark.lab),
+        (f"znver3 {AVX512}", "OPTIMISE_zen4"),
     ],
 )
 def test_a_static_program_has_the_code_of_one_that_was_compiled_for_the_processor(processor, variable, tmp_path):

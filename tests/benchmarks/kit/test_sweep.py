@@ -288,6 +288,7 @@ def test_quick_works_from_the_tarball_that_users_get(native, tmp_path):
         assert {w.name for w in read_archive(file).workloads} == set(SHORT_WORKLOADS.split())
 
 
+@pytest.mark.lab
 def test_a_quick_sweep_measures_the_workloads_of_a_full_one(native, tmp_path):
     """The same names, versions and inputs, which are what the server knows a workload by."""
     known = {}

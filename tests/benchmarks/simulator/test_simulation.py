@@ -112,6 +112,7 @@ def test_every_pattern_of_invalid_elements_occurs(many):
     assert not any(sequential.values())
 
 
+@pytest.mark.lab
 def test_predictions_are_neither_perfect_nor_hopeless(many):
     """The paper has medians of 9.5, 6.7 and 11.1 %; an outlier here may be anything: factors divide by almost 0."""
     outcome = evaluate(database_from_measurements(many), [get_method("mpet2020")]).report().methods["mpet2020"]

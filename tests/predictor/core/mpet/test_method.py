@@ -347,7 +347,7 @@ def test_from_20_to_40_references_ratios_count_less_and_less(monkeypatch):
         assert ((half - without) * (whole - half) > 0).all()
 
 
-@pytest.mark.parametrize("platforms", [12, 30])
+@pytest.mark.parametrize("platforms", [12, pytest.param(30, marks=pytest.mark.lab)])
 def test_one_absurd_upload_moves_nobody_else_much(platforms):
     """A profile a million times too slow: the error of others changes by under 7 % on average."""
     protocol = Protocol(targets=tuple(range(1, platforms, 2)))
