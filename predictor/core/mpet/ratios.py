@@ -164,11 +164,13 @@ def workload_covariance(
         x_a x_b / median |x|^2 + exp(-sqrt(d_ab / median d)) + features exp(-f_ab / (2 0.3^2))
 
     x are the disagreements of the references about a workload, d the squared distance in them and in the shape of its
-    curve, f the mean squared distance in its features on the references. Also the distance of A to the others (B,),
-    in 0..1.
+    curve, f the mean squared distance in its features on the references. |x| of A is at most the largest of the others:
+    what is further than all that is known of T tells nothing more. Also the distance of A to the others (B,), in 0..1.
     """
     values, apart = guesses.value, guesses.apart
     x = apart.reshape(len(apart), -1) / np.sqrt(values.shape[1])
+    size = np.sqrt((x**2).sum(axis=1))
+    x[-1] *= min(size[:-1].max() / (size[-1] + TINY), 1.0)
     shape = values - values.mean(axis=1, keepdims=True)
     shape = (shape - finite_median(shape)) / np.sqrt(values.shape[1])
     coordinates = np.append(x, shape, axis=1)
