@@ -24,6 +24,7 @@ from tests.predictor.core.curves import (
     with_times,
     without_rows,
 )
+from tests.predictor.core.mpet.test_beyond import database_of_times
 
 MPET = METHODS["mpet"]
 
@@ -206,3 +207,15 @@ def test_nor_do_those_that_only_references_ran_that_take_no_part():
     assert answers[0].confidence.references == 1
     for name in ("time_s", "low_s", "high_s"):
         assert getattr(answers[0], name).tolist() == pytest.approx(getattr(answers[1], name).tolist(), rel=0.05)
+
+
+def test_where_references_disagree_as_about_no_workload_of_the_target_the_answer_is_within_all_ratios():
+    """Ten thousand times apart about the program, a fifth about the others: carried on in proportion, 1e-13 s."""
+    times = {
+        "p": {"a": 100.0, "b": 1.0, "c": 1.0, "d": 1.0},
+        "q": {"a": 0.01, "b": 1.1, "c": 0.9, "d": 1.05},
+        "t": {"b": 30.0, "c": 0.05, "d": 1.0},
+    }
+    curves = {(machine, name): {1: seconds} for machine, of in times.items() for name, seconds in of.items()}
+    answer = MPET.predict(database_of_times(curves, dict.fromkeys(times, 1)), Query(0, 2, n=(1,)), MPET.settings())
+    assert 0.01 * 0.05 < answer.t1_s < 100.0 * 30.0
