@@ -2,5 +2,5 @@
 
 import gc
 
-# Nearly all that imports make stays. To look for garbage after every 700 objects takes a seventh of a start.
+# Nearly all that imports make stays. To look for garbage after every 700 objects takes a tenth of a start.
 gc.set_threshold(10_000, 10, 10)

@@ -22,7 +22,7 @@ MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's media
 FEWEST_TELLING = 3  # values that tell which is outlying; so many platforms that are far off are a kind of machine
 LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slow
 CHOICE_POWER = 4.0  # of the squared errors: how much more what errs less counts
-FEWEST_SCORES = 3  # errors that were left out: fewer calibrate nothing
+FEWEST = 3  # workloads, references or errors: fewer do not tell what is usual
 FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
 DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
 
@@ -300,7 +300,7 @@ def uncalibrated_factor(level: float) -> float:
     >>> round(uncalibrated_factor(0.9), 2)
     2.92
     """
-    return float(stdtrit(FEWEST_SCORES - 1.0, (1.0 + level) / 2.0))
+    return float(stdtrit(FEWEST - 1.0, (1.0 + level) / 2.0))
 
 
 def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units: int) -> float:
@@ -322,7 +322,7 @@ def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units:
     0.91
     """
     pooled = scores[usable]
-    if len(pooled) < FEWEST_SCORES or units < FEWEST_SCORES:
+    if len(pooled) < FEWEST or units < FEWEST:
         return uncalibrated_factor(level)
     wanted = min(level * (1.0 + FEW_FAMILIES_CORRECTION / units), 1.0)
     rank = min(math.ceil((len(pooled) + 1) * wanted), len(pooled)) - 1
@@ -338,7 +338,7 @@ def family_factor(scores: FloatArray, families: IntArray, level: float) -> float
     >>> round(family_factor(np.arange(1, 100)[:, None] / 100, np.arange(99), 0.9), 2)
     0.9
     """
-    if len(scores) < FEWEST_SCORES:
+    if len(scores) < FEWEST:
         return uncalibrated_factor(level)
     sizes = np.bincount(families)
     if len(sizes) == len(families):

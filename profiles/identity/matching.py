@@ -178,8 +178,8 @@ def _candidate_rows(rules: MatchingRules, drafts: Sequence[Any]) -> list[Any]:
     by_key: dict[int, Any] = {}
     for part in key_chunks((draft.identity, draft.spelling) for draft in drafts):
         identities, spellings = zip(*part, strict=True)
-        rows = visible.filter(Q(identity__in=identities) | Q(spelling__in=set(spellings)))
-        by_key |= {row.pk: row for row in rows}
+        same = Q(identity__in=identities) | Q(spelling__in=spellings)
+        by_key |= {row.pk: row for row in visible.filter(same)}
     return sorted(by_key.values(), key=lambda row: (row.private_to_id is not None, row.slug))
 
 

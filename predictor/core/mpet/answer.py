@@ -11,9 +11,9 @@ from predictor.core.curves import MOST_GRID_VALUES, evaluated_curves, interpolat
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, FEWEST
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH
 from predictor.core.mpet.transfer import Transfer, downward_shift
-from predictor.core.numerics import normal_factor
+from predictor.core.numerics import FEWEST, normal_factor
 from predictor.core.reconstruct import LEAST_TIME_SHARE, consistent_curves, fitted_features, log_shares
 from predictor.core.references import architecture_warnings, runtimes_of_rows
 from profiles.arrays import FloatArray, IntArray

@@ -19,9 +19,9 @@ from predictor.core.curves import evaluated_curves, interpolate_rows
 from predictor.core.database import Database, Group
 from predictor.core.metadata import weights_by_name, workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
-from predictor.core.mpet.hyperparameters import ENOUGH, FEWEST, LEAST_LOG_ERROR, MOST_COUNTS, SOME_COUNTS
+from predictor.core.mpet.hyperparameters import ENOUGH, LEAST_LOG_ERROR, MOST_COUNTS, SOME_COUNTS
 from predictor.core.mpet.transfer import downward_shift
-from predictor.core.numerics import TINY, conformal_factor, normal_factor, shares_by_error
+from predictor.core.numerics import FEWEST, TINY, conformal_factor, normal_factor, shares_by_error
 from predictor.core.reconstruct import log_utilisation
 from profiles.arrays import FloatArray, IntArray
 

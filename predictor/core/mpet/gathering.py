@@ -15,9 +15,9 @@ from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
 from predictor.core.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.hyperparameters import ENOUGH, FEWEST, MOST_COUNTS, SOME_COUNTS, USUAL_COUNT
+from predictor.core.mpet.hyperparameters import ENOUGH, MOST_COUNTS, SOME_COUNTS, USUAL_COUNT
 from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
-from predictor.core.numerics import outlying_values
+from predictor.core.numerics import FEWEST, outlying_values
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows, usable_platforms
 from profiles.arrays import BoolArray, FloatArray, IntArray
 

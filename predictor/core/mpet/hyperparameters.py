@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FEWEST = 3  # workloads, references or errors: fewer do not tell what is usual
 SOME_REFERENCES = 5  # with fewer, covariances between platforms count less
 MANY_REFERENCES = 20  # with more, ratios count less
 ENOUGH = 48  # platforms, workloads or laws: more of them change a mean, a median or a quantile no more

@@ -169,7 +169,7 @@ def workload_covariance(
     """
     values, apart = guesses.value, guesses.apart
     x = apart.reshape(len(apart), -1) / np.sqrt(values.shape[1])
-    size = np.sqrt((x**2).sum(axis=1))
+    size = np.linalg.norm(x, axis=1)
     x[-1] *= min(size[:-1].max() / (size[-1] + TINY), 1.0)
     shape = values - values.mean(axis=1, keepdims=True)
     shape = (shape - finite_median(shape)) / np.sqrt(values.shape[1])

@@ -15,8 +15,9 @@ import numpy as np
 from predictor.core.curves import evaluated_curves, visible_table
 from predictor.core.metadata import PlatformMetadata
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, FEWEST, SOME_COUNTS, USUAL_COUNT, Hyperparameters
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS, USUAL_COUNT, Hyperparameters
 from predictor.core.numerics import (
+    FEWEST,
     MEAN_TO_SIGMA,
     TINY,
     carried_variance,
