@@ -90,12 +90,13 @@ def known_up_to(database: Database, workload: int, most: int) -> Database:
     return _with_points(database, points | (database.workload_index != workload)[_rows_of_points(database)])
 
 
-def known_at_ends(database: Database) -> Database:
-    """The database as if every profile had been measured at its least and its largest thread count alone."""
+def known_at_ends(database: Database, *, most_alone: bool = False) -> Database:
+    """The database as if every profile had been measured at its least and its largest thread count alone; or at its
+    largest with `most_alone`."""
     order = np.lexsort((database.curve_n, _rows_of_points(database)))  # points are kept as they were stored
     has_curve = np.diff(database.curve_offsets) > 0
     points = np.zeros(len(order), dtype=bool)
-    points[order[database.curve_offsets[:-1][has_curve]]] = True
+    points[order[database.curve_offsets[:-1][has_curve]]] = not most_alone
     points[order[database.curve_offsets[1:][has_curve] - 1]] = True
     return _with_points(database, points)
 

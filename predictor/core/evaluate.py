@@ -49,6 +49,7 @@ class Protocol:
     bridge: tuple[int, ...] | None = None  # the target is known by these workloads only; None = by all
     known_n: int | None = None  # A was measured with at most so many threads; None = with all
     known_ends: bool = False  # every profile was measured at its least and largest n alone
+    known_most: bool = False  # every profile was measured at its largest n alone
     targets: tuple[int, ...] | None = None  # platforms to predict; None = all
     workloads: tuple[int, ...] | None = None  # workloads to predict; None = all
     sample: int | None = None  # at most this many random profiles (of each cut); None = all
@@ -65,8 +66,8 @@ class Protocol:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
-        if self.known_n is not None and self.known_ends:
-            raise ValueError("known_n and known_ends: one of them says at which n workloads are known")
+        if (self.known_n is not None) + self.known_ends + self.known_most > 1:
+            raise ValueError("known_n, known_ends and known_most: one of them says at which n workloads are known")
         if self.cut is not None and min(self.cut) < 2:
             raise ValueError(f"a cut of {self.cut}: with under 2 platforms or workloads nothing can be predicted")
         if self.diverse and self.cut is None:
@@ -196,8 +197,9 @@ class EvaluationResult:
         )
 
     def by_distance(self) -> dict[str, dict[str, DistanceStatistics]]:
-        """How wrong each method is at n at which nothing was known, beyond or between, by how large they are."""
-        limits = [self.protocol.known_n or int(self.protocol.known_ends), *RANGES_BEYOND]
+        """How wrong each method is at n at which nothing was known, beyond or between, or at the largest that was
+        measured, where that alone is known elsewhere; by how large these n are."""
+        limits = [self.protocol.known_n or int(self.protocol.known_ends or self.protocol.known_most), *RANGES_BEYOND]
         found: dict[str, dict[str, DistanceStatistics]] = {}
         for above, most in pairwise(limits):
             name = f"{above + 1} to {most}" if most < RANGES_BEYOND[-1] else f"over {above}"
@@ -378,6 +380,8 @@ def _known_database(database: Database, workload: int, protocol: Protocol) -> Da
     """The database, with curves cut where the protocol says so."""
     if protocol.known_ends:
         return database.derive("known_at_ends", lambda: known_at_ends(database))
+    if protocol.known_most:
+        return database.derive("known_at_most", lambda: known_at_ends(database, most_alone=True))
     known_n = protocol.known_n
     if known_n is None:
         return database
@@ -408,6 +412,8 @@ def _outcome(
         beyond = point_errors(answer, time_s, n > protocol.known_n)
     elif protocol.known_ends:
         beyond = point_errors(answer, time_s, (n > n.min()) & (n < n.max()))
+    elif protocol.known_most:
+        beyond = point_errors(answer, time_s, n == n.max())
     return Outcome(*names, seconds, errors, biases, interval_hits(answer, time_s), refused_n, beyond=beyond)
 
 

@@ -447,6 +447,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "weights of mpet2020": weights_table,
     "beyond": partial(known_n_table, ("known-2", "known-4")),
     "between": partial(known_n_table, ("known-ends",)),
+    "all threads": partial(known_n_table, ("known-most",)),
     "whole repository": repository_table,
     **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }

@@ -29,7 +29,7 @@ FewQuestion = Literal[
     "references-20",
     "references-all",
 ]
-BeyondQuestion = Literal["known-2", "known-4", "known-ends"]
+BeyondQuestion = Literal["known-2", "known-4", "known-ends", "known-most"]
 StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion | BeyondQuestion
 
 HOLDOUT_QUESTIONS: tuple[HoldoutQuestion, ...] = get_args(HoldoutQuestion)
@@ -106,7 +106,8 @@ def protocol_options(question: StudyQuestion, dataset: str = "") -> tuple[str, .
         applications = ("--by-application",) if FEW_DATASETS[dataset] == "application" else ()
         return ("--holdout", FEW_DATASETS[dataset], *limit, "--unlike", *applications)
     if kind == "known":
-        return ("--holdout", "pair", *(("--known-ends",) if number == "ends" else ("--known-n", number)))
+        limits = {"ends": ("--known-ends",), "most": ("--references", "3", "--known-most")}
+        return ("--holdout", "pair", *limits.get(number, ("--known-n", number)))
     if kind == "diverse":
         return ("--cut", number, "--cuts", "20", "--diverse")
     if question in CUT_QUESTIONS:

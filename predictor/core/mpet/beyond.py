@@ -257,9 +257,10 @@ def agreement_inside(
     shared = weight @ weight.T
     squares = values**2 @ weight.T
     distance = (squares + squares.T - 2.0 * values @ values.T) / np.maximum(shared, 1.0)
-    distance = np.where(shared > 0, distance, distance.max(initial=0.0))
     to_laws = squares.diagonal()[:, None] - 2.0 * values @ of_laws.T + weight @ (of_laws**2).T
     to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
+    # Curves that were measured at nothing in common are as far apart as a curve is from the farthest law, at least.
+    distance += (shared == 0) * np.maximum(to_laws.max(axis=1), distance.max(initial=0.0))[:, None]
     near = np.argsort(-share_of_law / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:ENOUGH]
     share = weight[-1] / max(weight[-1].sum(), 1.0)
     squares = of_laws**2 @ share
@@ -347,8 +348,8 @@ def courses_on_target(
     """How ln(n t(n)) of the companions, by their `rows` on T (B,), and of the laws changes on T from n[0], (J, K).
 
     Between measured counts a companion is interpolated as all curves are (`interpolate_rows`); it is NaN outside.
-    Inside, at n[0] it is `at_last` (B,), ln(n t(n)) from which the transfer predicted A there: what is lost up to there
-    is not lost once more beyond.
+    At n[0], where it was measured beyond, it is `at_last` (B,), ln(n t(n)) from which the transfer predicted A there:
+    what is lost up to there is not lost once more beyond; where it was measured beyond n[0] alone, nothing is.
     """
     counts = np.append(1, n)
     values = np.full((len(counts), len(rows)), np.nan)
@@ -358,7 +359,7 @@ def courses_on_target(
         measured_n, _ = database.curve(int(rows[of_pattern[0]]))
         points = database.curve_offsets[rows[of_pattern]][:, None] + np.arange(len(measured_n))
         measured = np.log(measured_n * database.curve_time_s[points])
-        if measured_n[0] < n[0] < measured_n[-1] and n[0] not in measured_n:
+        if n[0] < measured_n[-1] and n[0] not in measured_n:
             place = np.searchsorted(measured_n, n[0])
             measured = np.insert(measured, place, at_last[of_pattern], axis=1)
             measured_n = np.insert(measured_n, place, n[0])
@@ -436,8 +437,7 @@ def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
     The root mean square of the factor of all n, which many scores tell, and of that at each n, which tells whether
     errors grow as expected. Without companions enough, that of a normal distribution.
     """
-    known = ~np.isnan(scores)
-    normal = normal_factor(level)
+    known, normal = ~np.isnan(scores), normal_factor(level)
     units = int(known[0].sum()) if len(known) else 0
     if units < FEWEST:
         return np.full(len(scores), normal)

@@ -14,9 +14,9 @@ from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, risen, visible_table
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
-from predictor.core.metadata import PlatformMetadata, platform_metadata
+from predictor.core.metadata import PlatformMetadata, platform_metadata, workload_name_vectors
 from predictor.core.mpet.hyperparameters import ENOUGH, MOST_COUNTS, SOME_COUNTS, USUAL_COUNT
-from predictor.core.mpet.platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
+from predictor.core.mpet.platforms import MOST_EXAMINED, nearest_platforms
 from predictor.core.numerics import FEWEST, outlying_values
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows, usable_platforms
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -178,6 +178,11 @@ def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[In
         if shares.any():
             platforms, workloads = np.append(platforms, others[shares]), np.append(workloads, missing)
             table = np.concatenate([table[:-1], more[shares], table[-1:]])
+    if len(workloads) > MOST_EXAMINED:
+        # Known on T, then by how many of the platforms have them, 0 to 1, plus how alike names are to A's, 0 to 1.
+        names = workload_name_vectors(database, (*workloads, query.workload))
+        telling = (table[:-1, workloads] >= 0).mean(axis=0) + names[:-1] @ names[[-1]].toarray()[0]
+        workloads = np.sort(workloads[np.lexsort((-telling, table[-1, workloads] < 0))[:MOST_EXAMINED]])
     return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
 
 
@@ -191,7 +196,7 @@ def _platforms_like_target(
     possible = np.setdiff1d(usable_platforms(database, query), taken)
     is_twin = metadata.cpu[possible] == metadata.cpu[target]
     is_relative = is_twin | (metadata.microarchitecture[possible] == metadata.microarchitecture[target])
-    relatives = np.append(possible[is_twin], possible[is_relative & ~is_twin])[:MOST_EXAMINED_REFERENCES]
+    relatives = np.append(possible[is_twin], possible[is_relative & ~is_twin])[:MOST_EXAMINED]
     lacking = ENOUGH - len(platforms) - len(relatives)
     if lacking <= 0:
         return relatives
@@ -207,8 +212,8 @@ def _connected_rows(database: Database, query: Query, groups: tuple[int, ...]) -
     Of very many references only the nearest. Raises NoReference, NoBenchmark, NothingComparable, NothingShared.
     """
     platforms = _reference_platforms(database, query, groups)
-    if len(platforms) > MOST_EXAMINED_REFERENCES:
-        platforms = nearest_platforms(database, query, groups, platforms, MOST_EXAMINED_REFERENCES)
+    if len(platforms) > MOST_EXAMINED:
+        platforms = nearest_platforms(database, query, groups, platforms, MOST_EXAMINED)
     table = visible_table(database, np.append(platforms, query.target), groups)
     has_workload = table[:-1, query.workload] >= 0
     if not has_workload.any():

@@ -13,7 +13,7 @@ from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS, S
 from predictor.core.numerics import TINY
 from profiles.arrays import FloatArray, IntArray
 
-MOST_EXAMINED_REFERENCES = 384  # platforms that have A: of more, so many nearest ones are looked at closely
+MOST_EXAMINED = 384  # platforms that have A, workloads of T: of more, so many are looked at closely
 MOST_INDEX_PROFILES = 100_000  # of all platforms together: bounds what a question costs, where they allow it
 
 

@@ -196,8 +196,7 @@ def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -
     machines = np.setdiff1d(np.arange(len(database.platforms)), [evidence.target])
     machines = machines[:: -(-len(machines) // ENOUGH)]
     table = visible_table(database, machines, evidence.groups)
-    columns = np.searchsorted(evaluated.n, evidence.n)
-    columns = columns[:: -(-len(columns) // SOME_COUNTS)]
+    columns = np.searchsorted(evaluated.n, evidence.n[:: -(-len(evidence.n) // SOME_COUNTS)])
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
     names = database.workload_table["application"] if by_application else np.zeros(len(database.workloads))

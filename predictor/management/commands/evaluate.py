@@ -91,6 +91,12 @@ class Command(BaseCommand):
             help="know every profile at its least and largest number of threads only, and show how wrong the methods "
             "are between; not kept",
         )
+        parser.add_argument(
+            "--known-most",
+            action="store_true",
+            help="know every profile at its largest number of threads only, and show how wrong the methods are at "
+            "that of the target; not kept",
+        )
         parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
         parser.add_argument(
             "--cut",
@@ -133,7 +139,7 @@ class Command(BaseCommand):
         report = nan_to_null(asdict(evaluation.report()))
         if options["by_application"]:
             report["applications"] = applications_report(evaluation, subject.database)
-        if options["known_n"] or options["known_ends"]:
+        if options["known_n"] or options["known_ends"] or options["known_most"]:
             report["distances"] = distances_report(evaluation)
         if options["json"]:
             options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
@@ -190,6 +196,7 @@ def why_not_kept(options: dict[str, Any]) -> str:
         "unlike": "what --unlike asks is not kept",
         "known_n": "what --known-n asks is not kept",
         "known_ends": "what --known-ends asks is not kept",
+        "known_most": "what --known-most asks is not kept",
     }
     if "," in options["holdout"]:
         return "several holdouts at once are not kept"
@@ -221,6 +228,7 @@ def evaluation_protocol(options: dict[str, Any], database: Database) -> Protocol
             probes=options["probes"],
             known_n=options["known_n"],
             known_ends=options["known_ends"],
+            known_most=options["known_most"],
             targets=None if targets is None else read_targets(targets, database),
             sample=options["sample"],
             seed=options["seed"],

@@ -247,6 +247,19 @@ def test_what_is_known_at_the_ends_alone_is_asked_between_them():
     assert list(result.by_distance()) == ["2 to 8", "9 to 16"][: 1 + (max(map(max, asked)) > 8)]
 
 
+def test_every_profile_is_known_with_all_threads_alone():
+    database = curve_database(5, 12, 8)
+    known = known_at_ends(database, most_alone=True)
+    for row in range(len(database)):
+        assert known.curve(row)[0].tolist() == [database.curve(row)[0].max()]
+    result = evaluate(database, [METHODS["mpet"]], Protocol(known_most=True, sample=6, seed=1))
+    rows = chosen_rows(database, Protocol(known_most=True, sample=6, seed=1)).tolist()
+    asked = [[point.n for point in outcome.beyond] for outcome in result.outcomes["mpet"]]
+    assert asked == [[database.curve(row)[0].max()] for row in rows]
+
+
 def test_ends_and_few_threads_at_once_are_refused():
     with pytest.raises(ValueError, match="one of them"):
         Protocol(known_n=2, known_ends=True)
+    with pytest.raises(ValueError, match="one of them"):
+        Protocol(known_most=True, known_ends=True)

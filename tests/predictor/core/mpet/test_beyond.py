@@ -121,6 +121,32 @@ def test_a_program_that_slows_down_gets_no_faster(small_fleet):
     assert answer.time_s[-1] > answer.time_s[1]
 
 
+def measured_with_all_threads(loss, target_counts=(64,)):
+    """Ten programs measured on a machine of two threads with both, and on one of 64 with all, where each loses `loss`
+    of ln t; and two that ran on the small one alone, `usual` as they and `serial`."""
+    curves, rng = {}, np.random.default_rng(0)
+    for b in range(10):
+        work = rng.uniform(1, 9)
+        curves["small", f"b{b}"] = {2: work}
+        curves["large", f"b{b}"] = {n: work * 2 / n * np.exp(loss * np.log2(n / 2) / 5) for n in target_counts}
+    curves["small", "usual"], curves["small", "serial"] = {2: 3.0}, {1: 3.0, 2: 3.0}
+    return database_of_times(curves, {"small": 2, "large": 64})
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.5, 1.5])
+def test_what_all_threads_of_a_machine_cost_is_not_lost_twice(loss):
+    """Its speed, by what it measured with all threads, tells it already."""
+    answer = answer_of(measured_with_all_threads(loss), "usual", "large", (2, 64))
+    assert 0.65 < answer.time_s[1] / (3.0 * 2 / 64 * np.exp(loss)) < 1.4
+
+
+def test_a_serial_program_is_serial_where_others_ran_with_all_threads_alone():
+    """Although those have nothing in common with it: none was measured with one thread."""
+    answer = answer_of(measured_with_all_threads(0.5), "serial", "large", (2, 4, 64))
+    assert answer.credible_n <= 2
+    assert answer.time_s[2] > 0.5 * answer.time_s[0]
+
+
 def test_what_idles_goes_on_as_a_serial_part_and_what_works_longer_does_not():
     """Two threads take 0.7 of the time of one, because 40 % of the program is serial or because both work longer."""
     counts = (1, 2, 16, 256)

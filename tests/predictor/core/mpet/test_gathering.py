@@ -5,6 +5,7 @@ import numpy as np
 from predictor.core import curves
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
+from predictor.core.mpet import gathering
 from predictor.core.mpet.gathering import gather_evidence
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
@@ -79,3 +80,21 @@ def test_hiding_a_pair_twice_is_hiding_it_once():
     assert twice.hidden.tolist() == once.hidden.tolist()
     assert sorted(twice.hidden_rows) == sorted(once.hidden_rows)
     assert (once.lookup(7, 2, [0, 1]) == -1).all()
+
+
+def test_of_very_many_workloads_some_are_looked_at(monkeypatch):
+    """Those of T first, then those that many references have or that are called like A; without the bound a question
+    costs the third power of their number."""
+    names = [f"other{b:02}" for b in range(18)] + [f"solver-{b}" for b in range(6)]
+    database = Database.build(**curve_arrays(3, 8, 24, missing=0.0) | {"workloads": names})
+    known, rare, workload = [1, 7, 13], [3, 5], 18
+    database = database.without(0, np.setdiff1d(np.arange(24), known))
+    database = database.without([[1], [2]], rare).without([6, 7], workload)
+    query = Query(workload, 0)
+    assert gather_evidence(database, query).workloads.tolist() == [*known, *np.setdiff1d(np.arange(24), [*known, 18])]
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", 20)
+    found = gather_evidence(database, query)
+    assert len(found.workloads) == 20
+    assert set(known) | {19, 20, 21, 22, 23} <= set(found.workloads.tolist())
+    assert not set(rare) & set(found.workloads.tolist())
+    assert np.isfinite(MPET.predict(database, query, MPET.settings()).time_s).all()

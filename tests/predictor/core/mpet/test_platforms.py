@@ -92,9 +92,9 @@ def test_all_are_looked_at_where_too_few_share_a_workload():
 def test_what_few_references_there_are_all_are_looked_at(monkeypatch):
     database, query = curve_database(3, 30, 6), Query(WORKLOAD, TARGET)
     every = gather_evidence(database, query).platforms
-    monkeypatch.setattr(gathering, "MOST_EXAMINED_REFERENCES", len(every))
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", len(every))
     assert gather_evidence(database, query).platforms.tolist() == every.tolist()
-    monkeypatch.setattr(gathering, "MOST_EXAMINED_REFERENCES", 12)
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", 12)
     some = gather_evidence(database, query).platforms
     assert len(some) == 12
     assert set(some.tolist()) < set(every.tolist())
@@ -102,7 +102,7 @@ def test_what_few_references_there_are_all_are_looked_at(monkeypatch):
 
 def test_no_hidden_profile_chooses_the_references(monkeypatch):
     """Absurd values in what is hidden, of T and of others, of A and of other workloads, change no digit."""
-    monkeypatch.setattr(gathering, "MOST_EXAMINED_REFERENCES", 10)
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", 10)
     arrays = curve_arrays(8, 40, 8, missing=0.1)
     hidden = np.array([TARGET, TARGET, 7, 9, 20]), np.array([WORKLOAD, 4, WORKLOAD, 3, 1])
     hit = np.isin(arrays["platform_index"] * 8 + arrays["workload_index"], hidden[0] * 8 + hidden[1])
@@ -128,7 +128,7 @@ def test_the_nearest_predict_as_well_as_all(monkeypatch):
     method = METHODS["mpet"]
 
     def mean_error(examined):
-        monkeypatch.setattr(gathering, "MOST_EXAMINED_REFERENCES", examined)
+        monkeypatch.setattr(gathering, "MOST_EXAMINED", examined)
         errors = []
         for row in rows.tolist():
             n, time_s = database.curve(row)
@@ -164,7 +164,7 @@ def twins_measured_with_one_thread():
 
 def test_twins_are_near_at_the_counts_at_which_they_were_measured(monkeypatch):
     """That the workload ran with one thread alone on T's twins says nothing against them at n = 1."""
-    monkeypatch.setattr(gathering, "MOST_EXAMINED_REFERENCES", 20)
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", 20)
     database, query = twins_measured_with_one_thread(), Query(WORKLOAD, TARGET, n=(1,))
     assert set(range(TARGET)) < set(gather_evidence(database, query).platforms.tolist())
     settings = METHODS["mpet"].settings(references=10)
