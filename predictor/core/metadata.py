@@ -136,6 +136,12 @@ def workload_name_vectors(database: Database, workloads: Iterable[int]) -> csr_a
     return name_vectors(tuple(database.workloads[workload] for workload in workloads))
 
 
+def likeness_of_names(database: Database, workloads: Iterable[int], workload: int) -> FloatArray:
+    """How alike the names of these workloads (B,) and that of one are, 0..1, words being counted among all of these."""
+    names = workload_name_vectors(database, (*workloads, workload))
+    return np.asarray(names[:-1] @ names[[-1]].toarray()[0])
+
+
 @lru_cache(maxsize=2**6)  # many questions are about the workloads of one machine, or of twins
 def name_vectors(names: tuple[str, ...]) -> csr_array:
     """The names of N workloads as vectors (N, V), whose products are how alike two names are, in 0..1.

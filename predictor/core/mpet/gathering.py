@@ -14,7 +14,7 @@ from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, risen, visible_table
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
-from predictor.core.metadata import PlatformMetadata, platform_metadata, workload_name_vectors
+from predictor.core.metadata import PlatformMetadata, likeness_of_names, platform_metadata
 from predictor.core.mpet.hyperparameters import ENOUGH, MOST_COUNTS, SOME_COUNTS, USUAL_COUNT
 from predictor.core.mpet.platforms import MOST_EXAMINED, nearest_platforms
 from predictor.core.numerics import FEWEST, outlying_values
@@ -180,8 +180,7 @@ def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[In
             table = np.concatenate([table[:-1], more[shares], table[-1:]])
     if len(workloads) > MOST_EXAMINED:
         # Known on T, then by how many of the platforms have them, 0 to 1, plus how alike names are to A's, 0 to 1.
-        names = workload_name_vectors(database, (*workloads, query.workload))
-        telling = (table[:-1, workloads] >= 0).mean(axis=0) + names[:-1] @ names[[-1]].toarray()[0]
+        telling = (table[:-1, workloads] >= 0).mean(axis=0) + likeness_of_names(database, workloads, query.workload)
         workloads = np.sort(workloads[np.lexsort((-telling, table[-1, workloads] < 0))[:MOST_EXAMINED]])
     return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
 

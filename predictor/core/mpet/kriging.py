@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.metadata import weights_by_name, workload_name_vectors
+from predictor.core.metadata import likeness_of_names, weights_by_name
 from predictor.core.mpet.gathering import Evidence, wider_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MANY_REFERENCES, SOME_COUNTS, Hyperparameters
 from predictor.core.mpet.platforms import nearest_at_any
@@ -344,8 +344,7 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
     on_target = parts.rest[:, -1] - (kriged.weights[:, None] @ parts.rest[:, :-1])[:, 0]
     on_target *= evidence.measured_on_target
     value = parts.speed[:, -1] + (kriged.weights * parts.own).sum(axis=1)
-    names = workload_name_vectors(evidence.database, (*evidence.workloads, evidence.workload))
-    prior = weights_by_name(names @ names[[-1]].toarray()[0])[:-1]
+    prior = weights_by_name(likeness_of_names(evidence.database, evidence.workloads, evidence.workload))
     value += unexplained_gain(alone[:, :, :-1], alone[:, :, -1], on_target, prior, h)
     shift, shifts = downward_shift(deviation**2, h), downward_shift(deviations**2, h)
     if evidence.fill_errors is not None:
