@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from predictor.core.arrays import read_only
 from predictor.core.database import Database
 from predictor.core.metadata import microarchitecture_facts
 from profiles.arrays import BoolArray, IntArray
+
+KnownAt = Literal["ends", "most", "workload-most"]  # as `known_at` says
 
 
 class Size(NamedTuple):
@@ -90,14 +92,17 @@ def known_up_to(database: Database, workload: int, most: int) -> Database:
     return _with_points(database, points | (database.workload_index != workload)[_rows_of_points(database)])
 
 
-def known_at_ends(database: Database, *, most_alone: bool = False) -> Database:
-    """The database as if every profile had been measured at its least and its largest thread count alone; or at its
-    largest with `most_alone`."""
-    order = np.lexsort((database.curve_n, _rows_of_points(database)))  # points are kept as they were stored
+def known_at(database: Database, at: KnownAt, workload: int | None = None) -> Database:
+    """The database as if every profile had been measured at its least and its largest thread count alone (`ends`), or
+    at its largest (`most`); or those of the workload at their largest and the others as they were (`workload-most`)."""
+    rows = _rows_of_points(database)
+    order = np.lexsort((database.curve_n, rows))  # points are kept as they were stored
     has_curve = np.diff(database.curve_offsets) > 0
     points = np.zeros(len(order), dtype=bool)
-    points[order[database.curve_offsets[:-1][has_curve]]] = not most_alone
+    points[order[database.curve_offsets[:-1][has_curve]]] = at == "ends"
     points[order[database.curve_offsets[1:][has_curve] - 1]] = True
+    if at == "workload-most":
+        points |= (database.workload_index != workload)[rows]
     return _with_points(database, points)
 
 

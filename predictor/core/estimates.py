@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.answers import EstimatedTimes, answered_thread_counts
 from predictor.core.arrays import distinct_codes, evenly_spaced
@@ -17,12 +16,12 @@ from predictor.core.availability import groups_of_targets
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, visible_table
 from predictor.core.database import Database
 from predictor.core.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.beyond import Agreement, agreements_inside, growth_counts, growth_on_target
+from predictor.core.mpet.beyond import Agreement, agreements_inside, growth_below, growth_counts, growth_on_platform
 from predictor.core.mpet.gathering import MeanCurve, curves_at
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS
 from predictor.core.numerics import TINY
 from predictor.core.references import groups_beside
-from profiles.arrays import FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ESTIMATE_COLUMNS = 6  # thread counts at which A is estimated
 NEAREST_REFERENCES = 16  # of each target
@@ -33,8 +32,6 @@ MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
 TYPICAL_PAIRS_PLATFORMS = 128  # platforms: their distances from each other say what is typical
 TARGETS_AT_ONCE = 128  # bounds the memory
 CORRELATION_WEIGHT_FLOOR = 0.05  # added to squared correlations: a workload unlike A still counts so much
-
-Levels = NDArray[np.float32]
 
 
 def estimate_targets(database: Database, workload: int, targets: IntArray, n: int | None = None) -> EstimatedTimes:
@@ -68,8 +65,8 @@ class SharedCurves:
     columns: IntArray  # (C,) of the grid
     workloads: IntArray  # (B,)
     rows: IntArray  # (P, B), -1 = none
-    is_known: Levels  # (P, B), 0 or 1
-    levels: Levels  # (C, P, B) less the workload's mean
+    is_known: FloatArray  # (P, B), 0 or 1
+    levels: FloatArray  # (C, P, B) less the workload's mean
     rests: FloatArray  # (C, P, B) less the platform's mean, too
     speeds: FloatArray  # (C, P)
     references: IntArray  # (R,) ascending
@@ -93,7 +90,10 @@ class SharedCurves:
             references = np.sort(by_model[:: -(-len(by_model) // MOST_ESTIMATE_REFERENCES)])
         rows_of_a = table[references, workload]
         columns = evaluated.measured_in(evaluated.pattern[rows_of_a])
+        lower = evaluated.measured_in(evaluated.pattern[table])
+        lower = lower[lower < columns[0]]
         columns = columns[evenly_spaced(evaluated.log_n[columns], ESTIMATE_COLUMNS)]
+        columns = np.append(lower[evenly_spaced(evaluated.log_n[lower], SOME_COUNTS)], columns)
         known = (table >= 0).sum(axis=0)
         known[workload] = 0
         most = min(max(MOST_PAIRS // len(table), FEWEST_WORKLOADS), MOST_WORKLOADS)
@@ -102,13 +102,15 @@ class SharedCurves:
         if not len(workloads):
             return None
         rows = table[:, workloads]
-        is_known = (rows >= 0).astype(np.float32)
+        is_known = (rows >= 0).astype(np.float64)
         values, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), columns)
         values -= (values.sum(axis=1) / np.maximum(is_known.sum(axis=0), 1.0))[:, None]
         values *= is_known
         speeds = values.sum(axis=2) / np.maximum(is_known.sum(axis=1), 1.0)
         rests = (values - speeds[:, :, None]) * is_known
-        of_a, mean = _curves_of_a(evaluated, rows_of_a, columns)
+        of_a, mean = _curves_of_a(
+            database, np.append(rows[references], rows_of_a[:, None], axis=1), references, workloads, columns
+        )
         shared = cls(
             evaluated,
             metadata,
@@ -116,7 +118,7 @@ class SharedCurves:
             workloads,
             rows,
             is_known,
-            levels=values.astype(np.float32),
+            levels=values,
             rests=rests,
             speeds=speeds,
             references=references,
@@ -131,12 +133,19 @@ class SharedCurves:
         variances = variances[np.isfinite(variances)]
         return replace(shared, typical=float(np.median(variances)) + TINY) if len(variances) else shared
 
-    def without(self, target: int) -> SharedCurves:
+    def without(self, database: Database, target: int) -> SharedCurves:
         """The same as if A had not been measured on the target, which is one of several references: A's curves and
         their mean come from the others, and the target's own are 0."""
         others = self.references != target
         of_a = np.zeros(self.of_a.shape)
-        of_a[:, others], mean = _curves_of_a(self.evaluated, self.rows_of_a[others], self.columns)
+        platforms = self.references[others]
+        of_a[:, others], mean = _curves_of_a(
+            database,
+            np.append(self.rows[platforms], self.rows_of_a[others, None], axis=1),
+            platforms,
+            self.workloads,
+            self.columns,
+        )
         return replace(self, of_a=of_a, mean=mean, rows_of_a=np.where(others, self.rows_of_a, -1))
 
     def agreements(self, database: Database) -> tuple[Agreement, ...]:
@@ -156,10 +165,15 @@ class SharedCurves:
         return np.where((n > 1) & (self.mean.largest_n == 1), np.nan, time_s)
 
 
-def _curves_of_a(evaluated: EvaluatedCurves, rows: IntArray, columns: IntArray) -> tuple[FloatArray, MeanCurve]:
-    """A by its rows (R,) at the columns, (C, R), and its mean curve."""
-    values, mean = curves_at(evaluated, rows[:, None], evaluated.pattern.take(rows)[:, None], columns)
-    return values[:, :, 0], mean
+def _curves_of_a(
+    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, columns: IntArray
+) -> tuple[FloatArray, MeanCurve]:
+    """A, the last of the `rows` (R, B + 1), on the platforms at the columns, (C, R), and its mean curve."""
+    evaluated, own = evaluated_curves(database), rows[:, -1:]
+    values, mean = curves_at(evaluated, own, evaluated.pattern.take(own), columns)
+    known, below, _ = growth_below(database, rows, platforms, workloads, columns)
+    values = values[:, :, 0]
+    return values + known * (evaluated.at(rows[:, -1], columns) + below - values), mean
 
 
 def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n: int | None) -> EstimatedTimes:
@@ -174,7 +188,7 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     alone = np.isin(targets, itself) & (len(references) > 1)
     together = np.flatnonzero(~alone)
     parts = [(shared, together[start : start + TARGETS_AT_ONCE]) for start in range(0, len(together), TARGETS_AT_ONCE)]
-    parts += [(shared.without(int(targets[place])), np.array([place])) for place in np.flatnonzero(alone)]
+    parts += [(shared.without(database, int(targets[place])), np.array([place])) for place in np.flatnonzero(alone)]
     found = EstimatedTimes.unknown(len(targets))
     agreements: tuple[Agreement, ...] | None = None
     most = np.asarray(database.n_max)[targets].astype(np.int64)
@@ -198,7 +212,7 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
                     agreements, rows = agreements or known.agreements(database), known.rows[target]
                     further = growth_counts(database, target, rows, last)
                     at_last = evaluated.at(rows, np.searchsorted(evaluated.n, further[:1]))[0]
-                    growth = growth_on_target(database, target, rows, further, at_last, agreements=agreements)
+                    growth = growth_on_platform(database, target, rows, further, at_last, agreements=agreements)
                     time_s *= np.exp(growth.at(growth.value, counts))
                     credible = counts <= growth.credible_n(float(at_columns[row].min() - at_columns[row, -1]))
                     if n is None:
@@ -219,7 +233,7 @@ def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     platforms = shared.references[near]
     weights = _kriging_weights(shared, targets, near, is_near)
     share = shared.is_known[platforms] * (shared.is_known[targets] * _workload_weights(shared, targets))[:, None]
-    share /= np.maximum(share.sum(axis=2, keepdims=True), np.float32(TINY))
+    share /= np.maximum(share.sum(axis=2, keepdims=True), TINY)
     values = np.empty((len(shared.columns), len(targets)))
     for column, levels in enumerate(shared.levels):
         gap = np.einsum("tkb,tkb->tk", share, levels[targets][:, None] - levels[platforms])
@@ -228,7 +242,7 @@ def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     return values
 
 
-def _variances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> Levels:
+def _variances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> FloatArray:
     """The variance of the differences of levels of platforms (..., K) and (..., M), (..., K, M), over some workloads
     and the first and last column; NaN where no workload is shared.
 
@@ -245,15 +259,15 @@ def _variances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> Levels
         return np.asarray(np.maximum(squares - ((x @ y_known - x_known @ y) / count) ** 2, 0.0))
 
 
-def _distances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> Levels:
+def _distances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> FloatArray:
     """How unlike platforms (..., K) and (..., M) are in behaviour and on paper; NaN where they share no workload."""
-    behaviour = _variances(shared, ours, theirs) / np.float32(shared.typical)
+    behaviour = _variances(shared, ours, theirs) / shared.typical
     x, y = shared.metadata.vectors[ours], shared.metadata.vectors[theirs]
     paper = (x**2).sum(axis=-1)[..., :, None] + (y**2).sum(axis=-1)[..., None, :] - 2.0 * x @ np.swapaxes(y, -1, -2)
     return np.asarray(behaviour + DEFAULTS.paper_share * np.maximum(paper, 0.0))
 
 
-def _kriging_weights(shared: SharedCurves, targets: IntArray, near: IntArray, is_near: NDArray[np.bool_]) -> FloatArray:
+def _kriging_weights(shared: SharedCurves, targets: IntArray, near: IntArray, is_near: BoolArray) -> FloatArray:
     """Weights of the near references (C, T, K), with sum 1 over those that a target may ask, 0 for the others.
 
     No weight is negative: variances over different workloads are no metric, so that the system may be nearly singular
@@ -277,7 +291,7 @@ def _kriging_weights(shared: SharedCurves, targets: IntArray, near: IntArray, is
     return np.asarray(weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY))
 
 
-def _workload_weights(shared: SharedCurves, targets: IntArray) -> Levels:
+def _workload_weights(shared: SharedCurves, targets: IntArray) -> FloatArray:
     """max(correlation with A, 0)^2 + 0.05 over the references without each target, (T, B)."""
     own = shared.of_a - shared.speeds[:, shared.references]
     place = np.searchsorted(shared.references, targets).clip(max=len(shared.references) - 1)
@@ -293,4 +307,4 @@ def _workload_weights(shared: SharedCurves, targets: IntArray) -> Levels:
     products -= sums * (own_sums / count)[:, :, None]
     units = np.sqrt(np.maximum(squares.sum(axis=0), 0.0) * np.maximum(own_squares.sum(axis=0), 0.0)[:, None])
     correlation = products.sum(axis=0) / (units + TINY)
-    return np.asarray(np.maximum(correlation, 0.0) ** 2 + CORRELATION_WEIGHT_FLOOR, dtype=np.float32)
+    return np.asarray(np.maximum(correlation, 0.0) ** 2 + CORRELATION_WEIGHT_FLOOR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -12,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from predictor.core.answers import Answer, Method, Query
-from predictor.core.cuts import Cut, Size, known_at_ends, known_up_to, random_cut
+from predictor.core.cuts import Cut, KnownAt, Size, known_at, known_up_to, random_cut
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.interval_scores import (
@@ -30,6 +31,7 @@ ErrorPart = Literal["full", "t1", "scaling"]
 EvaluationProgress = Callable[[int, int], None]  # predictions done, of how many
 
 HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
+KNOWN_AT: tuple[KnownAt, ...] = get_args(KnownAt)
 ERROR_PARTS: tuple[ErrorPart, ...] = get_args(ErrorPart)
 REFERENCE_DRAW = 1  # keeps the draw of references apart from that of probes
 RANGES_BEYOND = (8, 16, 64, 2**30)  # the largest n of each range beyond what was known
@@ -48,8 +50,7 @@ class Protocol:
     probes: int | None = None  # the target is known by this many random workloads; None = by all
     bridge: tuple[int, ...] | None = None  # the target is known by these workloads only; None = by all
     known_n: int | None = None  # A was measured with at most so many threads; None = with all
-    known_ends: bool = False  # every profile was measured at its least and largest n alone
-    known_most: bool = False  # every profile was measured at its largest n alone
+    known_at: KnownAt | None = None  # at which of its n alone a profile was measured; None = at all
     targets: tuple[int, ...] | None = None  # platforms to predict; None = all
     workloads: tuple[int, ...] | None = None  # workloads to predict; None = all
     sample: int | None = None  # at most this many random profiles (of each cut); None = all
@@ -66,8 +67,10 @@ class Protocol:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
-        if (self.known_n is not None) + self.known_ends + self.known_most > 1:
-            raise ValueError("known_n, known_ends and known_most: one of them says at which n workloads are known")
+        if self.known_at not in (None, *KNOWN_AT):
+            raise ValueError(f"unknown known_at {self.known_at!r}; known: {', '.join(KNOWN_AT)}")
+        if self.known_n is not None and self.known_at is not None:
+            raise ValueError("known_n and known_at: one of them says at which n workloads are known")
         if self.cut is not None and min(self.cut) < 2:
             raise ValueError(f"a cut of {self.cut}: with under 2 platforms or workloads nothing can be predicted")
         if self.diverse and self.cut is None:
@@ -197,9 +200,9 @@ class EvaluationResult:
         )
 
     def by_distance(self) -> dict[str, dict[str, DistanceStatistics]]:
-        """How wrong each method is at n at which nothing was known, beyond or between, or at the largest that was
-        measured, where that alone is known elsewhere; by how large these n are."""
-        limits = [self.protocol.known_n or int(self.protocol.known_ends or self.protocol.known_most), *RANGES_BEYOND]
+        """How wrong each method is at the n that `known_n` or `known_at` asks about (`asked_counts`), by how large
+        these are."""
+        limits = [self.protocol.known_n or int(self.protocol.known_at != "workload-most"), *RANGES_BEYOND]
         found: dict[str, dict[str, DistanceStatistics]] = {}
         for above, most in pairwise(limits):
             name = f"{above + 1} to {most}" if most < RANGES_BEYOND[-1] else f"over {above}"
@@ -288,7 +291,7 @@ def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
     if protocol.known_n is not None:
         beyond = np.append(0, np.cumsum(database.curve_n > protocol.known_n))
         eligible &= np.diff(beyond[database.curve_offsets]) > 0
-    if protocol.known_ends:
+    if protocol.known_at == "ends":
         eligible &= np.diff(database.curve_offsets) > ENDS
     rows = np.flatnonzero(eligible)
     if protocol.sample is not None and protocol.sample < len(rows):
@@ -378,16 +381,16 @@ def _outcomes(
 
 def _known_database(database: Database, workload: int, protocol: Protocol) -> Database:
     """The database, with curves cut where the protocol says so."""
-    if protocol.known_ends:
-        return database.derive("known_at_ends", lambda: known_at_ends(database))
-    if protocol.known_most:
-        return database.derive("known_at_most", lambda: known_at_ends(database, most_alone=True))
-    known_n = protocol.known_n
-    if known_n is None:
+    known_n, at = protocol.known_n, protocol.known_at
+    if at == "workload-most":
+        key, cut = (workload, 0), partial(known_at, database, at, workload)
+    elif at is not None:
+        return database.derive(("known_at", at), lambda: known_at(database, at))
+    elif known_n is not None:
+        key, cut = (workload, known_n), partial(known_up_to, database, workload, known_n)
+    else:
         return database
-    return database.derive_one_of(
-        "known_up_to", (workload, known_n), lambda: known_up_to(database, workload, known_n), CUT_DATABASES_KEPT
-    )
+    return database.derive_one_of("known_at", key, cut, CUT_DATABASES_KEPT)
 
 
 def _outcome(
@@ -407,14 +410,17 @@ def _outcome(
     seconds = time.perf_counter() - start
     errors, biases = relative_errors(answer, time_s, float(database.t1_s[row]))
     refused_n = int(np.count_nonzero(np.isnan(answer.time_s)))
-    beyond: tuple[PointError, ...] = ()
-    if protocol.known_n is not None:
-        beyond = point_errors(answer, time_s, n > protocol.known_n)
-    elif protocol.known_ends:
-        beyond = point_errors(answer, time_s, (n > n.min()) & (n < n.max()))
-    elif protocol.known_most:
-        beyond = point_errors(answer, time_s, n == n.max())
+    beyond = point_errors(answer, time_s, asked_counts(answer.n, protocol))
     return Outcome(*names, seconds, errors, biases, interval_hits(answer, time_s), refused_n, beyond=beyond)
+
+
+def asked_counts(n: IntArray, protocol: Protocol) -> BoolArray:
+    """Which of the measured n (J,) a protocol asks about that cuts curves: those beyond or between what is known, or
+    the largest where that alone is known elsewhere; all, where only the workload is known so. None without a cut."""
+    if protocol.known_n is not None:
+        return np.asarray(n > protocol.known_n)
+    asked = {"ends": (n > n.min()) & (n < n.max()), "most": n == n.max(), "workload-most": n > 0, None: n < 0}
+    return np.asarray(asked[protocol.known_at])
 
 
 def point_errors(answer: Answer, time_s: FloatArray, chosen: BoolArray) -> tuple[PointError, ...]:

@@ -348,3 +348,67 @@ def family_factor(scores: FloatArray, families: IntArray, level: float) -> float
     total = np.cumsum(weights[order])
     reached = int(np.searchsorted(total, level * total[-1] * (1.0 - TINY)))
     return float(flat[order[min(reached, len(flat) - 1)]])
+
+
+def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:
+    """The weighted mean square of errors (J, K) in ln t at each n (J,), NaN passed over.
+
+    >>> mean_square(np.array([[1.0, np.nan], [3.0, 1.0]]), np.array([1.0, 1.0])).round(6).tolist()
+    [1.0, 5.0]
+    """
+    known = ~np.isnan(errors)
+    squares = np.where(known, errors**2, 0.0)
+    return np.asarray(squares @ weight / np.maximum(known @ weight, TINY) + TINY)
+
+
+def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
+    """How many standard deviations hold `level` of the companions' errors (J, B), at each n (J,).
+
+    The root mean square of the factor of all n, which many scores tell, and of that at each n, which tells whether
+    errors grow as expected. Without companions enough, that of a normal distribution.
+    """
+    known, normal = ~np.isnan(scores), normal_factor(level)
+    units = int(known[0].sum()) if len(known) else 0
+    if units < FEWEST:
+        return np.full(len(scores), normal)
+    pooled = conformal_factor(scores[1:], known[1:], level, units)
+    factors = [
+        np.hypot(pooled, conformal_factor(of_n, usable, level, int(usable.sum()))) / np.sqrt(2.0)
+        if usable.sum() >= FEWEST
+        else normal
+        for of_n, usable in zip(scores, known, strict=True)
+    ]
+    return np.array(factors)
+
+
+def explained_share(errors: FloatArray, explained: FloatArray, limit: FloatArray) -> float:
+    """Which share of what the process expects would have been right of T's workloads, each left out, in 0..1.
+
+        share = sum e g / (sum g^2 + median e^2),    g expectations, e departures, none of them beyond the `limit`
+
+    The least-squares share, drawn towards 0 as if one more workload of typical departure had shown nothing.
+
+    >>> departures = np.array([[0.1], [-0.1], [0.2]])
+    >>> [round(explained_share(departures, expected, np.ones(1)), 2) for expected in (departures, -departures)]
+    [0.86, 0.0]
+    """
+    doubt = float((finite_median(np.abs(errors)) ** 2).sum())
+    share = float((clip_to(errors, limit) * explained).sum()) / (float((explained**2).sum()) + doubt + TINY)
+    return min(max(share, 0.0), 1.0)
+
+
+def nearest_at_any(distance: FloatArray, most: int) -> IntArray:
+    """The `most` platforms that are nearest at any thread count, by their distances (J, R) there; ascending positions.
+
+    Each thread count in turn has its next nearest: what was measured with one thread alone is evidence there, however
+    little it says of other counts.
+
+    >>> nearest_at_any(np.array([[1.0, 2.0, 3.0, 9.0], [9.0, 8.0, 7.0, 1.0]]), most=2).tolist()
+    [0, 3]
+    """
+    # Those chosen are all among the first `most` of a thread count.
+    last = min(most, distance.shape[1]) - 1
+    near = np.flatnonzero((distance <= np.partition(distance, last, axis=1)[:, [last]]).any(axis=0))
+    rank = distance[:, near].argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    order = np.lexsort((distance[:, near].sum(axis=0), rank.min(axis=0)))
+    return np.sort(near[order[:most]])

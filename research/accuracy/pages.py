@@ -448,6 +448,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "beyond": partial(known_n_table, ("known-2", "known-4")),
     "between": partial(known_n_table, ("known-ends",)),
     "all threads": partial(known_n_table, ("known-most",)),
+    "workload with all threads": partial(known_n_table, ("known-workload-most",)),
     "whole repository": repository_table,
     **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }

@@ -29,7 +29,7 @@ FewQuestion = Literal[
     "references-20",
     "references-all",
 ]
-BeyondQuestion = Literal["known-2", "known-4", "known-ends", "known-most"]
+BeyondQuestion = Literal["known-2", "known-4", "known-ends", "known-most", "known-workload-most"]
 StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion | BeyondQuestion
 
 HOLDOUT_QUESTIONS: tuple[HoldoutQuestion, ...] = get_args(HoldoutQuestion)
@@ -106,8 +106,8 @@ def protocol_options(question: StudyQuestion, dataset: str = "") -> tuple[str, .
         applications = ("--by-application",) if FEW_DATASETS[dataset] == "application" else ()
         return ("--holdout", FEW_DATASETS[dataset], *limit, "--unlike", *applications)
     if kind == "known":
-        limits = {"ends": ("--known-ends",), "most": ("--references", "3", "--known-most")}
-        return ("--holdout", "pair", *limits.get(number, ("--known-n", number)))
+        references = ("--references", "3") if number.endswith("most") else ()
+        return ("--holdout", "pair", *references, "--known-n" if number.isdigit() else "--known-at", number)
     if kind == "diverse":
         return ("--cut", number, "--cuts", "20", "--diverse")
     if question in CUT_QUESTIONS:

@@ -236,6 +236,9 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
             f"the workload was measured with {largest} threads at most: beyond, scaling laws and the workloads of the "
             "target that agree with it up to there tell how it goes on"
         )
+    if evidence.asked_n.min() < evidence.mean_curve.least_n and evidence.below[1].any():
+        fewer = "with fewer, scaling laws and the other workloads of its machines tell"
+        warnings.append(f"the workload was measured with {evidence.mean_curve.least_n} threads at least: {fewer}")
     if credible_n is not None and credible_n < most:
         odds = f"{whole_percent(CREDIBILITY)} probable"
         warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")

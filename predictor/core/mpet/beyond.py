@@ -7,7 +7,7 @@ how sure it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from typing import Literal, NamedTuple
@@ -21,7 +21,7 @@ from predictor.core.metadata import weights_by_name, workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import ENOUGH, LEAST_LOG_ERROR, MOST_COUNTS, SOME_COUNTS
 from predictor.core.mpet.transfer import downward_shift
-from predictor.core.numerics import FEWEST, TINY, conformal_factor, normal_factor, shares_by_error
+from predictor.core.numerics import FEWEST, TINY, deviation_factors, mean_square, normal_factor, shares_by_error
 from predictor.core.reconstruct import log_utilisation
 from profiles.arrays import FloatArray, IntArray
 
@@ -123,9 +123,10 @@ def smt_begins(database: Database, platform: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """How ln(n t(n)) of A on T changes from the last measured thread count, at counts `n` (J,), ascending.
+    """How ln(n t(n)) of A on T changes from the last measured thread count, at counts `n` (J,), ascending; or on a
+    reference from the first measured one, at descending counts.
 
-    `n[0]` is the last measured count, where there is no change. `half_width` (J,) is of the interval; `curves` (J, K)
+    `n[0]` is the measured count, where there is no change. `half_width` (J,) is of the interval; `curves` (J, K)
     are possible courses, `weights` (J, K) how probable each is, with sum 1 at every n.
     """
 
@@ -184,9 +185,58 @@ def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
     # Where T has fewer threads than A was measured with there is no knot there, and no companion that went on.
     at_last = evidence.curves[np.searchsorted(evidence.n[:-1], last), -1, companions]
     families = application_families(evidence)[companions]
-    return growth_on_target(
+    return growth_on_platform(
         database, evidence.target, rows[-1, :-1], n, at_last, agreements=agreements, families=families, level=level
     )
+
+
+def with_growth_below(evidence: Evidence, level: float) -> Evidence:
+    """The evidence with the `growth_below`; `of_workload` becomes the mean of this and of what the mean curve says."""
+    rows, evaluated, families = evidence.rows[:-1], evaluated_curves(evidence.database), application_families(evidence)
+    knots = np.searchsorted(evaluated.n, evidence.n)
+    known, *growth = growth_below(
+        evidence.database, rows, evidence.platforms, evidence.workloads, knots, families=families, level=level
+    )
+    mixed = evidence.of_workload + known * (evaluated.at(rows[:, -1], knots) + growth[0] - evidence.of_workload) / 2.0
+    return replace(evidence, below=known * np.array(growth), of_workload=mixed)
+
+
+def growth_below(
+    database: Database,
+    rows: IntArray,
+    platforms: IntArray,
+    workloads: IntArray,
+    knots: IntArray,
+    *,
+    families: IntArray | None = None,
+    level: float = CREDIBILITY,
+) -> FloatArray:
+    """How ln(n t(n)) of A goes on below the least n at which it was measured on each reference, (3, J, R): how much is
+    known of it, 0 to 1, the mean change from there to the knots, and half the interval of that.
+
+    It is known as far as companions ran at n there: of others, ratios between machines are of what they lose up to
+    where they ran, as if A lost the same. Of references measured from the same n on, that with most companions stands
+    for all. No shift: what is carried over is shifted. Parameters as of `agreements_inside`; `knots` are of the grid.
+    """
+    evaluated, companions = evaluated_curves(database), np.count_nonzero(rows[:, :-1] >= 0, axis=1)
+    first = evaluated.measured[:, evaluated.pattern[rows[:, -1]]].argmax(axis=0)
+    found = np.zeros((3, len(knots), len(rows)))
+    if first.max() <= knots[0]:
+        return found
+    known = evaluated.inside[knots][:, evaluated.pattern[rows[:, :-1]]].sum(axis=2) / np.maximum(companions, 1)
+    found[0] = known * (knots[:, None] < first)
+    agreements = agreements_inside(database, rows, platforms, workloads)
+    for start in distinct_codes(first[found[0].any(axis=0)]).tolist():
+        alike, below = np.flatnonzero(first == start), np.flatnonzero(knots < start)[::-1]
+        p = int(alike[companions[alike].argmax()])
+        platform, of_p, n = int(platforms[p]), rows[p, :-1], evaluated.n[np.append(start, knots[below])]
+        at_first = evaluated.at(of_p, np.array([start]))[0]
+        growth = growth_on_platform(
+            database, platform, of_p, n, at_first, agreements=agreements, families=families, level=level
+        )
+        found[1][np.ix_(below, alike)] = (growth.curves * growth.weights).sum(axis=1)[1:, None]
+        found[2][np.ix_(below, alike)] = growth.half_width[1:, None]
+    return found
 
 
 def agreements_inside(
@@ -200,24 +250,24 @@ def agreements_inside(
     return tuple(agreement_inside(database, rows, platforms, workloads, part) for part in parts)
 
 
-def growth_on_target(
+def growth_on_platform(
     database: Database,
-    target: int,
+    platform: int,
     rows: IntArray,
     n: IntArray,
-    at_last: FloatArray,
+    at_first: FloatArray,
     *,
     agreements: tuple[Agreement, ...],
     families: IntArray | None = None,
     level: float = CREDIBILITY,
 ) -> Growth:
-    """The growth of A on T: the `mixed_growth` of all, or the sum of that of its parts, which err by themselves.
+    """The growth of A on a platform: the `mixed_growth` of all, or the sum of that of its parts, which err apart.
 
-    Other parameters as of `courses_on_target`.
+    Other parameters as of `courses_on_platform`.
     """
     of_parts = []
     for agreement in agreements:
-        courses = courses_on_target(database, target, rows, n, at_last, part=agreement.part)
+        courses = courses_on_platform(database, platform, rows, n, at_first, part=agreement.part)
         of_parts.append(mixed_growth(n, agreement, courses, families, level))
     if len(of_parts) == 1:
         return of_parts[0]
@@ -342,16 +392,16 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     return np.asarray(np.exp(np.interp(x, x[known], worth) + further))
 
 
-def courses_on_target(
-    database: Database, target: int, rows: IntArray, n: IntArray, at_last: FloatArray, *, part: Part
+def courses_on_platform(
+    database: Database, platform: int, rows: IntArray, n: IntArray, at_first: FloatArray, *, part: Part
 ) -> FloatArray:
-    """How ln(n t(n)) of the companions, by their `rows` on T (B,), and of the laws changes on T from n[0], (J, K).
+    """How ln(n t(n)) of the companions, by their `rows` on a platform (B,), and of the laws changes from n[0], (J, K).
 
     Between measured counts a companion is interpolated as all curves are (`interpolate_rows`); it is NaN outside.
-    At n[0], where it was measured beyond, it is `at_last` (B,), ln(n t(n)) from which the transfer predicted A there:
+    At n[0], where it was measured beyond, it is `at_first` (B,), ln(n t(n)) from which the transfer predicted A there:
     what is lost up to there is not lost once more beyond; where it was measured beyond n[0] alone, nothing is.
     """
-    counts = np.append(1, n)
+    counts, place = np.unique(np.append(n, 1), return_inverse=True)
     values = np.full((len(counts), len(rows)), np.nan)
     patterns = np.where(rows >= 0, evaluated_curves(database).pattern[rows], 0)
     for pattern in distinct_codes(patterns[patterns > 0]).tolist():  # of companions that were measured at the same n
@@ -360,16 +410,18 @@ def courses_on_target(
         points = database.curve_offsets[rows[of_pattern]][:, None] + np.arange(len(measured_n))
         measured = np.log(measured_n * database.curve_time_s[points])
         if n[0] < measured_n[-1] and n[0] not in measured_n:
-            place = np.searchsorted(measured_n, n[0])
-            measured = np.insert(measured, place, at_last[of_pattern], axis=1)
-            measured_n = np.insert(measured_n, place, n[0])
+            position = np.searchsorted(measured_n, n[0])
+            measured = np.insert(measured, position, at_first[of_pattern], axis=1)
+            measured_n = np.insert(measured_n, position, n[0])
         inside = np.flatnonzero((measured_n[0] <= counts) & (counts <= measured_n[-1]))
         values[inside[:, None], of_pattern] = interpolate_rows(measured, measured_n.astype(np.int64), counts[inside]).T
-    n_max, n_ht = float(database.n_max[target]), smt_begins(database, target)
-    cores = cores_worth(counts.astype(np.float64), values, n_ht)
-    further = law_thread_times(n.astype(np.float64), cores[1:], n_max, n_ht, part)
-    of_companions = np.full(values[1:].shape, np.nan) if part == "idle" else values[1:] - values[1]
-    return np.append(of_companions, further - further[0], axis=1)
+    n_max, n_ht = float(database.n_max[platform]), smt_begins(database, platform)
+    threads = counts.astype(np.float64)
+    by_laws = law_thread_times(threads, cores_worth(threads, values, n_ht), n_max, n_ht, part)
+    if part == "idle":
+        values[:] = np.nan
+    courses = np.append(values, by_laws, axis=1)[place[:-1]]
+    return np.asarray(courses - courses[0])
 
 
 def mixed_growth(
@@ -418,34 +470,3 @@ def mixed_growth(
     wider = half_width / (normal_factor(level) * np.sqrt(variance[:, -1]) + TINY)
     spread = mean[:, -1:] + np.maximum(wider, 1.0)[:, None] * (curves - mean[:, -1:])
     return Growth(n, value[:, -1], half_width, spread, weight)
-
-
-def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:
-    """The weighted mean square of errors (J, K) in ln t at each n (J,), NaN passed over.
-
-    >>> mean_square(np.array([[1.0, np.nan], [3.0, 1.0]]), np.array([1.0, 1.0])).round(6).tolist()
-    [1.0, 5.0]
-    """
-    known = ~np.isnan(errors)
-    squares = np.where(known, errors**2, 0.0)
-    return np.asarray(squares @ weight / np.maximum(known @ weight, TINY) + TINY)
-
-
-def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
-    """How many standard deviations hold `level` of the companions' errors (J, B), at each n (J,).
-
-    The root mean square of the factor of all n, which many scores tell, and of that at each n, which tells whether
-    errors grow as expected. Without companions enough, that of a normal distribution.
-    """
-    known, normal = ~np.isnan(scores), normal_factor(level)
-    units = int(known[0].sum()) if len(known) else 0
-    if units < FEWEST:
-        return np.full(len(scores), normal)
-    pooled = conformal_factor(scores[1:], known[1:], level, units)
-    factors = [
-        np.hypot(pooled, conformal_factor(of_n, usable, level, int(usable.sum()))) / np.sqrt(2.0)
-        if usable.sum() >= FEWEST
-        else normal
-        for of_n, usable in zip(scores, known, strict=True)
-    ]
-    return np.array(factors)

@@ -26,13 +26,14 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 class MeanCurve:
     """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,), held beyond `largest_n`.
 
-    >>> curve = MeanCurve(np.log([1.0, 2.0]), np.array([0.0, 0.5]), largest_n=2)
+    >>> curve = MeanCurve(np.log([1.0, 2.0]), np.array([0.0, 0.5]), least_n=1, largest_n=2)
     >>> curve.at(np.log([1.0, 1.5, 4.0])).round(3).tolist()
     [0.0, 0.292, 0.5]
     """
 
     log_n: FloatArray
     values: FloatArray
+    least_n: int  # at which it was measured
     largest_n: int
 
     def at(self, log_n: FloatArray) -> FloatArray:
@@ -66,6 +67,9 @@ class Evidence:
     of_workload: FloatArray  # (J, R)
     outside: FloatArray  # (J, R)
     measured: BoolArray  # (J, R): where (P,A) was measured, not interpolated
+    below: (
+        FloatArray  # (2, J, R): the change of (P,A) from the least n measured down to n, half its interval; 0 = unknown
+    )
     asked_n: IntArray  # as the query asks
     mean_curve: MeanCurve  # of A over the references
     measured_at_one: float  # the share of references where A was measured at n = 1
@@ -101,6 +105,7 @@ class Evidence:
             of_workload=self.of_workload[:, order],
             outside=self.outside[:, order],
             measured=self.measured[:, order],
+            below=self.below[:, :, order],
         )
 
     def of_workloads(self, chosen: IntArray) -> Evidence:
@@ -155,6 +160,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
         of_workload=curves[:, :-1, -1],
         outside=evaluated.outside[columns].take(of_a, axis=1),
         measured=evaluated.measured[columns].take(of_a, axis=1),
+        below=np.zeros((2, len(columns), len(of_a))),
         asked_n=predicted_thread_counts(database, query.target, query.n),
         mean_curve=mean_curve,
         measured_at_one=float(np.count_nonzero(evaluated.inside[0].take(of_a)) / np.count_nonzero(rows[:-1, -1] >= 0)),
@@ -282,7 +288,7 @@ def curves_at(
     own = evaluated.measured_in(patterns[:, -1])
     if not np.array_equal(own, support):
         means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
-    return values, MeanCurve(evaluated.log_n, means[:, -1], int(evaluated.n[own[-1]]))
+    return values, MeanCurve(evaluated.log_n, means[:, -1], int(evaluated.n[own[0]]), int(evaluated.n[own[-1]]))
 
 
 def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:

@@ -15,7 +15,6 @@ import numpy as np
 from predictor.core.metadata import likeness_of_names, weights_by_name
 from predictor.core.mpet.gathering import Evidence, wider_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MANY_REFERENCES, SOME_COUNTS, Hyperparameters
-from predictor.core.mpet.platforms import nearest_at_any
 from predictor.core.mpet.transfer import Transfer, downward_shift, left_out_families, mean_transfer, noisiness
 from predictor.core.numerics import (
     MEAN_TO_SIGMA,
@@ -27,6 +26,7 @@ from predictor.core.numerics import (
     invert_definite,
     least_squares_parts,
     left_out_errors,
+    nearest_at_any,
     noisy_inverses,
     squared_distances,
     without_gaps,

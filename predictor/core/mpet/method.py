@@ -11,7 +11,7 @@ from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
-from predictor.core.mpet.beyond import growth_beyond
+from predictor.core.mpet.beyond import growth_beyond, with_growth_below
 from predictor.core.mpet.gathering import Evidence, check_evidence, gather_evidence, without_outliers
 from predictor.core.mpet.hyperparameters import DEFAULTS, MANY_REFERENCES, SOME_REFERENCES, Hyperparameters
 from predictor.core.mpet.kriging import (
@@ -91,13 +91,13 @@ def evidence_with_parts(
         parts = separate_parts(evidence)
         weights = workload_weights(parts.correlations(), h)
         evidence = evidence.nearest(nearest_references(evidence, parts, weights, settings.references))
-    evidence = complete_curves(evidence)
+    evidence = complete_curves(with_growth_below(evidence, settings.level))
     return evidence, separate_parts(evidence)
 
 
 MPET = Method(
     name="mpet",
-    version="29",
+    version="30",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",

@@ -10,8 +10,8 @@ from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database
 from predictor.core.metadata import platform_metadata
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS, SOME_REFERENCES
-from predictor.core.numerics import TINY
-from profiles.arrays import FloatArray, IntArray
+from predictor.core.numerics import TINY, nearest_at_any
+from profiles.arrays import IntArray
 
 MOST_EXAMINED = 384  # platforms that have A, workloads of T: of more, so many are looked at closely
 MOST_INDEX_PROFILES = 100_000  # of all platforms together: bounds what a question costs, where they allow it
@@ -68,20 +68,3 @@ def nearest_platforms(
     distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
     distance += DEFAULTS.paper_share * platform_metadata(database).squared_distances(platforms, query.target)
     return platforms[nearest_at_any(distance + evaluated.outside[columns].take(patterns, axis=1), most)]
-
-
-def nearest_at_any(distance: FloatArray, most: int) -> IntArray:
-    """The `most` platforms that are nearest at any thread count, by their distances (J, R) there; ascending positions.
-
-    Each thread count in turn has its next nearest: what was measured with one thread alone is evidence there, however
-    little it says of other counts.
-
-    >>> nearest_at_any(np.array([[1.0, 2.0, 3.0, 9.0], [9.0, 8.0, 7.0, 1.0]]), most=2).tolist()
-    [0, 3]
-    """
-    # Those chosen are all among the first `most` of a thread count.
-    last = min(most, distance.shape[1]) - 1
-    near = np.flatnonzero((distance <= np.partition(distance, last, axis=1)[:, [last]]).any(axis=0))
-    rank = distance[:, near].argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
-    order = np.lexsort((distance[:, near].sum(axis=0), rank.min(axis=0)))
-    return np.sort(near[order[:most]])

@@ -20,6 +20,7 @@ from predictor.core.numerics import (
     MEDIAN_TO_SIGMA,
     TINY,
     clip_to,
+    explained_share,
     family_factor,
     finite_median,
     known_median,
@@ -101,7 +102,7 @@ def held_curves(evidence: Evidence) -> FloatArray:
     """ln(n t(n)) of the references and T (last) for T's workloads and A (last), (R + 1, B + 1, J), 0 where unknown.
 
     Outside of what was measured the last value is held, on T as on the references: of a few platforms no mean curve
-    can be made that would tell how A goes on there.
+    can be made that would tell how A goes on there. Below, A goes on as laws and companions do (`with_growth_below`).
     """
     evaluated = evaluated_curves(evidence.database)
     knots = np.searchsorted(evaluated.n, evidence.n)
@@ -109,7 +110,9 @@ def held_curves(evidence: Evidence) -> FloatArray:
     curves = np.zeros(is_outside.shape)
     curves[:, :, :-1] = evidence.curves
     curves[:, :-1, -1] = evidence.of_workload
-    return np.where(is_outside, evaluated.at(evidence.rows, knots), curves).transpose(1, 2, 0)
+    curves = np.where(is_outside, evaluated.at(evidence.rows, knots), curves)
+    curves[:, :-1, -1] += evidence.below[0]
+    return curves.transpose(1, 2, 0)
 
 
 def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
@@ -218,19 +221,3 @@ def _explained(
     errors, variances = left_out_errors(inverse[None], products[None], families)
     of_a = covariance[-1, -1] + h.workload_noise - to_a @ inverse @ to_a
     return to_a @ products, known - errors[0], np.append(variances[0], max(of_a, TINY))
-
-
-def explained_share(errors: FloatArray, explained: FloatArray, limit: FloatArray) -> float:
-    """Which share of what the process expects would have been right of T's workloads, each left out, in 0..1.
-
-        share = sum e g / (sum g^2 + median e^2),    g expectations, e departures, none of them beyond the `limit`
-
-    The least-squares share, drawn towards 0 as if one more workload of typical departure had shown nothing.
-
-    >>> departures = np.array([[0.1], [-0.1], [0.2]])
-    >>> [round(explained_share(departures, expected, np.ones(1)), 2) for expected in (departures, -departures)]
-    [0.86, 0.0]
-    """
-    doubt = float((finite_median(np.abs(errors)) ** 2).sum())
-    share = float((clip_to(errors, limit) * explained).sum()) / (float((explained**2).sum()) + doubt + TINY)
-    return min(max(share, 0.0), 1.0)

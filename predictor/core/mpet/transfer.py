@@ -82,11 +82,12 @@ def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transf
 def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_ratios: float) -> Transfer:
     """The transfer with an interval that also holds what its measurements leave uncertain.
 
-        h' = sqrt(h^2 + z^2 (s V + (1 - s) max(V_T - mean_p V_p, 0))),    z the normal quantile of the level
+        h' = sqrt(h^2 + z^2 (s V + (1 - s) max(V_T - mean_p V_p, 0)) + sum |u_p| b_p^2 / sum |u_p|)
 
     V (J,) is the variance of the answer that the noise of its measurements causes (`carried_variance`), V_p that of a
-    platform's workloads (`variance_of_means`), s = `of_ratios` how much ratios count. With many references the errors
-    on which the process is calibrated hold the noise of each: only what T is noisier than they is added.
+    platform's workloads (`variance_of_means`), s = `of_ratios` how much ratios count, z the normal quantile of the
+    level. With many references the errors on which the process is calibrated hold the noise of each: only what T is
+    noisier than they is added. b_p is half the interval of how A goes on below where it was measured (`below`).
     """
     database, rows = evidence.database, evidence.rows
     errors, deviations, disturbed = (
@@ -99,7 +100,8 @@ def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_rati
     of_platforms = variance_of_means(squares[:, :-1], disturbed[:, :-1], v)
     more_than_others = max(of_platforms[-1] - of_platforms[:-1].mean(), 0.0)
     variance = of_ratios * carried_variance(squares, disturbed, u, v) + (1.0 - of_ratios) * more_than_others
-    return replace(transfer, half_width=np.hypot(transfer.half_width, normal_factor(level) * np.sqrt(variance)))
+    below = (np.abs(u) * evidence.below[1] ** 2).sum(axis=1) / np.abs(u).sum(axis=1)
+    return replace(transfer, half_width=np.sqrt(transfer.half_width**2 + normal_factor(level) ** 2 * variance + below))
 
 
 def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetadata) -> tuple[IntArray, BoolArray]:

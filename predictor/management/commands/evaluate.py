@@ -18,7 +18,7 @@ from predictor.accuracy.evaluations import Subject, evaluate_subject
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.cuts import Size
 from predictor.core.database import Database
-from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, EvaluationResult, Protocol
+from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, KNOWN_AT, EvaluationResult, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
 from predictor.core.noise_floor import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
@@ -86,16 +86,11 @@ class Command(BaseCommand):
             help="know the workload with at most N threads only, and show how wrong the methods are beyond; not kept",
         )
         parser.add_argument(
-            "--known-ends",
-            action="store_true",
-            help="know every profile at its least and largest number of threads only, and show how wrong the methods "
-            "are between; not kept",
-        )
-        parser.add_argument(
-            "--known-most",
-            action="store_true",
-            help="know every profile at its largest number of threads only, and show how wrong the methods are at "
-            "that of the target; not kept",
+            "--known-at",
+            choices=KNOWN_AT,
+            help="show how wrong the methods are where less is known; ends: every profile at its least and largest "
+            "number of threads only, asked between; most: at its largest only, asked there; workload-most: the "
+            "workload at its largest only on each platform, the others at all; not kept",
         )
         parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
         parser.add_argument(
@@ -139,7 +134,7 @@ class Command(BaseCommand):
         report = nan_to_null(asdict(evaluation.report()))
         if options["by_application"]:
             report["applications"] = applications_report(evaluation, subject.database)
-        if options["known_n"] or options["known_ends"] or options["known_most"]:
+        if options["known_n"] or options["known_at"]:
             report["distances"] = distances_report(evaluation)
         if options["json"]:
             options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
@@ -195,8 +190,7 @@ def why_not_kept(options: dict[str, Any]) -> str:
         "references": "what --references asks is not kept",
         "unlike": "what --unlike asks is not kept",
         "known_n": "what --known-n asks is not kept",
-        "known_ends": "what --known-ends asks is not kept",
-        "known_most": "what --known-most asks is not kept",
+        "known_at": "what --known-at asks is not kept",
     }
     if "," in options["holdout"]:
         return "several holdouts at once are not kept"
@@ -227,8 +221,7 @@ def evaluation_protocol(options: dict[str, Any], database: Database) -> Protocol
             unlike=options["unlike"],
             probes=options["probes"],
             known_n=options["known_n"],
-            known_ends=options["known_ends"],
-            known_most=options["known_most"],
+            known_at=options["known_at"],
             targets=None if targets is None else read_targets(targets, database),
             sample=options["sample"],
             seed=options["seed"],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Method, Query
-from predictor.core.cuts import Size, known_at_ends, known_up_to, random_cut
+from predictor.core.cuts import Size, known_at, known_up_to, random_cut
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, chosen_rows, evaluate, evaluated_databases, predicted_rows
 from predictor.core.methods import METHODS
@@ -237,29 +237,44 @@ def test_what_is_cut_off_changes_no_answer():
 
 def test_what_is_known_at_the_ends_alone_is_asked_between_them():
     database = curve_database(3, 12, 8, missing=0.0)
-    known = known_at_ends(database)
+    known = known_at(database, "ends")
     for row in range(len(database)):
         assert known.curve(row)[0].tolist() == [database.curve(row)[0][0], database.curve(row)[0][-1]]
-    result = evaluate(database, [METHODS["mpet"]], Protocol(known_ends=True, sample=6, seed=1))
+    result = evaluate(database, [METHODS["mpet"]], Protocol(known_at="ends", sample=6, seed=1))
     asked = [[point.n for point in outcome.beyond] for outcome in result.outcomes["mpet"]]
-    rows = chosen_rows(database, Protocol(known_ends=True, sample=6, seed=1)).tolist()
+    rows = chosen_rows(database, Protocol(known_at="ends", sample=6, seed=1)).tolist()
     assert asked == [database.curve(row)[0][1:-1].tolist() for row in rows]
     assert list(result.by_distance()) == ["2 to 8", "9 to 16"][: 1 + (max(map(max, asked)) > 8)]
 
 
 def test_every_profile_is_known_with_all_threads_alone():
     database = curve_database(5, 12, 8)
-    known = known_at_ends(database, most_alone=True)
+    known = known_at(database, "most")
     for row in range(len(database)):
         assert known.curve(row)[0].tolist() == [database.curve(row)[0].max()]
-    result = evaluate(database, [METHODS["mpet"]], Protocol(known_most=True, sample=6, seed=1))
-    rows = chosen_rows(database, Protocol(known_most=True, sample=6, seed=1)).tolist()
+    result = evaluate(database, [METHODS["mpet"]], Protocol(known_at="most", sample=6, seed=1))
+    rows = chosen_rows(database, Protocol(known_at="most", sample=6, seed=1)).tolist()
     asked = [[point.n for point in outcome.beyond] for outcome in result.outcomes["mpet"]]
     assert asked == [[database.curve(row)[0].max()] for row in rows]
 
 
+def test_the_workload_alone_is_known_with_all_threads():
+    database = curve_database(5, 12, 8)
+    workload = int(database.workload_index[0])
+    known = known_at(database, "workload-most", workload)
+    for row in range(len(database)):
+        n = database.curve(row)[0]
+        expected = [n.max()] if database.workload_index[row] == workload else n.tolist()
+        assert known.curve(row)[0].tolist() == expected
+    protocol = Protocol(known_at="workload-most", sample=6, seed=1)
+    result = evaluate(database, [METHODS["mpet"]], protocol)
+    asked = [[point.n for point in outcome.beyond] for outcome in result.outcomes["mpet"]]
+    assert asked == [database.curve(row)[0].tolist() for row in chosen_rows(database, protocol).tolist()]
+    assert next(iter(result.by_distance())) == "1 to 8"
+
+
 def test_ends_and_few_threads_at_once_are_refused():
     with pytest.raises(ValueError, match="one of them"):
-        Protocol(known_n=2, known_ends=True)
-    with pytest.raises(ValueError, match="one of them"):
-        Protocol(known_most=True, known_ends=True)
+        Protocol(known_n=2, known_at="ends")
+    with pytest.raises(ValueError, match="unknown known_at 'least'; known: ends, most, workload-most"):
+        Protocol(known_at="least")  # type: ignore[arg-type]

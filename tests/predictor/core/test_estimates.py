@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.core import estimates
+from predictor.core.cuts import known_at
 from predictor.core.database import Database, Group
 from predictor.core.estimates import estimate_targets
 from predictor.core.methods import METHODS, Query
@@ -41,6 +42,20 @@ def test_they_are_near_the_answers_of_the_method(n):
         assert n is None or found.n[target] == n
     assert np.median(ratios) < 0.08
     assert np.max(ratios) < 0.5
+
+
+def test_so_they_are_of_a_workload_that_ran_with_all_threads_of_one_machine_alone():
+    database, method = curve_database(1, 30, 14), METHODS["mpet"]
+    rows = database.rows_of_workload(WORKLOAD)
+    home = database.platform_index[max(rows.tolist(), key=lambda row: database.curve(row)[0].max())]
+    others = np.setdiff1d(every_target(database), home)
+    known = known_at(database, "workload-most", WORKLOAD).without(others, WORKLOAD)
+    found = method.estimate(known, WORKLOAD, others, 1)
+    off = [
+        np.log(found.time_s[i] / method.predict(known, Query(WORKLOAD, target, n=(1,)), method.settings()).time_s[0])
+        for i, target in enumerate(others.tolist())
+    ]
+    assert np.median(np.abs(off)) < 0.15
 
 
 @pytest.mark.parametrize("averaged", [1, 48])

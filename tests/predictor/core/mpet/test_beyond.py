@@ -147,6 +147,49 @@ def test_a_serial_program_is_serial_where_others_ran_with_all_threads_alone():
     assert answer.time_s[2] > 0.5 * answer.time_s[0]
 
 
+def measured_at_home(serial, companions_at=(1, 2, 4, 8, 16, 32)):
+    """Twenty programs with such a serial part on a machine of 32 threads and on two others; `own`, which is like them,
+    was measured with all threads of the first alone."""
+    rng = np.random.default_rng(4)
+    counts = {"home": companions_at, "small": (1, 2, 4), "large": (1, 4, 16, 64)}
+    curves = {}
+    for b in range(COMPANIONS):
+        work = rng.uniform(1, 9)
+        for platform, speed in {"home": 1.0, "small": 0.7, "large": 1.3}.items():
+            curves[platform, f"b{b:02}"] = {
+                n: work / speed * (serial + (1 - serial) / n) * np.exp(0.02 * rng.normal()) for n in counts[platform]
+            }
+    curves["home", "own"] = {32: 3.0 * (serial + (1 - serial) / 32)}
+    return database_of_times(curves, {"home": 32, "small": 4, "large": 64})
+
+
+@pytest.mark.parametrize("serial", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize(("target", "speed", "counts"), [("small", 0.7, (1, 4)), ("large", 1.3, (1, 4, 64))])
+def test_what_was_measured_with_all_threads_alone_lost_less_with_fewer(serial, target, speed, counts):
+    """One thread does not take as long as 32 threads work together, but what these lose less."""
+    answer = answer_of(measured_at_home(serial), "own", target, counts)
+    true = 3.0 / speed * (serial + (1 - serial) / np.array(counts))
+    assert (np.abs(np.log(answer.time_s / true)) < 0.5).all()
+    assert (answer.low_s < true).all() and (true < answer.high_s).all()
+    # What companions and laws leave open is in the interval: it is the wider, the farther n is from what was measured.
+    wide = np.log(answer.high_s / answer.low_s)
+    assert wide[0] > 0.4 and wide[0] > wide[-1] + 0.2
+    fewer = "the workload was measured with 32 threads at least: with fewer, scaling laws"
+    assert any(warning.startswith(fewer) for warning in answer.warnings)
+
+
+def test_where_nothing_ran_with_fewer_threads_nothing_is_taken_off(monkeypatch):
+    """Ratios between machines are then of what both lose, and nobody knows how much that is."""
+    database = measured_at_home(0.3, companions_at=(32,))
+    answer = answer_of(database, "own", "small", (1, 4))
+    times = answer.time_s
+    assert not any("with 32 threads at least" in warning for warning in answer.warnings)
+    monkeypatch.setattr("predictor.core.mpet.method.with_growth_below", lambda evidence, _: evidence)
+    np.testing.assert_array_equal(times, answer_of(database, "own", "small", (1, 4)).time_s)
+    whole = measured_at_home(0.3)
+    assert (answer_of(whole, "own", "small", (1, 4)).time_s > 3 * times).all()
+
+
 def test_what_idles_goes_on_as_a_serial_part_and_what_works_longer_does_not():
     """Two threads take 0.7 of the time of one, because 40 % of the program is serial or because both work longer."""
     counts = (1, 2, 16, 256)
