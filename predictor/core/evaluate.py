@@ -382,15 +382,13 @@ def _outcomes(
 def _known_database(database: Database, workload: int, protocol: Protocol) -> Database:
     """The database, with curves cut where the protocol says so."""
     known_n, at = protocol.known_n, protocol.known_at
-    if at == "workload-most":
-        key, cut = (workload, 0), partial(known_at, database, at, workload)
-    elif at is not None:
-        return database.derive(("known_at", at), lambda: known_at(database, at))
-    elif known_n is not None:
-        key, cut = (workload, known_n), partial(known_up_to, database, workload, known_n)
+    if known_n is not None:
+        cut = partial(known_up_to, database, workload, known_n)
+    elif at == "workload-most":
+        cut = partial(known_at, database, at, workload)
     else:
-        return database
-    return database.derive_one_of("known_at", key, cut, CUT_DATABASES_KEPT)
+        return database if at is None else database.derive(("known_at", at), lambda: known_at(database, at))
+    return database.derive_one_of("cut curves", (workload, known_n, at), cut, CUT_DATABASES_KEPT)
 
 
 def _outcome(

@@ -192,6 +192,8 @@ def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
 
 def with_growth_below(evidence: Evidence, level: float) -> Evidence:
     """The evidence with the `growth_below`; `of_workload` becomes the mean of this and of what the mean curve says."""
+    if not evidence.outside[0].any():  # every reference was measured down to the least knot
+        return evidence
     rows, evaluated, families = evidence.rows[:-1], evaluated_curves(evidence.database), application_families(evidence)
     knots = np.searchsorted(evaluated.n, evidence.n)
     known, *growth = growth_below(

@@ -67,9 +67,7 @@ class Evidence:
     of_workload: FloatArray  # (J, R)
     outside: FloatArray  # (J, R)
     measured: BoolArray  # (J, R): where (P,A) was measured, not interpolated
-    below: (
-        FloatArray  # (2, J, R): the change of (P,A) from the least n measured down to n, half its interval; 0 = unknown
-    )
+    below: FloatArray  # (2, J, R): how (P,A) goes on below its least n, half the interval (`with_growth_below`)
     asked_n: IntArray  # as the query asks
     mean_curve: MeanCurve  # of A over the references
     measured_at_one: float  # the share of references where A was measured at n = 1
