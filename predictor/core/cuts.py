@@ -1,4 +1,4 @@
-"""Parts of a large database: how right a method is where little was measured yet."""
+"""Parts of a large database, and databases of which a part is wrong: how right a method is there."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from predictor.core.metadata import microarchitecture_facts
 from profiles.arrays import BoolArray, IntArray
 
 KnownAt = Literal["ends", "most", "workload-most"]  # as `known_at` says
+WRONG_DRAW = 2  # keeps the draw of wrong profiles apart from the others
+LEAST_WRONG_FACTOR, MOST_WRONG_FACTOR, WRONG_UNIT = 2.0, 10.0, 1000.0
+WRONG_NOISE = 0.7  # of ln t
 
 
 class Size(NamedTuple):
@@ -104,6 +107,27 @@ def known_at(database: Database, at: KnownAt, workload: int | None = None) -> Da
     if at == "workload-most":
         points |= (database.workload_index != workload)[rows]
     return _with_points(database, points)
+
+
+def with_wrong_profiles(database: Database, share: float, seed: int) -> Database:
+    """The database with a random share of its profiles wrong, each in one of four ways: a thousand times too fast or
+    slow (another unit), two to ten times, n t(n) for t(n), or each time by a factor of its own, exp(normal(0, 0.7))."""
+    database = database.part(np.flatnonzero(~database.hidden))
+    random = np.random.default_rng([seed, WRONG_DRAW])
+    way = np.where(random.random(len(database)) < share, random.integers(4, size=len(database)), -1)
+    factor = np.exp(random.uniform(np.log(LEAST_WRONG_FACTOR), np.log(MOST_WRONG_FACTOR), len(database)))
+    factor = np.where(way == 0, WRONG_UNIT, np.where(way == 1, factor, 1.0)) ** random.choice(
+        [-1.0, 1.0], len(database)
+    )
+    rows = _rows_of_points(database)
+    noise = np.exp(random.normal(0.0, WRONG_NOISE, len(rows)))
+    of_points = factor[rows] * np.where(way[rows] == 2, database.curve_n, 1) * np.where(way[rows] == 3, noise, 1.0)
+    return replace(
+        database,
+        features=read_only(np.where((way >= 2)[:, None], np.nan, database.features)),
+        t1_s=read_only(database.t1_s * factor),
+        curve_time_s=read_only(database.curve_time_s * of_points),
+    )
 
 
 def _rows_of_points(database: Database) -> IntArray:

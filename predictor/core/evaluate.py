@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from predictor.core.answers import Answer, Method, Query
-from predictor.core.cuts import Cut, KnownAt, Size, known_at, known_up_to, random_cut
+from predictor.core.cuts import Cut, KnownAt, Size, known_at, known_up_to, random_cut, with_wrong_profiles
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.interval_scores import (
@@ -51,6 +51,7 @@ class Protocol:
     bridge: tuple[int, ...] | None = None  # the target is known by these workloads only; None = by all
     known_n: int | None = None  # A was measured with at most so many threads; None = with all
     known_at: KnownAt | None = None  # at which of its n alone a profile was measured; None = at all
+    wrong: float | None = None  # the share of profiles that are wrong (`with_wrong_profiles`), but not what is compared
     targets: tuple[int, ...] | None = None  # platforms to predict; None = all
     workloads: tuple[int, ...] | None = None  # workloads to predict; None = all
     sample: int | None = None  # at most this many random profiles (of each cut); None = all
@@ -67,6 +68,8 @@ class Protocol:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
+        if self.wrong is not None and not 0.0 < self.wrong < 1.0:
+            raise ValueError(f"wrong is a share of the profiles, between 0 and 1, not {self.wrong}")
         if self.known_at not in (None, *KNOWN_AT):
             raise ValueError(f"unknown known_at {self.known_at!r}; known: {', '.join(KNOWN_AT)}")
         if self.known_n is not None and self.known_at is not None:
@@ -380,8 +383,11 @@ def _outcomes(
 
 
 def _known_database(database: Database, workload: int, protocol: Protocol) -> Database:
-    """The database, with curves cut where the protocol says so."""
-    known_n, at = protocol.known_n, protocol.known_at
+    """The database, with wrong profiles and curves cut where the protocol says so."""
+    known_n, at, wrong, seed = protocol.known_n, protocol.known_at, protocol.wrong, protocol.seed
+    if wrong is not None:
+        whole = database
+        database = whole.derive(("wrong", wrong, seed), lambda: with_wrong_profiles(whole, wrong, seed))
     if known_n is not None:
         cut = partial(known_up_to, database, workload, known_n)
     elif at == "workload-most":

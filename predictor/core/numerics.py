@@ -7,7 +7,6 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import stdtrit
 
@@ -16,11 +15,6 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 TINY = 1e-12  # keeps divisors from being 0, and changes nothing else
 MEAN_TO_SIGMA = 1.2533  # a normal distribution's standard deviation in mean absolute deviations
 MEDIAN_TO_SIGMA = 1.4826  # and in median absolute deviations
-MEDIAN_ROUNDS = 2  # of taking medians off, of workloads and of platforms
-OUTLYING_DEVIATIONS = 12.0  # robust standard deviations of the workload
-MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's median no more
-FEWEST_TELLING = 3  # values that tell which is outlying; so many platforms that are far off are a kind of machine
-LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slow
 CHOICE_POWER = 4.0  # of the squared errors: how much more what errs less counts
 FEWEST = 3  # workloads, references or errors: fewer do not tell what is usual
 FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
@@ -59,42 +53,6 @@ def known_median(values: FloatArray) -> FloatArray:
     count = np.maximum(np.count_nonzero(~np.isnan(values), axis=1, keepdims=True), 1)
     middle = [np.take_along_axis(ascending, place, axis=1)[:, 0] for place in ((count - 1) // 2, count // 2)]
     return np.asarray((middle[0] + middle[1]) / 2)
-
-
-def outlying_values(level: FloatArray, is_known: BoolArray) -> BoolArray:
-    """Which values of platforms by workloads (P, B) contradict a platform and a workload part by medians.
-
-    Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off, unless three
-    platforms are so far off on the same side: then they are of a kind, such as machines with a GPU. Of two values of a
-    workload nothing tells which is wrong.
-
-    >>> level = np.add.outer(np.arange(6.0), np.arange(4.0))
-    >>> level[2, 1] += 7
-    >>> np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist()
-    [[2, 1]]
-    """
-    rest = np.where(is_known, level, np.inf).astype(np.float32)  # digits enough to tell what is twenty times off
-    some = slice(None, None, -(-len(rest) // MOST_JUDGING_PLATFORMS))
-    per_platform, per_workload = is_known.sum(axis=1), is_known[some].sum(axis=0)
-    for _ in range(MEDIAN_ROUNDS):
-        rest -= _medians(rest[some].T, per_workload)
-        rest -= _medians(rest, per_platform)[:, None]
-    rest -= _medians(rest[some].T, per_workload)
-    spread = MEDIAN_TO_SIGMA * _medians(np.abs(rest[some]).T, per_workload)
-    limit = np.maximum(OUTLYING_DEVIATIONS * spread, LEAST_OUTLYING_LOG_FACTOR)
-    is_outlying = np.zeros(is_known.shape, dtype=bool)
-    for side in (-1.0, 1.0):
-        is_far = is_known & (side * rest > limit)
-        is_outlying |= is_far & (is_far.sum(axis=0) < FEWEST_TELLING)
-    is_outlying &= is_known.sum(axis=0) >= FEWEST_TELLING
-    return is_outlying
-
-
-def _medians(rows: NDArray[np.float32], counts: IntArray) -> NDArray[np.float32]:
-    """The lower median of each row's `counts` finite values, the others being infinite; 0 where there are none."""
-    ascending = np.sort(rows, axis=1)
-    middle = ascending[np.arange(len(rows)), np.maximum(counts - 1, 0) // 2]
-    return np.where(counts > 0, middle, np.float32(0.0))
 
 
 def shares_by_error(log_squares: FloatArray) -> FloatArray:

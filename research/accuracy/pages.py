@@ -14,12 +14,14 @@ from research.accuracy.studies import (
     DIVERSE_DATASETS,
     DIVERSE_QUESTIONS,
     FEW_DATASETS,
+    FEW_METHODS,
     FEW_QUESTIONS,
     HOLDOUT_QUESTIONS,
     LARGE,
     WEIGHTED_DATASETS,
     WEIGHTS_DRAW,
     WHOLE_REPOSITORY,
+    WRONG_QUESTIONS,
     BeyondQuestion,
     StoredResult,
     Study,
@@ -399,6 +401,19 @@ def known_n_table(questions: Sequence[BeyondQuestion], results: Results) -> str:
     return markdown_table([*head, *(f"`{method}`" for method in methods)], rows)
 
 
+def wrong_table(results: Results) -> str:
+    """Errors and intervals by the share of profiles that are wrong, a row for each dataset and share."""
+    methods, rows = FEW_METHODS[1].split(","), list[list[str]]()
+    questions: tuple[StudyQuestion, ...] = ("pair", *WRONG_QUESTIONS)
+    for name in LARGE:
+        for question in questions:
+            of_methods = results[Study(name, question).name]["results"]
+            cells = [slashed_numbers(of_methods[method]["full"], MEAN_AND_MEDIAN) for method in methods]
+            cells[0] += f" ({100 * of_methods['mpet']['coverage']:.0f})"
+            rows.append([name, "0" if question == "pair" else question.removeprefix("wrong-"), *cells])
+    return markdown_table(["dataset", "% wrong", "`mpet` (holds)", *(f"`{name}`" for name in methods[1:])], rows)
+
+
 def repository_table(results: Results) -> str:
     """Errors and intervals of each method in the whole repository, of all profiles and by application."""
     result = results[Study(WHOLE_REPOSITORY, "pair").name]
@@ -449,6 +464,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "between": partial(known_n_table, ("known-ends",)),
     "all threads": partial(known_n_table, ("known-most",)),
     "workload with all threads": partial(known_n_table, ("known-workload-most",)),
+    "wrong profiles": wrong_table,
     "whole repository": repository_table,
     **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }
@@ -463,6 +479,7 @@ FRAMED_PAGES = (
     "accuracy/mpet2020-weights.md",
     "accuracy/beyond.md",
     "accuracy/repository.md",
+    "accuracy/wrong-profiles.md",
 )
 
 

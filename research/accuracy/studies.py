@@ -30,13 +30,15 @@ FewQuestion = Literal[
     "references-all",
 ]
 BeyondQuestion = Literal["known-2", "known-4", "known-ends", "known-most", "known-workload-most"]
-StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion | BeyondQuestion
+WrongQuestion = Literal["wrong-1", "wrong-5", "wrong-20"]  # percent of the profiles
+StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion | BeyondQuestion | WrongQuestion
 
 HOLDOUT_QUESTIONS: tuple[HoldoutQuestion, ...] = get_args(HoldoutQuestion)
 CUT_QUESTIONS: tuple[CutQuestion, ...] = get_args(CutQuestion)
 DIVERSE_QUESTIONS: tuple[DiverseQuestion, ...] = get_args(DiverseQuestion)
 FEW_QUESTIONS: tuple[FewQuestion, ...] = get_args(FewQuestion)
 BEYOND_QUESTIONS: tuple[BeyondQuestion, ...] = get_args(BeyondQuestion)
+WRONG_QUESTIONS: tuple[WrongQuestion, ...] = get_args(WrongQuestion)
 BEYOND_DATASETS = ("rrze-likwid", "gbm", "kit", "sparecores-gb6", "sparecores-llama")
 BEYOND_METHODS = ("--method", "mpet,ideal,amdahl,usl,speed-ratio-per-n,kernel-ridge")
 FEW_DATASETS = {"sparecores-suites": "application", "sparecores-gb6": "pair"}  # and what is hidden
@@ -108,6 +110,8 @@ def protocol_options(question: StudyQuestion, dataset: str = "") -> tuple[str, .
     if kind == "known":
         references = ("--references", "3") if number.endswith("most") else ()
         return ("--holdout", "pair", *references, "--known-n" if number.isdigit() else "--known-at", number)
+    if kind == "wrong":
+        return ("--holdout", "pair", "--wrong", str(int(number) / 100))
     if kind == "diverse":
         return ("--cut", number, "--cuts", "20", "--diverse")
     if question in CUT_QUESTIONS:
@@ -142,6 +146,7 @@ def published_studies() -> Iterator[Study]:
     for dataset in FEW_DATASETS:
         for few in FEW_QUESTIONS:
             yield Study(dataset, few, methods=FEW_METHODS)
+    yield from (Study(dataset, wrong, methods=FEW_METHODS) for dataset in LARGE for wrong in WRONG_QUESTIONS)
     yield Study(WHOLE_REPOSITORY, "pair", methods=REPOSITORY_METHODS, sample=("--sample", "400", "--seed", "9"))
 
 

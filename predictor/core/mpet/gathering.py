@@ -1,7 +1,5 @@
-"""What the database says about A on T: curves of A on the references, and of the workloads both they and T have.
-
-Profiles that cannot be right, so far from what the rest says that no platform could explain it, are left out.
-"""
+"""What the database says about A on T: curves of A on the references, and of the workloads both they and T have,
+less the profiles that cannot be right."""
 
 from __future__ import annotations
 
@@ -17,8 +15,9 @@ from predictor.core.errors import NoReference, NothingShared
 from predictor.core.metadata import PlatformMetadata, likeness_of_names, platform_metadata
 from predictor.core.mpet.hyperparameters import ENOUGH, MOST_COUNTS, SOME_COUNTS, USUAL_COUNT
 from predictor.core.mpet.platforms import MOST_EXAMINED, nearest_platforms
-from predictor.core.numerics import FEWEST, outlying_values
+from predictor.core.numerics import FEWEST
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows, usable_platforms
+from predictor.core.screening import outlying_profiles
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -311,21 +310,21 @@ def wider_table(evidence: Evidence) -> tuple[FloatArray, BoolArray]:
     them, (J, P, B); and what is known, (P, B). Of many the most measured ones."""
     database, (J, own, B) = evidence.database, evidence.curves.shape
     platforms = np.append(evidence.platforms, evidence.target)
-    others = np.setdiff1d(evidence.usable_platforms, platforms)
-    table = visible_table(database, np.append(platforms, others), evidence.groups)
+    platforms = np.append(platforms, np.setdiff1d(evidence.usable_platforms, platforms))
+    table = visible_table(database, platforms, evidence.groups)
     measured = np.count_nonzero(table[:own] >= 0, axis=0)
     measured[np.append(evidence.workloads, evidence.workload)] = 0
     further = np.argsort(-measured, kind="stable")[: max(MOST_COUNTS * ENOUGH // J - B, 0)]
     workloads = np.append(evidence.workloads, further[measured[further] > 0])
     measured = np.count_nonzero(table[own:].take(workloads, axis=1) >= 0, axis=1)
     others = np.argsort(-measured, kind="stable")[: 4 * ENOUGH]
-    others = own + others[measured[others] > 0]
-    rows = table[np.append(np.arange(own), others)].take(workloads, axis=1)
+    chosen = np.append(np.arange(own), own + others[measured[others] > 0])
+    rows = table[chosen].take(workloads, axis=1)
     evaluated = evaluated_curves(database)
     curves, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), np.searchsorted(evaluated.n, evidence.n))
     is_known = rows >= 0
     curves[:, :own, :B], is_known[:own, :B] = evidence.curves, evidence.is_known
-    is_known &= ~outlying_values(curves.mean(axis=0), is_known)
+    is_known &= ~outlying_profiles(curves, is_known, evidence.metadata.vectors[platforms[chosen]])
     return curves * is_known, is_known
 
 
@@ -351,8 +350,9 @@ def without_outliers(evidence: Evidence) -> Evidence:
     that shares no other with T.
     """
     is_known = np.append(evidence.is_known, np.append(evidence.has_workload, False)[:, None], axis=1)
-    of_workload = np.append(evidence.of_workload.mean(axis=0), 0.0)[:, None]
-    is_outlying = outlying_values(np.append(evidence.curves.mean(axis=0), of_workload, axis=1), is_known)
+    curves = np.append(evidence.curves, np.pad(evidence.of_workload, ((0, 0), (0, 1)))[:, :, None], axis=2)
+    on_paper = evidence.metadata.vectors[[*evidence.platforms, evidence.target]]
+    is_outlying = outlying_profiles(curves, is_known, on_paper)
     if is_known[-1].sum() < FEWEST:
         is_outlying[-1] = False  # nothing tells which of T's two is wrong
     if not is_outlying.any():

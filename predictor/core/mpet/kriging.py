@@ -65,7 +65,7 @@ def separate_parts(evidence: Evidence) -> CurveParts:
 def complete_curves(evidence: Evidence) -> Evidence:
     """The evidence with what is expected where a platform was not measured with a workload.
 
-    By its own table, or by a wider one where two of its platforms share less than 48 workloads on average.
+    By its own table; where profiles lack that are not outlying and platforms share under 48 workloads, by a wider one.
     """
     # A workload that no reference was measured with tells nothing about A.
     on_references = evidence.is_known[:-1].any(axis=0)
@@ -75,7 +75,7 @@ def complete_curves(evidence: Evidence) -> Evidence:
         return evidence
     curves, is_known, (_, P, B) = evidence.curves, evidence.is_known, evidence.curves.shape
     having, rounds = np.count_nonzero(is_known, axis=0), SOME_COUNTS
-    if (having * (having - 1)).sum() < ENOUGH * P * (P - 1):
+    if (evidence.rows[:, :-1] < 0).any() and (having * (having - 1)).sum() < ENOUGH * P * (P - 1):
         (curves, is_known), rounds = wider_table(evidence), ENOUGH
     workload, speed, rest = least_squares_parts(curves, is_known)
     expected = workload[:, None, :B] + speed[:, :P, None] + expected_rests(rest, is_known, rounds, B)[:, :P]

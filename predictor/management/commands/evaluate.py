@@ -92,6 +92,13 @@ class Command(BaseCommand):
             "number of threads only, asked between; most: at its largest only, asked there; workload-most: the "
             "workload at its largest only on each platform, the others at all; not kept",
         )
+        parser.add_argument(
+            "--wrong",
+            metavar="SHARE",
+            type=float,
+            help="make this share of the profiles wrong, such as 0.05: in another unit, two to ten times too fast or "
+            "slow, n t(n) for t(n), or with much noise; what is compared is not; not kept",
+        )
         parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
         parser.add_argument(
             "--cut",
@@ -191,6 +198,7 @@ def why_not_kept(options: dict[str, Any]) -> str:
         "unlike": "what --unlike asks is not kept",
         "known_n": "what --known-n asks is not kept",
         "known_at": "what --known-at asks is not kept",
+        "wrong": "what --wrong asks is not kept",
     }
     if "," in options["holdout"]:
         return "several holdouts at once are not kept"
@@ -222,6 +230,7 @@ def evaluation_protocol(options: dict[str, Any], database: Database) -> Protocol
             probes=options["probes"],
             known_n=options["known_n"],
             known_at=options["known_at"],
+            wrong=options["wrong"],
             targets=None if targets is None else read_targets(targets, database),
             sample=options["sample"],
             seed=options["seed"],

@@ -9,7 +9,6 @@ from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.methods import METHODS, Query
 from predictor.core.mpet.gathering import gather_evidence, without_outliers
-from predictor.core.numerics import outlying_values
 from tests.predictor.core.curves import COUNTS, curve_arrays, without_rows
 
 ABSURD_SHARE, ABSURD_LOG_FACTOR = 0.15, 6.0
@@ -51,40 +50,6 @@ def test_an_answer_among_absurd_profiles_has_times(seed):
         return
     for values in (answer.time_s, answer.low_s, answer.high_s, np.array(answer.t1_s)):
         assert np.isfinite(values).all()
-
-
-@pytest.mark.parametrize(("how_many", "are_outlying"), [(1, True), (2, True), (3, False), (5, False)])
-def test_platforms_that_are_far_off_together_are_a_kind(how_many, are_outlying):
-    """Machines with a GPU run one kind of program forty times faster: that is no error of three measurements."""
-    level = np.add.outer(np.arange(20.0), np.arange(6.0)) + np.random.default_rng(3).normal(0.0, 0.05, (20, 6))
-    level[:how_many, 1] -= np.log(40.0)
-    expected = np.zeros(level.shape, dtype=bool)
-    expected[:how_many, 1] = are_outlying
-    assert outlying_values(level, np.ones(level.shape, dtype=bool)).tolist() == expected.tolist()
-
-
-def test_one_too_fast_and_two_too_slow_are_no_kind():
-    level = np.add.outer(np.arange(20.0), np.arange(6.0))
-    level[[3, 8, 11], 2] += [-5.0, 5.0, 5.0]
-    assert np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist() == [[3, 2], [8, 2], [11, 2]]
-
-
-@pytest.mark.parametrize("factor", [1e3, 1e-3])
-@pytest.mark.parametrize(("platforms", "are_outlying"), [(2, False), (3, True)])
-def test_three_platforms_tell_which_value_is_wrong_and_two_do_not(platforms, are_outlying, factor):
-    level = np.add.outer(np.arange(float(platforms)), np.arange(4.0))
-    level[1, 2] += np.log(factor)
-    expected = [[1, 2]] if are_outlying else []
-    assert np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist() == expected
-
-
-@pytest.mark.parametrize("factor", [1e3, 1e-3])
-def test_two_values_of_a_workload_among_many_platforms_do_not_tell(factor):
-    level = np.add.outer(np.arange(9.0), np.arange(4.0))
-    level[1, 2] += np.log(factor)
-    is_known = np.ones(level.shape, dtype=bool)
-    is_known[[0, *range(3, 9)], 2] = False
-    assert not outlying_values(level, is_known).any()
 
 
 @pytest.mark.parametrize("factor", [1e3, 1e-3])
