@@ -17,10 +17,7 @@ PAPER_LENGTH = 4.0  # squared distance on paper over which likeness falls to 1/e
 LEAST_FACTOR = 2.0  # too fast or too slow
 LEAST_TIMES, MORE_TIMES = 5.0, 10.0  # what is usual: asked of every profile, and more where hardly any is wrong
 STRONG_TIMES, SHARE_OF_WRONG = 8.0, 0.003  # what is missed by so much more; its share at which 1/e of that is asked
-ABSURD_FACTOR, ABSURD_DEVIATIONS = (
-    20.0,
-    12.0,
-)  # too fast or slow, and robust standard deviations: even where much is usual
+ABSURD_FACTOR, ABSURD_DEVIATIONS = 20.0, 12.0  # too fast or slow, and robust standard deviations of the workload
 TIMES_A_KIND = 4.0  # as many platforms as of other workloads
 
 
@@ -58,9 +55,13 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
     judges = np.arange(len(is_known))[:: -(-len(is_known) // MOST_JUDGING_PLATFORMS)]
     rest, spread = _rests(curves, is_known, judges)
     x = np.arcsinh(np.where(is_known, rest, 0.0) / spread)
+    # How alike platforms and judging platforms are on paper, (P, judges).
+    squares = np.einsum("pf,pf->p", on_paper, on_paper)
+    distance = squares[:, None] + squares[judges] - 2.0 * (on_paper @ on_paper[judges].T)
+    alike = np.exp(distance / -PAPER_LENGTH)
     for _ in range(2):  # again by what remains
         telling = is_known & ~is_outlying
-        expected = _expected(x * telling, judges, on_paper)
+        expected = _expected(x * telling, judges, alike)
         miss = np.sqrt(((x - expected) ** 2).mean(axis=0))
         usual = _medians(np.where(telling, miss, np.inf)[judges].T, telling[judges].sum(axis=0))
         times = miss / ((usual + np.median(usual)) / 2 + TINY)
@@ -80,8 +81,10 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
         platforms = np.zeros((2, is_known.shape[1]))
         np.add.at(platforms, (side, b), is_far)
         is_kind = platforms >= max(FEWEST, TIMES_A_KIND * platforms.mean())
-        is_outlying[:] = False
+        is_outlying = np.zeros_like(is_known)
         is_outlying[p, b] = is_far & ~is_kind[side, b]
+        if not is_outlying.any():  # the same would be found again
+            break
     return is_outlying
 
 
@@ -98,20 +101,17 @@ def _rests(curves: FloatArray, is_known: BoolArray, judges: IntArray) -> tuple[F
     return rest, spread
 
 
-def _expected(x: FloatArray, judges: IntArray, on_paper: FloatArray) -> FloatArray:
+def _expected(x: FloatArray, judges: IntArray, alike: FloatArray) -> FloatArray:
     """What is expected of x (J, P, B) by the judging platforms, each left out.
 
         k_p' (K + I / 2)^-1 x,    K_pq = x_p x_q / mean |x|^2 + exp(-d_pq / 4)
 
-    x_p are those of every other workload for the workloads between, so that neighbours by name tell about each other;
-    d is the squared distance on paper.
+    The latter, of squared distances d on paper, is `alike` (P, judges). x_p are those of every other workload for the
+    workloads between, so that neighbours by name tell about each other.
     """
     expected = np.zeros(x.shape)
     if x.shape[2] < FEWEST_HALVED:
         return expected
-    squares = np.einsum("pf,pf->p", on_paper, on_paper)
-    distance = squares[:, None] + squares[judges] - 2.0 * (on_paper @ on_paper[judges].T)
-    alike = np.exp(distance / -PAPER_LENGTH)
     even, odd = (np.concatenate(list(x[:, :, first::2]), axis=1) for first in (0, 1))
     for first, own, other in ((0, even, odd), (1, odd, even)):
         covariance = other @ other[judges].T

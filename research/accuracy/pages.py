@@ -14,7 +14,6 @@ from research.accuracy.studies import (
     DIVERSE_DATASETS,
     DIVERSE_QUESTIONS,
     FEW_DATASETS,
-    FEW_METHODS,
     FEW_QUESTIONS,
     HOLDOUT_QUESTIONS,
     LARGE,
@@ -403,8 +402,8 @@ def known_n_table(questions: Sequence[BeyondQuestion], results: Results) -> str:
 
 def wrong_table(results: Results) -> str:
     """Errors and intervals by the share of profiles that are wrong, a row for each dataset and share."""
-    methods, rows = FEW_METHODS[1].split(","), list[list[str]]()
     questions: tuple[StudyQuestion, ...] = ("pair", *WRONG_QUESTIONS)
+    methods, rows = list(results[Study(LARGE[0], questions[-1]).name]["results"]), list[list[str]]()
     for name in LARGE:
         for question in questions:
             of_methods = results[Study(name, question).name]["results"]

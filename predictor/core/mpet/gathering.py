@@ -350,9 +350,9 @@ def without_outliers(evidence: Evidence) -> Evidence:
     that shares no other with T.
     """
     is_known = np.append(evidence.is_known, np.append(evidence.has_workload, False)[:, None], axis=1)
-    curves = np.append(evidence.curves, np.pad(evidence.of_workload, ((0, 0), (0, 1)))[:, :, None], axis=2)
+    of_workload = np.pad(evidence.of_workload[[0, -1]], ((0, 0), (0, 1)))[:, :, None]  # T is unknown, its 0 unused
     on_paper = evidence.metadata.vectors[[*evidence.platforms, evidence.target]]
-    is_outlying = outlying_profiles(curves, is_known, on_paper)
+    is_outlying = outlying_profiles(np.append(evidence.curves[[0, -1]], of_workload, axis=2), is_known, on_paper)
     if is_known[-1].sum() < FEWEST:
         is_outlying[-1] = False  # nothing tells which of T's two is wrong
     if not is_outlying.any():

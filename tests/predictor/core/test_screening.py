@@ -11,8 +11,7 @@ FIRST = 3  # platforms of the kind
 
 def outlying(level, is_known=None):
     """Of values (P, B) at one thread count on platforms that are alike on paper."""
-    known = np.ones(level.shape, dtype=bool) if is_known is None else is_known
-    return outlying_profiles(level[None], known, np.zeros((len(level), 1)))
+    return found(level[None], is_known=is_known)
 
 
 def made_curves(seed):
@@ -24,8 +23,8 @@ def made_curves(seed):
     return speed + size + factors + overhead + rng.normal(0.0, 0.05, (KNOTS, PLATFORMS, WORKLOADS))
 
 
-def found(curves, on_paper=None):
-    known = np.ones(curves.shape[1:], dtype=bool)
+def found(curves, on_paper=None, is_known=None):
+    known = np.ones(curves.shape[1:], dtype=bool) if is_known is None else is_known
     return outlying_profiles(curves, known, np.zeros((len(known), 1)) if on_paper is None else on_paper)
 
 
@@ -112,6 +111,6 @@ def test_absurd_and_missing_values_are_no_error():
     known[5] = False
     curves[:, 7, 3] = 600.0
     known[7, 3] = True
-    is_outlying = outlying_profiles(np.where(known, curves, 0.0), known, np.zeros((PLATFORMS, 1)))
+    is_outlying = found(np.where(known, curves, 0.0), is_known=known)
     assert is_outlying[7, 3]
     assert not is_outlying[~known].any()
