@@ -19,8 +19,9 @@ from predictor.core.metadata import PlatformMetadata, platform_metadata
 from predictor.core.mpet.beyond import Agreement, agreements_inside, growth_below, growth_counts, growth_on_platform
 from predictor.core.mpet.gathering import MeanCurve, curves_at
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS
-from predictor.core.numerics import TINY
+from predictor.core.numerics import FEWEST, TINY, lower_medians
 from predictor.core.references import groups_beside
+from predictor.core.screening import FEWEST_JUDGING, LEAST_FACTOR, asked_times, outlying_profiles
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ESTIMATE_COLUMNS = 6  # thread counts at which A is estimated
@@ -41,7 +42,8 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
 
     z is ln(n t(n)) at six thread counts, less what the workload takes on average; u are the weights of ordinary kriging
     from the 16 nearest references, negative ones set to 0, by the variance of (z(T,b) - z(p,b)) over the workloads, v_b
-    is max(correlation with A, 0)^2 + 0.05, where T takes no part in the correlation.
+    is max(correlation with A, 0)^2 + 0.05, where T takes no part in the correlation. Outlying profiles of other
+    workloads count as unknown; and u_p is 0 where what p tells is far from the median of the nearest references.
 
     On 1,995 servers the estimates are 8 % from the method's answers in the median.
     """
@@ -75,6 +77,7 @@ class SharedCurves:
     mean: MeanCurve
     rest_sums: FloatArray  # (C, B) over the references
     rest_squares: FloatArray  # (C, B)
+    asked: float  # times what is usual that a reference is off whose A counts nothing
     typical: float = 1.0  # the median over pairs of some references of the variance of their differences
 
     @classmethod
@@ -102,8 +105,14 @@ class SharedCurves:
         if not len(workloads):
             return None
         rows = table[:, workloads]
-        is_known = (rows >= 0).astype(np.float64)
         values, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), columns)
+        has_profile = rows >= 0
+        is_outlying = outlying_profiles(values, has_profile, metadata.vectors)
+        is_outlying[has_profile.sum(axis=1) < FEWEST] = False  # nothing tells which of a platform's two is wrong
+        asked = asked_times(np.count_nonzero(is_outlying) / np.count_nonzero(has_profile))
+        rows = np.where(is_outlying, -1, rows)
+        is_known = (rows >= 0).astype(np.float64)
+        values *= is_known
         values -= (values.sum(axis=1) / np.maximum(is_known.sum(axis=0), 1.0))[:, None]
         values *= is_known
         speeds = values.sum(axis=2) / np.maximum(is_known.sum(axis=1), 1.0)
@@ -127,6 +136,7 @@ class SharedCurves:
             mean=mean,
             rest_sums=rests[:, references].sum(axis=1),
             rest_squares=np.einsum("crb,crb->cb", rests[:, references], rests[:, references]),
+            asked=asked,
         )
         some = references[:: -(-len(references) // TYPICAL_PAIRS_PLATFORMS)]
         variances = _variances(shared, some, some)[np.triu_indices(len(some), 1)]
@@ -234,10 +244,16 @@ def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     weights = _kriging_weights(shared, targets, near, is_near)
     share = shared.is_known[platforms] * (shared.is_known[targets] * _workload_weights(shared, targets))[:, None]
     share /= np.maximum(share.sum(axis=2, keepdims=True), TINY)
-    values = np.empty((len(shared.columns), len(targets)))
+    told = shared.of_a[:, near]
     for column, levels in enumerate(shared.levels):
-        gap = np.einsum("tkb,tkb->tk", share, levels[targets][:, None] - levels[platforms])
-        values[column] = (weights[column] * (shared.of_a[column][near] + gap)).sum(axis=1)
+        told[column] += np.einsum("tkb,tkb->tk", share, levels[targets][:, None] - levels[platforms])
+    # What a reference tells counts nothing where it is off by a factor of 2 and by `asked` times what is usual.
+    level, counts = np.where(is_near, told.mean(axis=0), np.inf), is_near.sum(axis=1)
+    off = np.abs(level - lower_medians(level, counts)[:, None])
+    limit = np.maximum(np.log(LEAST_FACTOR), shared.asked * lower_medians(off, counts))
+    limit[counts < FEWEST_JUDGING] = np.inf
+    weights = weights * (off <= limit[:, None])
+    values: FloatArray = (weights * told).sum(axis=2) / np.maximum(weights.sum(axis=2), TINY)
     values[:, ~is_near.any(axis=1)] = np.nan
     return values
 

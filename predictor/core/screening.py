@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.numerics import FEWEST, MEDIAN_TO_SIGMA, TINY, invert_definite
+from predictor.core.numerics import FEWEST, MEDIAN_TO_SIGMA, TINY, invert_definite, lower_medians
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 MOST_JUDGING_PLATFORMS = 96  # more of them change a median and a covariance no more
@@ -17,7 +17,7 @@ PAPER_LENGTH = 4.0  # squared distance on paper over which likeness falls to 1/e
 LEAST_FACTOR = 2.0  # too fast or too slow
 LEAST_TIMES, MORE_TIMES = 5.0, 10.0  # what is usual: asked of every profile, and more where hardly any is wrong
 STRONG_TIMES, SHARE_OF_WRONG = 8.0, 0.003  # what is missed by so much more; its share at which 1/e of that is asked
-ABSURD_FACTOR, ABSURD_DEVIATIONS = 20.0, 12.0  # too fast or slow, and robust standard deviations of the workload
+ABSURD_FACTOR, ABSURD_DEVIATIONS = 20.0, 8.0  # too fast or slow, and robust standard deviations of the workload
 TIMES_A_KIND = 4.0  # as many platforms as of other workloads
 
 
@@ -35,7 +35,7 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
 
     times what is usual for its workload, and for its platform where more than twice as much is. `share` is that of the
     other profiles that are missed by eight times: where many are wrong, less is believed. Of a workload that three
-    have, a profile is that is off by a factor of 20 and missed by 12 robust standard deviations. Platforms that are off
+    have, a profile is that is off by a factor of 20 and missed by 8 robust standard deviations. Platforms that are off
     on the same side of a workload are a kind, such as machines with a GPU, where they are three, and four times as many
     as of other workloads. Of two values of a workload nothing tells which is wrong.
 
@@ -63,29 +63,35 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
         telling = is_known & ~is_outlying
         expected = _expected(x * telling, judges, alike)
         miss = np.sqrt(((x - expected) ** 2).mean(axis=0))
-        usual = _medians(np.where(telling, miss, np.inf)[judges].T, telling[judges].sum(axis=0))
+        usual = lower_medians(np.where(telling, miss, np.inf)[judges].T, telling[judges].sum(axis=0))
         times = miss / ((usual + np.median(usual)) / 2 + TINY)
-        of_platform = _medians(np.where(telling, times, np.inf), telling.sum(axis=1))
+        of_platform = lower_medians(np.where(telling, times, np.inf), telling.sum(axis=1))
         times /= np.maximum(of_platform / 2, 1.0)[:, None]
 
-        p, b = np.nonzero(can_be & ((times > LEAST_TIMES) | (miss > np.arcsinh(ABSURD_DEVIATIONS))))
-        off = rest[:, p, b] - spread[b] * np.sinh(expected[:, p, b])
+        off = rest - spread * np.sinh(expected)
         log_factor = np.sqrt((off**2).mean(axis=0))
-        is_off = (log_factor > np.log(LEAST_FACTOR)) & (having[b] >= FEWEST_JUDGING)
-        others = max(int(np.count_nonzero(is_off & (times[p, b] > STRONG_TIMES))) - 1, 0)
-        asked = LEAST_TIMES + MORE_TIMES * np.exp(-others / (SHARE_OF_WRONG * np.count_nonzero(is_known)))
-        is_absurd = (log_factor > np.log(ABSURD_FACTOR)) & (miss[p, b] > np.arcsinh(ABSURD_DEVIATIONS))
-        is_far = is_off & (times[p, b] > asked) | is_absurd
+        is_off = can_be & (having >= FEWEST_JUDGING) & (log_factor > np.log(LEAST_FACTOR))
+        others = max(int(np.count_nonzero(is_off & (times > STRONG_TIMES))) - 1, 0)
+        is_absurd = can_be & (log_factor > np.maximum(np.log(ABSURD_FACTOR), ABSURD_DEVIATIONS * spread))
+        is_far = is_off & (times > asked_times(others / np.count_nonzero(is_known))) | is_absurd
 
-        side = (off.mean(axis=0) > 0.0).astype(np.int64)
-        platforms = np.zeros((2, is_known.shape[1]))
-        np.add.at(platforms, (side, b), is_far)
+        is_slow = off.mean(axis=0) > 0.0
+        sides = np.stack([is_far & is_slow, is_far & ~is_slow])
+        platforms = sides.sum(axis=1)
         is_kind = platforms >= max(FEWEST, TIMES_A_KIND * platforms.mean())
-        is_outlying = np.zeros_like(is_known)
-        is_outlying[p, b] = is_far & ~is_kind[side, b]
+        is_outlying = (sides & ~is_kind[:, None]).any(axis=0)
         if not is_outlying.any():  # the same would be found again
             break
     return is_outlying
+
+
+def asked_times(share: float) -> float:
+    """How many times what is usual is believed of no profile where that share of the others is wrong.
+
+    >>> asked_times(0.0), round(asked_times(0.05), 3)
+    (15.0, 5.0)
+    """
+    return float(LEAST_TIMES + MORE_TIMES * np.exp(-share / SHARE_OF_WRONG))
 
 
 def _rests(curves: FloatArray, is_known: BoolArray, judges: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -94,10 +100,10 @@ def _rests(curves: FloatArray, is_known: BoolArray, judges: IntArray) -> tuple[F
     rest, spread = np.where(is_known, curves, np.inf), np.full(is_known.shape[1], LEAST_SPREAD)
     for of_count in rest:
         for _ in range(MEDIAN_ROUNDS):
-            np.subtract(of_count, _medians(of_count[judges].T, per_workload), out=of_count)
-            np.subtract(of_count, _medians(of_count, per_platform)[:, None], out=of_count)
-        np.subtract(of_count, _medians(of_count[judges].T, per_workload), out=of_count)
-        spread += MEDIAN_TO_SIGMA / len(rest) * _medians(np.abs(of_count[judges]).T, per_workload)
+            np.subtract(of_count, lower_medians(of_count[judges].T, per_workload), out=of_count)
+            np.subtract(of_count, lower_medians(of_count, per_platform)[:, None], out=of_count)
+        np.subtract(of_count, lower_medians(of_count[judges].T, per_workload), out=of_count)
+        spread += MEDIAN_TO_SIGMA / len(rest) * lower_medians(np.abs(of_count[judges]).T, per_workload)
     return rest, spread
 
 
@@ -125,10 +131,3 @@ def _expected(x: FloatArray, judges: IntArray, alike: FloatArray) -> FloatArray:
         told[judges] = own[judges] - products / np.diag(inverse)[:, None]
         expected[:, :, first::2] = told.reshape(len(x[0]), len(x), -1).transpose(1, 0, 2)
     return expected
-
-
-def _medians(rows: FloatArray, counts: IntArray) -> FloatArray:
-    """The lower median of each row's `counts` finite values, the others being infinite; 0 where there are none."""
-    ascending = np.sort(rows, axis=1)
-    middle = ascending[np.arange(len(rows)), np.maximum(counts - 1, 0) // 2]
-    return np.where(counts > 0, middle, 0.0)

@@ -97,7 +97,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="31",
+    version="32",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.core import estimates
-from predictor.core.cuts import known_at
+from predictor.core.cuts import known_at, with_wrong_profiles
 from predictor.core.database import Database, Group
 from predictor.core.estimates import estimate_targets
 from predictor.core.methods import METHODS, Query
@@ -56,6 +56,16 @@ def test_so_they_are_of_a_workload_that_ran_with_all_threads_of_one_machine_alon
         for i, target in enumerate(others.tolist())
     ]
     assert np.median(np.abs(off)) < 0.15
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_profiles_that_are_wrong_move_hardly_an_estimate(seed):
+    database = curve_database(1, 80, 14)
+    right = estimate_targets(database, WORKLOAD, every_target(database))
+    found = estimate_targets(with_wrong_profiles(database, 0.05, seed), WORKLOAD, every_target(database))
+    off = np.abs(np.log(found.time_s / right.time_s))
+    assert np.median(off) < 0.04
+    assert np.quantile(off, 0.95) < 0.2
 
 
 @pytest.mark.parametrize("averaged", [1, 48])

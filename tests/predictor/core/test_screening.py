@@ -38,6 +38,15 @@ def test_platforms_that_are_far_off_together_are_a_kind(how_many, are_outlying):
     assert outlying(level).tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize(("factor", "is_absurd"), [(150.0, True), (10.0, False)])
+def test_absurd_is_what_no_spread_of_few_machines_explains(factor, is_absurd):
+    """Among ten machines that differ by a half on the workload, on others hardly."""
+    level = np.add.outer(np.arange(10.0), np.arange(10.0)) + np.random.default_rng(2).normal(0.0, 0.05, (10, 10))
+    level[:, 4] += np.tile([-0.4, 0.4], 5)
+    level[3, 4] += np.log(factor)
+    assert np.argwhere(outlying(level)).tolist() == ([[3, 4]] if is_absurd else [])
+
+
 def test_one_too_fast_and_two_too_slow_are_no_kind():
     level = np.add.outer(np.arange(20.0), np.arange(6.0))
     level[[3, 8, 11], 2] += [-5.0, 5.0, 5.0]
