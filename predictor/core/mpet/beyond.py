@@ -216,18 +216,19 @@ def growth_below(
     """How ln(n t(n)) of A goes on below the least n at which it was measured on each reference, (3, J, R): how much is
     known of it, 0 to 1, the mean change from there to the knots, and half the interval of that.
 
-    It is known as far as companions ran at n there: of others, ratios between machines are of what they lose up to
-    where they ran, as if A lost the same. Of references measured from the same n on, that with most companions stands
-    for all. No shift: what is carried over is shifted. Parameters as of `agreements_inside`; `knots` are of the grid.
+    It is known as far as companions ran at n there, each counting as its prior squared, by its name: of others, ratios
+    between machines are of what they lose up to where they ran, as if A lost the same. Of references measured from the
+    same n on, that with most companions stands for all. Only what is carried over is shifted. `knots`: of the grid.
     """
     evaluated, companions = evaluated_curves(database), np.count_nonzero(rows[:, :-1] >= 0, axis=1)
     first = evaluated.measured[:, evaluated.pattern[rows[:, -1]]].argmax(axis=0)
     found = np.zeros((3, len(knots), len(rows)))
     if first.max() <= knots[0]:
         return found
-    known = evaluated.inside[knots][:, evaluated.pattern[rows[:, :-1]]].sum(axis=2) / np.maximum(companions, 1)
-    found[0] = known * (knots[:, None] < first)
     agreements = agreements_inside(database, rows, platforms, workloads)
+    counts = (rows[:, :-1] >= 0) * agreements[0].prior[1, -1, : len(workloads)] ** 2
+    known = np.einsum("jrb,rb->jr", evaluated.inside[knots][:, evaluated.pattern[rows[:, :-1]]], counts)
+    found[0] = known / (counts.sum(axis=1) + TINY) * (knots[:, None] < first)
     for start in distinct_codes(first[found[0].any(axis=0)]).tolist():
         alike, below = np.flatnonzero(first == start), np.flatnonzero(knots < start)[::-1]
         p = int(alike[companions[alike].argmax()])

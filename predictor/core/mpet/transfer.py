@@ -155,8 +155,7 @@ def with_departures_of_others(evidence: Evidence, half_width: FloatArray, level:
 
     from K workloads that were measured on T and R references. q is `usual_departure`, between two machines and from the
     median of many workloads; h, which was calibrated on T's own workloads, says nothing where there is one. With
-    many, A is predicted better than by one ratio, and q would be too wide.
-    a^2 is added for a stranger (`stranger_variance`).
+    many, A is predicted better than by one ratio, and q would be too wide. a^2 is of a stranger (`stranger_variance`).
     """
     workloads = int(np.count_nonzero(evidence.measured_on_target))
     references = int(np.count_nonzero(evidence.has_workload))

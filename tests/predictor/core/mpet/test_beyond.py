@@ -190,6 +190,21 @@ def test_where_nothing_ran_with_fewer_threads_nothing_is_taken_off(monkeypatch):
     assert (answer_of(whole, "own", "small", (1, 4)).time_s > 3 * times).all()
 
 
+@pytest.mark.parametrize("loss", [0.5, 1.0])
+def test_what_is_called_like_it_and_ran_with_all_threads_alone_tells_what_these_lose(loss):
+    """Models ran with all threads of each machine, other programs with one thread, too: none of the loss is taken off
+    where a machine with half as many threads loses as much by all of its own."""
+    threads, rng, curves = {"home": 64, "other": 48, "small": 16, "target": 32}, np.random.default_rng(6), {}
+    for b in range(20):
+        work, name = rng.uniform(1, 9), f"model {b}" if b < 8 else f"stressor {b}"
+        for platform, most in threads.items():
+            time_s = {1: work, most: work / most * np.exp(loss + 0.02 * rng.normal())}
+            curves[platform, name] = time_s if b >= 8 else {most: time_s[most]}
+    curves["home", "model own"] = {64: 3.0 / 64 * np.exp(loss)}
+    answer = answer_of(database_of_times(curves, threads), "model own", "target", (32,))
+    assert abs(np.log(answer.time_s[0] / (3.0 / 32 * np.exp(loss)))) < 0.03
+
+
 def test_what_idles_goes_on_as_a_serial_part_and_what_works_longer_does_not():
     """Two threads take 0.7 of the time of one, because 40 % of the program is serial or because both work longer."""
     counts = (1, 2, 16, 256)
