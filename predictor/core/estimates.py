@@ -252,8 +252,10 @@ def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     off = np.abs(level - lower_medians(level, counts)[:, None])
     limit = np.maximum(np.log(LEAST_FACTOR), shared.asked * lower_medians(off, counts))
     limit[counts < FEWEST_JUDGING] = np.inf
-    weights = weights * (off <= limit[:, None])
-    values: FloatArray = (weights * told).sum(axis=2) / np.maximum(weights.sum(axis=2), TINY)
+    counting = weights * (off <= limit[:, None])
+    total = counting.sum(axis=2, keepdims=True)
+    weights = np.where(total > TINY, counting / np.maximum(total, TINY), weights)  # where nothing else has any weight
+    values: FloatArray = (weights * told).sum(axis=2)
     values[:, ~is_near.any(axis=1)] = np.nan
     return values
 

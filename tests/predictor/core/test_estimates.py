@@ -68,6 +68,19 @@ def test_profiles_that_are_wrong_move_hardly_an_estimate(seed):
     assert np.quantile(off, 0.95) < 0.2
 
 
+def test_a_reference_with_all_of_the_weight_tells_though_others_contradict_it(monkeypatch):
+    database = Database.build(**planted(curve_arrays(1, 80, 14), np.arange(0, 80, 5), [WORKLOAD]))
+
+    def first_alone(shared, targets, near, is_near):
+        return np.broadcast_to(np.arange(near.shape[1]) == 0, (len(shared.columns), *near.shape)).astype(float)
+
+    monkeypatch.setattr(estimates, "_kriging_weights", first_alone)
+    found = estimate_targets(database, WORKLOAD, every_target(database), 4)
+    monkeypatch.setattr(estimates, "FEWEST_JUDGING", 81)
+    unjudged = estimate_targets(database, WORKLOAD, every_target(database), 4)
+    assert found.time_s == pytest.approx(unjudged.time_s, rel=1e-9)
+
+
 @pytest.mark.parametrize("averaged", [1, 48])
 def test_what_was_measured_for_the_pair_itself_changes_no_estimate(monkeypatch, averaged):
     """Whether the target is one of those that the workload's mean curve is made of, or not."""
