@@ -63,6 +63,7 @@ struct alignas(128) Seat {
     std::atomic<bool> present;
 
     std::uint64_t state() const { return states & 15; }
+    void go_on_as_use() { states = (states & ~std::uint64_t{15}) | MPET_USE; }  // with the time since the last event
     void open(Team& team_of_seat);
     void close_interval(std::uint64_t now);
     void charge_gap(std::uint64_t now);

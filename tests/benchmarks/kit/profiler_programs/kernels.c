@@ -1,8 +1,8 @@
-/* Kernels with known answers for the parts of their time on two threads. Each executes one parallel region. */
+/* Kernels that say themselves where their time goes (own_account.h). Each executes one parallel region. */
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "own_account.h"
 
 /* A chain of dependent steps: its time is proportional to the number of steps, whatever the memory does. */
 __attribute__((noinline)) static unsigned work(long steps, unsigned x) {
@@ -13,11 +13,18 @@ __attribute__((noinline)) static unsigned work(long steps, unsigned x) {
     return x;
 }
 
-/* Row i has i steps: the first half of the rows has 1/4 of the work, so w = (3/4 - 1/4) / (2 * 3/4) = 1/3. */
+static unsigned row(long steps, long i) {
+    const uint64_t begun_ns = own_now();
+    const unsigned result = work(steps, (unsigned)i);
+    own_charge(omp_get_thread_num(), begun_ns, begun_ns);
+    return result;
+}
+
+/* Row i has work in proportion to i: the first half of the rows has 1/4 of the work, so w = (3/4 - 1/4) / (2 * 3/4) = 1/3. */
 static unsigned triangle(long rows) {
     unsigned sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
-    for (long i = 0; i < rows; i++) sum += work(i, (unsigned)i);
+    for (long i = 0; i < rows / 10; i++) sum += row(100 * i, i);
     return sum;
 }
 
@@ -26,7 +33,7 @@ static unsigned triangle(long rows) {
 static unsigned pyramid(long rows) {
     unsigned sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
-    for (long i = 0; i < rows; i++) sum += work(i, (unsigned)i) + work(3 * i * i / (2 * rows), (unsigned)i);
+    for (long i = 0; i < rows / 10; i++) sum += row(100 * i + 1500 * i * i / rows, i);
     return sum;
 }
 
@@ -34,7 +41,7 @@ static unsigned pyramid(long rows) {
 static unsigned equal(long rows) {
     unsigned sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
-    for (long i = 0; i < rows; i++) sum += work(rows / 2, (unsigned)i);
+    for (long i = 0; i < rows / 10; i++) sum += row(5 * rows, i);
     return sum;
 }
 
@@ -44,8 +51,14 @@ static unsigned locked(long rows) {
     unsigned sum = 0;
 #pragma omp parallel for schedule(dynamic, 1)
     for (long i = 0; i < rows / 40; i++) {
+        const uint64_t asked_ns = own_now();
+        uint64_t begun_ns;
 #pragma omp critical
-        sum += work(20 * rows, (unsigned)i);
+        {
+            begun_ns = own_now();
+            sum += work(20 * rows, (unsigned)i);
+        }
+        own_charge(omp_get_thread_num(), asked_ns, begun_ns); /* who wakes the other up may lose the processor to it */
     }
     return sum;
 }
@@ -54,7 +67,7 @@ static unsigned locked(long rows) {
 static unsigned chunks(long rows) {
     unsigned sum = 0;
 #pragma omp parallel for schedule(dynamic, 1) reduction(+ : sum)
-    for (long i = 0; i < 5 * rows / 2; i++) sum += work(800, (unsigned)i);
+    for (long i = 0; i < 5 * rows / 2; i++) sum += row(800, i);
     return sum;
 }
 
@@ -66,7 +79,7 @@ static unsigned tasks(long rows) {
     for (long i = 0; i < rows / 5; i++) {
 #pragma omp task firstprivate(i) shared(sum)
         {
-            unsigned part = work(5 * rows / 2, (unsigned)i);
+            const unsigned part = row(5 * rows / 2, i);
 #pragma omp atomic
             sum += part;
         }
@@ -84,9 +97,9 @@ int main(int count, char **arguments) {
     const long rows = count > 2 ? atol(arguments[2]) : 4000;
     for (unsigned k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         if (count < 2 || strcmp(arguments[1], kernels[k].name) == 0 || strcmp(arguments[1], "all") == 0) {
-            const double begin_s = omp_get_wtime();
+            own_begin();
             const unsigned sum = kernels[k].run(rows);
-            printf("%s %u %.6f\n", kernels[k].name, sum, omp_get_wtime() - begin_s);
+            own_print(kernels[k].name, sum, omp_get_max_threads());
         }
     }
     return 0;
