@@ -158,7 +158,9 @@ def _measurements(
     profiles = []
     for pair in np.unique(of_platform * len(workloads) + of_workload).tolist():
         rows = np.flatnonzero(of_platform * len(workloads) + of_workload == pair)
-        runs = RunTable(n[rows], _repeats(n[rows]), np.zeros(len(rows), dtype=np.bool_), times[rows])
+        counts = n[rows]
+        repeats = np.array([np.count_nonzero(counts[: row + 1] == counts[row]) for row in range(len(rows))])
+        runs = RunTable(counts, repeats, np.zeros(len(rows), dtype=np.bool_), times[rows])
         profiles.append(ProfileRecord(pair // len(workloads), pair % len(workloads), runs))
     return Measurements(
         origin="measured",
@@ -175,12 +177,3 @@ def _platform_record(name: str, facts: Mapping[str, Any]) -> PlatformRecord:
             f"nothing is known as {', '.join(unknown)} of a platform; known: {', '.join(sorted(KNOWN_OF_PLATFORM))}"
         )
     return PlatformRecord(**{"cpu_model": ""} | dict(facts) | {"name": name})
-
-
-def _repeats(n: IntArray) -> IntArray:
-    """1, 2, ... for the rows of each n.
-
-    >>> _repeats(np.array([1, 2, 1]))
-    array([1, 1, 2])
-    """
-    return np.array([(n[: row + 1] == count).sum() for row, count in enumerate(n.tolist())], dtype=np.int64)

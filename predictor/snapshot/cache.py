@@ -267,7 +267,8 @@ class WantedSnapshot:
 
 def is_of_this_database(folder: Path, snapshot: Snapshot) -> bool:
     """Whether the newest profile of the folder is stored, or was until its delivery was replaced."""
-    if Profile.objects.filter(uid=newest_profile_of(folder)).exists():
+    newest_profile_uid = folder.name.split(",")[3]
+    if Profile.objects.filter(uid=newest_profile_uid).exists():
         return True
     replaced = WithdrawnSource.objects.filter(replaced_by__isnull=False)
     return replaced.filter(uid=snapshot.lineage.newest_source_uid).exists()
@@ -319,11 +320,6 @@ def revision_of(folder: Path) -> tuple[int, int]:
 
 def is_of_user(folder: Path) -> bool:
     return folder.name.startswith("user-")
-
-
-def newest_profile_of(folder: Path) -> str:
-    """The uid of the newest profile in the folder's snapshot, which is part of its name."""
-    return folder.name.split(",")[3]
 
 
 def remove_others(kept: Path) -> None:
