@@ -76,18 +76,6 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(points.columns, dtype=object)
 
 
-def residuals_percent(model: ScalingModel, X: Any, t: ArrayLike) -> FloatArray:
-    """100 (predicted - measured) / measured at each point, (N,), in percent.
-
-    >>> from predictor.scaling_models.amdahl import Amdahl
-    >>> model = Amdahl().fit([[1], [2]], [4.0, 2.0])
-    >>> residuals_percent(model, [[4]], [0.8]).round(9)
-    array([25.])
-    """
-    measured = np.asarray(t, dtype=np.float64)
-    return np.asarray(100.0 * (model.predict(X) / measured - 1.0))
-
-
 def prediction_interval(
     model: ScalingModel, X: Any, t: ArrayLike, X_new: Any, level: float = 0.9, **measured: Any
 ) -> tuple[FloatArray, FloatArray]:

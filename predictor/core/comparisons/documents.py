@@ -178,20 +178,6 @@ def pair_that_shares_most(database: Database, kind: Kind) -> list[int]:
     return [*first, int(shared.argmax())] if shared.any() else first
 
 
-def distance_matrix(database: Database, kind: Kind) -> DistanceMatrix:
-    """Mean distances of all pairs (Eq. 18-19), of the LARGEST_MATRIX with the most profiles where there are more.
-
-    The matrix is computed once per database. See `mean_distances`, which has the formula.
-    """
-    matrix: DistanceMatrix = database.derive(("matrix", kind), lambda: _distance_matrix(database, kind))
-    return matrix
-
-
-def _distance_matrix(database: Database, kind: Kind) -> DistanceMatrix:
-    chosen = positions_with_most_profiles(database, kind, LARGEST_MATRIX)
-    return matrix_of(database, kind, chosen, mean_distances(database, kind, chosen, chosen))
-
-
 def matrix_of(database: Database, kind: Kind, chosen: Sequence[int], distances: MeanDistances) -> DistanceMatrix:
     """The matrix of the platforms or workloads at these positions, from their mean distances."""
     slugs = database.platforms if kind == "platforms" else database.workloads

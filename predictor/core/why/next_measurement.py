@@ -69,14 +69,6 @@ class MeasurementsTried(NamedTuple):
     measurements: list[NextMeasurement]
 
 
-def rank_next_measurements(
-    database: Database, query: Query, method: Method[Any], settings: Any, *, tried: int = PLACES_TRIED
-) -> list[NextMeasurement]:
-    """All that `try_measurements` finds."""
-    *_, last = try_measurements(database, query, method, settings, tried=tried)
-    return last.measurements
-
-
 def try_measurements(
     database: Database,
     query: Query,

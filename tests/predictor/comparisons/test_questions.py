@@ -6,13 +6,14 @@ from django.urls import reverse
 
 from predictor.comparisons.questions import MapQuestion, MatrixQuestion, map_from, matrix_from
 from predictor.core.assembly import MEASURED
-from predictor.core.comparisons.documents import distance_matrix, workload_map
+from predictor.core.comparisons.documents import workload_map
 from predictor.core.steps import last_step
 from predictor.models import Computation
 from predictor.snapshot.cache import read_snapshot
 from profiles.jobs.queue import take_up
 from profiles.models import Revision
 from tests.pages import figures_of, store_public, text_of, twin_of, user
+from tests.predictor.core.comparisons.matrices import distance_matrix
 
 pytestmark = pytest.mark.django_db
 PAGES = ("workload-map", "platform-distances", "workload-distances")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from predictor.scaling_models.amdahl import Amdahl
-from predictor.scaling_models.base import TooFewPoints, prediction_interval, residuals_percent
+from predictor.scaling_models.base import TooFewPoints, prediction_interval
 from predictor.scaling_models.growth import LAWS, GrowthLaw
 from predictor.scaling_models.gustafson import Gustafson
 from predictor.scaling_models.mpet_curve import MpetCurve
@@ -110,8 +110,3 @@ def test_interval_of_too_few_points_is_unknown():
     assert np.isnan([low, high]).all()
     with pytest.raises(ValueError, match="between 0 and 1"):
         prediction_interval(model, N[:2, None], [2.0, 1.0], [[4.0]], 1.0)
-
-
-def test_residuals_are_relative_to_what_was_measured():
-    model = Amdahl().fit([[1], [2]], [2.0, 1.0])
-    assert residuals_percent(model, [[1], [2]], [1.0, 2.0]) == pytest.approx([100, -50])

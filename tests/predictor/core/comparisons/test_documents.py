@@ -4,12 +4,12 @@ import pytest
 from predictor.core.comparisons.documents import (
     compare_platforms,
     compare_workloads,
-    distance_matrix,
     pair_that_shares_most,
     positions_with_most_profiles,
     workload_map,
 )
 from predictor.core.database import Database, Group
+from tests.predictor.core.comparisons.matrices import distance_matrix
 
 # (platform, workload): t(1), t(2), t(4)
 TIMES = {

@@ -12,7 +12,6 @@ from predictor.core.methods import get_method
 from predictor.core.why.next_measurement import (
     Observation,
     interval_factor,
-    rank_next_measurements,
     try_measurements,
     unmeasured_benchmarks,
     unmeasured_platforms,
@@ -36,6 +35,11 @@ def with_gaps(seed, target=3, workload=5):
 
 def seen(database, rows):
     return database.without(database.platform_index[rows], database.workload_index[rows])
+
+
+def rank_next_measurements(*question, **settings):
+    *_, last = try_measurements(*question, **settings)
+    return last.measurements
 
 
 def truly(database, rows, query, one):

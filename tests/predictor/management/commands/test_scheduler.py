@@ -9,11 +9,11 @@ import pytest
 from distributed import LocalCluster
 from django.core.management import CommandError, call_command
 
-from predictor.core.comparisons.documents import distance_matrix
 from predictor.predictions.rankings import rank_platforms
 from predictor.snapshot.cache import read_database
 from profiles.models import Profile
 from tests.predictor.conftest import store
+from tests.predictor.core.comparisons.matrices import distance_matrix
 from tests.profiles.derived import corrupt, derived
 from tests.samples import sample_measurements
 

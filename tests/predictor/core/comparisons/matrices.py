@@ -1,0 +1,9 @@
+"""The matrix of distances, computed at once."""
+
+from predictor.core.comparisons.documents import LARGEST_MATRIX, matrix_of, positions_with_most_profiles
+from predictor.core.comparisons.mean_distances import mean_distances
+
+
+def distance_matrix(database, kind):
+    chosen = positions_with_most_profiles(database, kind, LARGEST_MATRIX)
+    return matrix_of(database, kind, chosen, mean_distances(database, kind, chosen, chosen))
