@@ -1,5 +1,5 @@
-"""Which profiles contradict all others so much that they cannot be right: milliseconds taken for seconds, n t(n) for
-t(n), other programs at work. Found among the evidence of a question, before anything is learned from it."""
+"""Detection of outlying profiles in the evidence of a query, before it is used: times in the wrong unit, n t(n) in
+place of t(n), or measurements disturbed by other programs."""
 
 from __future__ import annotations
 
@@ -8,38 +8,39 @@ import numpy as np
 from predictor.core.numerics import FEWEST, MEDIAN_TO_SIGMA, TINY, invert_definite, lower_medians
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-MOST_JUDGING_PLATFORMS = 96  # more of them change a median and a covariance no more
-MEDIAN_ROUNDS = 2  # of taking medians off, of workloads and of platforms
+MOST_JUDGING_PLATFORMS = 96  # platforms from which medians and covariances are computed; more hardly change them
+MEDIAN_ROUNDS = 2  # rounds of subtracting medians of workloads and of platforms
 LEAST_SPREAD = 0.03  # of ln t, added to the spread of a workload
-FEWEST_JUDGING = 8  # platforms with the workload: of fewer, only what is absurd is outlying
-FEWEST_HALVED = 4  # workloads: of fewer, no half tells about the other
-PAPER_LENGTH = 4.0  # squared distance on paper over which likeness falls to 1/e
-LEAST_FACTOR = 2.0  # too fast or too slow
-LEAST_TIMES, MORE_TIMES = 5.0, 10.0  # what is usual: asked of every profile, and more where hardly any is wrong
-STRONG_TIMES, SHARE_OF_WRONG = 8.0, 0.003  # what is missed by so much more; its share at which 1/e of that is asked
-ABSURD_FACTOR, ABSURD_DEVIATIONS = 20.0, 8.0  # too fast or slow, and robust standard deviations of the workload
-TIMES_A_KIND = 4.0  # as many platforms as of other workloads
+FEWEST_JUDGING = 8  # platforms with a workload below which only absurd profiles are outlying
+FEWEST_HALVED = 4  # workloads below which no half of them can predict the other
+PAPER_LENGTH = 4.0  # length scale of the similarity of metadata, a squared distance
+LEAST_FACTOR = 2.0  # least factor by which an outlying profile is too fast or too slow
+LEAST_TIMES, MORE_TIMES = 5.0, 10.0  # least threshold in usual errors, and what is added if few profiles are wrong
+STRONG_TIMES, SHARE_OF_WRONG = 8.0, 0.003  # relative error of a wrong profile; share of these at which 1/e is added
+ABSURD_FACTOR, ABSURD_DEVIATIONS = 20.0, 8.0  # factor, and robust standard deviations of the workload
+TIMES_A_KIND = 4.0  # outlying platforms of a kind, relative to those of other workloads
 
 
 def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatArray) -> BoolArray:
-    """Which profiles (P, B) all others contradict, by ln(n t(n)) at the first and the last knot.
+    """Return which profiles (P, B) are outlying, by ln(n t(n)) at the first and the last knot.
 
         x = asinh(rest / spread),    miss = root mean square over both knots of (x - expected)
 
-    The rest is what medians of workloads and of platforms leave, the spread that of the workload. What is expected of
-    one half of the workloads the other half tells, by kriging over platforms, each left out: what belongs to a kind of
-    machine is expected, what is wrong is not. Of a workload that eight platforms have a profile is outlying that is off
-    by a factor of 2 and missed by
+    The rest remains after medians of workloads and platforms were subtracted; the spread is that of the workload. One
+    half of the workloads is predicted from the other half by kriging over platforms, each left out, so that properties
+    of a kind of machine are expected and errors are not. A profile of a workload with at least eight platforms is
+    outlying if it is off by a factor of 2 and its miss is larger than
 
         5 + 10 exp(-share / 0.003)
 
-    times what is usual for its workload, and for its platform where more than twice as much is. `share` is that of the
-    other profiles that are missed by eight times: where many are wrong, less is believed. Of a workload that three
-    have, a profile is that is off by a factor of 20 and missed by 8 robust standard deviations. Platforms that are off
-    on the same side of a workload are a kind, such as machines with a GPU, where they are three, and four times as many
-    as of other workloads. Of two values of a workload nothing tells which is wrong.
+    times the usual miss of its workload and, if its platform's is more than twice that, of its platform. `share` is the
+    share of other profiles whose miss is eight times the usual one: the more are wrong, the lower the threshold. With
+    at least three platforms, a profile is outlying if it is off by a factor of 20 and by 8 robust standard deviations.
+    Platforms that are off in the same direction for a workload are a kind, such as machines with a GPU, and not
+    outlying, if they are at least three and four times as many as for other workloads. With two platforms it cannot
+    be decided which one is wrong.
 
-    Parameters: `curves` (J, P, B) in ln of seconds, `is_known` (P, B), `on_paper` (P, F): platforms by their metadata.
+    Parameters: `curves` (J, P, B) in ln of seconds, `is_known` (P, B), `on_paper` (P, F), the platforms' metadata.
 
     >>> curves = np.add.outer(np.arange(6.0), np.arange(4.0))
     >>> curves[2, 1] += 7
@@ -51,16 +52,16 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
     can_be = is_known & (having >= FEWEST)
     if not can_be.any():
         return is_outlying
-    curves = curves[:: max(len(curves) - 1, 1)].astype(np.float32)  # takes half the time, and decides the same
+    curves = curves[:: max(len(curves) - 1, 1)].astype(np.float32)  # half the time, and the same decisions
     judges = np.arange(len(is_known))[:: -(-len(is_known) // MOST_JUDGING_PLATFORMS)]
     rest, spread = _rests(curves, is_known, judges)
     x = np.where(is_known, rest, 0.0) / spread
-    x = np.copysign(np.log(np.abs(x) + np.sqrt(x * x + 1.0)), x)  # asinh(x), which NumPy takes five times as long for
-    # How alike platforms and judging platforms are on paper, (P, judges).
+    x = np.copysign(np.log(np.abs(x) + np.sqrt(x * x + 1.0)), x)  # asinh(x), five times as fast as np.arcsinh
+    # Compute the similarity of metadata between platforms and judging platforms, (P, judges).
     squares = np.einsum("pf,pf->p", on_paper, on_paper)
     distance = squares[:, None] + squares[judges] - 2.0 * (on_paper @ on_paper[judges].T)
     alike = np.exp(distance / -PAPER_LENGTH)
-    for _ in range(2):  # again by what remains
+    for _ in range(2):  # the second time without the outliers of the first
         telling = is_known & ~is_outlying
         expected = _expected(x * telling, judges, alike)
         miss = _root_mean_square(x - expected)
@@ -82,7 +83,7 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
         platforms = sides.sum(axis=1)
         is_kind = platforms >= max(FEWEST, TIMES_A_KIND * platforms.mean())
         is_outlying = (sides & ~is_kind[:, None]).any(axis=0)
-        if not is_outlying.any():  # the same would be found again
+        if not is_outlying.any():  # the second round would find the same
             break
     return is_outlying
 
@@ -92,7 +93,7 @@ def _root_mean_square(values: FloatArray) -> FloatArray:
 
 
 def asked_times(share: float) -> float:
-    """How many times what is usual is believed of no profile where that share of the others is wrong.
+    """Return the threshold of a profile's miss, relative to the usual one, if that share of the others is wrong.
 
     >>> asked_times(0.0), round(asked_times(0.05), 3)
     (15.0, 5.0)
@@ -101,7 +102,7 @@ def asked_times(share: float) -> float:
 
 
 def _rests(curves: FloatArray, is_known: BoolArray, judges: IntArray) -> tuple[FloatArray, FloatArray]:
-    """What medians leave of the curves (J, P, B), infinite where unknown; and its spread of every workload (B,)."""
+    """Return the curves (J, P, B) minus medians, infinite if unknown, and their spread for each workload (B,)."""
     per_platform, per_workload = is_known.sum(axis=1), is_known[judges].sum(axis=0)
     rest, spread = np.where(is_known, curves, np.inf), np.full(is_known.shape[1], LEAST_SPREAD, dtype=curves.dtype)
     for of_count in rest:
@@ -114,12 +115,12 @@ def _rests(curves: FloatArray, is_known: BoolArray, judges: IntArray) -> tuple[F
 
 
 def _expected(x: FloatArray, judges: IntArray, alike: FloatArray) -> FloatArray:
-    """What is expected of x (J, P, B) by the judging platforms, each left out.
+    """Return the expectation of x (J, P, B) from the judging platforms, each left out.
 
         k_p' (K + I / 2)^-1 x,    K_pq = x_p x_q / mean |x|^2 + exp(-d_pq / 4)
 
-    The latter, of squared distances d on paper, is `alike` (P, judges). x_p are those of every other workload for the
-    workloads between, so that neighbours by name tell about each other.
+    The last term, with squared distances d of metadata, is `alike` (P, judges). Even workloads are predicted from odd
+    ones and vice versa, so that workloads with neighbouring names are used for each other.
     """
     expected = np.zeros_like(x)
     if x.shape[2] < FEWEST_HALVED:

@@ -1,1 +1,1 @@
-"""The method `mpet`: whole curves carried over from other platforms (docs/method-mpet.md)."""
+"""The method `mpet`, which transfers whole curves from other platforms (docs/method-mpet.md)."""

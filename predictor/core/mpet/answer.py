@@ -1,4 +1,4 @@
-"""From a transfer at the knots to an answer: times and overheads at every n, consistent curves, named candidates."""
+"""Conversion of a transfer at the knots to an answer: times and overheads at every n, and named candidates."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 
 WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n, on either side
-WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t: a wider interval tells no more
-CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # an answer names so many platforms, each with workloads
+WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t
+CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # platforms in an answer, and workloads of each
 FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other
-SHAPE_VARIANCE = 1 / 16  # of ln t, for each ln t that curves may be apart between two measured counts
+SHAPE_VARIANCE = 1 / 16  # variance per ln t of the range of possible curves between two measured counts
 
 
 @dataclass(frozen=True)
 class MpetConfidence(AnswerConfidence):
-    """What a reader can judge an answer of `mpet` by.
+    """The numbers by which a reader can judge an answer of `mpet`.
 
-    `references` and `benchmarks` took part; `filled_in` workloads were not measured on T but taken from its relatives;
-    `nearest_distance` is the least D_p, `negative_weight` the sum of what is subtracted.
+    `references` and `benchmarks` count the platforms and workloads used, `filled_in` the workloads predicted on T.
+    `nearest_distance` is the least D_p, `negative_weight` the sum of the negative weights.
     """
 
     references: int
@@ -44,10 +44,10 @@ class MpetConfidence(AnswerConfidence):
 
 
 def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth | None, level: float) -> Answer:
-    """The answer to what the evidence was gathered for; `growth`: how it goes on beyond what was measured."""
+    """Return the answer to the query of the evidence. `growth` is the change beyond the measured thread counts."""
     database, n, mean, u = evidence.database, evidence.asked_n, evidence.mean_curve, transfer.platform_weights
-    # At any n, and at 1 (last): how far the knots are from A's mean curve is interpolated as curves are, and held
-    # outside. The interval is wider by judgement, not by calibration, where T was not measured.
+    # Interpolate the differences of the knots from A's mean curve at every n, and at 1 (last); they are constant
+    # outside. The interval is widened where T was not measured, by an amount that is not calibrated.
     counts = np.append(n, 1)
     known = counts if growth is None else np.minimum(counts, growth.n[0])
     of_shape = SHAPE_VARIANCE * unknown_shape(evidence, transfer, np.append(evidence.n, known))
@@ -68,7 +68,7 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
     time_s = thread_time[:-1] / n
     if not can_tell_scaling(evidence):
         time_s[n > 1] = np.nan
-    # Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in for t(1).
+    # If A was not measured at n = 1 on most references, and n = 1 is not requested, use t(n) n at the least n as t(1).
     stands_in = 2.0 * evidence.measured_at_one < 1.0 and n.min() > 1
     t1_s = float(thread_time[n.argmin() if stands_in else -1])
 
@@ -101,16 +101,16 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
 
 
 def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
-    """How far apart in ln t the curves may be at n (N,) that agree with all that was measured, (N,).
+    """Return the range in ln t of the curves at n (N,) that agree with all measurements, (N,).
 
         sum_p |u_p| range_p(n) / (1 + c)^2,    c = min(R, 32) sum_p |u_p| [p was measured at n],    sum_p |u_p| = 1
 
-    `shape_range` of A between the two counts at which it was measured on reference p, or where n is outside of these
-    that of the answer between two knots. Measured at n: on all threads of p where they are all of T, else on some.
+    range_p is the `shape_range` of A between the two measured counts next to n on reference p or, outside its range,
+    that of the answer between two knots. p counts as measured if n is the largest n of both p and T, or of neither.
     """
     evaluated, rows = evaluated_curves(evidence.database), evidence.rows[:-1, -1]
     patterns, last = evaluated.pattern[rows], len(evaluated.n) - 1
-    # Columns of the grid: that of n, or the ones beside it.
+    # Find the grid column of n, or its two neighbours.
     columns = np.minimum(np.searchsorted(evaluated.n, n), last)[:, None]
     below = np.searchsorted(evaluated.n, n, side="right")[:, None] - 1
     left, right = evaluated.left[below, patterns], evaluated.right[columns, patterns]
@@ -131,10 +131,10 @@ def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatA
 
 
 def can_tell_scaling(evidence: Evidence) -> bool:
-    """Whether there is anything to tell t(n) by at n > 1: curves of A; or those of T's workloads, where A ran at n = 1
-    alone because its references take one thread.
+    """Return whether t(n) can be predicted at n > 1.
 
-    Of a sequential program there is nothing to tell, nor of one that ran at n = 1 alone where it could run at more.
+    This needs curves of A or, if A was measured at n = 1 alone because its references have one thread, curves of T's
+    workloads. It is False for a sequential program, and for one measured at n = 1 alone where more threads exist.
     """
     if evidence.mean_curve.largest_n > 1:
         return True
@@ -144,14 +144,14 @@ def can_tell_scaling(evidence: Evidence) -> bool:
 
 
 def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, FloatArray]:
-    """Fractions f and relative measures of A on T at the n asked for (J,), by name, from the heaviest positive
-    references; NaN: not measured.
+    """Return the fractions f and relative measures of A on T at the requested n (J,), by name; NaN = not measured.
+
+    They are predicted from the references with the largest positive weights.
 
         x = ln((f + e) / (U + e)) for fractions, ln(measure) for measures, e = 1e-4
         x(T,A) = sum_p u_p [x(P,A) + sum_b v_b (x(T,b) - x(P,b))]
 
-    Back from log shares, all fractions and U are positive and sum to 1, whatever the weights. A fraction that no
-    reference has at all is 0.
+    From log shares, all fractions and U are positive and sum to 1. A fraction that is 0 on all references is 0.
     """
     u = np.maximum(transfer.platform_weights.mean(axis=0), 0.0)
     chosen = np.argsort(-u, kind="stable")[:ENOUGH]
@@ -176,14 +176,14 @@ def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, Float
 
 
 def _mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:
-    """Weighted mean over an axis of what is not NaN; NaN where nothing is."""
+    """Return the weighted mean over an axis, ignoring NaN; NaN if all values are NaN."""
     known = np.ma.array(values, mask=np.isnan(values))
     mean = np.ma.average(known, axis=axis, weights=np.broadcast_to(weights, values.shape))
     return np.asarray(np.ma.filled(mean, np.nan))
 
 
 def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
-    """The (P,B) that carry most of the answer. Weight: of the reference, shared out over its workloads."""
+    """Return the pairs (P,B) with the largest weights. The weight of a reference is divided among its workloads."""
     database = evidence.database
     platforms = np.argsort(-np.abs(u), kind="stable")[:CANDIDATE_PLATFORMS_SHOWN]
     heaviest = np.argsort(-transfer.workload_weights, kind="stable")
@@ -204,7 +204,7 @@ def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -
 
 
 def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | None) -> list[str]:
-    """What makes the answer less sure than its interval says, a sentence each."""
+    """Return sentences on what makes the answer less certain than its interval."""
     database = evidence.database
     target = database.platforms[evidence.target]
     warnings = architecture_warnings(database, evidence.target, evidence.platforms)
@@ -223,7 +223,7 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
     if evidence.outliers:
         left_out = "1 profile was" if evidence.outliers == 1 else f"{evidence.outliers} profiles were"
         warnings.append(f"{left_out} left out: far from what all others say")
-    # What was asked for beyond what was measured.
+    # Warn of requested thread counts that are outside the measured range.
     most, largest, on_target = evidence.asked_n.max(), evidence.mean_curve.largest_n, evidence.largest_on_target
     if most > database.n_max[evidence.target]:
         warnings.append(f"n = {most} is beyond the {database.n_max[evidence.target]} threads of the target")
@@ -249,7 +249,7 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
 
 
 def mpet_confidence(evidence: Evidence, transfer: Transfer) -> MpetConfidence:
-    """The counts and weights of the evidence that took part."""
+    """Return the numbers of references and workloads used, and their least distance and negative weight."""
     u = transfer.platform_weights.sum(axis=0) / len(transfer.platform_weights)
     measured = int(np.count_nonzero(evidence.measured_on_target))
     return MpetConfidence(

@@ -1,8 +1,8 @@
-"""How a workload goes on beyond the thread counts at which it was measured.
+"""Extrapolation of a workload beyond, and below, the thread counts at which it was measured.
 
-A prior over scaling laws, and the curves of the other workloads of the target, its *companions*: each counts as far as
-it agrees with A inside the measured range, on the references. What this misses of the companions, each left out, says
-how sure it is.
+The prediction is a weighted mean over scaling laws and over the curves of the other workloads of the target, its
+*companions*. The weight of each depends on its agreement with A inside the measured range, on the references. The
+interval is calibrated on the errors for the companions, each left out.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ from predictor.core.reconstruct import log_utilisation
 from profiles.arrays import FloatArray, IntArray
 
 Part = Literal["all", "use", "idle"]  # of the thread time
-WHOLE_PROGRAMS = Group(decomposed=True, runtime="threads", origin="measured")  # as `mpet sweep` measures them
-SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
-SLOWEST = 1.5  # times as long as with one thread is what a law says at most
-LAWS_WEIGHT = 6.0  # companions as which the scaling laws count
-AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
-BEST_SHARE = 0.2  # of the companions: those that scale best on a machine
-CREDIBILITY = 0.9
-LEAST_GAIN = 0.05  # of ln t: less is no gain
+WHOLE_PROGRAMS = Group(decomposed=True, runtime="threads", origin="measured")  # the profiles of `mpet sweep`
+SMT_GAIN = 0.25  # performance that a second hardware thread adds to a core, in cores
+SLOWEST = 1.5  # the largest t(n) / t(1) of any law
+LAWS_WEIGHT = 6.0  # weight of all scaling laws together, in companions
+AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: differences from A's growth up to which a curve has its full weight
+BEST_SHARE = 0.2  # share of the companions, those that scale best on a machine
+CREDIBILITY = 0.9  # least probability of a credible gain
+LEAST_GAIN = 0.05  # of ln t: a smaller difference is not a gain
 
 
 @cache
 def scaling_laws() -> FloatArray:
-    """The 332 laws that the prior knows, in steps of their logarithms that no measured curve could tell apart, (9, L):
-    how probable each is, with sum 1, then its sigma, kappa, limit, relief, floor, 1 for those of the load, load, smt.
+    """Return the 332 scaling laws of the prior (9, L): the probability of each, with sum 1, then its parameters sigma,
+    kappa, limit, relief, floor, whether it is a law of the load (1 or 0), load, and smt.
+
+    The parameters are in logarithmic steps that measured curves cannot distinguish.
 
     >>> scaling_laws().shape, round(float(scaling_laws()[0].sum()), 9)
     ((9, 332), 1.0)
@@ -48,10 +50,10 @@ def scaling_laws() -> FloatArray:
     kappas = np.geomspace(1e-5, 0.3, 10)
     limits = np.geomspace(2.0, 256.0, 8)
     caches = [(relief, floor) for relief in (0.05, 0.1, 0.2, 0.4) for floor in (0.8, 0.5, 0.25)]
-    # Of ln t, where all hardware threads work (slower clock, shared caches), and where every core has its second one.
-    # By both 0.6 at most: on a machine of two cores ln 2 is lost by what does not scale at all.
+    # Losses of ln t with all hardware threads at work (lower clock, shared caches), and with a second thread on each
+    # core. Their sum is at most 0.6, because on two cores a program that does not scale at all loses ln 2.
     losses = [(load, smt) for load in (0.0, 0.1, 0.2, 0.35, 0.5) for smt in (0.0, 0.15, 0.3, 0.45) if load + smt <= 0.6]
-    kinds = [  # the share of each kind; within a kind all laws are alike probable
+    kinds = [  # the probability of each kind; within a kind all laws are equally probable
         (0.17, [(1.0, 0.0, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0)]),  # serial
         (0.22, [(sigma, 0.0, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas]),  # Amdahl's
         (0.10, [(sigma, kappa, np.inf, 0.0, 1.0, 0.0, 0.0, 0.0) for sigma in sigmas for kappa in kappas]),  # USL
@@ -64,21 +66,22 @@ def scaling_laws() -> FloatArray:
 
 
 def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float, part: Part = "all") -> FloatArray:
-    """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores m (J,), (J, L).
+    """Return ln(n t(n) / t(1)) of every law at thread counts n (J,) that are equivalent to m cores (J,), (J, L).
 
         R(m) = min(max(1 + sigma (m - 1) + kappa m (m - 1), m / limit) * max(m^-relief, floor), 1.5 m)
 
-    is the redundancy: `sigma` is the serial part (Amdahl) or contention, `kappa` coherence (USL); beyond `limit` cores
-    a shared resource, such as the memory, is used up. `relief` and `floor`: more cores have more cache, until the data
-    fit. By no law n threads take more than 1.5 times as long as one, which one in a hundred programs does. Laws of the
-    load have R = 1 and know no cores, but which share of a machine of `n_max` hardware threads works:
+    is the redundancy. `sigma` is the serial part (Amdahl) or contention, `kappa` coherence (USL). Beyond `limit` cores
+    a shared resource, such as the memory bandwidth, is saturated. `relief` and `floor` describe that more cores have
+    more cache, until the data fit. n threads take at most 1.5 times as long as one; one in a hundred programs takes
+    longer. Laws of the load have R = 1, and depend on the share of the `n_max` hardware threads at work:
 
         ln(n t(n) / t(1)) = load n / n_max + smt (n - n_ht) / (n_max - n_ht)
 
-    the second part from `n_ht` on, where cores have a second thread; without hyperthreads, NaN, it is as the first one.
-    But by the law with smt = ln 2, that a second thread adds nothing, cores with one thread lose nothing.
+    The second term starts at `n_ht`, from which cores have a second thread. Without SMT (`n_ht` is NaN) the factor of
+    smt is n / n_max, except in the law with smt = ln 2 (a second thread adds nothing), where it is 0.
 
-    Of the parts, what is serial idles, load and coherence are work that takes longer, and a limit may be either.
+    By parts of the thread time: the serial part is idle time, load and coherence are useful work that takes longer, and
+    a limit may be either.
 
     >>> n = np.array([1.0, 8.0])
     >>> times = law_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)
@@ -106,7 +109,7 @@ def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
 
 
 def nominal_cores(n: FloatArray, n_ht: float) -> FloatArray:
-    """How many cores so many threads (J,) are worth: each has one up to `n_ht`, beyond it counts as SMT_GAIN of one.
+    """Return the number of cores to which n threads (J,) are equivalent: n up to `n_ht`, and SMT_GAIN for each further.
 
     >>> nominal_cores(np.array([2.0, 8.0]), n_ht=4.0).tolist(), nominal_cores(np.array([8.0]), n_ht=np.nan).tolist()
     ([2.0, 5.0], [8.0])
@@ -115,19 +118,19 @@ def nominal_cores(n: FloatArray, n_ht: float) -> FloatArray:
 
 
 def smt_begins(database: Database, platform: int) -> float:
-    """The thread count from which cores have a second thread: `n_ht`, where it is not known the number of cores, if
-    the platform has more threads; NaN where it has none."""
+    """Return the thread count from which cores have a second thread: `n_ht` or, if it is unknown, the number of cores
+    if the platform has more threads; NaN without SMT."""
     n_ht, cores = float(database.n_ht[platform]), float(database.platform_table["physical_cores"][platform])
     return n_ht if np.isfinite(n_ht) or not cores < database.n_max[platform] else cores
 
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """How ln(n t(n)) of A on T changes from the last measured thread count, at counts `n` (J,), ascending; or on a
-    reference from the first measured one, at descending counts.
+    """The change of ln(n t(n)) of A from a measured thread count `n[0]` to further counts `n` (J,): on T from the last
+    measured count upwards, or on a reference from the first one downwards.
 
-    `n[0]` is the measured count, where there is no change. `half_width` (J,) is of the interval; `curves` (J, K)
-    are possible courses, `weights` (J, K) how probable each is, with sum 1 at every n.
+    `half_width` (J,) is half the interval of the change. `curves` (J, K) are possible changes and `weights` (J, K)
+    their probabilities, with sum 1 at every n.
     """
 
     n: IntArray
@@ -137,15 +140,15 @@ class Growth:
     weights: FloatArray
 
     def at(self, values: FloatArray, n: IntArray) -> FloatArray:
-        """`values` (J,) at any n, linear in ln n; beyond the last one it goes on as between the last two."""
+        """Return `values` (J,) interpolated at any n, linear in ln n, with the last slope beyond the last count."""
         x, known = np.log(n), np.log(self.n)
         slope = (values[-1] - values[-2]) / (known[-1] - known[-2])
         return np.asarray(np.interp(x, known, values) + slope * np.maximum(x - known[-1], 0.0))
 
     def credible_n(self, least: float) -> int:
-        """The largest n with a gain that is 90 % probable over every smaller one; the last measured n if there is none.
+        """Return the largest n at which a gain over every smaller n is 90 % probable, or the last measured n.
 
-        `least`: ln t of the fastest measured n, less ln t of the last one.
+        `least` is ln t of the fastest measured n minus ln t of the last measured n.
         """
         log_times = self.curves - np.log(self.n / self.n[0])[:, None]
         fastest, best = np.full(log_times.shape[1], least), 0
@@ -156,12 +159,10 @@ class Growth:
 
 
 class Agreement(NamedTuple):
-    """How the curves that A may follow, the companions and then the laws (K,), agree with it inside the measured range,
-    in a part of the thread time.
+    """The agreement of A with K curves, companions then laws, inside the measured range, in a part of the thread time.
 
-    Of some of them, the `subjects` (S,), and of A (last) `distance` (S + 1, K) is the mean squared difference in ln t
-    from each curve. `prior` (2, S + 1, K) is how much each counts before that is looked at: whatever it is called, and
-    the more, the more its name is like the subject's.
+    `distance` (S + 1, K) is the mean squared difference in ln t of some of the curves, the `subjects` (S,), and of A
+    (last), from each curve. `prior` (2, S + 1, K) are prior weights: without names, and by the similarity of names.
     """
 
     part: Part
@@ -171,9 +172,9 @@ class Agreement(NamedTuple):
 
 
 def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
-    """How A goes on on T beyond the largest n at which it was measured; None where nobody asks for that.
+    """Return the growth of A on T beyond the largest measured n, or None if no such n is requested.
 
-    The counts at which this is known depend on T alone: what is said of an n does not depend on which others are asked.
+    The counts of the growth depend on T alone, because the answer at one n must not depend on the other requested n.
     """
     database, last = evidence.database, evidence.mean_curve.largest_n
     if last == 1 or evidence.asked_n.max() <= last:
@@ -182,7 +183,7 @@ def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
     rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
     agreements = agreements_inside(database, rows[:-1], evidence.platforms, evidence.workloads[companions])
     n = growth_counts(database, evidence.target, rows[-1, :-1], last)
-    # Where T has fewer threads than A was measured with there is no knot there, and no companion that went on.
+    # If T has fewer threads than `last` there is no such knot; then no companion was measured beyond it either.
     at_last = evidence.curves[np.searchsorted(evidence.n[:-1], last), -1, companions]
     families = application_families(evidence)[companions]
     return growth_on_platform(
@@ -191,8 +192,8 @@ def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
 
 
 def with_growth_below(evidence: Evidence, level: float) -> Evidence:
-    """The evidence with the `growth_below`; `of_workload` becomes the mean of this and of what the mean curve says."""
-    if not evidence.outside[0].any():  # every reference was measured down to the least knot
+    """Return the evidence with the `growth_below`; `of_workload` becomes the mean of it and of the mean curve."""
+    if not evidence.outside[0].any():  # A was measured down to the least knot on every reference
         return evidence
     rows, evaluated, families = evidence.rows[:-1], evaluated_curves(evidence.database), application_families(evidence)
     knots = np.searchsorted(evaluated.n, evidence.n)
@@ -213,12 +214,13 @@ def growth_below(
     families: IntArray | None = None,
     level: float = CREDIBILITY,
 ) -> FloatArray:
-    """How ln(n t(n)) of A goes on below the least n at which it was measured on each reference, (3, J, R): how much is
-    known of it, 0 to 1, the mean change from there to the knots, and half the interval of that.
+    """Return the growth of A on each reference below its least measured n, (3, J, R): the share in 0..1 to which it is
+    known, the mean change of ln(n t(n)) to the knots, and half the interval of that change.
 
-    It is known as far as companions ran at n there, each counting as its prior squared, by its name: of others, ratios
-    between machines are of what they lose up to where they ran, as if A lost the same. Of references measured from the
-    same n on, that with most companions stands for all. Only what is carried over is shifted. `knots`: of the grid.
+    The share is that of the companions measured at n on the reference, each weighted by its squared prior. Companions
+    that were not measured there either contain the same loss as A, which then cancels in ratios between machines. For
+    references with the same least n, the growth is computed on the one with most companions. No downward shift is
+    applied. `knots` are columns of the grid.
     """
     evaluated, companions = evaluated_curves(database), np.count_nonzero(rows[:, :-1] >= 0, axis=1)
     first = evaluated.measured[:, evaluated.pattern[rows[:, -1]]].argmax(axis=0)
@@ -245,8 +247,8 @@ def growth_below(
 def agreements_inside(
     database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray
 ) -> tuple[Agreement, ...]:
-    """The agreement in the whole thread time; or of a whole program whose processors' time was measured, in what it is
-    made of: a program reads, starts and writes on one thread, where the loops of its companions have none of that.
+    """Return the agreement in the whole thread time or, for a whole program with measured processor time, in useful
+    work and idle time: unlike the loops of its companions, a program reads, starts and writes on one thread.
     """
     group = database.groups[database.group[rows[:, -1].max()]]
     parts: tuple[Part, ...] = ("use", "idle") if group == WHOLE_PROGRAMS else ("all",)
@@ -264,9 +266,8 @@ def growth_on_platform(
     families: IntArray | None = None,
     level: float = CREDIBILITY,
 ) -> Growth:
-    """The growth of A on a platform: the `mixed_growth` of all, or the sum of that of its parts, which err apart.
-
-    Other parameters as of `courses_on_platform`.
+    """Return the growth of A on a platform: the `mixed_growth`, or the sum of those of two parts with independent
+    errors. The other parameters are those of `courses_on_platform`.
     """
     of_parts = []
     for agreement in agreements:
@@ -276,14 +277,14 @@ def growth_on_platform(
         return of_parts[0]
     use, idle = of_parts
     half_width = np.hypot(use.half_width, idle.half_width)
-    # The laws of what idles, as far from their mean as both parts are uncertain together.
+    # Use the laws of the idle time, with their spread scaled to the uncertainty of both parts together.
     wider = (half_width + TINY) / (idle.half_width + TINY)
     curves = use.value[:, None] + idle.value[:, None] + wider[:, None] * (idle.curves - idle.value[:, None])
     return Growth(n, use.value + idle.value, half_width, curves, idle.weights)
 
 
 def growth_counts(database: Database, target: int, rows: IntArray, last: int) -> IntArray:
-    """The last measured n of A, and further ones: powers of two, breakpoints and threads of T, those of its `rows`."""
+    """Return the last measured n of A and further counts: powers of two, those of T, and those measured in `rows`."""
     evaluated = evaluated_curves(database)
     measured = evaluated.n[evaluated.measured_in(evaluated.pattern[rows])]
     measured = measured[measured > last]
@@ -298,12 +299,11 @@ def growth_counts(database: Database, target: int, rows: IntArray, last: int) ->
 def agreement_inside(
     database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, part: Part
 ) -> Agreement:
-    """Companions, laws and A compared with each other by the growth of their thread times inside the measured range.
+    """Return the agreement of companions, laws and A by the growth of their thread times inside the measured range.
 
-    Companions of one named application count as the root of their number: copies of one program are not many programs.
+    The weight of a companion is divided by the root of the number of companions of its application: they are similar.
 
-    Parameters: `rows` (R, B + 1) of the companions and of A (last) on the references, the `platforms`, -1 = none; the
-    companions' `workloads` (B,).
+    Parameters: `rows` (R, B + 1) of the companions `workloads` (B,) and of A (last) on the `platforms`, -1 = none.
     """
     (measured, of_laws), share_of_law = growth_inside(database, rows, platforms, part), scaling_laws()[0]
     values, weight = np.nan_to_num(measured), (~np.isnan(measured)).astype(np.float64)
@@ -312,7 +312,7 @@ def agreement_inside(
     distance = (squares + squares.T - 2.0 * values @ values.T) / np.maximum(shared, 1.0)
     to_laws = squares.diagonal()[:, None] - 2.0 * values @ of_laws.T + weight @ (of_laws**2).T
     to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
-    # Curves that were measured at nothing in common are as far apart as a curve is from the farthest law, at least.
+    # Two curves without a common thread count get at least the distance of a curve from the farthest law.
     distance += (shared == 0) * np.maximum(to_laws.max(axis=1), distance.max(initial=0.0))[:, None]
     near = np.argsort(-share_of_law / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:ENOUGH]
     share = weight[-1] / max(weight[-1].sum(), 1.0)
@@ -325,7 +325,7 @@ def agreement_inside(
     prior = np.tile(np.append(1.0 / np.sqrt(count[member]), LAWS_WEIGHT * share_of_law), (2, B + len(near) + 1, 1))
     names = workload_name_vectors(database, (*workloads, database.workload_index[rows[:, -1].max()]))
     by_name = weights_by_name((names @ names[:-1].T).toarray())
-    # Names help no companion more than A: where none is like A's they change nothing.
+    # Limit the factor by names to that of A: if no name is similar to A's, names change nothing.
     prior[1, np.append(np.arange(B), -1), :B] *= np.minimum(by_name, by_name[-1].max(initial=1.0))
     return Agreement(
         part=part,
@@ -336,13 +336,13 @@ def agreement_inside(
 
 
 def growth_inside(database: Database, rows: IntArray, platforms: IntArray, part: Part) -> tuple[FloatArray, FloatArray]:
-    """How the thread times of the companions and of A (last) change inside the measured range, (B + 1, F), NaN = not
-    measured; and those of the laws, (L, F).
+    """Return the changes of the thread times of the companions and A (last) inside the measured range, (B + 1, F),
+    NaN = not measured; and those of the laws (L, F).
 
-    Each of the F columns is of one reference, from some thread count to the last at which A was measured there: of
-    references where it was measured at several counts, and of many those where it was measured farthest.
+    Each of the F columns is the change on one reference from one thread count to the last at which A was measured
+    there. References with several counts of A are used, of many those with the largest counts.
 
-    Of a part, A's growth is that of its use or of 1 / U, while companions tell what use alone does, by all they lose.
+    For a part, A's change is that of its useful work or of 1 / U. Companions are compared in useful work alone.
     """
     evaluated = evaluated_curves(database)
     measured = evaluated.measured[:, evaluated.pattern[rows[:, -1]]] & (rows[:, -1] >= 0)
@@ -371,10 +371,11 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray, part:
 
 
 def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> FloatArray:
-    """How many cores so many threads (J,), ascending, are worth to the companions (J, B) that scale best on a machine.
+    """Return the number of cores to which n threads (J,), ascending, are equivalent for the companions (J, B) that
+    scale best on a machine.
 
-    What even these lose is the machine's: cores that share units, caches and the clock. Beyond what they were measured
-    at it goes on as before, but for SMT; with too few companions, as `nominal_cores` says.
+    Their losses are those of the machine: shared units, caches and clock. Beyond the measured counts the last slope is
+    used, reduced for SMT. With too few companions the result is that of `nominal_cores`.
 
     >>> n = np.array([1.0, 2.0, 4.0])
     >>> thread_times = np.array([[1.0, 1.0, 1.0], [1.25, 1.25, 1.6], [np.nan, np.nan, np.nan]])
@@ -398,16 +399,16 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
 def courses_on_platform(
     database: Database, platform: int, rows: IntArray, n: IntArray, at_first: FloatArray, *, part: Part
 ) -> FloatArray:
-    """How ln(n t(n)) of the companions, by their `rows` on a platform (B,), and of the laws changes from n[0], (J, K).
+    """Return the changes of ln(n t(n)) from n[0], (J, K), of the companions with `rows` (B,), and of the laws.
 
-    Between measured counts a companion is interpolated as all curves are (`interpolate_rows`); it is NaN outside.
-    At n[0], where it was measured beyond, it is `at_first` (B,), ln(n t(n)) from which the transfer predicted A there:
-    what is lost up to there is not lost once more beyond; where it was measured beyond n[0] alone, nothing is.
+    Companions are interpolated between measured counts (`interpolate_rows`) and NaN outside. If a companion was
+    measured beyond n[0] but not at it, its value at n[0] is `at_first` (B,), the ln(n t(n)) from which the transfer
+    predicted A, so that no loss is counted twice. If it was measured beyond n[0] only, it has no loss.
     """
     counts, place = np.unique(np.append(n, 1), return_inverse=True)
     values = np.full((len(counts), len(rows)), np.nan)
     patterns = np.where(rows >= 0, evaluated_curves(database).pattern[rows], 0)
-    for pattern in distinct_codes(patterns[patterns > 0]).tolist():  # of companions that were measured at the same n
+    for pattern in distinct_codes(patterns[patterns > 0]).tolist():  # companions measured at the same n
         of_pattern = np.flatnonzero(patterns == pattern)
         measured_n, _ = database.curve(int(rows[of_pattern[0]]))
         points = database.curve_offsets[rows[of_pattern]][:, None] + np.arange(len(measured_n))
@@ -430,13 +431,13 @@ def courses_on_platform(
 def mixed_growth(
     n: IntArray, agreement: Agreement, courses: FloatArray, families: IntArray | None = None, level: float = CREDIBILITY
 ) -> Growth:
-    """The mean of the `courses` (J, K), each as much as it agrees with A, and how wrong that is for the companions.
+    """Return the mean of the `courses` (J, K), weighted by their agreement with A, with an interval.
 
         w ~ prior / (scale^2 + distance)^2
 
-    at three scales, by two priors. Those count that err less on the subjects, the more a subject is like A. A companion
-    is left out with its family, of `families` (B,). The interval holds `level` of what is missed of the companions.
-    Without families, quickly: all count alike, and no interval is made.
+    The means for three scales and two priors are combined by their errors for the subjects, weighted by the similarity
+    of each subject to A. A companion is left out with its family, of `families` (B,). The interval contains `level` of
+    the errors for the companions. Without families the combinations have equal weights, and there is no interval.
     """
     prior, distance, subjects = agreement.prior, agreement.distance, agreement.subjects
     if families is None:

@@ -1,5 +1,5 @@
-"""What the database says about A on T: curves of A on the references, and of the workloads both they and T have,
-less the profiles that cannot be right."""
+"""The evidence for a prediction of A on T: curves of A on the reference platforms, and of other workloads on the
+references and on T, without outlying profiles."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
 from predictor.core.metadata import PlatformMetadata, likeness_of_names, platform_metadata
-from predictor.core.mpet.hyperparameters import ENOUGH, MOST_COUNTS, SOME_COUNTS, USUAL_COUNT
-from predictor.core.mpet.platforms import MOST_EXAMINED, nearest_platforms
-from predictor.core.numerics import FEWEST
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MOST_COUNTS, SOME_COUNTS, SOME_REFERENCES, USUAL_COUNT
+from predictor.core.numerics import FEWEST, TINY, nearest_at_any
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows, usable_platforms
 from predictor.core.screening import outlying_profiles
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
+MOST_EXAMINED = 384  # maximum number of platforms that have A, and of workloads of T, that are examined closely
+MOST_INDEX_PROFILES = 100_000  # of all platforms together; bounds the time of a query
+
 
 @dataclass(frozen=True, eq=False)
 class MeanCurve:
-    """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,), held beyond `largest_n`.
+    """The mean curve ln(n t(n)) of a workload, up to a constant, at ln n (G,); constant beyond `largest_n`.
 
     >>> curve = MeanCurve(np.log([1.0, 2.0]), np.array([0.0, 0.5]), least_n=1, largest_n=2)
     >>> curve.at(np.log([1.0, 1.5, 4.0])).round(3).tolist()
@@ -32,65 +34,66 @@ class MeanCurve:
 
     log_n: FloatArray
     values: FloatArray
-    least_n: int  # at which it was measured
+    least_n: int  # the least and the largest measured thread count
     largest_n: int
 
     def at(self, log_n: FloatArray) -> FloatArray:
-        """The mean curve at any ln n, of any shape."""
+        """Return the mean curve at `log_n`, an array of any shape."""
         return np.asarray(np.interp(log_n, self.log_n, self.values))
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """ln(n t(n)) of R references and T (last) for the B workloads known on T, and of A on the references.
+    """The curves ln(n t(n)) from which A is predicted on T, at J thread counts, the knots.
 
-    At J thread counts, the knots. `curves` is 0 where `is_known` is False. `outside` is how far in ln n a knot lies
-    outside the measured range of (P,A). Everything of (T,A) is absent.
+    `curves` has T's B workloads on R references and on T (last), and 0 where `is_known` is False; `of_workload` has A
+    on the references. `outside` is the distance in ln n of a knot from (P,A)'s measured range. (T,A) is not included.
 
-    Where T lacks most workloads that others have, `gather_evidence` adds them as columns, and platforms like T without
-    A as rows; `fill_in_workloads` fills them in on T, or drops them: afterwards every reference has A.
+    If T lacks most of the workloads that the references have, `gather_evidence` adds these workloads as columns, and
+    platforms similar to T that lack A as rows. `fill_in_workloads` then predicts the added workloads on T, or removes
+    them, and removes the added platforms, so that every reference has A.
     """
 
-    database: Database  # as if (T,A) had never been measured
+    database: Database  # without (T,A)
     groups: tuple[int, ...]
     target: int
     workload: int
-    usable_platforms: IntArray  # that may take part
+    usable_platforms: IntArray  # platforms that the query allows as references
     platforms: IntArray  # (R,)
     workloads: IntArray  # (B,)
-    rows: IntArray  # (R + 1, B + 1) of the database, -1 = none; A is the last column
+    rows: IntArray  # (R + 1, B + 1) rows of the database, -1 = no profile; A is the last column
     n: IntArray  # (J,)
     log_n: FloatArray  # (J,)
     is_known: BoolArray  # (R + 1, B)
     curves: FloatArray  # (J, R + 1, B)
     of_workload: FloatArray  # (J, R)
     outside: FloatArray  # (J, R)
-    measured: BoolArray  # (J, R): where (P,A) was measured, not interpolated
-    below: FloatArray  # (2, J, R): how (P,A) goes on below its least n, half the interval (`with_growth_below`)
-    asked_n: IntArray  # as the query asks
+    measured: BoolArray  # (J, R): True where (P,A) was measured at the knot, False where it is interpolated
+    below: FloatArray  # (2, J, R): change of (P,A) below its least n, and half its interval (`with_growth_below`)
+    asked_n: IntArray  # thread counts of the query
     mean_curve: MeanCurve  # of A over the references
-    measured_at_one: float  # the share of references where A was measured at n = 1
-    largest_on_target: int  # n
-    outliers: int = 0  # profiles left out
-    fill_errors: FloatArray | None = None  # (J, R, B): of the filled-in workloads, were the reference T
+    measured_at_one: float  # share of references on which A was measured at n = 1
+    largest_on_target: int  # largest n at which any workload was measured on T
+    outliers: int = 0  # number of profiles left out
+    fill_errors: FloatArray | None = None  # (J, R, B): leave-one-out errors of the filled-in workloads
 
     @property
     def metadata(self) -> PlatformMetadata:
-        """Of all platforms of the database."""
+        """The metadata of all platforms of the database."""
         return platform_metadata(self.database)
 
     @property
     def measured_on_target(self) -> BoolArray:
-        """(B,): known on T by measurement, not filled in."""
+        """Whether each workload was measured on T (True) or filled in (False), (B,)."""
         return self.rows[-1, :-1] >= 0
 
     @property
     def has_workload(self) -> BoolArray:
-        """(R,): A was measured there."""
+        """Whether A was measured on each reference, (R,)."""
         return self.rows[:-1, -1] >= 0
 
     def nearest(self, order: IntArray) -> Evidence:
-        """Only these references, in this order."""
+        """Return the evidence with these references only, in this order."""
         with_target = np.append(order, len(self.platforms))
         return replace(
             self,
@@ -106,7 +109,7 @@ class Evidence:
         )
 
     def of_workloads(self, chosen: IntArray) -> Evidence:
-        """Only these workloads, in this order."""
+        """Return the evidence with these workloads only, in this order."""
         return replace(
             self,
             fill_errors=None if self.fill_errors is None else self.fill_errors.take(chosen, axis=2),
@@ -118,7 +121,7 @@ class Evidence:
 
 
 def check_evidence(database: Database, query: Query) -> None:
-    """Raise what `gather_evidence` raises, without gathering: a look at which pairs were measured."""
+    """Raise the error that `gather_evidence` would raise, by looking only at which pairs were measured."""
     check_query(database, query)
     database = database.without(query.target, query.workload)
     groups = evidence_groups(database, query, reference_rows(database, query))
@@ -127,7 +130,7 @@ def check_evidence(database: Database, query: Query) -> None:
 
 
 def gather_evidence(database: Database, query: Query) -> Evidence:
-    """Collect the evidence, of every runtime and kind. (T,A) is hidden here, whatever the caller hid before.
+    """Return the evidence for a query, from profiles of all runtimes and kinds. (T,A) is hidden first.
 
     Raises NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload, InvalidThreadCounts.
     """
@@ -166,9 +169,9 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
 
 
 def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
-    """Rows (R + 1, B + 1) of the references and T for the workloads of T and A, and both sets.
+    """Return the rows (R + 1, B + 1) of the references and T for the workloads of T and A; references, and workloads.
 
-    Where T lacks many workloads that most references have: also these, and platforms like T that lack A.
+    If T lacks many workloads that most references have, these are included, and platforms similar to T that lack A.
     """
     table, platforms, workloads = _connected_rows(database, query, groups)
     often = 2 * np.count_nonzero(table[:-1] >= 0, axis=0) >= len(platforms)
@@ -182,7 +185,8 @@ def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[In
             platforms, workloads = np.append(platforms, others[shares]), np.append(workloads, missing)
             table = np.concatenate([table[:-1], more[shares], table[-1:]])
     if len(workloads) > MOST_EXAMINED:
-        # Known on T, then by how many of the platforms have them, 0 to 1, plus how alike names are to A's, 0 to 1.
+        # Take the workloads measured on T first, then those with the largest sum of two numbers in 0..1: the share of
+        # the platforms that have the workload, and the similarity of its name to A's.
         telling = (table[:-1, workloads] >= 0).mean(axis=0) + likeness_of_names(database, workloads, query.workload)
         workloads = np.sort(workloads[np.lexsort((-telling, table[-1, workloads] < 0))[:MOST_EXAMINED]])
     return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
@@ -191,8 +195,11 @@ def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[In
 def _platforms_like_target(
     database: Database, query: Query, platforms: IntArray, workloads: IntArray, groups: tuple[int, ...]
 ) -> IntArray:
-    """Platforms without A that know T's missing workloads: its relatives, of its `cpu_model` or microarchitecture; and
-    of those that share a workload with T the most like it on paper, as many as the references and these lack to 48."""
+    """Return platforms without A on which T's missing workloads may have been measured.
+
+    These are the platforms with T's `cpu_model` or microarchitecture. If they and the references are fewer than 48,
+    the platforms with the most similar metadata that share a workload with T are added up to that number.
+    """
     metadata, target = platform_metadata(database), query.target
     taken = np.append(_reference_platforms(database, query, groups), target)
     possible = np.setdiff1d(usable_platforms(database, query), taken)
@@ -209,9 +216,9 @@ def _platforms_like_target(
 
 
 def _connected_rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
-    """Rows (R + 1, W) of the references that share a workload with T, and of T; these references, and T's workloads.
+    """Return rows (R + 1, W) of the references that share a workload with T, and of T; references, and T's workloads.
 
-    Of very many references only the nearest. Raises NoReference, NoBenchmark, NothingComparable, NothingShared.
+    At most the 384 nearest are used. Raises NoReference, NoBenchmark, NothingComparable, NothingShared.
     """
     platforms = _reference_platforms(database, query, groups)
     if len(platforms) > MOST_EXAMINED:
@@ -233,8 +240,61 @@ def _connected_rows(database: Database, query: Query, groups: tuple[int, ...]) -
     return table, platforms, workloads
 
 
+def nearest_platforms(
+    database: Database, query: Query, groups: tuple[int, ...], platforms: IntArray, most: int
+) -> IntArray:
+    """Return the `most` platforms that are most similar to T, ascending; all of them if fewer share a workload with T.
+
+        d_p = var (z(T,b,j) - z(p,b,j)) / median + 0.3 |x_p - x_T|^2 + mean outside_p
+
+    z is ln(n t(n)). The variance is over four thread counts j and the workloads b, except A, that both platforms have;
+    workloads of T that p lacks count as the median. x is the metadata, and `outside` the distance in ln n of the thread
+    counts from the range in which A was measured on p. About 50 profiles of each platform are read, at least 5.
+
+    Example: if all values of p are 2 above those of T, and those of q are 0 and 1 above, then p is nearer.
+
+    Parameters: `groups`, in which T and the platforms are compared, in order of preference; `platforms` (R,),
+    ascending, without T. Returns an array of at most R positions.
+    """
+    evaluated = evaluated_curves(database)
+    on_target = database.rows_of_platform(query.target)
+    on_target = on_target[(evaluated.pattern[on_target] > 0) & np.isin(database.group[on_target], groups)]
+    workloads = np.setdiff1d(database.workload_index[on_target], query.workload)
+    if not len(workloads):
+        return platforms
+    last = evaluated.measured_in(evaluated.pattern[on_target])[-1]
+    columns = evenly_spaced(evaluated.log_n[: last + 1], SOME_COUNTS)
+    most_workloads = min(max(MOST_INDEX_PROFILES // len(platforms), SOME_REFERENCES), ENOUGH)
+    workloads = workloads[:: -(-len(workloads) // most_workloads)]
+    # Find the row of every pair of a platform and a workload, A last, in the first group that has the pair.
+    order, of_workload = database.rows_by_workload()
+    chosen = np.append(workloads, query.workload)
+    starts, stops = (np.searchsorted(of_workload, chosen, side=side) for side in ("left", "right"))
+    rows = np.concatenate([order[start:stop] for start, stop in zip(starts, stops, strict=True)])
+    pairs = database.platform_index[rows] * len(chosen) + np.repeat(np.arange(len(chosen)), stops - starts)
+    table = np.full((len(database.platforms), len(chosen)), -1)
+    usable = (evaluated.pattern[rows] > 0) & ~database.hidden[rows]
+    for group in reversed(groups):
+        of_group = usable & (database.group[rows] == group)
+        table.ravel()[pairs[of_group]] = rows[of_group]
+    platforms = platforms[table[platforms, -1] >= 0]
+    own, patterns, table = table[query.target, :-1], evaluated.pattern[table[platforms, -1]], table[platforms, :-1]
+    gap = (evaluated.at(own, columns)[:, None] - evaluated.at(table, columns)) * (table >= 0)
+    shared = np.count_nonzero(table >= 0, axis=1)
+    if np.count_nonzero(shared) < most:
+        return platforms
+    values = np.maximum(shared * len(columns), 1)
+    squares, sums = np.einsum("jrb,jrb->r", gap, gap), np.einsum("jrb->r", gap)
+    variance = np.maximum(squares / values - (sums / values) ** 2, 0.0)
+    lacking = 1.0 - shared / len(workloads)
+    typical = float(np.median(variance[shared > 0])) + TINY
+    distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
+    distance += DEFAULTS.paper_share * platform_metadata(database).squared_distances(platforms, query.target)
+    return platforms[nearest_at_any(distance + evaluated.outside[columns].take(patterns, axis=1), most)]
+
+
 def _reference_platforms(database: Database, query: Query, groups: tuple[int, ...]) -> IntArray:
-    """Platforms but T that may be references and have A in these groups, ascending. Raises NoReference."""
+    """Return the allowed reference platforms that have A in these groups, ascending. Raises NoReference."""
     rows = reference_rows(database, query)
     in_groups = np.isin(database.group[rows], groups) if len(groups) < len(database.groups) else slice(None)
     platforms = distinct_codes(database.platform_index[rows[in_groups]].astype(np.int64))
@@ -242,11 +302,12 @@ def _reference_platforms(database: Database, query: Query, groups: tuple[int, ..
 
 
 def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_max: int) -> IntArray:
-    """Columns to predict at: where T's workloads were measured, and A on the references outside, up to T's threads.
+    """Return the grid columns of the knots: the thread counts at which T's workloads were measured, and outside that
+    range, up to T's number of threads, those at which A was measured on the references.
 
-    Not those that are asked for: what is said of one n would depend on which others are asked.
+    The thread counts of the query are not knots: the answer at one n must not depend on which other n are asked.
     """
-    if 0 < of_a[-1] < on_target[-1]:  # where A was measured at n = 1 alone, T's workloads tell all there is
+    if 0 < of_a[-1] < on_target[-1]:  # if A was measured at n = 1 alone, use all counts of T's workloads
         on_target = np.append(on_target[on_target < of_a[-1]], of_a[-1])
     inside = on_target[evenly_spaced(evaluated.log_n[on_target], MOST_COUNTS)]
     last = min(int(np.searchsorted(evaluated.n, n_max)), int(of_a[-1]))
@@ -258,17 +319,18 @@ def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_ma
 def curves_at(
     evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, knots: IntArray
 ) -> tuple[FloatArray, MeanCurve]:
-    """Curves (J, P, B) at the knots, 0 where there is no profile, and the mean curve of A, the last of the workloads.
+    """Return the curves (J, P, B) at the knots, 0 where there is no profile, and the mean curve of A (last workload).
 
         value = interpolated(values) + mean(n) - interpolated(mean)
 
-    so that nothing changes where it was measured, and the deviation from the mean curve is held outside.
+    Measured values stay as they are. Outside the measured range the deviation from the mean curve is constant.
     """
     support = evaluated.measured_in(patterns)
     support = support[evenly_spaced(evaluated.log_n[support], MOST_COUNTS)]
     means = _means(evaluated, rows, patterns, support)
     values = evaluated.at(rows, knots)
-    # Add what the mean curves are above what would be interpolated between where a pattern was measured.
+    # Profiles with the same pattern were measured at the same thread counts. For each pattern, add the difference
+    # between the mean curve and the mean curve interpolated between those counts.
     kinds = distinct_codes(patterns)
     place = np.zeros(evaluated.measured.shape[1], dtype=np.int64)
     place[kinds] = np.arange(len(kinds))
@@ -289,12 +351,12 @@ def curves_at(
 
 
 def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:
-    """The mean shape of every workload's curve on the grid, (G, B), from mean steps between supports.
+    """Return the mean shape of every workload's curve on the grid, (G, B), from mean steps between the supports.
 
-    A step counts where a profile was measured across it, so platforms of any size can be averaged.
+    A step is averaged over the profiles whose measured range includes it, so platforms of any size can be averaged.
     """
     step = -(-len(rows) // ENOUGH)
-    rows, patterns = (np.ascontiguousarray(some[::step]) for some in (rows, patterns))  # or every `take` copies them
+    rows, patterns = (np.ascontiguousarray(some[::step]) for some in (rows, patterns))  # `take` would copy them
     inside = evaluated.inside[support]
     across = (inside[1:] & inside[:-1]).astype(np.float64).take(patterns, axis=1)
     values = evaluated.at(rows, support)
@@ -306,8 +368,11 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
 
 
 def wider_table(evidence: Evidence) -> tuple[FloatArray, BoolArray]:
-    """The curves of the evidence, its own first, with further workloads of its platforms, and platforms that share
-    them, (J, P, B); and what is known, (P, B). Of many the most measured ones."""
+    """Return the curves (J, P, B) of the evidence, extended by further workloads of its platforms and by further
+    platforms that have these workloads, and which of them are known (P, B).
+
+    The platforms and workloads of the evidence come first. Of many further ones those with most profiles are used.
+    """
     database, (J, own, B) = evidence.database, evidence.curves.shape
     platforms = np.append(evidence.platforms, evidence.target)
     platforms = np.append(platforms, np.setdiff1d(evidence.usable_platforms, platforms))
@@ -329,10 +394,10 @@ def wider_table(evidence: Evidence) -> tuple[FloatArray, BoolArray]:
 
 
 def application_families(evidence: Evidence) -> IntArray:
-    """What is left out together to put T's workloads in A's place (B,).
+    """Return the groups of workloads (B,) that are left out together when intervals are calibrated.
 
-    For a stranger, of a named application of which T has no workload, while T has several of others: whole
-    applications, where there are two. Otherwise every workload by itself.
+    Usually each workload is a group. If T has no workload of A's application but has several workloads of others,
+    each application is a group, given at least two: leaving it out puts its workloads in A's position.
     """
     names = evidence.database.workload_table["application"]
     own = names[evidence.workload]
@@ -344,22 +409,21 @@ def application_families(evidence: Evidence) -> IntArray:
 
 
 def without_outliers(evidence: Evidence) -> Evidence:
-    """The evidence less its outlying profiles, which it counts. T and one reference always remain.
+    """Return the evidence without its outlying profiles, with their number. T and one reference always remain.
 
-    A workload whose profile on T is outlying tells nothing about T, and is left out altogether; so is a reference
-    that shares no other with T.
+    A workload whose profile on T is outlying is removed, and a reference that shares no other workload with T, too.
     """
     is_known = np.append(evidence.is_known, np.append(evidence.has_workload, False)[:, None], axis=1)
-    of_workload = np.pad(evidence.of_workload[[0, -1]], ((0, 0), (0, 1)))[:, :, None]  # T is unknown, its 0 unused
+    of_workload = np.pad(evidence.of_workload[[0, -1]], ((0, 0), (0, 1)))[:, :, None]  # T's 0 is not used
     on_paper = evidence.metadata.vectors[[*evidence.platforms, evidence.target]]
     is_outlying = outlying_profiles(np.append(evidence.curves[[0, -1]], of_workload, axis=2), is_known, on_paper)
     if is_known[-1].sum() < FEWEST:
-        is_outlying[-1] = False  # nothing tells which of T's two is wrong
+        is_outlying[-1] = False  # with two workloads on T it cannot be decided which one is wrong
     if not is_outlying.any():
         return evidence
     remaining = evidence.is_known & ~is_outlying[:, :-1]
     kept = np.flatnonzero(~is_outlying[:-1, -1] & (remaining[:-1] & remaining[-1]).any(axis=1))
-    if not evidence.has_workload[kept].any():  # the others are like T, and workloads are filled in from them
+    if not evidence.has_workload[kept].any():  # only platforms without A would remain
         return evidence
     plausible = replace(
         evidence,

@@ -1,8 +1,8 @@
-"""A Gaussian process over platforms: which references count for A on T, with what weight, and how sure that is.
+"""A Gaussian process over platforms, which gives the weights of the references and the variance of the prediction.
 
-Curves are taken apart into what belongs to the workload, to the platform, and the rest; the rest is carried over by
-ordinary kriging, by how alike platforms are in it: of A, and of workloads that T lacks. A second process, of the
-references nearest to T alone, finds what counts among them, not among all.
+Curves are split into a part of the workload, a part of the platform, and the rest. The rest of A on T, and of workloads
+that T lacks, is predicted by ordinary kriging with a covariance of the similarity of platforms. A second process uses
+only the references nearest to T; the prediction is a mean of both.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from predictor.core.numerics import (
 )
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-GAP_TOLERANCE = 0.005  # the relative change of expected rests that is none
+GAP_TOLERANCE = 0.005  # relative change of expected rests at which the iteration ends
 
 
 @dataclass(frozen=True, eq=False)
 class CurveParts:
     """curves (J, P, B) = workload part (J, B) + `speed` (J, P) + `rest` (J, P, B), the rest 0 where unknown.
 
-    `own` (J, R) is A's curve on the references less their speed.
+    `own` (J, R) is A's curve on the references minus their speed.
     """
 
     speed: FloatArray
@@ -48,8 +48,8 @@ class CurveParts:
     own: FloatArray
 
     def correlations(self) -> FloatArray:
-        """The correlations of A with every workload (B,), of their deviations from the platforms' speed over the
-        references and knots."""
+        """Return the correlation of A with each workload (B,): that of their deviations from the platforms' speed, over
+        the references and knots."""
         rest, own = self.rest[:, :-1], self.own - self.own.mean(axis=1, keepdims=True)
         products = np.einsum("jr,jrb->b", own, rest)
         squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / rest.shape[1]
@@ -57,17 +57,18 @@ class CurveParts:
 
 
 def separate_parts(evidence: Evidence) -> CurveParts:
-    """Split the curves of the evidence by `least_squares_parts`."""
+    """Return the parts of the curves of the evidence, by `least_squares_parts`."""
     _, speed, rest = least_squares_parts(evidence.curves, evidence.is_known)
     return CurveParts(speed, rest, evidence.of_workload - speed[:, :-1])
 
 
 def complete_curves(evidence: Evidence) -> Evidence:
-    """The evidence with what is expected where a platform was not measured with a workload.
+    """Return the evidence with expected curves for the pairs of a platform and a workload that were not measured.
 
-    By its own table; where profiles lack that are not outlying and platforms share under 48 workloads, by a wider one.
+    They are estimated from the table of the evidence, or from `wider_table` if pairs are missing that are not outliers
+    and two platforms share fewer than 48 workloads on average.
     """
-    # A workload that no reference was measured with tells nothing about A.
+    # Remove workloads that were measured on no reference: they give no information about A.
     on_references = evidence.is_known[:-1].any(axis=0)
     if not on_references.all():
         evidence = evidence.of_workloads(np.flatnonzero(on_references))
@@ -84,12 +85,12 @@ def complete_curves(evidence: Evidence) -> Evidence:
 
 
 def expected_rests(rest: FloatArray, is_known: BoolArray, rounds: int, asked: int) -> FloatArray:
-    """The rests of the `asked` first workloads (J, P, asked), where they are not known (P, B) what is expected.
+    """Return the rests of the first `asked` workloads (J, P, asked), with expected values where `is_known` is False.
 
         (K^-1 X)_missing = 0,    K = C + noise I,    C = X X',    noise = mean C_pp / 2
 
-    X (P, J B) are the rests in ln t, at four thread counts of many. C depends on what is missing, so both are found in
-    turn, in `rounds` at most, beginning with 0; a round goes on as the last one did (Nesterov), unless that leads back.
+    X (P, J B) are the rests in ln t at up to four thread counts. As C depends on the missing values, both are computed
+    in turn, in at most `rounds` rounds, starting from 0, with Nesterov's acceleration and restarts.
 
     >>> rest = np.array([[[1.0, -1.0, 2.0], [1.0, -1.0, 0.0]]])
     >>> expected_rests(rest, rest[0] != 0.0, rounds=48, asked=3).round(1).tolist()
@@ -119,9 +120,9 @@ def expected_rests(rest: FloatArray, is_known: BoolArray, rounds: int, asked: in
 
 
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """How much each known workload counts: by how alike it and A deviate from the platforms' speed.
+    """Return the weight of each workload, by the correlation of its deviations from the platforms' speed with A's.
 
-        w_b = |correlation_b|^power / root mean square of all,    power = 2 by default
+        w_b = |correlation_b|^power / root mean square over b,    power = 2 by default
 
     Parameters: `correlation` (B,) in -1..1. Returns (B,) without unit, with mean square 1.
 
@@ -133,7 +134,7 @@ def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> 
 
 
 def nearest_references(evidence: Evidence, parts: CurveParts, weights: FloatArray, most: int) -> IntArray:
-    """The `most` references most like T in behaviour and on paper, in platform order."""
+    """Return the `most` references that are most similar to T in behaviour and metadata, in platform order."""
     J, _, B = parts.rest.shape
     gap = parts.rest[:, :-1] - parts.rest[:, -1:]
     distance = np.einsum("jrb,jrb,b->r", gap, gap, weights**2 / (J * B))
@@ -144,9 +145,9 @@ def nearest_references(evidence: Evidence, parts: CurveParts, weights: FloatArra
 
 
 def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """How much each knot tells about each by its nearness in ln n.
+    """Return the weight of each knot for each knot, by their distance in ln n.
 
-        exp(-(ln n_j - ln n_i)^2 / 0.32), each row brought to sum 1
+        exp(-(ln n_j - ln n_i)^2 / 0.32), each row scaled to sum 1
 
     Parameters: `log_n` (J,). Returns (J, J).
 
@@ -160,13 +161,13 @@ def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatA
 def behaviour_covariances(
     parts: CurveParts, weights: FloatArray, paper: FloatArray, knots: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> tuple[FloatArray, FloatArray]:
-    """A covariance for each row of `knots` (K, J), by how much the behaviour at every knot counts, (K, P, P), T last.
+    """Return a covariance of the platforms (T last) for each row of `knots` (K, J), (K, P, P), and the distances to T.
 
         linear G_pq / mean G_pp + smooth exp(-d_pq / (2 median d)) + short exp(-sqrt(d_pq / (0.09 median d))) + paper_pq
 
-    G are the scalar products of the platforms' rests, each workload by its `weights` (B,); d the squared distances in
-    them and in how the speed changes over n; `paper` (P, P) is what metadata alone says. Also the d to T (K, R), in
-    units of the median between references.
+    A row of `knots` has the weights of the knots. G are the scalar products of the platforms' rests, with the `weights`
+    (B,) of the workloads; d are the squared distances in the rests and in the change of the speed over n; `paper`
+    (P, P) is the covariance by metadata. The distances are d to T (K, R) in units of the median between references.
     """
     J, P, B = parts.rest.shape
     weighted = parts.rest * (weights / np.sqrt(B))
@@ -189,7 +190,7 @@ def behaviour_covariances(
 
 
 def metadata_covariance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """How alike the platforms, T last, are by their metadata and names, (P, P)."""
+    """Return the covariance of the platforms (T last) by their metadata and the names of their CPU models, (P, P)."""
     index, metadata = np.append(evidence.platforms, evidence.target), evidence.metadata
     vectors, cpu, family = metadata.vectors[index], metadata.cpu[index], metadata.microarchitecture[index]
     similarity = h.metadata * np.exp(squared_distances(vectors @ vectors.T) / -h.metadata_length)
@@ -201,10 +202,10 @@ def metadata_covariance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> Fl
 
 
 class KrigingResult(NamedTuple):
-    """The weights of the references (J, R), sum 1, and the variance of the value on T (J,) by every covariance.
+    """The weights of the references (J, R), with sum 1, and the variance of the value on T (J,), for each covariance.
 
-    `projections` (J, R, R) take values to leave-one-out residuals times their own diagonal. `scale` (J,) is the
-    variance of the process, and `added` (J, R) the noise that outlying references got, in units of it.
+    `projections` (J, R, R) times values are the leave-one-out residuals times the diagonal of the projections. `scale`
+    (J,) is the variance of the process; `added` (J, R) the noise added to outlying references, in units of `scale`.
     """
 
     weights: FloatArray
@@ -217,9 +218,9 @@ class KrigingResult(NamedTuple):
 def krige(
     covariances: FloatArray, values: FloatArray, noise: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> KrigingResult:
-    """Ordinary kriging of `values` (J, R) to T, the last of each one's `covariances` (J, R + 1, R + 1).
+    """Predict `values` (J, R) on T by ordinary kriging with their `covariances` (J, R + 1, R + 1), in which T is last.
 
-    `noise` (J, R) is added to the references' own; outlying ones get more.
+    `noise` (J, R) is added to the variances of the references. Outlying references get more.
 
     >>> covariance = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])
     >>> values = np.array([[1.0, 3.0]])
@@ -236,18 +237,18 @@ def krige(
 def ordinary_weights(
     inverses: FloatArray, covariances: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weights (J, R), variances (J,) in units of the process's, and projections, by the references' inverses.
+    """Return weights (J, R), variances (J,) in units of the process variance, and projections (J, R, R).
 
         u = K^-1 c + K^-1 1 (1 - 1'K^-1 c) / 1'K^-1 1,    Q = K^-1 - K^-1 1 1'K^-1 / 1'K^-1 1
         variance = c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1
 
-    with K the references' covariance, noise included, and c that with T. The projections Q take the place of the
-    inverses.
+    K is the covariance of the references, including noise, and c that with T. `inverses` (J, R, R) are K^-1; they are
+    overwritten by the projections Q.
     """
     rows = inverses.sum(axis=2)
     to_target = covariances[:, :-1, -1]
     through = (inverses @ to_target[:, :, None])[:, :, 0]
-    free = 1.0 - (rows * to_target).sum(axis=1)  # what the weights lack to sum to 1
+    free = 1.0 - (rows * to_target).sum(axis=1)  # 1 - sum of the weights so far
     shortfall = free / rows.sum(axis=1)
     variance = covariances[:, -1, -1] - (to_target * through).sum(axis=1) + h.noise + free * shortfall
     weights = through + rows * shortfall[:, None]
@@ -256,7 +257,7 @@ def ordinary_weights(
 
 
 def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparameters) -> tuple[FloatArray, FloatArray]:
-    """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury); the noise."""
+    """Add noise to references with outlying residuals. Return the updated inverses (Woodbury) and the added noise."""
     rows = inverses.sum(axis=2)
     squares = (inverses @ values[:, :, None])[:, :, 0]
     squares -= rows * (squares.sum(axis=1) / rows.sum(axis=1))[:, None]
@@ -278,10 +279,10 @@ def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparamete
 
 
 def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:
-    """The evidence of the platforms that have A, with T's missing workloads filled in.
+    """Return the evidence of the platforms that have A, with predictions for the workloads that T lacks.
 
-    They are kriged to T from all platforms, of which `most` take part, by the covariance that T's own workloads and
-    the metadata give. Platforms without A help here only.
+    These are predicted on T by kriging from at most `most` platforms, with and without A, with the covariance given by
+    T's measured workloads and the metadata.
     """
     references, R = np.flatnonzero(evidence.has_workload), len(evidence.platforms)
     if evidence.measured_on_target.all():
@@ -289,20 +290,21 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     alone = evidence.of_workloads(np.flatnonzero(evidence.measured_on_target))
     if len(references) in (0, R):
         return alone.nearest(references)
-    # The covariance of whole curves, by T's own workloads.
+    # Choose the platforms that take part.
     chosen, weights = np.arange(R), np.ones(len(alone.workloads))
     if most < R:
         chosen = nearest_references(alone, separate_parts(alone), weights, most)
-    # A workload that none of those was measured with cannot be filled in.
+    # Keep the workloads that were measured on at least one of them; others cannot be predicted.
     can_be_known = evidence.measured_on_target | evidence.is_known[chosen].any(axis=0)
     evidence = evidence.of_workloads(np.flatnonzero(can_be_known))
     missing = np.flatnonzero(~evidence.measured_on_target)
+    # Compute the covariance of whole curves from the workloads measured on T.
     nearest = complete_curves(alone.nearest(chosen))
     parts, weights = separate_parts(nearest), np.ones(len(nearest.workloads))
     knots = np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
     covariance, _ = behaviour_covariances(parts, weights, metadata_covariance(nearest, h), knots, h)
     u, _, projections = ordinary_weights(noisy_inverses(covariance, h.noise), covariance, h)
-    # The missing workloads less the speeds, kriged to T, and how wrong that would be on the references.
+    # Predict the missing workloads, minus the speeds, on T, and compute the same errors on the references.
     gaps = chosen[:, None], missing
     values = (evidence.curves[:, *gaps] - parts.speed[:, :-1, None]) * evidence.is_known[gaps]
     values = without_gaps(values, evidence.is_known[gaps], projections[0])
@@ -315,12 +317,13 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
 
 
 def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
-    """Krige A's deviations from the references' speed, then what T's workloads leave unexplained.
+    """Predict A on T by kriging its deviations from the references' speed, corrected by the errors that the same
+    weights make for T's workloads.
 
         t = s(T) + sum_p u_p (z(p,A) - s(p)) + sum_b v_b (e(T,b) - sum_p u_p e(p,b)),    sum u = 1
 
-    At each knot, by a covariance of what is known at near n. The interval is calibrated on the references, each left
-    out like T and predicted:
+    s is the speed and e the rest. The covariance at each knot depends on the curves at similar n. The interval is
+    calibrated on the errors of the references, each predicted from those that remain when it is left out:
 
         score = |error| / (deviation sqrt(noise)),    h = conformal factor * deviation on T * sqrt(noise of T)
     """
@@ -334,7 +337,7 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
     covariances, distance = behaviour_covariances(parts, weights, on_paper, knots, h)
     kriged = krige(covariances, parts.own, h.noise + h.outside_noise * evidence.outside**2, h)
     deviation = np.sqrt(kriged.variance)
-    # What the same weights get wrong: on the references about A (last) and T's workloads, on T about these.
+    # Compute the errors of the same kriging: for T's workloads and A (last) on the references, for the former on T.
     known = np.append(parts.rest[:, :-1], parts.own[:, :, None], axis=2)
     products = kriged.projections @ known
     left_out, variances = left_out_errors(kriged.projections, products, families)
@@ -369,14 +372,13 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
 def unexplained_gain(
     rows: FloatArray, own: FloatArray, on_target: FloatArray, prior: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> FloatArray:
-    """What A's value on T gains from what the same kriging gets wrong about the workloads known there, (J,).
-
-    By a ridge regression of A's errors y = `own` (J, R) on those of the workloads, X = `rows` (J, R, B) on the
-    references and x = `on_target` (J, B), none of them too large, over the references and knots:
+    """Return the correction of A's value on T by the errors of the same kriging for the workloads known there, (J,).
 
         x (X'X + ridge / prior)^-1 X'y
 
-    `prior` (B,) is the variance of each coefficient before anything is looked at, larger for a workload of A's name.
+    This is a ridge regression over the references and knots of A's errors y = `own` (J, R) on those of the workloads,
+    X = `rows` (J, R, B), applied to their errors on T, x = `on_target` (J, B). All errors are clipped. `prior` (B,) is
+    the prior variance of each coefficient, larger for workloads with names similar to A's.
     """
     J, R, B = rows.shape
     limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(rows).sum(axis=1)
@@ -390,10 +392,10 @@ def unexplained_gain(
 
 
 def carried_fill_errors(errors: FloatArray, parts: CurveParts, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """What errors (J, R, B) of filled-in workloads add to those of A (J, R).
+    """Return the errors of A (J, R) that errors (J, R, B) of filled-in workloads cause.
 
-    As much as a ridge regression of A on the known workloads says, over the references and knots; and T's speed, which
-    is a mean over the workloads, is as much too high as they are.
+    They propagate by the coefficients of a ridge regression of A on the workloads over the references and knots, and by
+    T's speed, which is a mean over the workloads.
     """
     rest = parts.rest[:, :-1]
     J, R, B = rest.shape
@@ -406,15 +408,15 @@ def carried_fill_errors(errors: FloatArray, parts: CurveParts, h: Hyperparameter
 
 
 def mean_with_neighbours(wide: Transfer, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
-    """The mean of `wide`, which carried A from all references, and of the same from the `h.neighbours` nearest.
+    """Return the mean of `wide`, the transfer from all references, and the transfer from the `h.neighbours` nearest.
 
-    Speeds, correlations and typical distances are theirs there. The interval is that of `wide`, as too few are near to
-    calibrate one, and as much wider as the answer departs from what it was calibrated for; so are the distances.
+    The latter has its own speeds, correlations and typical distances. The distances and the interval are those of
+    `wide`, as the neighbours are too few to calibrate one; it is widened by the difference of the mean from `wide`.
     """
     references = len(evidence.platforms)
     if references <= h.neighbours:
         return wide
-    # Those that behave most like T (D_p, back in squares) and are most like it on paper, in their order.
+    # Choose the references that are most similar to T in behaviour (D_p, converted to squares) and metadata.
     squares = -np.log(np.maximum(1.0 - wide.platform_distance, TINY))
     on_paper = evidence.metadata.squared_distances(evidence.platforms, evidence.target)
     apart = squares / (finite_median(squares) + TINY) + h.paper_share * on_paper

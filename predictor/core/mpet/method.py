@@ -27,12 +27,12 @@ from predictor.core.mpet.kriging import (
 from predictor.core.mpet.ratios import ratio_transfer
 from predictor.core.mpet.transfer import mean_transfer, widen_by_noise, with_departures_of_others
 
-LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # beyond, too few errors calibrate the interval
+LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # outside, there are too few errors to calibrate the interval
 
 
 @dataclass(frozen=True)
 class MpetSettings:
-    """`references` at most take part, the nearest. `level` of what is measured shall lie inside the interval."""
+    """The maximum number of references, and the share of measurements that the interval should contain."""
 
     references: int = 128
     level: float = 0.9
@@ -45,15 +45,16 @@ class MpetSettings:
 
 
 def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS) -> Answer:
-    """Predict the curve of A on T. Raises a PredictionError.
+    """Return the predicted curve of A on T. Raises a PredictionError.
 
-    With one of the R references by ratios, from 40 on by the process over platforms, between by the mean of both, in
-    which they count as
+    With R = 1 reference the curve is predicted by ratios, from R = 40 on by the process over platforms, and in between
+    by the mean of both with the weights
 
         ratios min(2 - R / 20, 1),    process min(R (R - 1) / 20, 1)
 
-    for a covariance is learned from pairs of platforms, of which five have ten. The process's interval is wider by the
-    root of its weight; what other machines and applications depart widens the answer's as far as ratios count.
+    The latter increases with the number of pairs of references, from which the covariance is learned. The interval of
+    the process is divided by the root of its weight. In proportion to the weight of ratios, the interval of the answer
+    is widened by the deviations that other machines and applications have from ratios.
     """
     level = settings.level
     evidence, parts = evidence_with_parts(database, query, settings, h)
@@ -77,14 +78,15 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
 
 
 def check_mpet(database: Database, query: Query, settings: MpetSettings) -> None:
-    """Raise the PredictionError with which `predict_mpet` refuses; settings change nothing."""
+    """Raise the PredictionError that `predict_mpet` would raise; it does not depend on the settings."""
     check_evidence(database, query)
 
 
 def evidence_with_parts(
     database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS
 ) -> tuple[Evidence, CurveParts]:
-    """What is known, less outlying profiles and, of many references, those least like T; with what these lack."""
+    """Return the evidence without outlying profiles, for the references most similar to T, with expected values where
+    profiles are missing; and the parts of its curves."""
     evidence = without_outliers(gather_evidence(database, query))
     evidence = fill_in_workloads(evidence, settings.references, h)
     if len(evidence.platforms) > settings.references:

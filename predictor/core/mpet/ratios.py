@@ -1,8 +1,8 @@
-"""Transfer by ratios of speed, which works from one reference on.
+"""Transfer by ratios of speed, which needs one reference.
 
-Each reference guesses A on T by the median of its ratios over T's workloads, the references with even ratios first.
-What T's workloads depart from such guesses is a Gaussian process over workloads, in coordinates that are known of A
-too: how the references disagree about it, the shape of its curve, and its features.
+Each reference gives a guess of A on T, by the median of its ratios over T's workloads. References with similar ratios
+for all workloads have larger weights. The departures of T's workloads from such guesses are modelled by a Gaussian
+process over workloads. Its coordinates are known for A, too: disagreement of the references, shape, and features.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ COUNTER_FEATURES = slice((1 + len(FRACTIONS)) * len(ELEMENTS), len(CURVE_NAMES) 
 
 
 class Guesses(NamedTuple):
-    """What the references say of T's B workloads and of A (last), from the median ratio of each.
+    """Guesses of T's B workloads and of A (last) from the references, by the median ratio of each.
 
-    `value` (B + 1, J) is ln(n t(n)) on T, `apart` (B + 1, R, J) how far each reference's guess is from it, times the
-    root of its weight, 0 where it has none; `departure` (B, J) measured less guessed. `weights` (R,) and
-    `workload_weights` (B,) have sum 1; `spread` (R,) is that of a reference's ratios, `gap` (R, B, J) the ratios and
-    `centre` (R, J) their medians.
+    `value` (B + 1, J) is the mean guess of ln(n t(n)) on T. `apart` (B + 1, R, J) is the difference of each reference's
+    guess from it, times the root of the reference's weight, and 0 if it has no guess. `departure` (B, J) is measured
+    minus guessed. `weights` (R,) and `workload_weights` (B,) have sum 1. `gap` (R, B, J) are the ratios in logarithms,
+    `centre` (R, J) their medians and `spread` (R,) their deviations.
     """
 
     value: FloatArray
@@ -55,19 +55,19 @@ class Guesses(NamedTuple):
 
 
 def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
-    """The transfer of A by median ratios, with what a Gaussian process over workloads explains of its departure.
+    """Return the transfer of A by median ratios, corrected by a Gaussian process over workloads.
 
         t = guess(A) + share m(A),    m(A) = k' (K + noise)^-1 departures of T's workloads
 
-    with K and k of `workload_covariance`, and the `explained_share`. m is the mean of that by behaviour alone and that
-    with the likeness of names added to K and k, by how each errs on T's workloads, left out (`shares_by_error`).
+    K and k are those of `workload_covariance`, and share is the `explained_share`. m is the mean of two such terms,
+    without and with the similarity of names added to K and k, weighted by their errors (`shares_by_error`).
     """
     guesses = guess_by_medians(held_curves(evidence), evidence.is_known)
     families = application_families(evidence)
     errors = _recentred_departures(guesses, families)
     value, distance = guesses.value[-1], np.zeros(len(errors))
-    # How far a workload may be from its guess: the typical departure, and how the references disagree there and over
-    # the whole curve.
+    # The deviation of a workload from its guess has two parts: the typical departure, and the disagreement of the
+    # references at the knot and over the whole curve.
     typical = MEDIAN_TO_SIGMA * finite_median(np.abs(guesses.departure))
     disagreement = (guesses.apart**2).sum(axis=1)
     disagreement = (disagreement + disagreement.mean(axis=1, keepdims=True)) / 2
@@ -99,10 +99,10 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
 
 
 def held_curves(evidence: Evidence) -> FloatArray:
-    """ln(n t(n)) of the references and T (last) for T's workloads and A (last), (R + 1, B + 1, J), 0 where unknown.
+    """Return ln(n t(n)) of the references and T (last) for T's workloads and A (last), (R + 1, B + 1, J), 0 if unknown.
 
-    Outside of what was measured the last value is held, on T as on the references: of a few platforms no mean curve
-    can be made that would tell how A goes on there. Below, A goes on as laws and companions do (`with_growth_below`).
+    Outside the measured range the last value is used, because a few platforms give no reliable mean curve. Below the
+    range A's values change as scaling laws and companions do (`with_growth_below`).
     """
     evaluated = evaluated_curves(evidence.database)
     knots = np.searchsorted(evaluated.n, evidence.n)
@@ -116,14 +116,13 @@ def held_curves(evidence: Evidence) -> FloatArray:
 
 
 def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
-    """What each reference guesses of T by the median of its ratios, and their mean.
+    """Return the guess of each reference by the median of its ratios, and their mean.
 
         c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    u_p ~ (0.02 + r_p)^-2,    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
 
-    r_p is the robust deviation of the ratios from their median, mean over n.
+    r_p is the robust deviation of the ratios from their median, averaged over n.
 
-    Parameters: `curves` (R + 1, B + 1, J), T and A last; `is_known` (R + 1, B). Every reference has A and one of T's
-    workloads.
+    Parameters: `curves` (R + 1, B + 1, J), T and A last; `is_known` (R + 1, B). Each reference has A.
 
     >>> curves = np.array([[0.0, 1.0, 2.0, 5.0], [2.0, 4.0, 11.0, 0.0]])[:, :, None]
     >>> guess_by_medians(curves, np.ones((2, 3), dtype=bool)).value[-1].tolist()
@@ -149,26 +148,27 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
 
 
 def _recentred_departures(guesses: Guesses, families: IntArray) -> FloatArray:
-    """How far T's workloads are from the guess (B, J), each without what its own family does to the medians."""
+    """Return the departures of T's workloads (B, J) from guesses whose medians leave out the workload's family."""
     count = int(families.max()) + 1
     errors = guesses.departure.copy()
     for family in range(count) if 1 < count <= ENOUGH else ():
         members = families == family
         moved = guesses.centre - known_median(guesses.gap[:, ~members])
-        errors[members] += guesses.weights @ np.nan_to_num(moved, nan=0.0)  # a reference without others stays as it is
+        errors[members] += guesses.weights @ np.nan_to_num(moved, nan=0.0)  # NaN: a reference without other workloads
     return errors
 
 
 def workload_covariance(
     evidence: Evidence, guesses: Guesses, h: Hyperparameters = DEFAULTS
 ) -> tuple[FloatArray, FloatArray]:
-    """How alike the departures of any two workloads are, (B + 1, B + 1), A last, in units of their variance.
+    """Return the covariance of the departures of workloads (B + 1, B + 1), A last, and the distances of A to T's
+    workloads (B,), in 0..1.
 
         x_a x_b / median |x|^2 + exp(-sqrt(d_ab / median d)) + features exp(-f_ab / (2 0.3^2))
 
-    x are the disagreements of the references about a workload, d the squared distance in them and in the shape of its
-    curve, f the mean squared distance in its features on the references. |x| of A is at most the largest of the others:
-    what is further than all that is known of T tells nothing more. Also the distance of A to the others (B,), in 0..1.
+    x are the disagreements of the references about a workload, d the squared distances in them and in the shape of the
+    curve, f the mean squared distances of the features on the references. |x| of A is limited to the largest |x| of the
+    other workloads, beyond which nothing is known of T.
     """
     values, apart = guesses.value, guesses.apart
     x = apart.reshape(len(apart), -1) / np.sqrt(values.shape[1])
@@ -182,7 +182,7 @@ def workload_covariance(
     covariance = np.exp(-np.sqrt(d))
     linear = x @ x.T
     typical = finite_median(np.diag(linear)[:-1])
-    # Where less is known than parts of curves (`least_squares_parts`), references agree but for rounding.
+    # With fewer values than parameters of `least_squares_parts`, references differ only by rounding errors.
     covariance += linear / (typical if typical > np.sqrt(TINY) else np.inf)
     if h.features and any(evidence.database.valid_elements(group)[COUNTER_FEATURES].any() for group in evidence.groups):
         scaled = _scaled_features(evidence, guesses.weights)
@@ -193,13 +193,13 @@ def workload_covariance(
 
 
 def _scaled_features(evidence: Evidence, weights: FloatArray) -> FloatArray:
-    """The features of T's workloads and A (last) on the references, each in 0..1, such that their squared distances are
-    means by the references' weights, (B + 1, any)."""
+    """Return the features of T's workloads and A (last) on the references (B + 1, F), scaled so that the squared
+    distance of two rows is the mean over references, by their weights, for features in 0..1."""
     rows = evidence.rows[:-1]
     values = evidence.database.features[rows][:, :, COUNTER_FEATURES]
     values[rows < 0] = np.nan
-    values = values[:, :, ~np.isnan(values).all(axis=(0, 1))]  # what nobody has tells no workloads apart
-    low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)  # NaN passed over
+    values = values[:, :, ~np.isnan(values).all(axis=(0, 1))]  # features that no profile has
+    low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)  # NaN is ignored
     wide = np.where(high > low, high - low, np.inf)[:, None]
     scaled = np.nan_to_num(np.clip((values - low[:, None]) / wide, 0.0, 1.0), nan=0.5)
     share = weights[:, None] * (np.ptp(scaled, axis=1) > 0)
@@ -210,13 +210,13 @@ def _scaled_features(evidence: Evidence, weights: FloatArray) -> FloatArray:
 def _explained(
     covariance: FloatArray, known: FloatArray, families: IntArray, h: Hyperparameters
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What the process expects A to depart (J,), and each workload, its family left out, by `known` ones (B, J); and
-    how uncertain that is of each of them, and of A (last), (B + 1,), in units of the process's variance."""
+    """Return the expected departure of A (J,), those of the workloads (B, J), each with its family left out, and the
+    variances of both (B + 1,), A last, in units of the process variance; from the `known` departures (B, J)."""
     to_a = covariance[-1, :-1]
     noisy = covariance[:-1, :-1] + h.workload_noise * np.eye(len(known))
     inverse: FloatArray = np.asarray(np.linalg.inv(noisy), dtype=np.float64)
     products = inverse @ known
-    if not families.any():  # all are one family
+    if not families.any():  # there is only one family
         return to_a @ products, np.zeros(known.shape), np.ones(len(known) + 1)
     errors, variances = left_out_errors(inverse[None], products[None], families)
     of_a = covariance[-1, -1] + h.workload_noise - to_a @ inverse @ to_a

@@ -1,9 +1,8 @@
-"""What every way of transfer gives: ln(n t(n)) at the knots, what carried it, and how wide an interval must be to hold
-what will be measured.
+"""The result of every transfer, ln(n t(n)) at the knots with the weights behind it, and the width of its interval.
 
-Intervals are calibrated on errors of what is known and was left out (conformal calibration). T's own workloads tell
-them where they are many; with a few of them the rest of the database says how far programs depart from the ratio of
-speed of two machines. The noise of the measurements behind an answer widens its interval.
+Intervals are calibrated on the errors for known values that were left out (conformal calibration). With many workloads
+on T these are T's; with a few, the rest of the database shows how much programs deviate from the ratio of speed of two
+machines. The noise of the measurements behind an answer widens its interval.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from predictor.core.numerics import (
 )
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-STRANGE = 0.6  # of ln t: what sets machines, and applications, apart at 90 % where there is nothing to tell it by
+STRANGE = 0.6  # of ln t: 90 % of the deviations between machines, or applications, if no data are available
 
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
-    """ln(n t(n)) of A on T at the knots (J,) and half the width of its interval, with what carried it.
+    """A prediction of ln(n t(n)) of A on T at the knots (J,), half the width of its interval, and its weights.
 
-    `platform_weights` (J, R) sum to 1 at each knot and `workload_weights` (B,) to 1. `platform_distance` (R,) and
-    `workload_distance` (B,) are in 0..1: 0 behaves exactly alike. `errors_on_target` (J, B): how wrong T's known
-    workloads would be, each predicted without itself.
+    `platform_weights` (J, R) sum to 1 at each knot, `workload_weights` (B,) to 1. `platform_distance` (R,) and
+    `workload_distance` (B,) are in 0..1, where 0 is the same behaviour. `errors_on_target` (J, B) are the errors for
+    T's known workloads, each predicted without itself.
     """
 
     value: FloatArray
@@ -50,7 +49,7 @@ class Transfer:
 
 
 def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """How much lower than the mean the answer is: relative errors punish too large predictions more.
+    """Return how far below the mean the answer is, because relative errors are larger if it is too large.
 
         min(0.7 variance, 0.35) by default, in ln t
 
@@ -61,10 +60,10 @@ def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS) -> Float
 
 
 def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transfer:
-    """The mean of two transfers in logs, which is hardly ever worse than either.
+    """Return the mean of two transfers in logarithms.
 
-    Each counts as the inverse of its root mean square error for T's known workloads, the first times `weight`: shares
-    s, with sum 1. Half the interval is h_1^s_1 h_2^s_2, as if both erred alike.
+    The shares s_1 and s_2 (sum 1) are proportional to the inverse root mean square errors for T's known workloads, the
+    first times `weight`. Half the interval is h_1^s_1 h_2^s_2, as for errors that are fully correlated.
 
     >>> unit, none = np.ones(1), np.zeros(1)
     >>> better = Transfer(np.array([1.0]), np.array([0.2]), unit, unit, none, none, np.array([[0.1]]))
@@ -80,14 +79,14 @@ def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transf
 
 
 def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_ratios: float) -> Transfer:
-    """The transfer with an interval that also holds what its measurements leave uncertain.
+    """Return the transfer with its interval widened by the uncertainty of the measurements behind it.
 
         h' = sqrt(h^2 + z^2 (s V + (1 - s) max(V_T - mean_p V_p, 0)) + sum |u_p| b_p^2 / sum |u_p|)
 
-    V (J,) is the variance of the answer that the noise of its measurements causes (`carried_variance`), V_p that of a
-    platform's workloads (`variance_of_means`), s = `of_ratios` how much ratios count, z the normal quantile of the
-    level. With many references the errors on which the process is calibrated hold the noise of each: only what T is
-    noisier than they is added. b_p is half the interval of how A goes on below where it was measured (`below`).
+    V (J,) is the variance of the answer caused by the noise of its measurements (`carried_variance`), V_p that of the
+    mean of a platform's workloads (`variance_of_means`), s = `of_ratios` the weight of ratios, z the normal quantile of
+    the level. The errors on which the process is calibrated include the noise of the references, so only the excess of
+    T's noise is added to its part. b_p is half the interval of A below the measured range of p (`below`).
     """
     database, rows = evidence.database, evidence.rows
     errors, deviations, disturbed = (
@@ -105,11 +104,12 @@ def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_rati
 
 
 def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetadata) -> tuple[IntArray, BoolArray]:
-    """What has to be left out together with a reference to put it in T's position: (R,) families, and who can be.
+    """Return the families of references that are left out together to put each in T's position (R,), and which
+    references can be put there (R,).
 
-    T has a twin (cpu_model) among the references: each reference alone, of those that have a twin. T has relatives of
-    its microarchitecture: all of a cpu_model, where others of the microarchitecture remain. T has none: all of a
-    microarchitecture.
+    If a reference has T's cpu_model, each reference is left out alone, and those can be that share their cpu_model. If
+    one has only T's microarchitecture, families are cpu_models, and those can be left out whose microarchitecture has
+    others. Otherwise families are microarchitectures.
 
     >>> metadata = PlatformMetadata(np.zeros((5, 1)), np.array([0, 0, 1, 2, 3]), np.array([0, 0, 0, 1, 0]))
     >>> families, can_be_left_out = left_out_families(np.array([0, 1, 2, 3]), 4, metadata)
@@ -130,10 +130,10 @@ def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetada
 def noisiness(
     evidence: Evidence, errors: FloatArray, on_target: FloatArray, weights: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> FloatArray:
-    """How large errors are for workloads like A on each platform, (R + 1,), T last; 1 = as usual.
+    """Return the size of the errors for workloads similar to A on each platform (T last), relative to usual, (R + 1,).
 
-    By the errors of the known workloads on the references (J, R, B) and T (J, B). A platform counts as so noisy as the
-    mean of its errors, each in units of what is typical for its workload; what few workloads say is drawn towards 1.
+    It is the mean of the platform's errors for the known workloads, `errors` (J, R, B) and `on_target` (J, B), each in
+    units of the typical error for its workload. The fewer the workloads, the more the mean is drawn towards 1.
     """
     J, R, _ = errors.shape
     relative = np.abs(np.append(errors, on_target[:, None], axis=1))
@@ -149,13 +149,13 @@ def noisiness(
 
 
 def with_departures_of_others(evidence: Evidence, half_width: FloatArray, level: float) -> FloatArray:
-    """Half the interval of ln t (J,), of which T's workloads tell the more, the more there are.
+    """Return half the interval of ln t (J,), in which T's workloads have the more weight the more there are.
 
         h'^2 = ((K - 1) h^2 + w q^2 (1 + 1/K) (1 + 1/R) / 2) / (K - 1 + w) + a^2,    w = 3 / K
 
-    from K workloads that were measured on T and R references. q is `usual_departure`, between two machines and from the
-    median of many workloads; h, which was calibrated on T's own workloads, says nothing where there is one. With
-    many, A is predicted better than by one ratio, and q would be too wide. a^2 is of a stranger (`stranger_variance`).
+    for K workloads measured on T and R references. q is `usual_departure`, between two machines and from the median of
+    many workloads. h was calibrated on T's workloads and has no weight if there is only one. With many workloads A is
+    predicted better than by one ratio, and q would be too wide. a^2 is `stranger_variance`.
     """
     workloads = int(np.count_nonzero(evidence.measured_on_target))
     references = int(np.count_nonzero(evidence.has_workload))
@@ -167,13 +167,12 @@ def with_departures_of_others(evidence: Evidence, half_width: FloatArray, level:
 
 
 def stranger_variance(evidence: Evidence) -> float:
-    """What is added to the square of half an interval of ln t for a stranger; 0 for others.
+    """Return the term added to the square of half an interval of ln t for a workload of an unknown application.
 
         a^2 = 0.6^2 (2 / S) (1 / R + 1 / K)
 
-    from S applications and K workloads on T, and R references. A stranger is of a named application of which T has no
-    workload, while T's are of such that have several: what few applications depart from each other says little about
-    the next one.
+    for S applications and K workloads on T, and R references. It is 0 unless A's application is named and T has no
+    workload of it but several of others, whose deviations from each other say little about another application.
     """
     names = np.array(evidence.database.workload_table["application"], dtype=str)
     on_target = names[evidence.workloads[evidence.measured_on_target]]
@@ -186,12 +185,12 @@ def stranger_variance(evidence: Evidence) -> float:
 
 
 def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -> float:
-    """How far in ln t `level` of the workloads are from the median ratio of speed of two unlike machines.
+    """Return the quantile `level` of the deviations in ln t from the median ratio of speed of two machines.
 
         |gap(b,n) - median_b gap(b,n)|,    gap(b,n) = z(q,b,n) - z(p,b,n)
 
-    of each machine p but T and the next one q, where they are of different microarchitectures. With `by_application`
-    the median is that of the workloads of the other applications.
+    for each machine p except T and the next machine q, if their microarchitectures differ. With `by_application` the
+    median is that of the workloads of the other applications.
     """
     database, evaluated = evidence.database, evaluated_curves(evidence.database)
     machines = np.setdiff1d(np.arange(len(database.platforms)), [evidence.target])
@@ -208,8 +207,8 @@ def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -
 
 
 def _departures(gap: FloatArray, applications: IntArray) -> FloatArray:
-    """|gap - median| of the gaps (pairs of machines, W, J) that are known, one after the other; of several
-    applications (W,) the median is that of the others."""
+    """Return |gap - median| for the known gaps (pairs of machines, W, J), flattened. With several `applications` (W,)
+    the median is that of the other applications."""
     gap = gap[(~np.isnan(gap)).sum(axis=1).max(axis=1, initial=0) >= FEWEST]
     off = np.empty(gap.shape)
     for application in np.unique(applications).tolist():

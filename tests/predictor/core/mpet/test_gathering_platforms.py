@@ -8,8 +8,7 @@ from predictor.core.database import Database, Group
 from predictor.core.metadata import platform_metadata
 from predictor.core.methods import METHODS, Query
 from predictor.core.mpet import gathering
-from predictor.core.mpet.gathering import gather_evidence
-from predictor.core.mpet.platforms import nearest_platforms
+from predictor.core.mpet.gathering import gather_evidence, nearest_platforms
 from tests.predictor.core.curves import curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
 
