@@ -60,7 +60,6 @@ class Collected:
 
     def __init__(self, platform: PlatformRecord | None, limits: ForeignLimits) -> None:
         self.platform, self.limits = platform, limits
-        self.given = platform is not None
         self._problems = ArchiveProblems()
         self.left_out: Counter[str] = Counter()
         self.environment: dict[str, Any] = {}
@@ -69,7 +68,7 @@ class Collected:
 
     def describe(self, platform: PlatformRecord) -> None:
         """What a file says of the machine; counts where nobody said which platform it is."""
-        if not self.given and self.platform is None:
+        if self.platform is None:
             self.platform = platform
 
     def add(
@@ -95,13 +94,10 @@ class Collected:
             self.note(file.name, line, f"{quoted(workload.name)} has times in seconds and others", "kind")
         else:
             self._runs.append(_Run(workload, number, seconds, file.name, line))
-            self._refuse_too_many(file)
-
-    def _refuse_too_many(self, file: ForeignFile) -> None:
-        if len(self._runs) > self.limits.rows:
-            self.refuse(file, None, f"has more than {self.limits.rows} runs")
-        if len(self._kinds) > self.limits.workloads:
-            self.refuse(file, None, f"has more than {self.limits.workloads} workloads")
+            if len(self._runs) > self.limits.rows:
+                self.refuse(file, None, f"has more than {self.limits.rows} runs")
+            if len(self._kinds) > self.limits.workloads:
+                self.refuse(file, None, f"has more than {self.limits.workloads} workloads")
 
     def note(self, file: str | None, line: int | None, reason: str, kind: str = "") -> None:
         """One more problem. Raises ArchiveError at the last one of MOST_PROBLEMS."""
@@ -129,13 +125,12 @@ class Collected:
                 self.note(None, None, f"{quoted(record.name)}: {complaint}")
         self._problems.raise_if_any()
         positions = {workload: position for position, workload in enumerate(workloads)}
-        tables = self._tables(positions)
         return Measurements(
             origin="measured",
             time_kinds={position: self._kinds[workload] for workload, position in positions.items()},
             platforms=[platform],
             workloads=workloads,
-            profiles=[ProfileRecord(0, position, table) for position, table in sorted(tables.items())],
+            profiles=self._profiles(positions),
             generator=f"import_measurements {form}",
             environment=self.environment or None,
             warnings=[f"left out: {text}" for text in left_out],
@@ -148,7 +143,7 @@ class Collected:
                 self.note(run.file, run.line, f"n is {run.n}, the machine has {n_max} threads", "n_max")
         return replace(platform, n_max=n_max or max(run.n for run in self._runs))
 
-    def _tables(self, positions: Mapping[WorkloadRecord, int]) -> dict[int, RunTable]:
+    def _profiles(self, positions: Mapping[WorkloadRecord, int]) -> list[ProfileRecord]:
         """The runs of each workload, in the order of n; repeats are numbered in the order of the files."""
         rows: dict[int, list[tuple[int, int, float]]] = {}
         repeats: Counter[tuple[int, int]] = Counter()
@@ -156,7 +151,14 @@ class Collected:
             position = positions[run.workload]
             repeats[position, run.n] += 1
             rows.setdefault(position, []).append((run.n, repeats[position, run.n], run.time_s))
-        return {position: _run_table(sorted(of_workload)) for position, of_workload in rows.items()}
+        profiles = []
+        for position, of_workload in sorted(rows.items()):
+            n, repeat, time_s = (np.array(column) for column in zip(*sorted(of_workload), strict=True))
+            table = RunTable(
+                n.astype(np.int64), repeat.astype(np.int64), np.zeros(len(n), np.bool_), time_s.astype(float)
+            )
+            profiles.append(ProfileRecord(0, position, table))
+        return profiles
 
     def document(self, file: ForeignFile) -> Document:
         """A JSON file. Raises ArchiveError."""
@@ -203,11 +205,6 @@ class Collected:
                     yield rows.line_num, [cell.strip() for cell in row]
         except csv.Error as error:
             self.refuse(file, rows.line_num, f"is not valid CSV: {error}")
-
-
-def _run_table(rows: list[tuple[int, int, float]]) -> RunTable:
-    n, repeat, time_s = (np.array(column) for column in zip(*rows, strict=True))
-    return RunTable(n.astype(np.int64), repeat.astype(np.int64), np.zeros(len(rows), np.bool_), time_s.astype(float))
 
 
 def as_number(value: Any) -> float | None:

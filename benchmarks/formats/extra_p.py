@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -34,7 +34,7 @@ def read_extra_p(collected: Collected, file: ForeignFile, columns: Mapping[str, 
     if first.lstrip().startswith("{"):
         _read_json_lines(collected, file, lines)
     else:
-        _Text(collected, file).read(lines)
+        _read_text(collected, file, lines)
 
 
 def _read_json_lines(collected: Collected, file: ForeignFile, lines: Sequence[str]) -> None:
@@ -86,55 +86,42 @@ def _number_or_text(value: Any) -> Any:
     return value if number is None else number
 
 
-class _Text:
-    """The state of the text format: its lines say PARAMETER, POINTS, REGION, METRIC and DATA."""
+def _read_text(collected: Collected, file: ForeignFile, lines: Sequence[str]) -> None:
+    """Lines say PARAMETER, POINTS, REGION, METRIC or DATA; the n-th DATA of a metric is of the n-th point."""
+    parameters: list[str] = []
+    points: list[list[str]] = []
+    region, metric, position = "", "", 0
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        field, _, value = " ".join(line.split()).partition(" ")
+        if field == "PARAMETER":
+            parameters += value.split()
+        elif field == "POINTS":
+            points += _read_points(collected, file, number, value, len(parameters))
+        elif field == "REGION":
+            region, position = value, 0
+        elif field == "METRIC":
+            metric, position = value, 0
+        elif field == "DATA":
+            if position >= len(points):
+                collected.refuse(file, number, f"is DATA without a point: there are {len(points)} POINTS")
+            point = dict(zip(parameters, points[position], strict=True))
+            position += 1
+            _add(collected, file, number, region=region, metric=metric, parameters=point, values=value.split())
+        else:
+            collected.refuse(file, number, f"begins with {quoted(field)}, no field of Extra-P's text format")
 
-    def __init__(self, collected: Collected, file: ForeignFile) -> None:
-        self.collected, self.file = collected, file
-        self.parameters: list[str] = []
-        self.points: list[list[str]] = []
-        self.region = self.metric = ""
-        self.position = 0
 
-    def read(self, lines: Sequence[str]) -> None:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip() or line.startswith("#"):
-                continue
-            field, _, value = " ".join(line.split()).partition(" ")
-            if field == "PARAMETER":
-                self.parameters += value.split()
-            elif field == "POINTS":
-                self._read_points(value, number)
-            elif field in ("REGION", "METRIC"):
-                setattr(self, field.lower(), value)
-                self.position = 0
-            elif field == "DATA":
-                self._read_data(value, number)
-            else:
-                self.collected.refuse(
-                    self.file, number, f"begins with {quoted(field)}, no field of Extra-P's text format"
-                )
-
-    def _read_points(self, value: str, line: int) -> None:
-        if not 1 <= len(self.parameters) <= MOST_PARAMETERS:
-            self.collected.refuse(self.file, line, f"POINTS of {len(self.parameters)} parameters, not 1 to 4")
-        groups = POINT.findall(value) if "(" in value else value.split()
-        for group in groups:
-            point = group.split()
-            if len(point) != len(self.parameters):
-                reason = f"point {quoted(group)} has {len(point)} values, there are {len(self.parameters)} parameters"
-                self.collected.refuse(self.file, line, reason)
-            self.points.append(point)
-
-    def _read_data(self, value: str, line: int) -> None:
-        if self.position >= len(self.points):
-            self.collected.refuse(self.file, line, f"is DATA without a point: there are {len(self.points)} POINTS")
-        parameters = dict(zip(self.parameters, self.points[self.position], strict=True))
-        self.position += 1
-        _add(
-            *(self.collected, self.file, line),
-            region=self.region,
-            metric=self.metric,
-            parameters=parameters,
-            values=value.split(),
-        )
+def _read_points(
+    collected: Collected, file: ForeignFile, line: int, value: str, parameter_count: int
+) -> Iterator[list[str]]:
+    if not 1 <= parameter_count <= MOST_PARAMETERS:
+        collected.refuse(file, line, f"POINTS of {parameter_count} parameters, not 1 to 4")
+    groups = POINT.findall(value) if "(" in value else value.split()
+    for group in groups:
+        point = group.split()
+        if len(point) != parameter_count:
+            reason = f"point {quoted(group)} has {len(point)} values, there are {parameter_count} parameters"
+            collected.refuse(file, line, reason)
+        yield point

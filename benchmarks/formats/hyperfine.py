@@ -48,19 +48,15 @@ def _names(results: list[dict[str, Any]]) -> list[str]:
     """The command of each result with `{threads}` where the thread count stands. Results of one scan have the same."""
     tokens = [BETWEEN_WORDS.split(str(one.get("command", "")).strip()) for one in results]
     alike = defaultdict(list)
+    threads = []
     for place, one in enumerate(results):
         parameters = _parameters(one)
-        alike[len(tokens[place]), spell_parameters(parameters, thread_parameter(parameters))].append(place)
-    threads = [_thread_text(one) for one in results]
+        name = thread_parameter(parameters)
+        alike[len(tokens[place]), spell_parameters(parameters, name)].append(place)
+        threads.append("" if name is None else str(parameters[name]))
     for places in alike.values():
         _mask(tokens, places, threads)
     return ["".join(of_one)[:NAME_LENGTH] for of_one in tokens]
-
-
-def _thread_text(one: dict[str, Any]) -> str:
-    parameters = _parameters(one)
-    name = thread_parameter(parameters)
-    return "" if name is None else str(parameters[name])
 
 
 def _mask(tokens: list[list[str]], places: list[int], threads: list[str]) -> None:

@@ -22,7 +22,6 @@ from profiles.measurements.bounds import DEEPEST_JSON
 
 UNITS = {"seconds": "s", "second": "s", "sec": "s", "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 MOST_ELEMENTS = 50_000  # a result has about twenty
-DEEPEST_ELEMENTS = DEEPEST_JSON
 # All three are applied to fields without runs of blanks, to at most LONGEST_FIELD characters of each (`_field`).
 THREADS_NAMED = re.compile(
     r"(?:threads?|cores|cpus?|jobs) ?[:=]? ?(\d{1,5})(?!\d)|(?<!\S)-[tj] ?(\d{1,5})(?!\d)", re.IGNORECASE
@@ -48,8 +47,8 @@ class _BoundedBuilder(TreeBuilder):
         self.depth += 1
         if self.count > MOST_ELEMENTS:
             raise _TooLargeError(f"has more than {MOST_ELEMENTS} elements")
-        if self.depth > DEEPEST_ELEMENTS:
-            raise _TooLargeError(f"has elements nested more than {DEEPEST_ELEMENTS} deep")
+        if self.depth > DEEPEST_JSON:
+            raise _TooLargeError(f"has elements nested more than {DEEPEST_JSON} deep")
         if len(tag) > LONGEST_FIELD:
             raise _TooLargeError(f"has an element whose name is longer than {LONGEST_FIELD} characters")
         return super().start(tag, attrs)
@@ -139,16 +138,16 @@ def _add_result(collected: Collected, file: ForeignFile, result: Element, whole:
         input=setting[:200] or None,
         version=(_field(result, "AppVersion") or version)[:50] or None,
     )
-    kind, factor = _scale(_field(result, "Scale"))
+    scale = _field(result, "Scale")
+    factor = SECONDS_PER_UNIT.get(UNITS.get(scale.casefold(), scale))
     fewer_is_better = _field(result, "Proportion").upper() != "HIB"
+    kind: TimeKind = "relative" if factor is None or not fewer_is_better else "absolute"
     for value in _values(result):
-        usable = value is not None and value > 0
-        time = None if not usable or value is None else value * factor if fewer_is_better else 1 / value
-        if time is None:
+        if value is None or value <= 0:
             collected.left_out["results without a positive number"] += 1
         else:
-            in_seconds = kind == "absolute" and fewer_is_better
-            collected.add(workload, n, time, file=file, line=None, kind="absolute" if in_seconds else "relative")
+            time = value * (factor or 1.0) if fewer_is_better else 1 / value
+            collected.add(workload, n, time, file=file, line=None, kind=kind)
 
 
 def _without_threads(description: str) -> str:
@@ -159,11 +158,6 @@ def _without_threads(description: str) -> str:
     """
     settings = (THREADS_NAMED.sub("", setting).strip(" ,;-") for setting in description.split(" - "))
     return " - ".join(filter(None, settings))
-
-
-def _scale(scale: str) -> tuple[TimeKind, float]:
-    unit = UNITS.get(scale.casefold(), scale)
-    return ("absolute", SECONDS_PER_UNIT[unit]) if unit in SECONDS_PER_UNIT else ("relative", 1.0)
 
 
 def _values(result: Element) -> Iterator[float | None]:

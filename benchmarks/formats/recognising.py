@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any
 
 from benchmarks.formats.collecting import ForeignFile, ForeignLimits
 from profiles.measurements import UnreadableError
@@ -17,6 +16,13 @@ TARBALL_SUFFIXES = (".tar.gz", ".tgz")
 MOST_LOOKED_AT = 1 << 16  # bytes of a text: its first lines say what it is
 EXTRA_P = re.compile(r"\s*(PARAMETER|POINTS|REGION|METRIC)\s")
 LIKWID = re.compile(r"(TABLE|STRUCT),|CPU name:,")
+FORM_OF_NAME = {
+    "benchmarks": "google-benchmark",
+    "results": "hyperfine",
+    "params": "extra-p",
+    "dlbVersion": "talp",
+    "popMetrics": "talp",
+}
 TOO_MIXED = "Send files of one tool and one machine, or one results tarball alone."
 
 
@@ -60,25 +66,12 @@ def _form_of(file: ForeignFile, file_bytes: int) -> str | None:
 
 
 def _form_of_json(content: bytes) -> str | None:
-    """The document as a whole, or the first line where each is a document."""
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
-        return _form_of_json_lines(content)
-    return _form_of_document(document)
-
-
-def _form_of_json_lines(content: bytes) -> str | None:
-    first, _, _ = content[:MOST_LOOKED_AT].lstrip().partition(b"\n")
-    try:
-        return _form_of_document(json.loads(first))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _form_of_document(document: Any) -> str | None:
-    """By the names that only one tool's document has."""
-    known = {"benchmarks": "google-benchmark", "results": "hyperfine", "params": "extra-p"}
-    known |= {"dlbVersion": "talp", "popMetrics": "talp"}
-    named = document if isinstance(document, dict) else {}
-    return next((form for name, form in known.items() if name in named), None)
+    """By a name that only one tool's document has: the whole content, or the first line where each is a document."""
+    first_line, _, _ = content[:MOST_LOOKED_AT].lstrip().partition(b"\n")
+    for text in (content, first_line):
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        return next((form for name, form in FORM_OF_NAME.items() if name in document), None)
+    return None

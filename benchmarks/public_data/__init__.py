@@ -1,6 +1,6 @@
 """Measurements that others publish, as they publish them, and how each of these sources is read. No Django.
 
-To add a source: a module with a class that has what `interface.PublicSource` says, and its line in SOURCES.
+To add a source: a module with an `interface.PublicSource`, and its line in SOURCES.
 """
 
 from benchmarks.public_data.gbm_perf import GbmPerf

@@ -9,7 +9,6 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -29,6 +28,8 @@ UNREADABLE_ORIGIN = (
     ValueError,
     NotImplementedError,
 )
+
+WantedFile = tuple[str, str, bytes | None]  # folder, name in it, content; None where it is over MOST_FILE_BYTES
 
 
 class UnreadableOrigin(Exception):
@@ -77,12 +78,6 @@ def _gathered(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[st
     yield from sorted(folders.items())
 
 
-def _wanted_files(source: PublicSource, origin: Path) -> Iterator[tuple[str, str, bytes | None]]:
-    for path, content in _find_files(source, origin):
-        if found := source.wanted(path):
-            yield *found, None if content is None else source.excerpt(found[1], content)
-
-
 def _found_folder(source: PublicSource, name: str, files: dict[str, bytes | None]) -> FoundFolder:
     digest = hashlib.sha256(f"{source.name} {source.version} {name}\n".encode())
     for member in sorted(files):
@@ -92,8 +87,7 @@ def _found_folder(source: PublicSource, name: str, files: dict[str, bytes | None
     return FoundFolder(name, kept, digest.hexdigest(), too_large)
 
 
-def _find_files(source: PublicSource, origin: Path) -> Iterator[tuple[str, bytes | None]]:
-    """Path and content of each wanted file; None where it is larger than MOST_FILE_BYTES."""
+def _wanted_files(source: PublicSource, origin: Path) -> Iterator[WantedFile]:
     try:
         if (origin / "HEAD").is_file() and (origin / "objects").is_dir():
             yield from _files_of_bare_clone(source, origin)
@@ -108,50 +102,46 @@ def _find_files(source: PublicSource, origin: Path) -> Iterator[tuple[str, bytes
         raise UnreadableOrigin(f"{origin}: cannot be read: {error}") from error
 
 
-def _read(file: IO[bytes]) -> bytes | None:
+def _read(source: PublicSource, place: tuple[str, str], file: IO[bytes]) -> WantedFile:
+    folder, member = place
     content = file.read(MOST_FILE_BYTES + 1)
-    return content if len(content) <= MOST_FILE_BYTES else None
+    return folder, member, source.excerpt(member, content) if len(content) <= MOST_FILE_BYTES else None
 
 
-def _files_of_folder(source: PublicSource, origin: Path) -> Iterator[tuple[str, bytes | None]]:
+def _files_of_folder(source: PublicSource, origin: Path) -> Iterator[WantedFile]:
     for folder, folders, names in os.walk(origin):
         folders[:] = sorted(name for name in folders if name != ".git")
         for name in sorted(names):
             path = Path(folder, name)
-            relative = path.relative_to(origin).as_posix()
-            if source.wanted(relative) and path.is_file() and not path.is_symlink():
+            place = source.wanted(path.relative_to(origin).as_posix())
+            if place and path.is_file() and not path.is_symlink():
                 with path.open("rb") as file:
-                    yield relative, _read(file)
+                    yield _read(source, place, file)
 
 
-def _files_of_zip(source: PublicSource, origin: Path) -> Iterator[tuple[str, bytes | None]]:
+def _files_of_zip(source: PublicSource, origin: Path) -> Iterator[WantedFile]:
     with zipfile.ZipFile(origin) as archive:
         for name in sorted(archive.namelist()):
-            if source.wanted(name):
+            if place := source.wanted(name):
                 with archive.open(name) as file:
-                    yield name, _read(file)
+                    yield _read(source, place, file)
 
 
-def _files_of_tar(source: PublicSource, archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | None]]:
+def _files_of_tar(source: PublicSource, archive: tarfile.TarFile) -> Iterator[WantedFile]:
     for member in archive:
-        if member.isfile() and source.wanted(member.name):
-            file = archive.extractfile(member)
-            yield member.name, None if file is None else _read(file)
+        place = source.wanted(member.name) if member.isfile() else None
+        if place and (file := archive.extractfile(member)):
+            yield _read(source, place, file)
         archive.members = []  # type: ignore[attr-defined]  # tarfile would keep all of them
 
 
-def _files_of_bare_clone(source: PublicSource, origin: Path) -> Iterator[tuple[str, bytes | None]]:
-    with _git_archive(origin) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
-        yield from _files_of_tar(source, archive)
-
-
-@contextmanager
-def _git_archive(origin: Path) -> Iterator[IO[bytes]]:
+def _files_of_bare_clone(source: PublicSource, origin: Path) -> Iterator[WantedFile]:
     command = ["git", "-C", str(origin), "archive", "--format=tar", "HEAD"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as git:  # noqa: S603
         assert git.stdout and git.stderr  # noqa: S101  for mypy
         try:
-            yield git.stdout
+            with tarfile.open(fileobj=git.stdout, mode="r|") as archive:
+                yield from _files_of_tar(source, archive)
         except tarfile.TarError as error:
             git.kill()
             raise UnreadableOrigin(f"{origin}: {git.stderr.read().decode(errors='replace').strip()}") from error

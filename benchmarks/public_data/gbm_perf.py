@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.public_data.hardware import read_lscpu_text, read_platform
-from benchmarks.public_data.interface import MeasuredFolder, RefusedFolder
+from benchmarks.public_data.interface import MeasuredFolder, PublicSource, RefusedFolder
 from profiles.measurements import WorkloadRecord
 
 SWEEP_FILE = re.compile(r"(?:^|/)analysis/(multicore[\w-]*/results[\w-]*)/(res\.csv|hw\.txt)$")
@@ -73,7 +73,7 @@ DESCRIBED = {
 }
 
 
-class GbmPerf:
+class GbmPerf(PublicSource):
     """The source `gbm-perf`."""
 
     name = "gbm-perf"
@@ -92,9 +92,6 @@ class GbmPerf:
         found = SWEEP_FILE.search(path)
         sweep = SWEEPS.get(found[1]) if found else None
         return (f"aws/{sweep.machine}", f"{sweep.software}/{found[2]}") if found and sweep else None
-
-    def excerpt(self, member: str, content: bytes) -> bytes:
-        return content
 
     def read(self, folder: str, files: Mapping[str, bytes]) -> MeasuredFolder:
         described = next((files[member].decode(errors="replace") for member in files if member.endswith("hw.txt")), "")

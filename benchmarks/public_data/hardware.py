@@ -179,9 +179,11 @@ def read_platform(name: str, lscpu: Mapping[str, str], lstopo: Mapping[str, int]
     per_core = leading_integer(lscpu.get("Thread(s) per core"))
     cores = threads // per_core if per_core else lstopo.get("physical_cores")
     numa_nodes = leading_integer(lscpu.get("NUMA node(s)")) or lstopo.get("numa_nodes")
-    counts: dict[str, Any] = _breakpoints(threads, cores, numa_nodes)
-    for level, label in BYTES_OF_LEVEL.items():
-        counts[level] = leading_integer(lscpu.get(label)) or lstopo.get(level)
+    caches: dict[str, Any] = {
+        level: leading_integer(lscpu.get(label)) or lstopo.get(level) for level, label in BYTES_OF_LEVEL.items()
+    }
+    # Threads fill cores first, NUMA node by node, then the siblings, as in the kit.
+    places = cores or threads
     platform = PlatformRecord(
         name=name,
         cpu_model=model,
@@ -194,23 +196,18 @@ def read_platform(name: str, lscpu: Mapping[str, str], lstopo: Mapping[str, int]
         numa_nodes=numa_nodes,
         physical_cores=cores,
         threads=threads,
+        n_nu=places // numa_nodes if numa_nodes and 1 < numa_nodes <= places else None,
+        n_ht=cores if cores and cores < threads else None,
         n_max=threads,
         base_mhz=clock_in(model),
         max_mhz=leading_integer(lscpu.get("CPU max MHz")),
         memory_bytes=lstopo.get("memory_bytes"),
         virtualised=True if lscpu.get("Hypervisor vendor") else None,
-        **counts,
+        **caches,
     )
     if impossible_topology(platform) is not None:
         raise RefusedFolder("a topology that cannot be")
     return platform
-
-
-def _breakpoints(threads: int, cores: int | None, numa_nodes: int | None) -> dict[str, int | None]:
-    """Threads fill cores first, NUMA node by node, then the siblings, as in the kit."""
-    places = cores or threads
-    n_nu = places // numa_nodes if numa_nodes and 1 < numa_nodes <= places else None
-    return {"n_nu": n_nu, "n_ht": cores if cores and cores < threads else None}
 
 
 def _microarchitecture(model: str, lscpu: Mapping[str, str]) -> str | None:

@@ -65,7 +65,8 @@ class PublicSource(Protocol):
 
     def wanted(self, path: str) -> tuple[str, str] | None: ...
 
-    def excerpt(self, member: str, content: bytes) -> bytes: ...
+    def excerpt(self, member: str, content: bytes) -> bytes:
+        return content
 
     def read(self, folder: str, files: Mapping[str, bytes]) -> MeasuredFolder:
         """Raises RefusedFolder."""
@@ -81,7 +82,11 @@ def as_delivery(source: PublicSource, folders: Sequence[MeasuredFolder], generat
         for workload, times in folder.times.items():
             index = workloads.setdefault(workload, len(workloads))
             kinds[index] = "relative" if workload in folder.relative else "absolute"
-            profiles.append(ProfileRecord(platform, index, run_table(times)))
+            rows = sorted(times)
+            n, repeat = (np.array([row[i] for row in rows], dtype=np.int64) for i in range(2))
+            time_s = np.array([times[row] for row in rows], dtype=np.float64)
+            clean_runs = RunTable(n, repeat, np.zeros(len(rows), dtype=np.bool_), time_s)
+            profiles.append(ProfileRecord(platform, index, clean_runs))
     return Measurements(
         origin="measured",
         time_kinds=kinds,
@@ -93,15 +98,3 @@ def as_delivery(source: PublicSource, folders: Sequence[MeasuredFolder], generat
         source=source.citation,
         note=source.note,
     )
-
-
-def run_table(times: Mapping[tuple[int, int], float]) -> RunTable:
-    """(n, repeat) -> seconds, as clean runs in ascending order.
-
-    >>> run_table({(2, 1): 0.5, (1, 1): 1.0}).n.tolist()
-    [1, 2]
-    """
-    rows = sorted(times)
-    n, repeat = (np.array([row[i] for row in rows], dtype=np.int64) for i in range(2))
-    time_s = np.array([times[row] for row in rows], dtype=np.float64)
-    return RunTable(n, repeat, np.zeros(len(rows), dtype=np.bool_), time_s)

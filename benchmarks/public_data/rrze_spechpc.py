@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from benchmarks.public_data.hardware import BYTES_OF_LEVEL, bytes_in, leading_integer, read_platform
-from benchmarks.public_data.interface import MeasuredFolder, RefusedFolder
+from benchmarks.public_data.interface import MeasuredFolder, PublicSource, RefusedFolder
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
 STATE = re.compile(r"(?:^|/)(Cluster\w)-state\.csv$")
@@ -26,7 +26,7 @@ NUMBERS = {  # of the names in the files
 MICROARCHITECTURES = {"Intel Icelake SP processor": "Ice Lake-SP", "Intel SapphireRapids processor": "Sapphire Rapids"}
 
 
-class RrzeSpecHpc:
+class RrzeSpecHpc(PublicSource):
     """The source `rrze-spechpc`."""
 
     name = "rrze-spechpc"

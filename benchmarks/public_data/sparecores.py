@@ -19,7 +19,7 @@ from benchmarks.public_data.hardware import (
     read_lstopo,
     read_platform,
 )
-from benchmarks.public_data.interface import MeasuredFolder, RefusedFolder
+from benchmarks.public_data.interface import MeasuredFolder, PublicSource, RefusedFolder
 from profiles.identity.spelling import fold_spelling
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
@@ -40,7 +40,7 @@ COMPRESSED_BYTES = 1_000_000_000
 SECTIONS = {"Single-Core Performance": False, "Multi-Core Performance": True}
 
 
-class SpareCores:
+class SpareCores(PublicSource):
     """The source `sparecores`."""
 
     name = "sparecores"
@@ -59,9 +59,6 @@ class SpareCores:
     def wanted(self, path: str) -> tuple[str, str] | None:
         found = PATH.search(path)
         return (found[1], found[2]) if found and found[2] in WANTED else None
-
-    def excerpt(self, member: str, content: bytes) -> bytes:
-        return content
 
     def read(self, folder: str, files: Mapping[str, bytes]) -> MeasuredFolder:
         if BURSTABLE.match(folder):
