@@ -27,7 +27,7 @@ from benchmarks.quarantine import (
 )
 from mpet_site.web.api import ApiView
 from mpet_site.web.parsers import MultiPartParser
-from mpet_site.web.problems import Conflict, PayloadTooLarge
+from mpet_site.web.problems import Conflict
 from mpet_site.web.throttling import RequestThrottle, client_address, seconds_to_wait
 
 
@@ -91,9 +91,7 @@ class QuarantineSending(ApiView):
             raise NotFound
         sent = FilesRequestSerializer(data=request.data, context={"request": request})
         sent.is_valid(raise_exception=True)
-        size_bytes, limit = sum(file.size for file in sent.validated_data["file"]), settings.QUARANTINE_MAX_PACKED_BYTES
-        if size_bytes > limit:
-            raise PayloadTooLarge(f"The file has {size_bytes} bytes; at most {limit} are taken.", limit_bytes=limit)
+        sent.refuse_larger_than(settings.QUARANTINE_MAX_PACKED_BYTES)
         name, content, reading = sent.sent()
         try:
             quarantine, secret = take_in(content, name, reading)

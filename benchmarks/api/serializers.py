@@ -1,7 +1,8 @@
 """How the API reads and writes uploads, and writes the guide to the kit."""
 
+from collections.abc import Mapping
 from io import BytesIO
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, TypedDict
 
 from django.http import QueryDict
 from django.urls import reverse
@@ -12,32 +13,30 @@ from benchmarks.archive import ArchiveError
 from benchmarks.foreign import RECOGNISED, as_one_file, known_platform
 from benchmarks.formats import FORMATS
 from benchmarks.formats.deliveries import MOST_FILES, ForeignReading
+from benchmarks.kit_guide import KitWorkload, Step
 from benchmarks.models import Upload
 from benchmarks.notes import notes_of
 from benchmarks.reading import read_sent_platform
-from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsSerializer
-from mpet_site.web.problems import InvalidRequest
+from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsSerializer, fields_of, serializer_of
+from mpet_site.web.problems import InvalidRequest, PayloadTooLarge
 from profiles.identity.descriptions import differences_in
 from profiles.measurements import UnreadableError
 from profiles.models import Platform, Profile
 from profiles.programs import programs_by_source, region_labels
 
-ReportSerializer = inline_serializer(
-    "UploadReport",
-    {
-        "errors": inline_serializer(
-            "UploadError",
-            {
-                "member": serializers.CharField(allow_null=True),
-                "line": serializers.IntegerField(allow_null=True),
-                "reason": serializers.CharField(),
-            },
-            many=True,
-        ),
-        "warnings": serializers.ListField(child=serializers.CharField()),
-    },
-)
 
+class UploadError(TypedDict):
+    member: str | None
+    line: int | None
+    reason: str
+
+
+class UploadReport(TypedDict):
+    errors: list[UploadError]
+    warnings: list[str]
+
+
+ReportSerializer = serializer_of(UploadReport)()
 
 UploadDifferenceSerializer = inline_serializer(
     "UploadDifference",
@@ -63,14 +62,32 @@ UploadProgramSerializer = inline_serializer(
     many=True,
 )
 
-
 STAYS_PUBLIC = (
     "Only public: a private upload can be published, and a public one cannot be made private, as what others predict "
     "from it stays. DELETE takes it back."
 )
 
 
-class VisibilityField(serializers.ChoiceField):
+class _AllParts(serializers.Field):
+    """Of form data: every part of this name; without a body there is none."""
+
+    def get_value(self, dictionary: Any) -> Any:
+        given = dictionary.getlist(str(self.field_name)) if isinstance(dictionary, QueryDict) else ()
+        return given or serializers.empty
+
+
+class ChoiceOnce(_AllParts, serializers.ChoiceField):
+    """A choice that two parts of the form cannot both make."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"repeated": "It is given {count} times; say one licence once."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        if len(data) > 1:
+            self.fail("repeated", count=len(data))
+        return super().to_internal_value(data[0])
+
+
+class VisibilityField(ChoiceOnce):
     """Public only where that is said once, in the word we know: docs/decisions/visibility.md."""
 
     default_error_messages: ClassVar[dict[str, Any]] = {
@@ -79,33 +96,12 @@ class VisibilityField(serializers.ChoiceField):
         "file": "It is a file; say public or private.",
     }
 
-    def get_value(self, dictionary: Any) -> Any:
-        given = dictionary.getlist(str(self.field_name)) if isinstance(dictionary, QueryDict) else ()  # without a body
-        return given or serializers.empty
-
     def to_internal_value(self, data: Any) -> Any:
-        if len(data) > 1:
-            self.fail("repeated", count=len(data))
-        if not isinstance(data[0], str):
-            self.fail("file")
-        if not data[0]:
+        if data == [""]:
             self.fail("empty")
-        return super().to_internal_value(data[0])
-
-
-class LicenceField(serializers.ChoiceField):
-    """Said once, as the visibility is."""
-
-    default_error_messages: ClassVar[dict[str, Any]] = {"repeated": "It is given {count} times; say one licence once."}
-
-    def get_value(self, dictionary: Any) -> Any:
-        given = dictionary.getlist(str(self.field_name)) if isinstance(dictionary, QueryDict) else ()
-        return given or serializers.empty
-
-    def to_internal_value(self, data: Any) -> Any:
-        if len(data) > 1:
-            self.fail("repeated", count=len(data))
-        return super().to_internal_value(str(data[0]))
+        if len(data) == 1 and not isinstance(data[0], str):
+            self.fail("file")
+        return super().to_internal_value(data)
 
 
 @extend_schema_field(
@@ -116,14 +112,10 @@ class LicenceField(serializers.ChoiceField):
         "maxItems": MOST_FILES,
     }
 )
-class FilesPart(serializers.FileField):
+class FilesPart(_AllParts, serializers.FileField):
     """One file or several, none empty: the part is repeated."""
 
     default_error_messages: ClassVar[dict[str, Any]] = {"too_many": "{count} files; at most {most} are taken."}
-
-    def get_value(self, dictionary: Any) -> Any:
-        given = dictionary.getlist(str(self.field_name)) if isinstance(dictionary, QueryDict) else ()
-        return given or serializers.empty
 
     def to_internal_value(self, data: Any) -> Any:
         if len(data) > MOST_FILES:
@@ -167,6 +159,11 @@ class FilesRequestSerializer(KnownFieldsSerializer):
             raise serializers.ValidationError("An object of texts.")
         return columns
 
+    def refuse_larger_than(self, limit: int) -> None:
+        size_bytes = sum(file.size for file in self.validated_data["file"])
+        if size_bytes > limit:
+            raise PayloadTooLarge(f"The file has {size_bytes} bytes; at most {limit} are taken.", limit_bytes=limit)
+
     def sent(self) -> tuple[str, IO[bytes], ForeignReading | None]:
         """Name, content and reading of what is sent, of valid data. Raises InvalidRequest."""
         files = [(file.name, file) for file in self.validated_data["file"]]
@@ -201,7 +198,7 @@ class UploadRequestSerializer(FilesRequestSerializer):
         default=Upload.Visibility.PRIVATE,
         help_text="Who may see it; where it is not given, you alone.",
     )
-    licence = LicenceField(
+    licence = ChoiceOnce(
         Upload.Licence.choices,
         default=Upload.Licence.AS_SOURCE,
         help_text="The terms for others; shown with its numbers.",
@@ -220,15 +217,7 @@ UnderstoodSerializer = inline_serializer(
     "Understood",
     {
         "form": serializers.CharField(help_text="mpet-results for a results tarball"),
-        "errors": inline_serializer(
-            "UnderstoodError",
-            {
-                "member": serializers.CharField(allow_null=True),
-                "line": serializers.IntegerField(allow_null=True),
-                "reason": serializers.CharField(),
-            },
-            many=True,
-        ),
+        "errors": inline_serializer("UnderstoodError", fields_of(UploadError), many=True),
         "warnings": serializers.ListField(child=serializers.CharField()),
         "platform": serializers.DictField(allow_null=True, help_text="its facts; null where there are errors"),
         "workloads": inline_serializer(
@@ -258,16 +247,45 @@ class PublicationSerializer(KnownFieldsSerializer):
     visibility = PublicAlone([Upload.Visibility.PUBLIC.value], error_messages={"invalid_choice": STAYS_PUBLIC})
 
 
+def is_owned(upload: Upload, context: Mapping[str, Any]) -> bool:
+    user = context["request"].user
+    return bool(user.is_authenticated and upload.owner_id == user.pk)
+
+
+@extend_schema_field({"type": "string", "nullable": True})
+class OwnersText(serializers.CharField):
+    """Null for everybody but the owner of the upload."""
+
+    def get_attribute(self, instance: Upload) -> Any:
+        return super().get_attribute(instance) if is_owned(instance, self.context) else None
+
+
+UPLOAD_FIELDS = (
+    "id",
+    "url",
+    "status",
+    "visibility",
+    "licence",
+    "filename",
+    "commit",
+    "branch",
+    "size_bytes",
+    "sha256",
+    "created_at",
+    "finished_at",
+)
+
+
 class UploadSerializer(serializers.ModelSerializer):
     """`viewer` in the context. Others see that a public upload was accepted, what came of it, what was noted, and where
     its file is, not the file's name."""
 
     id = serializers.UUIDField(source="uid", read_only=True)
-    url = serializers.SerializerMethodField()
-    filename = serializers.SerializerMethodField()
-    commit = serializers.SerializerMethodField()
-    branch = serializers.SerializerMethodField()
-    sha256 = serializers.SerializerMethodField()
+    url = serializers.HyperlinkedIdentityField("api-upload", lookup_field="uid", lookup_url_kwarg="id")
+    filename = OwnersText(read_only=True)
+    commit = OwnersText(read_only=True)
+    branch = OwnersText(read_only=True)
+    sha256 = OwnersText(read_only=True)
     file = serializers.SerializerMethodField(help_text="Where what was sent can be had; null where it is not kept.")
     environment = serializers.SerializerMethodField(
         help_text="What was noted of the machine, as JSON text, its first 65,536 characters; null: nothing."
@@ -286,18 +304,7 @@ class UploadSerializer(serializers.ModelSerializer):
     class Meta:
         model = Upload
         fields = (
-            "id",
-            "url",
-            "status",
-            "visibility",
-            "licence",
-            "filename",
-            "commit",
-            "branch",
-            "size_bytes",
-            "sha256",
-            "created_at",
-            "finished_at",
+            *UPLOAD_FIELDS,
             "file",
             "environment",
             "log",
@@ -308,26 +315,6 @@ class UploadSerializer(serializers.ModelSerializer):
             "differences",
         )
         read_only_fields = fields
-
-    def owned(self, upload: Upload) -> bool:
-        user = self.context["request"].user
-        return bool(user.is_authenticated and upload.owner_id == user.pk)
-
-    @extend_schema_field(serializers.URLField())
-    def get_url(self, upload: Upload) -> str:
-        return self.context["request"].build_absolute_uri(reverse("api-upload", args=[upload.uid]))
-
-    def get_filename(self, upload: Upload) -> str | None:
-        return upload.filename if self.owned(upload) else None
-
-    def get_commit(self, upload: Upload) -> str | None:
-        return upload.commit if self.owned(upload) else None
-
-    def get_branch(self, upload: Upload) -> str | None:
-        return upload.branch if self.owned(upload) else None
-
-    def get_sha256(self, upload: Upload) -> str | None:
-        return upload.sha256 if self.owned(upload) else None
 
     def get_file(self, upload: Upload) -> str | None:
         if upload.status != Upload.Status.ACCEPTED or not upload.file_is_there:
@@ -345,7 +332,7 @@ class UploadSerializer(serializers.ModelSerializer):
     @extend_schema_field(ReportSerializer)
     def get_report(self, upload: Upload) -> dict[str, Any]:
         report = {"errors": [], "warnings": []} | upload.report
-        return report if self.owned(upload) else {name: report[name] for name in ("errors", "warnings")}
+        return report if is_owned(upload, self.context) else {name: report[name] for name in ("errors", "warnings")}
 
     @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
     def get_profiles(self, upload: Upload) -> list[str]:
@@ -394,37 +381,8 @@ class UploadRowSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Upload
-        fields: tuple[str, ...] = (
-            "id",
-            "url",
-            "status",
-            "visibility",
-            "licence",
-            "filename",
-            "commit",
-            "branch",
-            "size_bytes",
-            "sha256",
-            "created_at",
-            "finished_at",
-            "hidden",
-            "profile_count",
-        )
+        fields = (*UPLOAD_FIELDS, "hidden", "profile_count")
         read_only_fields = fields
-
-
-class KitStepSerializer(serializers.Serializer):
-    name = serializers.CharField()
-    title = serializers.CharField()
-    note = serializers.CharField()
-    command = serializers.CharField()
-
-
-class KitWorkloadSerializer(serializers.Serializer):
-    name = serializers.CharField()
-    computes = serializers.CharField()
-    stresses = serializers.CharField()
-    here_because = serializers.CharField()
 
 
 class StressNgVersionSerializer(serializers.Serializer):
@@ -445,6 +403,6 @@ class KitGuideSerializer(serializers.Serializer):
     built = BuiltKitSerializer(
         many=True, help_text="Static programs for machines without a compiler, if there are any."
     )
-    steps = KitStepSerializer(many=True)
-    workloads = KitWorkloadSerializer(many=True)
+    steps = inline_serializer("KitStep", fields_of(Step), many=True)
+    workloads = serializer_of(KitWorkload)(many=True)
     stress_ng_versions = StressNgVersionSerializer(many=True)

@@ -43,7 +43,7 @@ from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter, TextFilter
 from mpet_site.web.parsers import MultiPartParser
-from mpet_site.web.problems import Conflict, PayloadTooLarge
+from mpet_site.web.problems import Conflict
 from mpet_site.web.renderers import BytesRenderer, TarballRenderer, WheelRenderer
 from mpet_site.web.throttling import wait_of_preview
 from profiles.ingest.publication import PublicationError
@@ -99,9 +99,7 @@ class UploadList(ListView):
     def post(self, request: Request) -> Response:
         sent = UploadRequestSerializer(data=request.data, context={"request": request})
         sent.is_valid(raise_exception=True)
-        size_bytes, limit = sum(file.size for file in sent.validated_data["file"]), settings.UPLOAD_MAX_PACKED_BYTES
-        if size_bytes > limit:
-            raise PayloadTooLarge(f"The file has {size_bytes} bytes; at most {limit} are taken.", limit_bytes=limit)
+        sent.refuse_larger_than(settings.UPLOAD_MAX_PACKED_BYTES)
         visibility, licence = sent.validated_data["visibility"], sent.validated_data["licence"]
         if sent.validated_data["preview"] and (wait_s := wait_of_preview(request)):
             raise Throttled(wait=wait_s)
@@ -199,7 +197,8 @@ class Kit(ApiView):
             version = kit_version()
         except NoKitError as error:
             raise NotFound from error
-        return respond_with_kit(request, kit_tarball(request.build_absolute_uri("/")), version)
+        content = kit_tarball(request.build_absolute_uri("/"))
+        return respond_with_file(request, f"{TOP_FOLDER}-{version}.tar.gz", content, version, kit_sha256(content))
 
 
 class BuiltKitArchive(ApiView):
@@ -219,14 +218,8 @@ class BuiltKitArchive(ApiView):
             content = built_tarball(architecture, request.build_absolute_uri("/"))
         except NoKitError as error:
             raise NotFound from error
-        return respond_with_kit(request, content, f"{kit_version()}-{architecture}")
-
-
-def respond_with_kit(request: Request, content: bytes, version: str) -> Any:
-    disposition = {"Content-Disposition": f'attachment; filename="{TOP_FOLDER}-{version}.tar.gz"'}
-    return respond_unless_unchanged(
-        request, etag_of(version, kit_sha256(content)), lambda: Response(content, headers=disposition)
-    )
+        version = f"{kit_version()}-{architecture}"
+        return respond_with_file(request, f"{TOP_FOLDER}-{version}.tar.gz", content, version, kit_sha256(content))
 
 
 class ClientWheel(ApiView):
@@ -246,10 +239,12 @@ class ClientWheel(ApiView):
         if name != known:
             raise NotFound
         content = client_wheel()
-        disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return respond_unless_unchanged(
-            request, etag_of(hashlib.sha256(content).hexdigest()), lambda: Response(content, headers=disposition)
-        )
+        return respond_with_file(request, name, content, hashlib.sha256(content).hexdigest())
+
+
+def respond_with_file(request: Request, name: str, content: bytes, *etag_parts: str) -> HttpResponseBase:
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return respond_unless_unchanged(request, etag_of(*etag_parts), lambda: Response(content, headers=disposition))
 
 
 class KitGuide(ApiView):
@@ -259,20 +254,17 @@ class KitGuide(ApiView):
         operation_id="kit_guide", summary="How to measure a machine", responses={200: KitGuideSerializer, 404: None}
     )
     def get(self, request: Request) -> Response:
-        document = kit_guide_document(request.build_absolute_uri("/"))
-        versions = stress_ng_versions(request.user)
-        return Response(KitGuideSerializer(document | {"stress_ng_versions": versions}).data)
-
-
-def kit_guide_document(site: str) -> dict[str, Any]:
-    try:
-        workloads = kit_workloads()
-    except NoKitError as error:
-        raise NotFound from error
-    return {
-        "version": kit_version(),
-        "url": f"{site}api/v1/kit/",
-        "built": built_kits(site),
-        "steps": kit_steps(site),
-        "workloads": workloads,
-    }
+        site = request.build_absolute_uri("/")
+        try:
+            workloads = kit_workloads()
+        except NoKitError as error:
+            raise NotFound from error
+        document = {
+            "version": kit_version(),
+            "url": f"{site}api/v1/kit/",
+            "built": built_kits(site),
+            "steps": kit_steps(site),
+            "workloads": workloads,
+            "stress_ng_versions": stress_ng_versions(request.user),
+        }
+        return Response(KitGuideSerializer(document).data)
