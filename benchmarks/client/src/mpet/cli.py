@@ -155,11 +155,11 @@ def login(
 def _token_of_browser(client: Client, no_browser: bool) -> str:
     """Any browser will do, on any machine: what counts is the code."""
     begun = begin_login(client.transport)
-    _say(f"Type the code {begun.code} on {begun.url}")
+    _say(f"Type the code {begun['code']} on {begun['url']}")
     if not no_browser:
-        webbrowser.open(begun.url)
+        webbrowser.open(begun["url"])
     with progress_of("waiting until you agree there"):
-        return str(wait_for_token(client.transport, begun)["token"])
+        return wait_for_token(client.transport, begun)
 
 
 @app.command()
@@ -190,7 +190,7 @@ def measure(
     options = {variable: value for variable, value in given.items() if value}
     folder = benchmark_kit.unpack_kit(client.kit())
     tarball = benchmark_kit.measure(folder, "all" if full else "quick", options, _say)
-    _finish(client, tarball, upload, Delivery(public, licence), as_json)
+    _finish(client, tarball, upload, as_json, public=public, licence=licence)
 
 
 @app.command(context_settings=PASSED_ON)
@@ -218,22 +218,11 @@ def profile(
     folder = benchmark_kit.unpack_kit(client.kit())
     command = [str(Path(program).resolve()) if Path(program).exists() else program, *context.args]
     benchmark_kit.profile(folder, command, path, options, _say)
-    _finish(client, path, upload, Delivery(public, licence, commit, branch), as_json)
+    _finish(client, path, upload, as_json, public=public, licence=licence, commit=commit, branch=branch)
 
 
 def _say(line: str) -> None:
     err.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """What is said of results when they are sent."""
-
-    public: bool = False
-    licence: Optional[str] = None
-    commit: Optional[str] = None
-    branch: Optional[str] = None
-    foreign: Optional[ForeignFile] = None
 
 
 def _foreign_file(form: Optional[str], platform: Optional[str], columns: Optional[list[str]]) -> Optional[ForeignFile]:
@@ -248,26 +237,18 @@ def _foreign_file(form: Optional[str], platform: Optional[str], columns: Optiona
     return ForeignFile(form, platform_json=Path(platform).read_text(encoding="utf-8"), columns=titles)
 
 
-def _is_gzip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == GZIP_MAGIC
-
-
-def _finish(client: Client, tarball: Path, upload: bool, delivery: Delivery, as_json: bool) -> None:
+def _finish(client: Client, tarball: Path, upload: bool, as_json: bool, **options: Any) -> None:
     _say(f"results: {tarball}")
     if upload:
-        _send(client, tarball, delivery, as_json)
+        _tell_upload(_sent(client, tarball, **options), as_json)
     elif as_json:
         print_json({"results": str(tarball)})
 
 
-def _send(client: Client, path: Path, delivery: Delivery, as_json: bool) -> None:
-    _tell_upload(_sent(client, path, delivery), as_json)
-
-
-def _sent(client: Client, path: Path, delivery: Delivery) -> UploadReport:
+def _sent(client: Client, path: Path, **options: Any) -> UploadReport:
+    """`options`: those of Client.upload."""
     with progress_of("sending") as progress:
-        return client.upload(path, progress=progress, **vars(delivery))
+        return client.upload(path, progress=progress, **options)
 
 
 def _tell_upload(report: UploadReport, as_json: bool) -> None:
@@ -309,7 +290,7 @@ def sweep(
     sweep_tarball(machine, measured, rows, called, path)
     _say(f"results: {path}")
     if upload:
-        _show_program(client, _accepted(client, path, Delivery(public, licence)), as_json)
+        _show_program(client, _accepted(client, path, public=public, licence=licence), as_json)
     elif as_json:
         print_json({"results": str(path)})
 
@@ -360,7 +341,7 @@ def try_program(
             said = f"{called}: {document['page']}\nWho has this link sees the answer. {until}"
             print_json(answer) if as_json else _say(said)
             return
-        _show_program(client, _accepted(client, measured, Delivery()), as_json)
+        _show_program(client, _accepted(client, measured), as_json)
 
 
 def _kit_results(kit: Path, machine: Machine) -> Path:
@@ -373,8 +354,8 @@ def _kit_results(kit: Path, machine: Machine) -> Path:
     return found
 
 
-def _accepted(client: Client, path: Path, delivery: Delivery) -> UploadReport:
-    report = _sent(client, path, delivery)
+def _accepted(client: Client, path: Path, **options: Any) -> UploadReport:
+    report = _sent(client, path, **options)
     if not report.is_accepted:
         tables.print_upload(err, report)
         raise typer.Exit(3)
@@ -414,15 +395,19 @@ def upload(
 ) -> None:
     """Send results that were measured before, by the kit or by another tool."""
     foreign = _foreign_file(form, platform, columns)
-    if foreign is None and not _is_gzip(file):
+    with file.open("rb") as content:
+        is_tarball = content.read(2) == GZIP_MAGIC
+    if foreign is None and not is_tarball:
         _say(f"{file} is not a results tarball. For a file of another tool, name its format: --as FORMAT")
+    client = context.obj.client()
     if preview:
-        understood = context.obj.client().preview(file, foreign)
+        understood = client.preview(file, foreign)
         print_json(understood.document) if as_json else tables.print_preview(out, understood)
         if understood.errors:
             raise typer.Exit(3)
         return
-    _send(context.obj.client(), file, Delivery(public, licence, commit, branch, foreign), as_json)
+    options = {"public": public, "licence": licence, "commit": commit, "branch": branch, "foreign": foreign}
+    _tell_upload(_sent(client, file, **options), as_json)
 
 
 @app.command()
@@ -586,12 +571,9 @@ def main() -> None:
     """Run the command; what goes wrong is one message, not a traceback."""
     try:
         app()
-    except MpetError as error:
+    except (MpetError, OSError) as error:
         err.print(f"mpet: {error}", markup=False, highlight=False, soft_wrap=True)
-        raise SystemExit(error.exit_code) from None
-    except OSError as error:
-        err.print(f"mpet: {error}", markup=False, highlight=False, soft_wrap=True)
-        raise SystemExit(1) from None
+        raise SystemExit(error.exit_code if isinstance(error, MpetError) else 1) from None
 
 
 if __name__ == "__main__":

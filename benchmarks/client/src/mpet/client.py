@@ -19,7 +19,7 @@ from mpet.changes import LEAST_CHANGE, Changes, MeasuredRegion, compare_regions,
 from mpet.config import chosen_server, chosen_token
 from mpet.errors import KitFailed, MpetError, NoPrediction, NothingToCompare, Refused, Unreachable, UsageError
 from mpet.kit import can_build
-from mpet.results import Comparison, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
+from mpet.results import FINISHED, Comparison, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
 from mpet.transport import Progress, Transport
 
 UPLOAD_POLL_S = 1.0
@@ -59,7 +59,7 @@ class Client:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self.transport.close()
+        self.transport.http.close()
 
     @property
     def has_token(self) -> bool:
@@ -140,27 +140,19 @@ class Client:
         given = {"licence": licence, "commit": commit, "branch": branch}
         fields = {"visibility": "public" if public else "private"} | (foreign.fields() if foreign else {})
         fields |= {name: value for name, value in given.items() if value}
-        report = UploadReport(self._send_file(path, fields))
+        report = UploadReport(self._send_file("uploads/", path, fields))
         return self.follow(report, progress) if wait else report
 
     def upload_anonymously(self, path: Path, progress: Optional[Progress] = None) -> dict[str, Any]:
         """Send a results tarball without an account, and wait until it is read. `page` of the answer is the secret
         link to its report with predictions. Refused where the results are rejected, with the reasons."""
-        with Path(path).open("rb") as file:
-            files = {"file": (Path(path).name, file)}
-            document = self.transport.send("POST", "quarantine/", files=files).json()
-        deadline = time.monotonic() + self.transport.patience_s
-        while document["status"] not in ("accepted", "rejected"):
-            if time.monotonic() > deadline:
-                raise Unreachable(f"the upload is not read yet: {document['page']}")
-            if progress is not None:
-                progress(0, None)
-            self.transport.sleep(UPLOAD_POLL_S)
-            document = self.transport.json("GET", document["url"])
+        document = self._send_file("quarantine/", path, {})
+        too_late = f"the upload is not read yet: {document['page']}"
+        document = self._wait_for_upload(document, document["url"], too_late, progress)
         if document["status"] == "rejected":
             reasons = [str(error.get("reason")) for error in document["report"]["errors"]]
             raise Refused("\n  ".join(["the results were rejected", *reasons]), document)
-        return dict(document)
+        return document
 
     def knows_machine(self, platform: Mapping[str, Any]) -> bool:
         """Whether results of the kit on this machine are there: you sent some from this hardware, under whatever name.
@@ -193,27 +185,33 @@ class Client:
     def preview(self, path: Path, foreign: Optional[ForeignFile] = None) -> UploadPreview:
         """What the server would store of a file; it stores nothing."""
         fields = {"preview": "true"} | (foreign.fields() if foreign else {})
-        return UploadPreview(self._send_file(path, fields))
+        return UploadPreview(self._send_file("uploads/", path, fields))
 
-    def _send_file(self, path: Path, fields: dict[str, str]) -> dict[str, Any]:
+    def _send_file(self, address: str, path: Path, fields: dict[str, str]) -> dict[str, Any]:
         with Path(path).open("rb") as file:
             files = {"file": (Path(path).name, file)}
-            return dict(self.transport.send("POST", "uploads/", data=fields, files=files).json())
+            return dict(self.transport.send("POST", address, data=fields, files=files).json())
 
     def upload_report(self, upload: str) -> UploadReport:
         return UploadReport(self.transport.json("GET", f"uploads/{upload}/"))
 
     def follow(self, report: UploadReport, progress: Optional[Progress] = None) -> UploadReport:
         """The report once the upload is accepted or rejected."""
+        too_late = f"upload {report.id} is not done yet: mpet watch {report.id}"
+        return UploadReport(self._wait_for_upload(report.document, f"uploads/{report.id}/", too_late, progress))
+
+    def _wait_for_upload(
+        self, document: dict[str, Any], address: str, too_late: str, progress: Optional[Progress]
+    ) -> dict[str, Any]:
         deadline = time.monotonic() + self.transport.patience_s
-        while not report.is_done:
+        while document["status"] not in FINISHED:
             if time.monotonic() > deadline:
-                raise Unreachable(f"upload {report.id} is not done yet: mpet watch {report.id}")
+                raise Unreachable(too_late)
             if progress is not None:
                 progress(0, None)
             self.transport.sleep(UPLOAD_POLL_S)
-            report = self.upload_report(report.id)
-        return report
+            document = self.transport.json("GET", address)
+        return document
 
     def regions(self, upload: UploadReport) -> list[MeasuredRegion]:
         """The runs of every workload of an upload."""
@@ -234,7 +232,9 @@ class Client:
         else:
             before = self.upload_report(base)
             former = self.regions(before)
-            self._require_same_machine(before, after)
+            machines = self._machine_of(before), self._machine_of(after)
+            if machines[0] != machines[1]:
+                raise NothingToCompare(f"they were measured on two machines, {machines[0]} and {machines[1]}")
         changed, gone, new = compare_regions(former, regions, least)
         if not changed:
             raise NothingToCompare("the two uploads have no region in common")
@@ -246,11 +246,6 @@ class Client:
         if not upload.profiles:
             return None
         return str(self.transport.json("GET", f"profiles/{upload.profiles[0]}/")["platform"])
-
-    def _require_same_machine(self, before: UploadReport, after: UploadReport) -> None:
-        machines = self._machine_of(before), self._machine_of(after)
-        if machines[0] != machines[1]:
-            raise NothingToCompare(f"they were measured on two machines, {machines[0]} and {machines[1]}")
 
     def _newest_of_branch(
         self, branch: str, after: UploadReport, regions: list[MeasuredRegion]

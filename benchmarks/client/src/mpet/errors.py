@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-OTHER_FAILURE = 1
-
 
 class MpetError(Exception):
     """Something that the user can read; `exit_code` is that of the command."""
 
-    exit_code = OTHER_FAILURE
+    exit_code = 1
 
 
 class UsageError(MpetError):

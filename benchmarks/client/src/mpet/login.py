@@ -4,43 +4,27 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from mpet.errors import NotAllowed, Refused
 from mpet.transport import Transport
 
 
-@dataclass(frozen=True)
-class BegunLogin:
-    """What the person needs to know, and the code that fetches the token."""
-
-    code: str
-    url: str
-    expires_in_s: int
-    interval_s: float
-    device_code: str = field(repr=False)
-
-
-def begin_login(transport: Transport) -> BegunLogin:
+def begin_login(transport: Transport) -> dict[str, Any]:
+    """`code` and `url` for the person, and `device_code`, which fetches the token and is not shown."""
     program = f"mpet on {platform.node() or 'a machine'}"[:100]
-    answer = transport.json("POST", "login/", json={"program": program})
-    return BegunLogin(
-        answer["code"], answer["url"], answer["expires_in"], float(answer["interval"]), answer["device_code"]
-    )
+    return dict(transport.json("POST", "login/", json={"program": program}))
 
 
-def wait_for_token(
-    transport: Transport, login: BegunLogin, clock: Callable[[], float] = time.monotonic
-) -> dict[str, Any]:
-    """`token`, `username` and `expires_at`, once the person has agreed. NotAllowed where that was refused, or nobody
-    agreed before the code ended."""
-    end = clock() + login.expires_in_s
-    while clock() < end:
-        transport.sleep(login.interval_s)
+def wait_for_token(transport: Transport, begun: Mapping[str, Any]) -> str:
+    """The token, once the person has agreed. NotAllowed where that was refused, or nobody agreed before the code
+    ended."""
+    end = time.monotonic() + begun["expires_in"]
+    while time.monotonic() < end:
+        transport.sleep(float(begun["interval"]))
         try:
-            answer = transport.json("POST", "login/token/", json={"device_code": login.device_code})
+            answer = transport.json("POST", "login/token/", json={"device_code": begun["device_code"]})
         except NotAllowed as error:
             raise NotAllowed("the login was refused on the page", error.problem) from error
         except Refused as error:
@@ -48,5 +32,5 @@ def wait_for_token(
                 raise
             break
         if answer["token"] is not None:
-            return dict(answer)
+            return str(answer["token"])
     raise NotAllowed("the code has ended; run mpet login again")

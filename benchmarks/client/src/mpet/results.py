@@ -11,6 +11,7 @@ from typing import Any, Optional
 from mpet.errors import UsageError
 
 SIGNIFICANT_DIGITS = 3
+FINISHED = ("accepted", "rejected")  # states of an upload that the server has read
 
 
 def frame_of(rows: Iterable[dict[str, Any]]) -> Any:
@@ -30,9 +31,7 @@ def shown_number(value: Any) -> str:
     """
     if value is None:
         return "-"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value)
-    if isinstance(value, int):
+    if not isinstance(value, float):
         return str(value)
     rounded = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
     return f"{rounded:.0f}" if abs(rounded) >= 10**SIGNIFICANT_DIGITS else f"{rounded:.{SIGNIFICANT_DIGITS}g}"
@@ -275,7 +274,7 @@ class UploadReport:
 
     @property
     def is_done(self) -> bool:
-        return self.status in ("accepted", "rejected")
+        return self.status in FINISHED
 
     @property
     def is_accepted(self) -> bool:

@@ -19,7 +19,7 @@ def percent(share: float) -> str:
 
 
 def shown_noise(noise: Optional[float]) -> str:
-    return "unknown" if noise is None else f"{percent(noise).lstrip('+')}"
+    return "unknown" if noise is None else percent(noise).lstrip("+")
 
 
 def verdict(change: Change) -> str:
@@ -38,18 +38,26 @@ def time_rows(region: RegionChange) -> Iterator[list[str]]:
         yield [str(change.n), *seconds, *told]
 
 
-def changed_parts(region: RegionChange) -> dict[str, list[Change]]:
-    """The parts that were measured, by name."""
-    return {part: changes for part, changes in region.parts.items() if changes}
+def part_table(region: RegionChange, marked: str) -> tuple[list[str], list[list[str]]]:
+    """The titles of the columns, `n = 4`, and a row for each part that was measured. `marked` is the format of a change
+    beyond noise."""
+    measured = {part: changes for part, changes in region.parts.items() if changes}
+    titles = [f"n = {change.n}" for change in next(iter(measured.values()), [])]
+
+    def cell(change: Change) -> str:
+        text = percent(change.relative)
+        return marked.format(text) if change.is_beyond_noise else text
+
+    return titles, [[part, *map(cell, changes)] for part, changes in measured.items()]
 
 
 def headline(changes: Changes) -> str:
-    slower = [region.shown_name for region in changes.regions if region.is_slower]
-    faster = [region.shown_name for region in changes.regions if region.is_faster]
-    if not slower and not faster:
-        return "Nothing changed beyond noise."
-    told = [f"{word} beyond noise: {', '.join(names)}." for word, names in (("Slower", slower), ("Faster", faster))]
-    return " ".join(text for text, names in zip(told, (slower, faster)) if names)
+    found = {
+        "Slower": [region.shown_name for region in changes.regions if region.is_slower],
+        "Faster": [region.shown_name for region in changes.regions if region.is_faster],
+    }
+    sentences = [f"{word} beyond noise: {', '.join(names)}." for word, names in found.items() if names]
+    return " ".join(sentences) or "Nothing changed beyond noise."
 
 
 def name_of(upload: dict[str, Any]) -> str:
@@ -74,13 +82,6 @@ def markdown_table(names: list[str], rows: list[list[str]]) -> list[str]:
     return [_row(names), _row(["---", *["---:"] * (len(names) - 1)]), *map(_row, rows), ""]
 
 
-def _part_rows(region: RegionChange) -> list[list[str]]:
-    return [
-        [part, *(f"**{percent(one.relative)}**" if one.is_beyond_noise else percent(one.relative) for one in changes)]
-        for part, changes in changed_parts(region).items()
-    ]
-
-
 def changes_markdown(changes: Changes) -> str:
     """A headline, a table of t(n) for each region, one of its seven parts, and what the noise is."""
     base, head = markdown_cell(name_of(changes.base)), markdown_cell(name_of(changes.head))
@@ -91,10 +92,9 @@ def changes_markdown(changes: Changes) -> str:
             lines += [f"Before: {markdown_cell(region.base_name)}.", ""]
         rows = [[*row[:-1], f"**{row[-1]}**" if row[-1] else ""] for row in time_rows(region)]
         lines += markdown_table(["n", "before, s", "now, s", "change of t(n)", "noise", ""], rows)
-        parts = _part_rows(region)
+        titles, parts = part_table(region, "**{}**")
         if parts:
-            thread_counts = [change.n for change in next(iter(changed_parts(region).values()))]
-            lines += markdown_table(["part, as a share of t(n) before", *(f"n = {n}" for n in thread_counts)], parts)
+            lines += markdown_table(["part, as a share of t(n) before", *titles], parts)
     for word, names in (("No longer there", changes.gone), ("New", changes.new)):
         if names:
             lines += [f"{word}: {markdown_cell(', '.join(names))}.", ""]

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from mpet.changes import Changes
 from mpet.results import Comparison, Prediction, Ranking, UploadPreview, UploadReport, columns_of, shown_number
-from mpet.summary import changed_parts, headline, name_of, percent, time_rows
+from mpet.summary import headline, name_of, part_table, percent, time_rows
 
 # Of so many runs the least cost is shown, so that it is no tiny number.
 RUNS_PRICED = ((1, "run"), (1000, "1,000 runs"), (10**6, "million runs"), (10**9, "billion runs"))
@@ -115,21 +115,14 @@ def print_advice(console: Console, advice: Mapping[str, Any]) -> None:
     console.print(f"export {variables}", markup=False, soft_wrap=True)
 
 
-def runs_priced(rows: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
-    """
-    >>> runs_priced([{"cost": 1.2e-5}, {"cost": None}])
-    (1000, '1,000 runs')
-    """
-    least = min((row["cost"] for row in rows if row.get("cost")), default=1.0)
-    return next((runs for runs in RUNS_PRICED if least * runs[0] >= LEAST_SHOWN_COST), RUNS_PRICED[-1])
-
-
 def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> None:
     has_prices = any(row.get("price") is not None for row in ranking.rows)
     shown = ranking.rows[:limit]
     columns, rows = dict(RANKING_COLUMNS), [dict(row, bar=bar) for row, bar in zip(shown, with_bars(shown))]
     if has_prices:  # the bar has to say what low and high are, or the table is wider than a terminal
-        runs, runs_named = runs_priced(ranking.rows)
+        least = min((row["cost"] for row in ranking.rows if row.get("cost")), default=1.0)
+        priced = (runs for runs in RUNS_PRICED if least * runs[0] >= LEAST_SHOWN_COST)
+        runs, runs_named = next(priced, RUNS_PRICED[-1])
         currency = next(row["currency"] for row in ranking.rows if row.get("currency"))
         columns = {name: title for name, title in columns.items() if name not in {"low_s", "high_s", "relative"}}
         columns.update(
@@ -169,16 +162,11 @@ def print_changes(console: Console, changes: Changes) -> None:
     """t(n) of each region, and its parts at each n: a star marks what is beyond noise."""
     console.print(f"{name_of(changes.head)} compared with {name_of(changes.base)}", markup=False, highlight=False)
     for region in changes.regions:
-        rows = list(time_rows(region))
-        print_table(console, region.shown_name, ("n", "before, s", "now, s", "change", "noise", ""), rows)
-        parts = changed_parts(region)
+        names = ("n", "before, s", "now, s", "change", "noise", "")
+        print_table(console, region.shown_name, names, time_rows(region))
+        titles, parts = part_table(region, "{} *")
         if parts:
-            names = ["part of t(n) before", *(f"n = {change.n}" for change in next(iter(parts.values())))]
-            marked = [
-                [part, *(percent(one.relative) + (" *" if one.is_beyond_noise else "") for one in each)]
-                for part, each in parts.items()
-            ]
-            print_table(console, "", names, marked)
+            print_table(console, "", ["part of t(n) before", *titles], parts)
     for word, gone_or_new in (("no longer there", changes.gone), ("new", changes.new)):
         if gone_or_new:
             console.print(f"{word}: {', '.join(gone_or_new)}", markup=False, highlight=False)

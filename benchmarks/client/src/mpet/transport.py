@@ -43,9 +43,6 @@ class Transport:
             transport=connection,
         )
 
-    def close(self) -> None:
-        self.http.close()
-
     def json(self, method: str, path: str, progress: Optional[Progress] = None, **options: Any) -> Any:
         """The answer's document. What the server computes behind the request is waited for."""
         waited = 0.0
@@ -74,7 +71,8 @@ class Transport:
                 return response
             pause = _asked_pause(response, FIRST_PAUSE_S * 2**attempt * random.uniform(0.8, 1.2))  # noqa: S311
             if waited + pause > self.patience_s or (failure is not None and attempt >= 4):
-                raise Unreachable(_unreachable(self.server, response, failure))
+                reason = f"cannot be reached: {failure}" if response is None else f"is busy: {_message(response)}"
+                raise Unreachable(f"{self.server} {reason}")
             self.sleep(pause)
             waited, attempt = waited + pause, attempt + 1
 
@@ -100,12 +98,6 @@ def _asked_pause(response: Optional[httpx.Response], otherwise: float) -> float:
     except (KeyError, ValueError):
         asked = otherwise
     return min(max(asked, 0.05), LONGEST_PAUSE_S)
-
-
-def _unreachable(server: str, response: Optional[httpx.Response], failure: Optional[httpx.TransportError]) -> str:
-    if response is not None:
-        return f"{server} is busy: {_message(response)}"
-    return f"{server} cannot be reached: {failure}"
 
 
 def _raise_refusal(response: httpx.Response) -> None:

@@ -16,7 +16,7 @@ import typer
 from mpet.changes import LEAST_CHANGE
 from mpet.ci import calibration as kernels
 from mpet.ci.history import Run, append_runs, cpu_model, read_history
-from mpet.ci.importers import READERS, read_results
+from mpet.ci.importers import READERS, read_results, read_run
 from mpet.ci.page import atom_feed, history_page, series_of
 from mpet.ci.publish import post_comment, send
 from mpet.ci.report import Report, compare_in_turn, compare_with_history, mean_of_rounds
@@ -34,8 +34,6 @@ MARKDOWN = typer.Option(False, help="For the summary of a job, or a comment.")
 JSON = typer.Option(False, "--json", help="Print the report as JSON.")
 WEBHOOK = typer.Option(None, envvar="MPET_WEBHOOK", help="Send the report as JSON to this address, too.")
 CALIBRATE = typer.Option(kernels.SECONDS, "--calibration", min=0.0, help="Seconds of calibration; 0: none.")
-
-
 REPOSITORY_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -119,10 +117,7 @@ def check(
     webhook: Optional[str] = WEBHOOK,
 ) -> None:
     """Compare results with the history, translated to this machine where it ran elsewhere."""
-    runs = read_results(results, form)
-    if len(runs) != 1:
-        raise UsageError(f"{results} has {len(runs)} runs, not one")
-    head = described(runs[0], commit, branch, calibrate_s)
+    head = described(read_run(results, form), commit, branch, calibrate_s)
     known = [run for run in read_history(history) if not base_branch or run.branch in ("", base_branch)]
     report = compare_with_history(known, head, least)
     if record_run:

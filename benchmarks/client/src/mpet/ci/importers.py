@@ -319,3 +319,11 @@ def read_results(path: Path, form: str) -> list[Run]:
     if form not in READERS:
         raise UsageError(f"--as {form}: choose {', '.join(READERS)}")
     return READERS[form](path)
+
+
+def read_run(path: Path, form: str) -> Run:
+    """The one run in a file of this format."""
+    runs = read_results(path, form)
+    if len(runs) != 1:
+        raise UsageError(f"{path} has {len(runs)} runs, not one")
+    return runs[0]

@@ -13,7 +13,7 @@ from typing import Any
 
 from mpet.changes import LEAST_CHANGE, LEVEL, compare_repeats, quantile_of_student
 from mpet.ci.history import Run
-from mpet.ci.importers import read_results, value_of_samples
+from mpet.ci.importers import read_run, value_of_samples
 from mpet.ci.translation import LEAST_RUNS, is_calibrated, translate
 from mpet.errors import KitFailed, UsageError
 from mpet.results import shown_number
@@ -68,10 +68,9 @@ class Report:
     def headline(self) -> str:
         if not self.rows:
             return "Nothing to compare with."
-        found = [f"{word.capitalize()}: {', '.join(self.named(word))}." for word in ("slower", "faster")]
-        return " ".join(text for text, word in zip(found, ("slower", "faster")) if self.named(word)) or (
-            "No benchmark changed beyond noise."
-        )
+        found = {word: self.named(word) for word in ("slower", "faster")}
+        sentences = [f"{word.capitalize()}: {', '.join(names)}." for word, names in found.items() if names]
+        return " ".join(sentences) or "No benchmark changed beyond noise."
 
     @property
     def document(self) -> dict[str, Any]:
@@ -160,10 +159,7 @@ def run_command(command: str, results: Path, form: str) -> Run:
         raise KitFailed(f"{command!r} ended with status {done.returncode}")
     if not results.exists():
         raise KitFailed(f"{command!r} has not written {results}")
-    runs = read_results(results, form)
-    if len(runs) != 1:
-        raise UsageError(f"{results} has {len(runs)} runs, not one")
-    return runs[0]
+    return read_run(results, form)
 
 
 def compare_in_turn(

@@ -54,14 +54,6 @@ class Translation:
     df: int
 
 
-@dataclass(frozen=True)
-class Covariates:
-    """Of each run: the common factor a, and the covariates less a (0 where one is missing)."""
-
-    common: list[float]
-    deviations: Matrix
-
-
 def inverse(matrix: Matrix) -> Matrix:
     """Of a symmetric positive definite matrix, by its Cholesky factor L: K^-1 = L^-T L^-1.
 
@@ -87,8 +79,9 @@ def inverse(matrix: Matrix) -> Matrix:
     ]
 
 
-def covariates_of(runs: Sequence[Run], benchmark: str) -> Covariates:
-    """The calibration where the last run and enough others have it, else the run's other benchmarks."""
+def covariates_of(runs: Sequence[Run], benchmark: str) -> tuple[list[float], Matrix]:
+    """Of each run the common factor a, and d, its covariates less a (0 where one is missing). Covariates are the
+    calibration where the last run and enough others have it, else the run's other benchmarks."""
     if is_calibrated(runs):
         table = [{name: math.log(seconds) for name, seconds in run.calibration.items()} for run in runs]
     else:
@@ -100,7 +93,7 @@ def covariates_of(runs: Sequence[Run], benchmark: str) -> Covariates:
     centred = [{name: row[name] - centres[name] for name in names if name in row} for row in table]
     common = [median(row.values()) if row else 0.0 for row in centred]
     deviations = [[row.get(name, a) - a for name in names] for row, a in zip(centred, common)]
-    return Covariates(common, deviations)
+    return common, deviations
 
 
 def is_calibrated(runs: Sequence[Run]) -> bool:
@@ -109,9 +102,8 @@ def is_calibrated(runs: Sequence[Run]) -> bool:
     return sum(bool(kernels & run.calibration.keys()) for run in runs[:-1]) >= LEAST_RUNS
 
 
-def kernel(runs: Sequence[Run], covariates: Covariates, segments: Sequence[int]) -> tuple[Matrix, Matrix]:
+def kernel(runs: Sequence[Run], d: Matrix, segments: Sequence[int]) -> tuple[Matrix, Matrix]:
     """K, and the part of it that is the machine's."""
-    d = covariates.deviations
     squares = [sum(map(mul, row, row)) for row in d]
     follow = FOLLOW_SD**2 / max(fmean(squares), 1e-4)
     n = len(runs)
@@ -148,13 +140,13 @@ def fit_benchmark(runs: Sequence[Run], benchmark: str, head: Optional[Run] = Non
         used = [run for run in used if run.calibration.keys() & head.calibration.keys()]
         together = [*used, head]
     used, together = used[-NEWEST_RUNS:], together[-NEWEST_RUNS - (head is not None) :]
-    covariates = covariates_of(together, benchmark)
-    y = [math.log(run.values[benchmark].seconds) - a for run, a in zip(used, covariates.common)]
+    common, d = covariates_of(together, benchmark)
+    y = [math.log(run.values[benchmark].seconds) - a for run, a in zip(used, common)]
     centre = median(y)
     segments = [0] * len(together)
     n = len(used)
     while True:
-        K, machine = kernel(together, covariates, segments)
+        K, machine = kernel(together, d, segments)
         inverse_of_K = inverse([row[:n] for row in K[:n]])
         z = [value - centre for value in y]
         alpha = [sum(map(mul, row, z)) for row in inverse_of_K]
@@ -173,7 +165,7 @@ def fit_benchmark(runs: Sequence[Run], benchmark: str, head: Optional[Run] = Non
         k = K[n][:n]
         solved = [sum(map(mul, row, k)) for row in inverse_of_K]
         variance = max(K[n][n] - sum(map(mul, k, solved)), 1.0)
-        predicted = (centre + covariates.common[n] + sum(map(mul, k, alpha)), math.sqrt(variance))
+        predicted = (centre + common[n] + sum(map(mul, k, alpha)), math.sqrt(variance))
     return Fit(used, segments[:n], residuals, translated, predicted)
 
 
