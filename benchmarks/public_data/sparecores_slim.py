@@ -6,16 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchmarks.public_data.interface import MeasuredFolder, RefusedFolder
-from benchmarks.public_data.sparecores import SpareCores
+from benchmarks.public_data.sparecores import RESULTS, SpareCores
 
 GEEKBENCH = "geekbench"
-TASK_FILES = {
-    GEEKBENCH: ("results.json", "stdout", "meta.json"),
-    "stressng_benchmarks": ("stdout", "meta.json"),
-    "stressngfull": ("stdout", "meta.json"),
-}
-MACHINE_FILES = ("lscpu/stdout", "lshw/stdout")
-FILES = (*MACHINE_FILES, *(f"{task}/{member}" for task, members in TASK_FILES.items() for member in members))
+SLIM_TASKS = (GEEKBENCH, "stressng_benchmarks", "stressngfull")
+MACHINE_FILES = ("lscpu/stdout", "lshw/stdout", "geekbench/stdout")
+FILES = (*MACHINE_FILES, *(f"{task}/{member}" for task in SLIM_TASKS for member in (RESULTS[task], "meta.json")))
 # Those that research/bridge.py chose first, of 20 and of 100 pairs, and cpu-div16, which has a curve of many n.
 STRESSORS = frozenset(
     [

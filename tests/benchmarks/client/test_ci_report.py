@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from mpet import cli
+from mpet.ci.commands import LONGEST_COMMENT, post_comment
 from mpet.ci.history import Run, Value, append_runs, read_history
 from mpet.ci.page import ATOM, atom_feed, history_page, series_of
-from mpet.ci.publish import LONGEST_COMMENT, post_comment
 from mpet.ci.report import MARKER, compare_in_turn, compare_with_history
 from mpet.errors import KitFailed, NotAllowed, Unreachable, UsageError
 from typer.testing import CliRunner

@@ -33,10 +33,10 @@ def small_kit(makefile=MAKEFILE):
 
 def test_the_servers_kit_is_unpacked_once(tmp_path):
     content = kit_tarball("http://here")
-    folder = unpack_kit(content, tmp_path)
+    folder = unpack_kit(content)
     assert (folder / "mpet-profile").stat().st_mode & 0o100
     (folder / "built").touch()
-    assert unpack_kit(content, tmp_path) == folder
+    assert unpack_kit(content) == folder
     assert (folder / "built").exists()
 
 
@@ -51,30 +51,30 @@ BAD = {
 @pytest.mark.parametrize("member", BAD)
 def test_what_no_kit_has_is_not_unpacked(tmp_path, member):
     with pytest.raises(KitFailed, match="member"):
-        unpack_kit(packed((f"{TOP_FOLDER}/Makefile", b"", tarfile.REGTYPE), BAD[member]), tmp_path / "kits")
+        unpack_kit(packed((f"{TOP_FOLDER}/Makefile", b"", tarfile.REGTYPE), BAD[member]))
     assert list(tmp_path.rglob("*evil*")) == []
-    assert list((tmp_path / "kits").iterdir()) == []
+    assert list((tmp_path / "cache/kits").iterdir()) == []
 
 
 def test_other_bytes_are_no_kit(tmp_path):
     for content in (b"<html>", packed((f"{TOP_FOLDER}/README", b"", tarfile.REGTYPE))):
         with pytest.raises(KitFailed):
-            unpack_kit(content, tmp_path)
+            unpack_kit(content)
 
 
 def test_measuring_tells_its_lines_and_finds_the_tarball(tmp_path):
     said = []
-    tarball = measure(unpack_kit(small_kit(), tmp_path), said=said.append)
+    tarball = measure(unpack_kit(small_kit()), "quick", {}, said.append)
     assert tarball.read_text() == "x\n"
     assert "building" in said and not any("make upload" in line for line in said)
 
 
 def test_a_kit_that_fails_says_so_with_its_last_lines(tmp_path):
     with pytest.raises(KitFailed, match="no compiler") as raised:
-        measure(unpack_kit(small_kit(b"quick:\n\t@echo no compiler; exit 3\n"), tmp_path))
+        measure(unpack_kit(small_kit(b"quick:\n\t@echo no compiler; exit 3\n")), "quick", {}, print)
     assert raised.value.exit_code == 7
     with pytest.raises(KitFailed, match="where its results are"):
-        measure(unpack_kit(small_kit(b"quick:\n\t@echo done\n"), tmp_path))
+        measure(unpack_kit(small_kit(b"quick:\n\t@echo done\n")), "quick", {}, print)
 
 
 def test_the_token_is_not_in_the_environment_of_what_is_run(tmp_path, monkeypatch):
@@ -82,7 +82,7 @@ def test_the_token_is_not_in_the_environment_of_what_is_run(tmp_path, monkeypatc
     kit = unpack_kit(packed(
         (f"{TOP_FOLDER}/Makefile", b"", tarfile.REGTYPE),
         (f"{TOP_FOLDER}/mpet-profile", b"#!/bin/sh\necho \"<$MPET_TOKEN>\" $*; touch $2\n", tarfile.REGTYPE),
-    ), tmp_path)  # fmt: skip
+    ))  # fmt: skip
     said = []
     assert profile(kit, ["./program", "its"], tmp_path / "out.tar.gz", ["--n", "1"], said.append).is_file()
     assert said == [f"<> --output {tmp_path / 'out.tar.gz'} --n 1 ./program its"]
@@ -121,6 +121,6 @@ def test_the_status_says_that_a_program_cannot_be_profiled(tmp_path):
         (tmp_path / "mpet-profile").write_text(f"#!/bin/sh\necho some words >&2\nexit {status}\n")
         (tmp_path / "mpet-profile").chmod(0o755)
         with pytest.raises(KitFailed, match="some words") as failed:
-            profile(tmp_path, ["./program"], tmp_path / "out.tar.gz")
+            profile(tmp_path, ["./program"], tmp_path / "out.tar.gz", [], print)
         assert failed.value.status == status
     assert KitFailed("not started").status is None

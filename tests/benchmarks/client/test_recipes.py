@@ -7,13 +7,10 @@ import sys
 
 import pytest
 
-from accounts.models import ApiToken
 from benchmarks.models import Upload
 from tests.benchmarks.kit.kit_build import need
 from tests.benchmarks.uploads import tarball
 from tests.paths import ROOT
-from tests.predictor.conftest import store
-from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RECIPES = ROOT / "docs" / "recipes.md"
@@ -30,20 +27,18 @@ def recipes():
 
 
 @pytest.fixture
-def outside(live_server, tmp_path, alice):
+def outside(server, token, tmp_path):
     """The environment of somebody who has the client, a token, and a tarball in the current folder."""
-    store(sample_measurements(4, 6), announced=False)
     (tmp_path / "results.tar.gz").write_bytes(tarball())
-    token = ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]
     folders = {"MPET_CONFIG_DIR": str(tmp_path / "config"), "MPET_CACHE_DIR": str(tmp_path / "cache")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MPET", "DJANGO", "PYTEST"))}
     return (
         kept
         | folders
         | {
-            "SITE": live_server.url,
+            "SITE": server,
             "TOKEN": token,
-            "MPET_SERVER": live_server.url,
+            "MPET_SERVER": server,
             "MPET_TOKEN": token,
             "PYTHONPATH": str(SOURCES),
         }

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from accounts.models import ApiToken
 from benchmarks.archive import read_archive
 from benchmarks.models import Upload
 from profiles.ingest.service import ingest
@@ -36,11 +35,10 @@ def installed(wheel, tmp_path_factory) -> Path:
 
 
 @pytest.mark.lab
-def test_the_wheel_alone_measures_uploads_predicts_and_ranks(installed, live_server, tmp_path, alice):
+def test_the_wheel_alone_measures_uploads_predicts_and_ranks(installed, live_server, tmp_path, token):
     need("make", "g++")
     with REFERENCE.open("rb") as file:
         ingest(read_archive(file), kind="tarball", label="reference", sha256="0" * 64, owner=None, private=False)
-    token = ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MPET", "DJANGO"))}
     outside |= {"MPET_TOKEN": token, "MPET_SERVER": live_server.url, "MPET_CONFIG_DIR": str(tmp_path / "config"),
                 "MPET_CACHE_DIR": str(tmp_path / "cache"), "REPEATS": "1", **AS_OTHER_TESTS}  # fmt: skip

@@ -11,7 +11,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, Optional
+from typing import Any
 
 from mpet.config import cache_folder
 from mpet.errors import KitFailed
@@ -36,11 +36,9 @@ def is_built(kit: Path) -> bool:
     return (kit / BUILT_KIT).is_file()
 
 
-def unpack_kit(content: bytes, folder: Optional[Path] = None) -> Path:
-    """The kit's folder, in the user's cache unless another folder is given; the same bytes are unpacked once. What is
-    built there stays."""
-    digest = hashlib.sha256(content).hexdigest()[:16]
-    home = (folder or cache_folder() / "kits") / digest
+def unpack_kit(content: bytes) -> Path:
+    """The kit's folder, in the user's cache; the same bytes are unpacked once. What is built there stays."""
+    home = cache_folder() / "kits" / hashlib.sha256(content).hexdigest()[:16]
     kit = home / TOP_FOLDER
     if kit.is_dir():
         return kit
@@ -82,13 +80,11 @@ def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Pa
     path.chmod(0o755 if member.mode & 0o100 else 0o644)
 
 
-def measure(
-    kit: Path, target: str = "quick", options: Optional[Mapping[str, str]] = None, said: Said = lambda line: None
-) -> Path:
+def measure(kit: Path, target: str, options: Mapping[str, str], said: Said) -> Path:
     """Run `make TARGET` in the kit, or what stands for it in a built one; the tarball with what it measured."""
-    command = ["make", "-C", str(kit), target, *(f"{name}={value}" for name, value in (options or {}).items())]
+    command = ["make", "-C", str(kit), target, *(f"{name}={value}" for name, value in options.items())]
     if is_built(kit):
-        words = [word for name, value in (options or {}).items() for word in (f"--{name.lower()}", value)]
+        words = [word for name, value in options.items() for word in (f"--{name.lower()}", value)]
         command = [str(kit / BUILT_KIT), "full" if target == "all" else target, *words]
     lines = run_command(command, lambda line: None if line.startswith(FAREWELL_LINE) else said(line))
     named = [line[len(RESULTS_LINE) :] for line in lines if line.startswith(RESULTS_LINE)]
@@ -97,7 +93,7 @@ def measure(
     return kit / named[-1]
 
 
-def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[str] = (), said: Said = print) -> Path:
+def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[str], said: Said) -> Path:
     """Measure an OpenMP program of one's own with the kit's mpet-profile; the tarball."""
     run_command([str(kit / "mpet-profile"), "--output", str(output.resolve()), *options, *program], said)
     if not output.is_file():

@@ -66,10 +66,26 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """How a workload will run on a platform. `document` is the whole answer of the API."""
+class Answer:
+    """An answer of the API; `document` is all of it."""
 
     document: dict[str, Any] = field(repr=False)
+
+
+class Table(Answer):
+    """An answer with rows."""
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    @property
+    def frame(self) -> Any:
+        return frame_of(self.rows)
+
+
+class Prediction(Answer):
+    """How a workload will run on a platform."""
 
     @property
     def workload(self) -> str:
@@ -128,11 +144,8 @@ class Prediction:
         return html_table(caption, ("n", "time in s", "low", "high", "speedup"), rows)
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(Table):
     """A workload on every platform, the fastest first."""
-
-    document: dict[str, Any] = field(repr=False)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -153,10 +166,6 @@ class Ranking:
     def platforms(self) -> list[str]:
         return [str(row["platform"]) for row in self.rows]
 
-    @property
-    def frame(self) -> Any:
-        return frame_of(self.rows)
-
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -165,11 +174,8 @@ class Ranking:
         return html_table("ranking", names, [[row.get(name) for name in names] for row in self.rows])
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Table):
     """Platforms or workloads beside each other."""
-
-    document: dict[str, Any] = field(repr=False)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -198,10 +204,6 @@ class Comparison:
                 )
         return lines
 
-    @property
-    def frame(self) -> Any:
-        return frame_of(self.rows)
-
     def _repr_html_(self) -> str:
         return html_of_rows("comparison", self.rows) + "".join(f"<p>{escape(line)}</p>" for line in self.coverage)
 
@@ -223,11 +225,8 @@ class ForeignFile:
         return {"form": self.form} | {name: value for name, value in given.items() if value}
 
 
-@dataclass(frozen=True)
-class UploadPreview:
+class UploadPreview(Table):
     """What the server would store of a file."""
-
-    document: dict[str, Any] = field(repr=False)
 
     @property
     def errors(self) -> list[dict[str, Any]]:
@@ -250,19 +249,12 @@ class UploadPreview:
             for n, time_s in zip(workload["n"], workload["time_s"])
         ]
 
-    @property
-    def frame(self) -> Any:
-        return frame_of(self.rows)
-
     def _repr_html_(self) -> str:
         return html_of_rows("would be stored", self.rows)
 
 
-@dataclass(frozen=True)
-class UploadReport:
+class UploadReport(Answer):
     """What came of an upload."""
-
-    document: dict[str, Any] = field(repr=False)
 
     @property
     def id(self) -> str:

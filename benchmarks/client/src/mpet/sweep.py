@@ -59,7 +59,7 @@ class Run:
     processor_s: float  # of all threads and processes together
 
 
-def read_machine(kit: Path, name: Optional[str] = None, said: Said = lambda line: None) -> Machine:
+def read_machine(kit: Path, name: Optional[str], said: Said) -> Machine:
     """Build the kit's mpet-topology, once, and ask it."""
     if not is_built(kit):
         run_command(["make", "-s", "-C", str(kit), "build/mpet-topology"], said)

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Optional
 
+import httpx
 import typer
 
 from mpet.changes import LEAST_CHANGE
@@ -18,9 +19,8 @@ from mpet.ci import calibration as kernels
 from mpet.ci.history import Run, append_runs, cpu_model, read_history
 from mpet.ci.importers import READERS, read_results, read_run
 from mpet.ci.page import atom_feed, history_page, series_of
-from mpet.ci.publish import post_comment, send
-from mpet.ci.report import Report, compare_in_turn, compare_with_history, mean_of_rounds
-from mpet.errors import MpetError, UsageError
+from mpet.ci.report import MARKER, Report, compare_in_turn, compare_with_history, mean_of_rounds
+from mpet.errors import MpetError, NotAllowed, Unreachable, UsageError
 
 app = typer.Typer(no_args_is_help=True, help="Benchmarks in CI: keep a history, compare commits across CPUs.")
 
@@ -35,6 +35,9 @@ JSON = typer.Option(False, "--json", help="Print the report as JSON.")
 WEBHOOK = typer.Option(None, envvar="MPET_WEBHOOK", help="Send the report as JSON to this address, too.")
 CALIBRATE = typer.Option(kernels.SECONDS, "--calibration", min=0.0, help="Seconds of calibration; 0: none.")
 REPOSITORY_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+TIMEOUT_S = 30.0
+MOST_PAGES = 20
+LONGEST_COMMENT = 60_000  # GitHub refuses more than 65,536 characters
 
 
 def described(run: Run, commit: str, branch: str, calibrate_s: float) -> Run:
@@ -50,6 +53,45 @@ def described(run: Run, commit: str, branch: str, calibrate_s: float) -> Run:
         machine=machine,
         calibration=calibration,
     )
+
+
+def send(method: str, url: str, **options: Any) -> httpx.Response:
+    """One answer that is no error; no redirect is followed, as a token goes with it."""
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{url!r} is no address")
+    try:
+        response = httpx.request(method, url, timeout=TIMEOUT_S, **options)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise Unreachable(f"{url} cannot be reached: {error}") from error
+    if response.status_code in (401, 403):
+        raise NotAllowed(f"{url} answers {response.status_code}: the token may not do that")
+    if response.status_code >= 300:
+        raise Unreachable(f"{url} answers {response.status_code}")
+    return response
+
+
+def post_comment(repository: str, pull_request: int, text: str, token: Optional[str] = None) -> str:
+    """Update the comment that an earlier run of this made, else make one. Returns its address.
+
+    The token is GITHUB_TOKEN's unless given, and the server GITHUB_API_URL's.
+    """
+    token = token or os.environ.get("GITHUB_TOKEN")
+    if not token:
+        raise NotAllowed("set GITHUB_TOKEN to a token that may write to pull requests")
+    api = os.environ.get("GITHUB_API_URL", "https://api.github.com")
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
+    comments = f"{api}/repos/{repository}/issues/{pull_request}/comments"
+    body = {"body": text[:LONGEST_COMMENT]}
+    for page in range(1, MOST_PAGES + 1):
+        found = send("GET", comments, headers=headers, params={"per_page": 100, "page": page}).json()
+        for comment in found:
+            # Anybody may write the marker; only a bot's comment can be this action's own.
+            if str(comment.get("body", "")).startswith(MARKER) and comment.get("user", {}).get("type") == "Bot":
+                url = f"{api}/repos/{repository}/issues/comments/{int(comment['id'])}"
+                return str(send("PATCH", url, headers=headers, json=body).json().get("html_url", ""))
+        if len(found) < 100:
+            break
+    return str(send("POST", comments, headers=headers, json=body).json().get("html_url", ""))
 
 
 def _finish(report: Report, markdown: bool, as_json: bool, webhook: Optional[str], fail: bool) -> None:
