@@ -18,7 +18,7 @@ from benchmarks.models import Upload
 from benchmarks.notes import notes_of
 from benchmarks.reading import read_sent_platform
 from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsSerializer, fields_of, serializer_of
-from mpet_site.web.problems import InvalidRequest, PayloadTooLarge
+from mpet_site.web.problems import InvalidRequest, PayloadTooLarge, invalid_request
 from profiles.identity.descriptions import differences_in
 from profiles.measurements import UnreadableError
 from profiles.models import Platform, Profile
@@ -151,7 +151,7 @@ class FilesRequestSerializer(KnownFieldsSerializer):
             reason = "A tarball takes none: say a form."
             raise InvalidRequest([{"name": name, "reason": reason} for name in of_tarball])
         if "platform" in attrs and "platform_json" in attrs:
-            raise InvalidRequest([{"name": "platform_json", "reason": "Say platform or platform_json."}])
+            raise invalid_request("platform_json", "Say platform or platform_json.")
         return attrs
 
     def validate_columns(self, columns: Any) -> dict[str, str]:
@@ -170,7 +170,7 @@ class FilesRequestSerializer(KnownFieldsSerializer):
         try:
             return as_one_file(files, self.reading())
         except UnreadableError as error:
-            raise InvalidRequest([{"name": "file", "reason": str(error)}]) from error
+            raise invalid_request("file", str(error)) from error
 
     def reading(self) -> ForeignReading | None:
         """Of valid data. Raises InvalidRequest where the machine is not known or cannot be."""
@@ -182,11 +182,11 @@ class FilesRequestSerializer(KnownFieldsSerializer):
             if "platform_json" in sent:
                 platform = read_sent_platform(BytesIO(sent["platform_json"].encode("utf-8", "replace")))
         except Platform.DoesNotExist as error:
-            raise InvalidRequest([{"name": "platform", "reason": "There is no such platform."}]) from error
+            raise invalid_request("platform", "There is no such platform.") from error
         except ArchiveError as error:
-            raise InvalidRequest([{"name": "platform_json", "reason": str(error)}]) from error
+            raise invalid_request("platform_json", str(error)) from error
         except UnreadableError as error:
-            raise InvalidRequest([{"name": "platform", "reason": str(error)}]) from error
+            raise invalid_request("platform", str(error)) from error
         return ForeignReading(sent["form"], platform, sent.get("columns", {}))
 
 

@@ -36,6 +36,10 @@ def read(form, *names, platform=MACHINE, **options):
     return read_foreign(form, [specimen(name) for name in names or FILES[form]], platform=platform, **options)
 
 
+def read_content(form, content, name="x"):
+    return read_foreign(form, [ForeignFile(name, content)], platform=MACHINE)
+
+
 def refused(form, content, platform=MACHINE, **options):
     with pytest.raises(ArchiveError) as caught:
         read_foreign(form, [ForeignFile("file", content.encode())], platform=platform, **options)
@@ -90,9 +94,7 @@ def test_google_benchmark_with_aggregates_alone_takes_the_median():
         for name, time in (("mean", 3.0), ("median", 2.0), ("stddev", 1.0))
     ]
     content = json.dumps({"benchmarks": rows}).encode()
-    assert runs(read_foreign("google-benchmark", [ForeignFile("x", content)], platform=MACHINE)) == {
-        ("BM_x", None): {1: [pytest.approx(0.002)]}
-    }
+    assert runs(read_content("google-benchmark", content)) == {("BM_x", None): {1: [pytest.approx(0.002)]}}
 
 
 def test_hyperfine():
@@ -111,7 +113,7 @@ def test_hyperfine_keeps_other_parameters_and_leaves_failed_runs_out():
         for size in ("3", "4")
     ]
     content = json.dumps({"results": results}).encode()
-    measurements = read_foreign("hyperfine", [ForeignFile("x", content)], platform=MACHINE)
+    measurements = read_content("hyperfine", content)
     assert runs(measurements) == {
         (f"./run -t {{threads}} -s {size}", f"size={size}"): {1: [1.0], 2: [0.5]} for size in ("3", "4")
     }
@@ -151,8 +153,8 @@ def talp_of_dlb_3_4(**more):
 
 def test_talp_of_dlb_3_4_says_no_number_of_threads():
     assert refused("talp", talp_of_dlb_3_4()) == "file:1: says no number of CPUs (numCpus), as DLB 3.5 and newer do"
-    completed = ForeignFile("x", talp_of_dlb_3_4(resources={"numCpus": 3}).encode())
-    assert runs(read_foreign("talp", [completed], platform=MACHINE)) == {("main", None): {3: [1.0]}}
+    completed = talp_of_dlb_3_4(resources={"numCpus": 3}).encode()
+    assert runs(read_content("talp", completed)) == {("main", None): {3: [1.0]}}
 
 
 def test_likwid_takes_the_time_of_the_region():
@@ -172,14 +174,13 @@ def test_likwid_mpirun_heads_columns_by_host_and_rank():
 
 
 def test_likwid_takes_executions_at_one_n_for_repeats():
-    again = ForeignFile("triad.csv", (SPECIMENS / "likwid-2.csv").read_bytes() * 2)
-    assert runs(read_foreign("likwid", [again], platform=MACHINE)) == {("triad", None): {2: [1.3883, 1.3883]}}
+    again = (SPECIMENS / "likwid-2.csv").read_bytes() * 2
+    assert runs(read_content("likwid", again, "triad.csv")) == {("triad", None): {2: [1.3883, 1.3883]}}
 
 
 def test_likwid_reads_the_columns_of_older_versions():
     content = b"TABLE,Group 1 Raw,CLOCK,1\nEvent,Counter,Core 4\nRuntime (RDTSC) [s],TSC,2.5\n"
-    measurements = read_foreign("likwid", [ForeignFile("triad.csv", content)], platform=MACHINE)
-    assert runs(measurements) == {("triad", None): {1: [2.5]}}
+    assert runs(read_content("likwid", content, "triad.csv")) == {("triad", None): {1: [2.5]}}
 
 
 def test_phoronix():
@@ -217,7 +218,7 @@ def test_plain_csv_with_a_mapping():
 
 def test_plain_csv_under_our_own_names_needs_no_mapping():
     content = b"n,time_s,version\n1,2.5,7\n"
-    measurements = read_foreign("csv", [ForeignFile("fft.csv", content)], platform=MACHINE)
+    measurements = read_content("csv", content, "fft.csv")
     assert runs(measurements) == {("fft", None): {1: [2.5]}}
     assert measurements.workloads[0].version == "7"
 
@@ -228,7 +229,7 @@ def test_plain_csv_under_our_own_names_needs_no_mapping():
 )
 def test_what_is_no_such_file_is_refused_with_its_name(form, content):
     with pytest.raises(ArchiveError) as caught:
-        read_foreign(form, [ForeignFile("file", content.encode("utf-8", "surrogatepass"))], platform=MACHINE)
+        read_content(form, content.encode("utf-8", "surrogatepass"), "file")
     assert caught.value.member in ("file", None)
     assert caught.value.reason
 

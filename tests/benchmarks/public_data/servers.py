@@ -2,8 +2,11 @@
 
 import io
 import json
+import subprocess
 import tarfile
 from pathlib import Path
+
+from benchmarks.public_data.interface import MeasuredFolder
 
 META = {"start": "2026-01-02T03:04:05", "exit_code": 0, "error_msg": None, "version": "0.20.01", "outputs": ["stdout"]}
 LSCPU = {
@@ -105,15 +108,33 @@ def server(speed: float = 1.0, **changed) -> dict[str, str]:
     return {name: text for name, text in files.items() if text is not None}
 
 
+def write_files(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
 def write_servers(root: Path, servers: dict[str, dict[str, str]]) -> Path:
     """A clone with its files checked out."""
-    for name, files in servers.items():
-        for member, text in files.items():
-            path = root / "data" / name / member
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-    (root / "README.md").write_text("not data")
-    return root
+    files = {f"data/{name}/{member}": text for name, files in servers.items() for member, text in files.items()}
+    return write_files(root, files | {"README.md": "not data"})
+
+
+def clone_bare(work: Path) -> Path:
+    """A bare clone of a repository with the files of this folder, beside it."""
+    bare = work.parent / "bare"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "init.defaultBranch=main"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "made"]):
+        subprocess.run([*git, "-C", str(work), *command], check=True)
+    subprocess.run([*git, "clone", "-q", "--bare", str(work), str(bare)], check=True)
+    return bare
+
+
+def times_of(measured: MeasuredFolder, name: str) -> dict[tuple[int, int], float]:
+    (found,) = [times for workload, times in measured.times.items() if workload.name == name]
+    return found
 
 
 def pack_servers(path: Path, servers: dict[str, dict[str, str]]) -> Path:

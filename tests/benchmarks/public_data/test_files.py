@@ -1,4 +1,3 @@
-import subprocess
 import tarfile
 import zipfile
 
@@ -7,19 +6,10 @@ import pytest
 from benchmarks.public_data import files
 from benchmarks.public_data.files import UnreadableOrigin, find_folders
 from benchmarks.public_data.sparecores import SpareCores
-from tests.benchmarks.public_data.servers import pack_servers, server, write_servers
+from tests.benchmarks.public_data.servers import clone_bare, pack_servers, server, write_servers
 
 SOURCE = SpareCores()
 SERVERS = {"aws/a1.large": server(), "aws/b2.large": server(2.0), "gcp/c3-standard-8": server(3.0)}
-
-
-def bare_clone(tmp_path):
-    work = write_servers(tmp_path / "work", SERVERS)
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "init.defaultBranch=main"]
-    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "made"]):
-        subprocess.run([*git, "-C", str(work), *command], check=True)
-    subprocess.run([*git, "clone", "-q", "--bare", str(work), str(tmp_path / "bare")], check=True)
-    return tmp_path / "bare"
 
 
 def zipped(tmp_path):
@@ -33,7 +23,7 @@ def zipped(tmp_path):
 MADE = {
     "archive": lambda path: pack_servers(path / "made.tar.gz", SERVERS),
     "folder": lambda path: write_servers(path / "folder", SERVERS),
-    "bare clone": bare_clone,
+    "bare clone": lambda path: clone_bare(write_servers(path / "work", SERVERS)),
     "zip": zipped,
 }
 

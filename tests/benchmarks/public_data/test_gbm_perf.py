@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.public_data.gbm_perf import SWEEPS, GbmPerf
 from benchmarks.public_data.interface import RefusedFolder
+from tests.benchmarks.public_data.servers import times_of
 
 SOURCE = GbmPerf()
 LSCPU = """
@@ -46,11 +47,6 @@ def read(folder="aws/c7i.metal-48xl", **files):
         name.replace("__", "/").replace("_csv", ".csv"): text for name, text in files.items()
     }
     return SOURCE.read(folder, {name: text.encode() for name, text in files.items() if text is not None})
-
-
-def times_of(measured, name):
-    (found,) = [times for workload, times in measured.times.items() if workload.name == name]
-    return found
 
 
 def test_the_machine_is_what_lscpu_printed():

@@ -1,13 +1,12 @@
 """RRZE's artifact of SPEChpc, by files of its form with numbers that we made up."""
 
-import subprocess
-
 import pytest
 
 from benchmarks.public_data import files as public_files
 from benchmarks.public_data.files import UnreadableOrigin, find_folders
 from benchmarks.public_data.interface import RefusedFolder
 from benchmarks.public_data.rrze_spechpc import NUMBERS, RrzeSpecHpc
+from tests.benchmarks.public_data.servers import clone_bare, write_files
 
 SOURCE = RrzeSpecHpc()
 STATE = """################################################################################
@@ -60,21 +59,8 @@ FILES = {
 }
 
 
-def artifact(root, contents=FILES):
-    for name, text in contents.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
-def bare_clone(tmp_path):
-    work = artifact(tmp_path / "work")
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "init.defaultBranch=main"]
-    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "made"]):
-        subprocess.run([*git, "-C", str(work), *command], check=True)
-    subprocess.run([*git, "clone", "-q", "--bare", str(work), str(tmp_path / "bare")], check=True)
-    return tmp_path / "bare"
+def artifact(root):
+    return write_files(root, FILES)
 
 
 @pytest.fixture
@@ -120,7 +106,7 @@ def test_a_cluster_without_its_state_is_refused(tmp_path):
 def test_files_of_a_folder_that_lie_apart_are_gathered_from_every_origin(tmp_path):
     of_folder = list(find_folders(SOURCE, artifact(tmp_path / "folder")))
     assert [found.name for found in of_folder] == ["rrze/ClusterA", "rrze/ClusterB"]
-    assert list(find_folders(SOURCE, bare_clone(tmp_path))) == of_folder
+    assert list(find_folders(SOURCE, clone_bare(artifact(tmp_path / "work")))) == of_folder
     assert b"prints" not in b"".join(of_folder[0].files.values())
 
 

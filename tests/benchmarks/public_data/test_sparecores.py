@@ -6,18 +6,13 @@ import pytest
 from benchmarks.public_data.interface import RefusedFolder, as_delivery
 from benchmarks.public_data.sparecores import SpareCores
 from profiles.measurements.bounds import number_outside
-from tests.benchmarks.public_data.servers import META, lscpu, lstopo, server
+from tests.benchmarks.public_data.servers import META, lscpu, lstopo, server, times_of
 
 SOURCE = SpareCores()
 
 
 def read(folder="aws/c9.2xlarge", **changed):
     return SOURCE.read(folder, {name: text.encode() for name, text in server(**changed).items()})
-
-
-def times_of(measured, name):
-    (found,) = [times for workload, times in measured.times.items() if workload.name == name]
-    return found
 
 
 def test_the_machine_is_what_lscpu_lstopo_and_lshw_say():

@@ -163,24 +163,21 @@ def read_criterion(path: Path) -> list[Run]:
             typical = "slope" if isinstance(document, dict) and document.get("slope") else "mean"
             point = member(document, typical, dict, str(estimates)).get("point_estimate")
             spread = document.get("std_dev")
-            name = folder.parent.relative_to(path).as_posix()
-            repeats = 1
-            if (folder / "benchmark.json").is_file():
-                described = parse_json(read_text(folder / "benchmark.json"), str(folder / "benchmark.json"))
-                name = member(described, "full_id", str, str(folder / "benchmark.json"))
-            if (folder / "sample.json").is_file():
-                sample = parse_json(read_text(folder / "sample.json"), str(folder / "sample.json"))
-                repeats = len(member(sample, "times", list, str(folder / "sample.json"))) or 1
-            yield (
-                checked_name(name, str(estimates)),
-                Value(
-                    number_of(point, f"{estimates}: {typical}") * 1e-9,
-                    optional_number(spread.get("point_estimate") if isinstance(spread, dict) else None) * 1e-9,
-                    repeats,
-                ),
-            )
+            name = _member_of_file(folder / "benchmark.json", "full_id", folder.parent.relative_to(path).as_posix())
+            repeats = len(_member_of_file(folder / "sample.json", "times", [])) or 1
+            name = checked_name(name, str(estimates))
+            seconds = number_of(point, f"{estimates}: {typical}") * 1e-9
+            spread_ns = optional_number(spread.get("point_estimate") if isinstance(spread, dict) else None)
+            yield name, Value(seconds, spread_ns * 1e-9, repeats)
 
     return [Run(values=collect(pairs(), str(path)))]
+
+
+def _member_of_file(path: Path, name: str, default: Any) -> Any:
+    """A member of the same kind as the default, which is taken where there is no such file."""
+    if not path.is_file():
+        return default
+    return member(parse_json(read_text(path), str(path)), name, type(default), str(path))
 
 
 def _criterion_messages(path: Path) -> Iterable[tuple[str, Value]]:

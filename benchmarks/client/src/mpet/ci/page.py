@@ -105,10 +105,8 @@ def svg_of(series: Series) -> str:
 
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(series.name, quote=True)}">']
     for i, run in enumerate(series.fit.runs):
-        title = (
-            f"{run.commit[:10]} {run.time[:10]}, {run.cpu or 'unknown CPU'}: measured {shown_number(measured[i])} s, "
-        )
-        title = escape(title + f"translated {shown_number(translated[i])} s")
+        times = f"measured {shown_number(measured[i])} s, translated {shown_number(translated[i])} s"
+        title = escape(f"{run.commit[:10]} {run.time[:10]}, {run.cpu or 'unknown CPU'}: {times}")
         parts.append(f'<circle class="measured" cx="{x(i)}" cy="{y(measured[i])}" r="3"/>')
         parts.append(
             f'<circle class="translated" cx="{x(i)}" cy="{y(translated[i])}" r="3"><title>{title}</title></circle>'
