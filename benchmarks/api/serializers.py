@@ -77,9 +77,7 @@ class _AllParts(serializers.Field):
 
 
 class ChoiceOnce(_AllParts, serializers.ChoiceField):
-    """A choice that two parts of the form cannot both make."""
-
-    default_error_messages: ClassVar[dict[str, Any]] = {"repeated": "It is given {count} times; say one licence once."}
+    """A choice that one part of the form makes; two are `repeated`, even where they agree."""
 
     def to_internal_value(self, data: Any) -> Any:
         if len(data) > 1:
@@ -202,6 +200,7 @@ class UploadRequestSerializer(FilesRequestSerializer):
         Upload.Licence.choices,
         default=Upload.Licence.AS_SOURCE,
         help_text="The terms for others; shown with its numbers.",
+        error_messages={"repeated": "It is given {count} times; say one licence once."},
     )
 
     commit = FormText(

@@ -42,7 +42,7 @@ class ForeignReading:
         return cls(form, facts, document["columns"], document.get("packed", False))
 
     def sha256_of(self, sha256: str) -> str:
-        """Of a file of that sha256, read so: read otherwise it is another delivery."""
+        """The digest of a delivery: of the file and of how it is read, as another reading is another delivery."""
         return hashlib.sha256(
             f"{sha256} {self.form} {json.dumps(self.document(), sort_keys=True)}".encode()
         ).hexdigest()

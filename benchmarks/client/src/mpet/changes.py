@@ -141,10 +141,10 @@ class Changes:
 
     @property
     def document(self) -> dict[str, Any]:
-        told = ("id", "url", "commit", "branch")
+        names = ("id", "url", "commit", "branch")
         return {
-            "base": {name: self.base.get(name) for name in told},
-            "head": {name: self.head.get(name) for name in told},
+            "base": {name: self.base.get(name) for name in names},
+            "head": {name: self.head.get(name) for name in names},
             "slower": self.is_slower,
             "regions": [region.document() for region in self.regions],
             "gone": self.gone,
@@ -221,7 +221,7 @@ def pooled_variance(samples: Iterable[Sequence[float]]) -> tuple[float, int]:
 def compare_repeats(
     base: Repeats, head: Repeats, scales: dict[int, float], comparisons: int, least: float = LEAST_CHANGE
 ) -> list[Change]:
-    """A change at each n that both have, of means; the noise as the module says it."""
+    """One Change of means for each n that both have, with the noise that the module defines."""
     shared = sorted(set(base) & set(head) & set(scales))
     samples = [[value / scales[n] for value in side[n]] for n in shared for side in (base, head)]
     common, df = pooled_variance(samples)

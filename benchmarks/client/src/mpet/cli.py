@@ -57,7 +57,7 @@ BRANCH = typer.Option(None, help="That the commit is measured for; `mpet changes
 
 @dataclass
 class Connection:
-    """What stands before the command: where to ask, and as whom."""
+    """The options before the command."""
 
     server: Optional[str] = None
     token: Optional[str] = None
@@ -153,7 +153,7 @@ def login(
 
 
 def _token_of_browser(client: Client, no_browser: bool) -> str:
-    """Any browser will do, on any machine: what counts is the code."""
+    """The token that the user grants on a page of the server, in a browser on any machine."""
     begun = begin_login(client.transport)
     _say(f"Type the code {begun['code']} on {begun['url']}")
     if not no_browser:
@@ -345,7 +345,7 @@ def try_program(
 
 
 def _kit_results(kit: Path, machine: Machine) -> Path:
-    """What compares this machine with others: results that are here already, or new ones."""
+    """Results of the kit on this machine: the newest ones in its folder, else new ones."""
     found = newest_kit_results(kit, machine.platform)
     if found is None:
         _say("the kit measures this machine with twelve workloads, once")

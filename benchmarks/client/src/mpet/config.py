@@ -47,7 +47,7 @@ class Config:
         return cls(content.get("server"), {str(server): str(token) for server, token in tokens.items()})
 
     def save(self) -> Path:
-        """Written anew beside the old file, which it replaces at once; nobody else can read it at any moment."""
+        """Write a temporary file and rename it over the old one; only the owner can read either of them."""
         path = config_file()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}")

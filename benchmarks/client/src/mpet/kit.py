@@ -102,7 +102,8 @@ def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[s
 
 
 def run_command(command: Sequence[str], said: Said) -> list[str]:
-    """Its lines, each told when it comes. KitFailed, with the last of them, where it fails."""
+    """Run a command. Returns its lines, each passed to `said` when it appears; KitFailed with the last ones where it
+    fails."""
     environment = {name: value for name, value in os.environ.items() if name != "MPET_TOKEN"}
     lines: list[str] = []
     try:

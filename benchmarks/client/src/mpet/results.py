@@ -44,7 +44,7 @@ def html_table(caption: str, names: Sequence[str], rows: Iterable[Sequence[Any]]
 
 
 def columns_of(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Those of the first row whose values fit a cell."""
+    """Names in the first row whose values are neither lists nor objects."""
     return [name for name, value in rows[0].items() if not isinstance(value, (list, dict))] if rows else []
 
 
@@ -289,5 +289,5 @@ class UploadReport(Answer):
         return list(self.document.get("programs") or [])
 
     def _repr_html_(self) -> str:
-        told = [("error", str(error.get("reason"))) for error in self.errors] + [("warning", w) for w in self.warnings]
-        return html_table(f"upload {self.id}: {self.status}, {len(self.profiles)} profiles", ("", "what"), told)
+        rows = [("error", str(error.get("reason"))) for error in self.errors] + [("warning", w) for w in self.warnings]
+        return html_table(f"upload {self.id}: {self.status}, {len(self.profiles)} profiles", ("", "what"), rows)

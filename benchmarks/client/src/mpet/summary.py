@@ -34,8 +34,8 @@ def time_rows(region: RegionChange) -> Iterator[list[str]]:
     """n, before, after, change, noise, verdict."""
     for change in region.times:
         seconds = [shown_number(change.base_s), shown_number(change.head_s)]
-        told = [percent(change.relative), shown_noise(change.relative_noise), verdict(change)]
-        yield [str(change.n), *seconds, *told]
+        relative = [percent(change.relative), shown_noise(change.relative_noise)]
+        yield [str(change.n), *seconds, *relative, verdict(change)]
 
 
 def part_table(region: RegionChange, marked: str) -> tuple[list[str], list[list[str]]]:
@@ -68,7 +68,7 @@ def name_of(upload: dict[str, Any]) -> str:
 
 
 def markdown_cell(text: Any) -> str:
-    """Text of others cannot end a cell, be markup, nor mention a user."""
+    """Escape text of others, which could end the cell, be markup or mention a user."""
     plain = "".join(character if character.isprintable() else " " for character in str(text))
     plain = plain.replace("@", "@\u200b")
     return "".join(f"\\{character}" if character in "\\`*_[]<>|#&" else character for character in plain)

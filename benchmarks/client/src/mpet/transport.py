@@ -92,7 +92,7 @@ class Transport:
 
 
 def _asked_pause(response: Optional[httpx.Response], otherwise: float) -> float:
-    """Seconds: what the server asks for, within reason."""
+    """Seconds to wait: Retry-After, else `otherwise`; at least 0.05 and at most LONGEST_PAUSE_S."""
     try:
         asked = float(response.headers["Retry-After"]) if response is not None else otherwise
     except (KeyError, ValueError):
