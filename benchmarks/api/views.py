@@ -74,12 +74,8 @@ class UploadList(ListView):
     csv_serializer_class = UploadRowSerializer
     filterset_class = UploadFilter
     search_fields = ("filename",)
-    ordering_fields: ClassVar[dict[str, str]] = {
-        "filename": "filename",
-        "status": "status",
-        "size_bytes": "size_bytes",
-        "created_at": "created_at",
-        "profile_count": "profile_count",
+    ordering_fields: ClassVar = {
+        name: name for name in ("filename", "status", "size_bytes", "created_at", "profile_count")
     }
 
     def get_queryset(self) -> Any:

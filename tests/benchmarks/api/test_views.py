@@ -119,6 +119,11 @@ def test_trust_12_visibility_is_said_once_in_a_word_we_know(ada, given, reason):
     assert Upload.objects.count() == 0
 
 
+def test_a_licence_is_said_once(ada):
+    document = problem_in(ada.post(API + "uploads/", {"file": tarball(), "licence": ["CC0", "CC0"]}), 400)
+    assert document["errors"] == [{"name": "licence", "reason": "It is given 2 times; say one licence once."}]
+
+
 def test_trust_12_without_a_word_an_upload_is_private(ada):
     response = ada.post(API + "uploads/", {"file": tarball()})
     assert (response.status_code, response.json()["visibility"]) == (201, "private")
