@@ -51,6 +51,8 @@ def interval_bar(low: Optional[float], time: Optional[float], high: Optional[flo
 
     >>> interval_bar(1.0, 10.0, 100.0, (1.0, 100.0))
     '━━━━━━●━━━━━━━'
+    >>> interval_bar(10.0, 0.1, 100.0, (1.0, 100.0))  # a time outside the scale is drawn at its end
+    '●     ━━━━━━━━'
     >>> interval_bar(None, 10.0, None, (1.0, 100.0))
     ''
     """
@@ -61,7 +63,7 @@ def interval_bar(low: Optional[float], time: Optional[float], high: Optional[flo
     ]
     cells = [" "] * BAR_WIDTH
     cells[places[0] : places[2] + 1] = ["━"] * (places[2] + 1 - places[0])
-    cells[min(places[1], BAR_WIDTH - 1)] = "●"
+    cells[min(max(places[1], 0), BAR_WIDTH - 1)] = "●"
     return "".join(cells).rstrip()
 
 
