@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from benchmarks.models import Upload
 from profiles.admin import Moderated, ReasonForm
-from profiles.moderation.log import hide, show
+from profiles.moderation import hide, show
 
 
 @admin.register(Upload)

@@ -131,7 +131,7 @@ class Upload(LeasedWork):
 
     @property
     def hidden(self) -> bool:
-        """A moderator hid what came of it (profiles.moderation.actions)."""
+        """A moderator hid what came of it (profiles.moderation)."""
         return self.source is not None and self.source.hidden
 
     @property

@@ -26,6 +26,7 @@ from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from mpet_site.web.throttling import too_many_requests, wait_of_preview
 from profiles.identity.descriptions import differences_in
+from profiles.identity.programs import programs_by_source
 from profiles.ingest.publication import PublicationError
 from profiles.models import Profile, Source
 from profiles.pages.columns import (
@@ -36,7 +37,6 @@ from profiles.pages.columns import (
     profile_count_caption,
     toolchain_table,
 )
-from profiles.programs import programs_by_source
 
 
 @require_safe

@@ -145,7 +145,7 @@ def trace_upload() -> Trace:
     from benchmarks.archive.writing import write_archive  # noqa: PLC0415
     from benchmarks.models import Upload  # noqa: PLC0415
     from benchmarks.services import keep_tarball  # noqa: PLC0415
-    from profiles.signals import delivered  # noqa: PLC0415
+    from profiles.ingest.service import delivered  # noqa: PLC0415
     from tests.samples import sample_measurements  # noqa: PLC0415
 
     owner = get_user_model().objects.create_user("grace")

@@ -20,8 +20,10 @@ from predictor.accuracy.settlement import settle_delivery, settle_merged, settle
 from predictor.models import Prediction
 from predictor.predictions.service import remove_what_rests_on
 from predictor.snapshot.cache import remove_of_viewer
+from profiles.ingest.service import delivered
+from profiles.ingest.withdrawal import withdrawing
 from profiles.models import Platform, Source
-from profiles.signals import delivered, merged, separated, withdrawing
+from profiles.moderation import merged, separated
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,7 @@ from profiles.judgement.usability import newest_unusable, set_why_unusable
 from profiles.measurements.bounds import LONGEST_TEXTS, RANGES, bad_placement, bad_text
 from profiles.models import Platform, Profile, Workload
 from profiles.models.moderation import LONGEST_DECISION_REASON
-from profiles.moderation.actions import ModerationError
-from profiles.moderation.log import Decision, decide, judge, leave, merge
+from profiles.moderation import Decision, ModerationError, decide, judge, leave, merge
 
 
 def reason_field(*, required: bool = True) -> forms.CharField:

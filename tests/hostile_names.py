@@ -2,8 +2,8 @@
 
 from django.urls import reverse
 
+from profiles.identity.programs import programs_by_source
 from profiles.models import Platform, Revision, Source, Workload
-from profiles.programs import programs_by_source
 
 PLATFORM = '<a href="//e.co">X'  # short enough that no label is cut
 LINK = '<a href="//e.co">X</a><b>&lt;b&gt;'

@@ -20,9 +20,9 @@ from benchmarks.reading import read_sent_platform
 from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsSerializer, fields_of, serializer_of
 from mpet_site.web.problems import InvalidRequest, PayloadTooLarge, invalid_request
 from profiles.identity.descriptions import differences_in
+from profiles.identity.programs import programs_by_source, region_labels
 from profiles.measurements import UnreadableError
 from profiles.models import Platform, Profile
-from profiles.programs import programs_by_source, region_labels
 
 
 class UploadError(TypedDict):

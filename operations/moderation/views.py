@@ -20,8 +20,19 @@ from operations.moderation.queue import QUEUE, QUEUE_PARTS, QueuePart, name_deli
 from predictor.pages.home import real_machines
 from profiles.identity.descriptions import written_value
 from profiles.models import ModerationEntry, Platform, Profile, Source
-from profiles.moderation.actions import ModerationError
-from profiles.moderation.log import SUBJECTS, Action, Decision, Subject, handle, hide, judge, merge, show, undo
+from profiles.moderation import (
+    SUBJECTS,
+    Action,
+    Decision,
+    ModerationError,
+    Subject,
+    handle,
+    hide,
+    judge,
+    merge,
+    show,
+    undo,
+)
 from profiles.pages.columns import workload_link
 
 _View = Callable[..., HttpResponse]

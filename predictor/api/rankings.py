@@ -51,9 +51,9 @@ from predictor.predictions.rankings import (
     UnrankedPlatform,
     UnrankedPlatforms,
 )
+from profiles.identity.programs import LONGEST_LABEL, ProfiledProgram, RegionLabelError, program_or_404, rename_regions
 from profiles.models import Platform
 from profiles.pages.page_cache import database_etag, kept_for_visitors
-from profiles.programs import LONGEST_LABEL, ProfiledProgram, RegionLabelError, program_or_404, rename_regions
 
 
 def ranking_fields() -> dict[str, Any]:

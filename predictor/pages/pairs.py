@@ -14,8 +14,8 @@ from predictor.core.database import Database
 from predictor.snapshot.cache import read_database
 from profiles.arrays import BoolArray
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
+from profiles.identity.programs import programs_by_source, region_rows
 from profiles.models import Platform, Profile, Workload
-from profiles.programs import programs_by_source, region_rows
 
 MOST_IN_BOX = 600  # of each; any other name can be typed
 MOST_PROGRAM_SOURCES = 20  # their programs are offered

@@ -29,11 +29,7 @@ from predictor.predictions.programs import narrowing_question, question_of_progr
 from predictor.predictions.question import DEFAULT_METHOD, RequestError
 from predictor.predictions.ranking_choice import AT_THREAD_COUNT, value_in
 from profiles.figures import Chart, mark_origin, profile_charts
-from profiles.models import Platform, Profile, Source, Workload
-from profiles.models.querysets import LONG_TEXTS_OF_SOURCE
-from profiles.pages.ceilings import limits_of
-from profiles.pages.views import profile_drawing, time_unit
-from profiles.programs import (
+from profiles.identity.programs import (
     MeasuredProgram,
     ProfiledProgram,
     RegionLabelError,
@@ -44,6 +40,10 @@ from profiles.programs import (
     program_uploads,
     rename_regions,
 )
+from profiles.models import Platform, Profile, Source, Workload
+from profiles.models.querysets import LONG_TEXTS_OF_SOURCE
+from profiles.pages.ceilings import limits_of
+from profiles.pages.views import profile_drawing, time_unit
 from profiles.scaling.runs import stored_curves
 from profiles.scaling.wording import whole_percent
 from profiles.templatetags.quantities import unmarked

@@ -47,10 +47,10 @@ from predictor.predictions.ranking_choice import (
 from predictor.predictions.ranking_rows import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from profiles.figures import Chart, mark_origin
+from profiles.identity.programs import program_or_404
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.pages.views import workload_profiles
-from profiles.programs import program_or_404
 from profiles.templatetags.quantities import unmarked
 
 MOST_REGION_COLUMNS = 6  # the longest ones; CSV and JSON have all

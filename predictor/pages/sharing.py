@@ -18,14 +18,14 @@ from predictor.figures.answer import answer_drawing
 from predictor.figures.share_picture import share_picture
 from predictor.models import Prediction
 from profiles.figures import Breakpoints
-from profiles.models import Workload
-from profiles.programs import (
+from profiles.identity.programs import (
     ProfiledProgram,
     measured_program,
     profile_of_workload,
     program_of_profile,
     program_or_404,
 )
+from profiles.models import Workload
 from profiles.templatetags.quantities import seconds, significant
 
 SHARED_FOR_S = 3600  # an answer never changes; that its sources were withdrawn is to be seen soon

@@ -19,8 +19,8 @@ from predictor.predictions.question import (
 )
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.rankings import RankingQuestion
+from profiles.identity.programs import ProfiledProgram, measured_program, program_uploads
 from profiles.models import Platform
-from profiles.programs import ProfiledProgram, measured_program, program_uploads
 
 
 def question_of_program(

@@ -25,8 +25,8 @@ from predictor.predictions.confidence import measurement_cautions
 from predictor.predictions.ranking_choice import BY_TIME, ORDERED_BY, RankingChoice, completed_row, hourly_prices
 from predictor.snapshot.building import Snapshot
 from profiles.arrays import IntArray
+from profiles.identity.programs import times_of_parts
 from profiles.models import OwnPriceList, Platform
-from profiles.programs import times_of_parts
 
 REFUSAL_REASONS = {
     "reference": "the workload was measured on no other machine",

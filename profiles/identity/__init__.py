@@ -1,1 +1,2 @@
-"""Which descriptions mean the same platform or workload, and which source is authoritative for each field."""
+"""Which descriptions mean the same platform or workload, which workloads are the parts of a program, which source is
+authoritative for each field."""

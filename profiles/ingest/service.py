@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from django.db import DataError, IntegrityError, transaction
+from django.dispatch import Signal
 
 from mpet_site.web.plain_json import nan_to_null
 from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, describe_rows
@@ -23,9 +24,9 @@ from profiles.measurements.bounds import number_outside
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload, held
 from profiles.models.base import MOST_ATTEMPTS, is_lapsed, lease_end
 from profiles.models.sources import deliverer_of
-from profiles.signals import delivered
 
 logger = logging.getLogger(__name__)
+delivered = Signal()  # `source`: a delivery was stored and committed; again, where the process died that sent it
 
 
 @dataclass(frozen=True)

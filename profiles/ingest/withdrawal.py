@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.dispatch import Signal
 
 from profiles.identity.descriptions import FactColumns, described_by, restate
 from profiles.identity.matching import assign_private_slugs
@@ -19,7 +20,10 @@ from profiles.ingest.staging import leave_to_sweep, sweep
 from profiles.judgement.owners import contested_pairs, judge_pairs
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, WithdrawnSource, held
 from profiles.models.querysets import key_chunks
-from profiles.signals import withdrawing
+
+# `sources`: a list; they are about to be deleted, in the transaction of the caller. `takes_away` False: another
+# delivery replaces them, and what was computed of them may be shown until it is computed again.
+withdrawing = Signal()
 
 
 def withdraw(sources: QuerySet[Source]) -> None:

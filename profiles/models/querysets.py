@@ -44,7 +44,7 @@ class VisibleQuerySet(models.QuerySet):
 
 class ModeratedQuerySet(VisibleQuerySet):
     def visible_to(self, user: Any) -> Self:
-        """Nothing that a moderator hid (profiles.moderation.actions), whoever asks."""
+        """Nothing that a moderator hid (profiles.moderation), whoever asks."""
         return super().visible_to(user).filter(hidden=False)
 
 
@@ -104,7 +104,7 @@ class PlatformQuerySet(MeasuredQuerySet):
         return super().in_api(user).annotate(provider=PROVIDER)
 
     def merged_from(self, slug: str) -> Self:
-        """The platform that a moderator found the one of that slug to be (profiles.moderation.actions)."""
+        """The platform that a moderator found the one of that slug to be (profiles.moderation)."""
         old = self.model._default_manager.filter(slug=slug, merged_into__isnull=False)
         return self.filter(pk__in=old.values("merged_into"))
 

@@ -11,8 +11,8 @@ from django.urls import reverse
 from mpet_site.web.documents import search_documents
 from mpet_site.web.lists import words_of_search
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
+from profiles.identity.programs import programs_by_source, region_rows
 from profiles.models import Platform, Profile, Workload
-from profiles.programs import programs_by_source, region_rows
 
 MOST_OF_A_KIND = 20
 MOST_SOURCES = 50  # their programs are looked at

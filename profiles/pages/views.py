@@ -33,6 +33,7 @@ from profiles.figures import (
 from profiles.figures.multiples import small_multiples
 from profiles.figures.roofline import roofline_chart
 from profiles.identity.descriptions import DELIVERIES_COMPARED, differences_of
+from profiles.identity.programs import program_of_workload
 from profiles.identity.years import year_of
 from profiles.ingest.derivation import stored_spreads
 from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
@@ -50,7 +51,6 @@ from profiles.pages.page_cache import kept_for_visitors
 from profiles.pages.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 from profiles.pages.topology import TopologyCounts, describe_counts, describe_machine, draw_sockets, memory_levels
 from profiles.prices.tables import prices_for
-from profiles.programs import program_of_workload
 from profiles.scaling.features import stored_features
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.quality import CONFIDENCE, RepeatSpread

@@ -11,7 +11,7 @@ from benchmarks.models import Upload
 from benchmarks.notes import MOST_SHOWN
 from benchmarks.services import receive_tarball
 from profiles.models import Profile
-from profiles.moderation.actions import set_hidden
+from profiles.moderation import set_hidden
 from tests.benchmarks.formats.test_formats import SPECIMENS
 from tests.benchmarks.uploads import receive, tarball
 from tests.mpet_site.api_samples import API, client_of, make_user

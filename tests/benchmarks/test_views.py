@@ -13,7 +13,7 @@ from benchmarks.forms import FORM_TITLES
 from benchmarks.models import Upload
 from profiles.ingest.service import ingest
 from profiles.models import Platform, Profile
-from profiles.moderation.actions import set_hidden
+from profiles.moderation import set_hidden
 from tests.benchmarks.formats.test_formats import CSV_COLUMNS, FILES, SPECIMENS
 from tests.pages import text_of, twin_of, user
 from tests.paths import ROOT

@@ -15,8 +15,8 @@ from benchmarks.quarantine import take_in
 from benchmarks.services import receive_tarball
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
+from profiles.identity.programs import programs_by_source
 from profiles.models import Profile
-from profiles.programs import programs_by_source
 from tests.benchmarks.tarballs import packed
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.programs import program_measurements

@@ -19,7 +19,7 @@ from plotly.offline import get_plotlyjs_version
 from mpet_site.web.middleware import CONTENT_SECURITY_POLICY
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
-from profiles.programs import programs_by_source
+from profiles.identity.programs import programs_by_source
 from tests.pages import figures_of, store_public, text_of, twin_of
 from tests.predictor.conftest import store
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report

@@ -23,8 +23,8 @@ from predictor.scaling_models.registry import SCALING_MODELS, describe_model
 from predictor.scaling_models.task_graph import TASK_MEASURES
 from profiles.dump.files import DUMP_FORMS
 from profiles.dump.published import publish_dump
+from profiles.identity.programs import programs_by_source
 from profiles.models import Platform, Profile, Workload
-from profiles.programs import programs_by_source
 from tests.mpet_site.api_samples import API, client_of, make_user, store, tarball
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.programs import program_measurements

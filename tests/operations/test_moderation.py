@@ -7,9 +7,9 @@ from django.urls import reverse
 from predictor.models import Prediction
 from profiles.ingest.withdrawal import withdraw
 from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorReport
-from profiles.moderation.log import Decision, decide
+from profiles.moderation import Decision, decide
 from tests.pages import store_private, store_public, text_of, user
-from tests.profiles.moderation.test_actions import deliver
+from tests.profiles.test_moderation import deliver
 
 pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script> {{ 7 }} it is & was 10 times faster"

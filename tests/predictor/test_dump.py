@@ -27,7 +27,7 @@ from profiles.models import (
     Source,
     Workload,
 )
-from profiles.moderation.actions import mark_outlier, set_hidden
+from profiles.moderation import mark_outlier, set_hidden
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements, sample_platform, varied_measurements
 

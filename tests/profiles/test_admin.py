@@ -7,7 +7,7 @@ from django.urls import reverse
 from profiles.identity.descriptions import FACTS
 from profiles.models import Platform, Profile, Revision, Workload
 from tests.pages import store_private, store_public, text_of, user
-from tests.profiles.moderation.test_actions import deliver
+from tests.profiles.test_moderation import deliver
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 
 from profiles.models import Platform, PlatformDescription, Source, Workload, WorkloadDescription
-from profiles.moderation.actions import set_hidden
+from profiles.moderation import set_hidden
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform
 

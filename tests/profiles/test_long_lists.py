@@ -9,7 +9,7 @@ from django.db import connection
 
 from mpet_site.web.lists import KeyPaginator
 from profiles.models import Platform, Profile, Source, Workload
-from profiles.moderation.actions import mark_outlier
+from profiles.moderation import mark_outlier
 from tests.pages import store_public, user
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from mpet_site.urls import api
+from profiles.identity.programs import programs_by_source
 from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
-from profiles.programs import programs_by_source
 from tests.mpet_site.api_samples import (
     API,
     client_of,

@@ -13,7 +13,7 @@ from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import preview_answer
 from predictor.snapshot.cache import read_database
 from profiles.models import Profile, Revision
-from profiles.moderation.actions import mark_outlier
+from profiles.moderation import mark_outlier
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
 

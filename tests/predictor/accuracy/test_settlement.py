@@ -12,7 +12,7 @@ from predictor.models import Prediction
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Platform, Profile
-from profiles.moderation.actions import mark_outlier, merge_platforms, set_hidden
+from profiles.moderation import mark_outlier, merge_platforms, set_hidden
 from tests.mpet_site.api_samples import client_of
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements

@@ -12,7 +12,7 @@ from predictor.predictions.question import NoPrediction, PredictionRequest
 from predictor.predictions.service import preview_answer
 from profiles.dump.files import DumpError
 from profiles.models import Profile
-from profiles.moderation.actions import mark_outlier
+from profiles.moderation import mark_outlier
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements, sample_platform, sample_workload
 

@@ -15,10 +15,10 @@ from predictor.predictions.feasibility import feasibility
 from predictor.predictions.question import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.showcase import ENOUGH_THREADS, FEWEST_POINTS, example_pairs
 from predictor.snapshot.cache import read_database
+from profiles.identity.programs import programs_by_source
 from profiles.ingest.service import ingest
 from profiles.jobs.queue import take_up
 from profiles.models import Profile, Revision
-from profiles.programs import programs_by_source
 from profiles.templatetags.quantities import as_percent
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
 from tests.predictor.conftest import store

@@ -13,10 +13,10 @@ from benchmarks.models import Upload
 from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.models import Computation, StoredProgramAnswer
 from predictor.predictions.sliders import title_of
+from profiles.identity.programs import programs_by_source
 from profiles.jobs.queue import take_up
 from profiles.models import Platform, Profile, Source
 from profiles.prices.tables import set_price_factor
-from profiles.programs import programs_by_source
 from profiles.templatetags.quantities import seconds, significant
 from tests.benchmarks.uploads import receive, tarball
 from tests.pages import figures_of, text_of, twin_of, user

@@ -7,8 +7,8 @@ from django.urls import reverse
 from accounts.models import ApiToken
 from accounts.user_data import close_account
 from benchmarks.models import Upload
+from profiles.identity.programs import programs_by_source
 from profiles.models import Profile, RegionLabel
-from profiles.programs import programs_by_source
 from tests.benchmarks.uploads import receive, tarball
 from tests.pages import figures_of, text_of, user
 from tests.predictor.conftest import store

@@ -10,8 +10,8 @@ from predictor.predictions.confidence import ConfidenceEvidence, judge_confidenc
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.rankings import rank_platforms
 from predictor.predictions.service import predict
+from profiles.identity.programs import programs_by_source
 from profiles.models import Revision, Source
-from profiles.programs import programs_by_source
 from tests.pages import text_of
 from tests.predictor.conftest import store
 from tests.programs import program_measurements

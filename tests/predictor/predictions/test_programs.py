@@ -12,8 +12,8 @@ from predictor.predictions.programs import narrowing_question, program_facts
 from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest, UnknownWorkloadName
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from predictor.predictions.service import preview_answer
+from profiles.identity.programs import find_program, programs_by_source
 from profiles.models import Source
-from profiles.programs import find_program, programs_by_source
 from tests.predictor.conftest import store
 from tests.programs import late_program_measurements, program_measurements
 from tests.samples import sample_measurements, sample_platform

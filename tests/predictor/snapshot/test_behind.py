@@ -24,7 +24,7 @@ from profiles.ingest.publication import publish_source
 from profiles.ingest.withdrawal import withdraw
 from profiles.judgement.outliers import keep_verdicts
 from profiles.models import Profile, Revision, Source, Workload
-from profiles.moderation.actions import set_hidden
+from profiles.moderation import set_hidden
 from tests.benchmarks.public_data.servers import server, write_servers
 from tests.predictor.conftest import store
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads

@@ -21,7 +21,7 @@ from profiles.ingest.publication import publish_source
 from profiles.ingest.withdrawal import withdraw
 from profiles.judgement.outliers import keep_verdicts
 from profiles.models import FeatureVector, Platform, Profile, Revision, Source, VerdictChange, Workload
-from profiles.moderation.actions import merge_platforms, set_hidden
+from profiles.moderation import merge_platforms, set_hidden
 from tests.conftest import DATABASE_ONLY
 from tests.owners import new_account, old_account
 from tests.predictor.conftest import store

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils.html import escape
 
 from profiles.models import FeatureVector, Platform, Profile
-from profiles.moderation.actions import mark_outlier, merge_platforms
+from profiles.moderation import mark_outlier, merge_platforms
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from tests.mpet_site.api_samples import API, client_of, make_user, read, secret_measurements, store, strict_json
 from tests.pages import text_of

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from profiles.identity.descriptions import DIFFERENCES_SHOWN, differences_of
 from profiles.ingest.withdrawal import withdraw
 from profiles.models import Platform, PlatformDescription, Revision, Source, Workload
-from profiles.moderation.actions import decide_facts, leave_to_deliveries, merge_platforms, set_hidden
+from profiles.moderation import Decision, decide, leave, merge_platforms, set_hidden
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform, sample_workload
 
@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db
 UNKNOWN = {"vendor": None, "max_mhz": None, "memory_bytes": None}
 VANDAL = {"vendor": "VANDAL <b>", "max_mhz": 1e5, "memory_bytes": 7, "n_max": 64}
 SECOND = "of 1 of the pairs another owner's measurement counts: predictions do not use these"
+DECISION = Decision(None, "found in a test")
 FACTS = ("vendor", "max_mhz", "memory_bytes", "n_max")
 
 
@@ -121,14 +122,14 @@ def test_the_operator_and_moderators_take_over(speaker, alice, moderator):
 def test_what_a_moderator_decided_stands_above_all_deliveries(alice, bob):
     source = describe(alice, vendor="Alice").source
     before = Revision.current()[0]
-    decide_facts(Platform.objects.get(), {"vendor": "Example", "max_mhz": None, "n_max": 12})
+    decide(Platform.objects.get(), {"vendor": "Example", "max_mhz": None, "n_max": 12}, DECISION)
     assert Revision.current()[0] == before + 1
     result = describe(alice, vendor="Alice", memory_bytes=5)
     assert "vendor is 'Example' here and 'Alice' in the delivery" in result.warnings[1]
     describe(None, vendor="Operator")
     set_hidden(source, True)
     assert facts() == ("Example", None, 32 << 30, 12)
-    leave_to_deliveries(Platform.objects.get())
+    leave(Platform.objects.get(), DECISION)
     assert facts() == ("Operator", 3000.0, 32 << 30, 16)
 
 
@@ -136,7 +137,7 @@ def test_only_facts_can_be_decided():
     describe()
     for name in ("slug", "compiler", "private_to"):
         with pytest.raises(ValueError, match=f"no fact of a platform: {name}"):
-            decide_facts(Platform.objects.get(), {name: "x"})
+            decide(Platform.objects.get(), {name: "x"}, DECISION)
 
 
 def test_workloads_are_told_by_the_same_rule(alice, bob):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from profiles.identity import spelling as identity
 from profiles.identity.spelling import SPELLINGS, canonical_vendor
 from profiles.models import Platform, PlatformDescription, Revision
-from profiles.moderation.actions import decide_facts
+from profiles.moderation import Decision, decide
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform, sample_workload
 
@@ -104,7 +104,7 @@ def test_another_spelling_is_the_same_machine_and_no_difference():
 @pytest.mark.django_db
 def test_what_a_moderator_decides_is_written_alike():
     deliver(measured([sample_platform()]))
-    decide_facts(Platform.objects.get(), {"vendor": "AuthenticAMD"})
+    decide(Platform.objects.get(), {"vendor": "AuthenticAMD"}, Decision(None, "as its maker writes it"))
     assert Platform.objects.values_list("vendor", "decided").get() == ("AMD", {"vendor": "AMD"})
 
 

@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 
 from profiles.ingest.publication import PublicationError, publish_source
+from profiles.ingest.service import delivered
 from profiles.ingest.withdrawal import withdraw
 from profiles.models import Platform, Profile, Revision, Source, Workload
-from profiles.signals import delivered
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
 

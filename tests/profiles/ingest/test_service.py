@@ -10,13 +10,12 @@ from django.utils import timezone
 from profiles.identity import matching
 from profiles.ingest import service, staging
 from profiles.ingest.derivation import refit, run_tables
-from profiles.ingest.service import IngestError, announce_forgotten
+from profiles.ingest.service import IngestError, announce_forgotten, delivered
 from profiles.measurements import PARTS, CounterTable
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
 from profiles.models.base import MOST_ATTEMPTS
 from profiles.scaling.features import METHOD_VERSION, feature_fit
 from profiles.scaling.runs import scaling_curves
-from profiles.signals import delivered
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_measurements, sample_platform, sample_workload, varied_measurements
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from profiles.ingest import withdrawal
 from profiles.ingest.staging import sweep_abandoned
-from profiles.ingest.withdrawal import withdraw
+from profiles.ingest.withdrawal import withdraw, withdrawing
 from profiles.models import (
     Platform,
     Profile,
@@ -18,8 +18,7 @@ from profiles.models import (
     WithdrawnSource,
     Workload,
 )
-from profiles.moderation.actions import merge_platforms, set_hidden
-from profiles.signals import withdrawing
+from profiles.moderation import merge_platforms, set_hidden
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
 

@@ -13,8 +13,7 @@ from profiles.ingest.withdrawal import withdraw
 from profiles.judgement.outliers import judge_all_pairs, keep_verdicts, own_reasons
 from profiles.judgement.owners import is_established
 from profiles.models import Platform, Profile, Revision, VerdictChange
-from profiles.moderation.actions import mark_outlier, merge_platforms, separate_platforms, set_hidden
-from profiles.moderation.log import Decision, judge, undo
+from profiles.moderation import Decision, judge, mark_outlier, merge, set_hidden, undo
 from tests.owners import new_account, old_account
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
@@ -252,16 +251,9 @@ class TestWhatHappensLater:
         second = store(slower(whole, 0.2), label="twin", owner=bob).source
         assert second.profiles.get().outlier_judge == ""
         twin, kept = Platform.objects.get(name="twin"), first.profiles.get().platform
-        record = {
-            "kept": kept.pk,
-            "profiles": list(twin.profiles.values_list("pk", flat=True)),
-            "descriptions": list(twin.descriptions.values_list("pk", flat=True)),
-            "former": [],
-            "decided": [],
-        }
-        merge_platforms(twin, kept)
+        entry, _ = merge(twin, kept, Decision(None, "one machine"))
         assert second.profiles.get().outlier_judge == DIFFERS
-        separate_platforms(Platform.objects.get(pk=twin.pk), record)
+        undo(entry, Decision(None, "two machines"))
         assert second.profiles.get().outlier_judge == ""
 
     def test_rows_from_before_are_judged_on_demand(self, ada, bob):

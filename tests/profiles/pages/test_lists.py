@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from mpet_site.web.pages import page_of
 from profiles.models import Platform, Price, Profile
-from profiles.moderation.actions import mark_outlier
+from profiles.moderation import mark_outlier
 from profiles.pages import lists
 from tests.pages import store_public, text_of, twin_of
 

@@ -2,9 +2,9 @@ import pytest
 from django.urls import reverse
 
 from profiles.models import Platform
-from profiles.moderation.actions import merge_platforms
+from profiles.moderation import merge_platforms
 from tests.pages import store_private, store_public, text_of, user
-from tests.profiles.moderation.test_actions import deliver
+from tests.profiles.test_moderation import deliver
 
 pytestmark = pytest.mark.django_db
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from profiles.identity.programs import find_program, measured_program, program_of_workload, programs_by_source
 from profiles.ingest.service import ingest
 from profiles.models import Profile, Workload
-from profiles.programs import find_program, measured_program, program_of_workload, programs_by_source
 from tests.pages import store_public, user
 from tests.programs import MERGE_S, REST_S, SPLIT_S, late_program_measurements, program_measurements
 from tests.samples import sample_measurements, sample_workload

@@ -1,0 +1,335 @@
+"""What moderators may change: who sees a delivery, which platforms are one, what is known of them, what predictions
+leave out. Each change is noted with who made it and why, in the transaction that makes it, and can be taken back.
+
+Each raises the revision, so that snapshots and ETags follow. Stored predictions stay as they were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.dispatch import Signal
+
+from profiles.identity.descriptions import FACTS, PLATFORM_FACTS, described_by, restate
+from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingRules, merge_private_rows_into
+from profiles.identity.spelling import canonical_vendor
+from profiles.ingest.withdrawal import drop_unsupported
+from profiles.judgement.owners import contested_pairs, judge_pairs
+from profiles.models import (
+    ModerationEntry,
+    Platform,
+    PlatformDescription,
+    Profile,
+    Revision,
+    Source,
+    VisitorReport,
+    Workload,
+)
+from profiles.models.moderation import LONGEST_DECISION_REASON
+from profiles.models.querysets import key_chunks
+
+merged = Signal()  # `platform`: others were merged into it, and that was committed
+separated = Signal()  # `platforms`: a merge of these two was taken back, and that was committed
+
+Action, Subject = ModerationEntry.Action, ModerationEntry.Subject
+SUBJECTS: dict[str, type[Any]] = {
+    Subject.SOURCE: Source,
+    Subject.PLATFORM: Platform,
+    Subject.WORKLOAD: Workload,
+    Subject.PROFILE: Profile,
+    Subject.REPORT: VisitorReport,
+}
+SUBJECT_KINDS = {model: kind for kind, model in SUBJECTS.items()}
+
+
+class ModerationError(Exception):
+    """What a moderator asked for would break something; nothing was changed."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Who decides, and why; nothing is done without a reason."""
+
+    by: Any
+    reason: str
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise ModerationError("A reason is needed: it is kept in the log.")
+        if len(self.reason.strip()) > LONGEST_DECISION_REASON:
+            raise ModerationError(f"The reason is longer than {LONGEST_DECISION_REASON} characters.")
+
+
+def note(
+    decision: Decision, action: str, row: Any, *, before: Any = None, after: Any = None, queue: str = ""
+) -> ModerationEntry:
+    return ModerationEntry.objects.create(
+        by=decision.by,
+        action=action,
+        subject_kind=SUBJECT_KINDS[type(row)],
+        subject_key=row.pk,
+        queue=queue,
+        reason=decision.reason.strip(),
+        before=before or {},
+        after=after or {},
+    )
+
+
+@transaction.atomic
+def set_hidden(source: Source, hidden: bool) -> None:
+    """Hide a delivery from everybody, or show it again: its profiles, the platforms and workloads that nothing else is
+    known of, and what it says of all of them. Whoever has private profiles of a public row that is hidden gets a row of
+    their own, as when a delivery is withdrawn; when it is shown again, they move back."""
+    Revision.hold()
+    source.hidden = hidden
+    source.save(update_fields=["hidden"])
+    source.profiles.update(hidden=hidden)
+    judge_pairs(contested_pairs(source.profiles.all()))
+    for rules in (PLATFORM_RULES, WORKLOAD_RULES):
+        _follow(rules, source, hidden)
+    for columns, keys in described_by([source]):
+        restate(columns, keys)
+    Revision.raise_for(source.private_to)
+
+
+def _follow(rules: MatchingRules, source: Source, hidden: bool) -> None:
+    """Hide the source's platforms (workloads) that are left without a shown profile; show all that have one. A public
+    row is shown for public profiles only."""
+    rows = rules.model.objects.filter(profiles__source=source).order_by()
+    if hidden:
+        drop_unsupported(FACTS[rules.model], list(rows.values_list("pk", flat=True).distinct()))
+        rows = rows.exclude(pk__in=Profile.objects.filter(hidden=False).values(rules.noun))
+    rules.model.objects.filter(pk__in=rows.values("pk")).update(hidden=hidden)
+    if not hidden and source.private_to_id is None:
+        merge_private_rows_into(rules, list(rules.model.objects.filter(pk__in=rows.values("pk"))))
+
+
+@transaction.atomic
+def hide(source: Source, decision: Decision) -> ModerationEntry:
+    """Hide a public delivery that is shown."""
+    return _set_hidden(source, True, decision)
+
+
+@transaction.atomic
+def show(source: Source, decision: Decision) -> ModerationEntry:
+    """Show a public delivery again."""
+    return _set_hidden(source, False, decision)
+
+
+def _set_hidden(source: Source, hidden: bool, decision: Decision) -> ModerationEntry:
+    source = Source.objects.select_for_update().get(pk=source.pk)
+    if source.private_to_id is not None:
+        raise ModerationError("Private data is not moderated.")
+    if source.hidden == hidden:
+        raise ModerationError(f"This delivery is {'hidden' if hidden else 'shown'} already.")
+    set_hidden(source, hidden)
+    return note(decision, Action.HIDE if hidden else Action.SHOW, source)
+
+
+@transaction.atomic
+def merge_platforms(duplicate: Platform, kept: Platform) -> int:
+    """Move the profiles of a platform to another that is the same machine. Returns their number. The duplicate stays as
+    a hidden row: its address leads to the other, and deliveries that name it go there. The facts are computed again,
+    from what was delivered for both."""
+    Revision.hold()
+    _check_one_machine(duplicate, kept)
+    moved = duplicate.profiles.update(platform=kept)
+    judge_pairs(contested_pairs(kept.profiles.all()))
+    duplicate.descriptions.update(platform=kept)
+    Platform.objects.filter(merged_into=duplicate).update(merged_into=kept)
+    duplicate.merged_into, duplicate.hidden = kept, True
+    duplicate.save(update_fields=["merged_into", "hidden"])
+    kept.decided = duplicate.decided | kept.decided
+    kept.save(update_fields=["decided"])
+    restate(PLATFORM_FACTS, [kept.pk])
+    kept.refresh_from_db()
+    Revision.raise_for(None)
+    transaction.on_commit(lambda: merged.send_robust(Platform, platform=kept))
+    return moved
+
+
+@transaction.atomic
+def merge(duplicate: Platform, kept: Platform, decision: Decision) -> tuple[ModerationEntry, int]:
+    """Merge two platforms that are one machine; the entry, and how many profiles moved."""
+    duplicate, kept = (Platform.objects.get(pk=row.pk) for row in (duplicate, kept))
+    # By primary keys, what is about to move: what `separate` needs to take it back.
+    former = Platform.objects.filter(merged_into=duplicate).order_by("pk")
+    record = {
+        "kept": kept.pk,
+        "profiles": list(duplicate.profiles.order_by("pk").values_list("pk", flat=True)),
+        "descriptions": list(duplicate.descriptions.order_by("pk").values_list("pk", flat=True)),
+        "former": list(former.values_list("pk", flat=True)),
+        "decided": [name for name in duplicate.decided if name not in kept.decided],
+    }
+    moved = merge_platforms(duplicate, kept)
+    return note(decision, Action.MERGE, duplicate, before=record), moved
+
+
+@transaction.atomic
+def separate(duplicate: Platform, record: dict[str, Any], decision: Decision) -> ModerationEntry:
+    """Take a merge back: what it moved goes to the duplicate again, of which the facts are computed again, as those of
+    the platform that it was merged into. What was delivered since stays with that one."""
+    Revision.hold()
+    kept = Platform.objects.filter(pk=record["kept"]).first()
+    if kept is None or duplicate.merged_into_id != kept.pk:
+        raise ModerationError(f"{duplicate.slug} is not merged into that machine any more.")
+    contested = contested_pairs(kept.profiles.all())
+    _move(Profile, record["profiles"], {"platform": kept}, {"platform": duplicate})
+    judge_pairs((platform.pk, workload) for platform in (kept, duplicate) for _, workload in contested)
+    _move(PlatformDescription, record["descriptions"], {"platform": kept}, {"platform": duplicate})
+    _move(Platform, record["former"], {"merged_into": kept}, {"merged_into": duplicate})
+    shown = duplicate.profiles.filter(hidden=False, private_to=None)
+    duplicate.merged_into, duplicate.hidden = None, not shown.exists()
+    duplicate.save(update_fields=["merged_into", "hidden"])
+    brought = {name for name in record["decided"] if kept.decided.get(name) == duplicate.decided.get(name)}
+    kept.decided = {name: value for name, value in kept.decided.items() if name not in brought}
+    kept.save(update_fields=["decided"])
+    restate(PLATFORM_FACTS, [duplicate.pk, kept.pk])
+    Revision.raise_for(None)
+    transaction.on_commit(lambda: separated.send_robust(Platform, platforms=[duplicate, kept]))
+    return note(decision, Action.SEPARATE, duplicate, after={"kept": kept.pk})
+
+
+def _move(model: Any, keys: Iterable[Any], of: dict[str, Any], to: dict[str, Any]) -> None:
+    for part in key_chunks(keys):
+        model.objects.filter(pk__in=part, **of).update(**to)
+
+
+def _check_one_machine(duplicate: Platform, kept: Platform) -> None:
+    if duplicate.pk == kept.pk:
+        raise ModerationError("A machine cannot be merged into itself.")
+    for row in (duplicate, kept):
+        if row.private_to_id is not None or row.merged_into_id is not None:
+            raise ModerationError(f"{row.slug} is {'private' if row.private_to_id else 'merged already'}.")
+    breakpoints = [(row.n_nu, row.n_ht) for row in (duplicate, kept)]
+    if breakpoints[0] != breakpoints[1]:
+        raise ModerationError(
+            f"{duplicate.slug} has n_nu, n_ht = {breakpoints[0]} and {kept.slug} {breakpoints[1]}: not one machine."
+        )
+    pairs = kept.profiles.values_list("source", "workload")
+    twice = set(duplicate.profiles.values_list("source", "workload")) & set(pairs)
+    if twice:
+        raise ModerationError(f"One delivery measured {len(twice)} workloads on both: not one machine.")
+
+
+@transaction.atomic
+def decide(row: Platform | Workload, facts: dict[str, Any], decision: Decision) -> ModerationEntry:
+    """A moderator's word on some facts of a row, None for unknown: no delivery changes it. Unknown columns are
+    refused."""
+    columns = FACTS[type(row)]
+    unknown = set(facts) - set(columns.own)
+    if unknown:
+        raise ValueError(f"no fact of a {columns.noun}: {', '.join(sorted(unknown))}")
+    if "vendor" in facts:
+        facts = facts | {"vendor": canonical_vendor(facts["vendor"])}
+    return _change_decided(row, lambda decided: decided | facts, decision)
+
+
+@transaction.atomic
+def leave(row: Platform | Workload, decision: Decision) -> ModerationEntry:
+    """Take back what moderators decided on this row: its facts follow deliveries again."""
+    return _change_decided(row, lambda decided: {}, decision)
+
+
+def _change_decided(row: Any, change: Callable[[dict], dict], decision: Decision) -> ModerationEntry:
+    Revision.hold()
+    columns = FACTS[type(row)]
+    stored = columns.model.objects.get(pk=row.pk)
+    before, stored.decided = stored.decided, change(stored.decided)
+    stored.save(update_fields=["decided"])
+    restate(columns, [row.pk])
+    Revision.raise_for(stored.private_to)
+    return note(decision, Action.FACTS, row, before={"decided": before}, after={"decided": stored.decided})
+
+
+@transaction.atomic
+def mark_outlier(profile: Profile, reason: str, judged_by: str = Profile.Judge.MODERATOR) -> None:
+    """Keep a profile out of predictions, for a reason that its page shows; an empty reason takes it back. What it is
+    beside other owners' measurements of its pair is decided again.
+
+    What is decided here stays: `manage.py find_outliers` does not judge the profile again. What a moderator lets stand
+    counts before other owners' measurements of the pair. `judged_by`: another one where an earlier verdict is restored.
+    """
+    Revision.hold()
+    profile.outlier_reason, profile.outlier_judge = reason, judged_by
+    profile.save(update_fields=["outlier_reason", "outlier_judge"])
+    judge_pairs(contested_pairs(Profile.objects.filter(pk=profile.pk)))
+    Revision.raise_for(profile.private_to)
+
+
+@transaction.atomic
+def judge(
+    profile: Profile, outlier_reason: str, decision: Decision, judged_by: str = Profile.Judge.MODERATOR
+) -> ModerationEntry:
+    """Keep a profile out of predictions for a reason that its page shows; "": let predictions use it."""
+    row = Profile.objects.select_for_update().get(pk=profile.pk)
+    before = _verdict(row)
+    mark_outlier(row, outlier_reason, judged_by)
+    return note(decision, Action.OUTLIER, row, before=before, after=_verdict(row))
+
+
+def _verdict(row: Profile) -> dict[str, str]:
+    return {"reason": row.outlier_reason, "judge": row.outlier_judge}
+
+
+@transaction.atomic
+def handle(row: Any, queue: str, decision: Decision) -> ModerationEntry:
+    """Take a row off a part of the queue."""
+    return note(decision, Action.HANDLE, row, queue=queue)
+
+
+@transaction.atomic
+def undo(entry: ModerationEntry, decision: Decision) -> ModerationEntry:
+    """Take an entry back, where everything still is as it left it; the entry that says so."""
+    entry = ModerationEntry.objects.select_for_update().get(pk=entry.pk)
+    if ModerationEntry.objects.filter(undoes=entry).exists():
+        raise ModerationError("It was undone already.")
+    row = SUBJECTS[entry.subject_kind].objects.filter(pk=entry.subject_key).first()
+    if row is None:
+        raise ModerationError("What it is about is gone: its owner has deleted it.")
+    back = BACK[entry.action](entry, row, decision)
+    back.undoes = entry
+    back.save(update_fields=["undoes"])
+    return back
+
+
+def _undo_separation(entry: ModerationEntry, row: Platform, decision: Decision) -> ModerationEntry:
+    kept = Platform.objects.filter(pk=entry.after["kept"]).first()
+    if kept is None:
+        raise ModerationError("The machine that it was merged into is gone.")
+    return merge(row, kept, decision)[0]
+
+
+def _undo_decision(entry: ModerationEntry, row: Any, decision: Decision) -> ModerationEntry:
+    _check_unchanged(row.decided == entry.after["decided"])
+    return _change_decided(row, lambda _: entry.before["decided"], decision)
+
+
+def _undo_judgement(entry: ModerationEntry, row: Profile, decision: Decision) -> ModerationEntry:
+    _check_unchanged(_verdict(row) == entry.after)
+    return judge(row, entry.before["reason"], decision, entry.before["judge"])
+
+
+def _check_unchanged(is_unchanged: bool) -> None:
+    if not is_unchanged:
+        raise ModerationError("A later decision exists: undo that first.")
+
+
+def _hand_back(entry: ModerationEntry, row: Any, decision: Decision) -> ModerationEntry:
+    action = Action.REOPEN if entry.action == Action.HANDLE else Action.HANDLE
+    return note(decision, action, row, queue=entry.queue)
+
+
+BACK: dict[str, Callable[[ModerationEntry, Any, Decision], ModerationEntry]] = {
+    Action.HIDE: lambda entry, row, decision: show(row, decision),
+    Action.SHOW: lambda entry, row, decision: hide(row, decision),
+    Action.MERGE: lambda entry, row, decision: separate(row, entry.before, decision),
+    Action.SEPARATE: _undo_separation,
+    Action.FACTS: _undo_decision,
+    Action.OUTLIER: _undo_judgement,
+    Action.HANDLE: _hand_back,
+    Action.REOPEN: _hand_back,
+}

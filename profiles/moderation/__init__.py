@@ -1,1 +1,0 @@
-"""What moderators decide, and its log."""
