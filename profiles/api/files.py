@@ -10,7 +10,7 @@ from typing import Any
 from django.http import FileResponse, Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
@@ -30,6 +30,7 @@ from profiles.pages.page_cache import database_etag
 
 EXTRA_P_PARAMETER = "n"
 EXTRA_P_METRIC = "time"
+FILE_RESPONSES = {200: OpenApiTypes.STR, 404: None}
 RAW_RUN_COLUMNS = (
     *("workload", "n", "repeat", "pass", "time_s", "time_ns", *PART_COLUMNS),
     *("size", "clock_mhz", "tasks", "waits", "disturbed"),
@@ -97,7 +98,7 @@ class ProfileFile(ApiView):
     renderer_classes: Any = ()
     suffix = ""
 
-    def answer(self, request: Request, id: Any) -> HttpResponseBase:
+    def get(self, request: Request, id: Any) -> HttpResponseBase:
         profile = get_object_or_404(
             Profile.objects.visible_to(request.user).select_related("workload", "platform"), uid=id
         )
@@ -118,51 +119,42 @@ class ProfileFile(ApiView):
         raise NotImplementedError
 
 
+@extend_schema_view(
+    get=extend_schema(operation_id="profile_extra_p", summary="A profile for Extra-P", responses=FILE_RESPONSES)
+)
 class ProfileExtraP(ProfileFile):
     """The repeats of each n in Extra-P's text format; its parameter is n, the number of threads."""
 
     renderer_classes: Any = (TextRenderer,)
     suffix = ".extra-p.txt"
 
-    @extend_schema(
-        operation_id="profile_extra_p", summary="A profile for Extra-P", responses={200: OpenApiTypes.STR, 404: None}
-    )
-    def get(self, request: Request, id: Any) -> HttpResponseBase:
-        return self.answer(request, id)
-
     def written(self, profile: Profile, runs: Any) -> str:
         return extra_p_text(profile.workload.name, runs)
 
 
-class ProfileExtraPLines(ProfileExtraP):
+@extend_schema_view(
+    get=extend_schema(
+        operation_id="profile_extra_p_lines", summary="A profile for Extra-P, as JSON Lines", responses=FILE_RESPONSES
+    )
+)
+class ProfileExtraPLines(ProfileFile):
     """The same as JSON Lines, a run a line."""
 
     renderer_classes: Any = (LinesRenderer,)
     suffix = ".extra-p.jsonl"
 
-    @extend_schema(
-        operation_id="profile_extra_p_lines",
-        summary="A profile for Extra-P, as JSON Lines",
-        responses={200: OpenApiTypes.STR, 404: None},
-    )
-    def get(self, request: Request, id: Any) -> HttpResponseBase:
-        return self.answer(request, id)
-
     def written(self, profile: Profile, runs: Any) -> str:
         return extra_p_lines(profile.workload.name, runs)
 
 
+@extend_schema_view(
+    get=extend_schema(operation_id="profile_runs", summary="The raw runs of a profile", responses=FILE_RESPONSES)
+)
 class ProfileRuns(ProfileFile):
     """Every run as it was measured, variations too."""
 
     renderer_classes: Any = (CSVRenderer,)
     suffix = ".runs.csv"
-
-    @extend_schema(
-        operation_id="profile_runs", summary="The raw runs of a profile", responses={200: OpenApiTypes.STR, 404: None}
-    )
-    def get(self, request: Request, id: Any) -> HttpResponseBase:
-        return self.answer(request, id)
 
     def written(self, profile: Profile, runs: Any) -> str:
         return "".join(csv_lines(RAW_RUN_COLUMNS, raw_run_rows(profile.workload.name, runs)))

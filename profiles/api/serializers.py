@@ -1,6 +1,7 @@
 """How the API writes platforms, workloads and profiles."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ from rest_framework import serializers
 from mpet_site.web.fields import numbers, serializer_of
 from profiles.identity.descriptions import Difference, differences_of
 from profiles.ingest.derivation import stored_spreads
+from profiles.measurements import PlatformRecord, WorkloadRecord
 from profiles.models import Platform, Price, Profile, Source, Workload
 from profiles.pages.ceilings import LimitsReader, roofline_of
 from profiles.pages.columns import DELIVERIES_NAMED
@@ -21,6 +23,9 @@ from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from profiles.scaling.quality import RepeatSpread
 from profiles.scaling.runs import stored_curves
 
+# What deliveries describe; only the platform's own address has `placement`, which may be long.
+PLATFORM_FIELDS = tuple(field.name for field in fields(PlatformRecord) if field.name not in ("name", "placement"))
+WORKLOAD_FIELDS = tuple(field.name for field in fields(WorkloadRecord))
 CURVE_ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
 
 
@@ -48,37 +53,7 @@ class PlatformSerializer(_OwnedSerializer):
 
     class Meta:
         model = Platform
-        fields: tuple[str, ...] = (
-            "slug",
-            "name",
-            "provider",
-            "cpu_model",
-            "vendor",
-            "architecture",
-            "microarchitecture",
-            "word_bits",
-            "device_class",
-            "sockets",
-            "numa_nodes",
-            "physical_cores",
-            "threads",
-            "n_nu",
-            "n_ht",
-            "n_max",
-            "base_mhz",
-            "max_mhz",
-            "l1d_bytes",
-            "l2_bytes",
-            "l3_bytes",
-            "memory_bytes",
-            "virtualised",
-            "kernel",
-            "compiler",
-            "compiler_flags",
-            "private",
-            "profiles",
-            "origin",
-        )
+        fields: tuple[str, ...] = ("slug", "name", "provider", *PLATFORM_FIELDS, "private", "profiles", "origin")
         read_only_fields = fields
 
 
@@ -196,24 +171,7 @@ class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
 class WorkloadSerializer(_OwnedSerializer):
     class Meta:
         model = Workload
-        fields: tuple[str, ...] = (
-            "slug",
-            "name",
-            "application",
-            "section",
-            "strategy",
-            "runtime",
-            "input",
-            "version",
-            "bound",
-            "description",
-            "size",
-            "size_unit",
-            "time_kind",
-            "private",
-            "profiles",
-            "origin",
-        )
+        fields: tuple[str, ...] = ("slug", *WORKLOAD_FIELDS, "time_kind", "private", "profiles", "origin")
         read_only_fields = fields
 
 
@@ -254,16 +212,9 @@ FeaturesSerializer = inline_serializer(
         "values": numbers(min_length=84, max_length=84, help_text="null = invalid"),
     },
 )
+SOURCE_TEXTS = ("kind", "label", "licence", "citation", "note")
 SourceSerializer = inline_serializer(
-    "Source",
-    {
-        "id": serializers.UUIDField(),
-        "kind": serializers.CharField(),
-        "label": serializers.CharField(),
-        "licence": serializers.CharField(),
-        "citation": serializers.CharField(),
-        "note": serializers.CharField(),
-    },
+    "Source", {"id": serializers.UUIDField()} | {name: serializers.CharField() for name in SOURCE_TEXTS}
 )
 
 
@@ -354,9 +305,7 @@ class ProfileSerializer(ProfileRowSerializer):
 
     @extend_schema_field(SourceSerializer)
     def get_source(self, profile: Profile) -> dict[str, str]:
-        source = profile.source
-        texts = {name: getattr(source, name) for name in ("kind", "label", "licence", "citation", "note")}
-        return {"id": str(source.uid)} | texts
+        return {"id": str(profile.source.uid)} | {name: getattr(profile.source, name) for name in SOURCE_TEXTS}
 
 
 class ProfileDetails:

@@ -332,12 +332,6 @@ def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: Ma
     return [platform]
 
 
-def machines_of_fingerprint(fingerprint: str, owner: Any) -> QuerySet[Platform]:
-    """The machines on which this owner has measured with that fingerprint."""
-    described = PlatformDescription.objects.filter(source__owner=owner, source__fingerprint=fingerprint)
-    return Platform.objects.filter(pk__in=described.values("platform"))
-
-
 def _described(source: Source) -> QuerySet[PlatformDescription]:
     """What the owner's earlier deliveries say of machines that this delivery may be of: public ones, or, of a private
     delivery, also private ones."""

@@ -61,7 +61,7 @@ class LimitsReader:
 
 
 def points_by_profile(profiles: Sequence[Profile]) -> dict[int, RooflinePoint]:
-    """The same, by primary key."""
+    """By primary key, where each profile lies below the ceilings; those without counters are left out."""
     readings = CounterReading.objects.filter(
         profile__in=profiles, counter__in=COUNTERS, value__range=(0, LARGEST_VALUE)
     )

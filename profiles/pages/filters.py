@@ -6,10 +6,9 @@ from django.db.models import Q
 from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, GibibyteFilter, TextFilter, WholeNumberFilter
-from profiles.identity.matching import machines_of_fingerprint
 from profiles.identity.spelling import canonical_vendor
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
-from profiles.models import Platform, Price, Profile, Workload
+from profiles.models import Platform, PlatformDescription, Price, Profile, Workload
 
 PLATFORM_ORDERINGS = {
     name: name
@@ -73,7 +72,8 @@ class PlatformFilter(FilterSet):
         user = self.request.user
         if not user.is_authenticated:
             return rows.none()
-        return rows.filter(pk__in=machines_of_fingerprint(text, user).values("pk"))
+        described = PlatformDescription.objects.filter(source__owner=user, source__fingerprint=text)
+        return rows.filter(pk__in=described.values("platform"))
 
     def by_vendor(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(vendor__iexact=canonical_vendor(text))

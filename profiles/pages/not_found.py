@@ -15,17 +15,18 @@ from mpet_site.web.request_logs import has_secret
 from profiles.identity.name_disambiguation import near_misses
 from profiles.models import FormerSlug, Platform, Workload
 
-NAMED_MODELS: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
+NAMED_MODELS: dict[str, Any] = {"platform": Platform, "workload": Workload}
 SUGGESTED_PAGES = ("predict", "platforms", "workloads", "measure", "upload", "uploads", "tokens", "login")
 ROWS_COMPARED = 20_000  # a tenth of a second's work
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    noun, slug = noun_and_slug(request.path)
-    if address := moved_to(request, noun.removesuffix("s"), slug):
+    match = re.fullmatch(rf"/({'|'.join(NAMED_MODELS)})s/([^/]{{1,200}})/?", request.path)
+    noun, slug = match.groups() if match else ("", "")
+    if noun and (address := moved_to(request, noun, slug)):
         return redirect(address, permanent=True)
     context = {
-        "noun": "machine" if noun == "platforms" else noun.removesuffix("s"),
+        "noun": "machine" if noun == "platform" else noun,
         "near": near_rows(request, noun, slug) if noun else [],
         "pages": []
         if noun
@@ -41,14 +42,8 @@ def moved_to(request: HttpRequest, noun: str, slug: str) -> str:
     published; "" where there is none."""
     if noun == "platform" and (merged := Platform.objects.visible_to(request.user).merged_from(slug).first()):
         return reverse("platform", args=[merged.slug])
-    former = FormerSlug.objects.filter(noun=noun, slug=slug).first() if noun else None
+    former = FormerSlug.objects.filter(noun=noun, slug=slug).first()
     return reverse(noun, args=[former.leads_to]) if former else ""
-
-
-def noun_and_slug(path: str) -> tuple[str, str]:
-    """("platforms", "fjord") of /platforms/fjord/; ("", "") of other addresses."""
-    match = re.fullmatch(rf"/({'|'.join(NAMED_MODELS)})/([^/]{{1,200}})/?", path)
-    return (match[1], match[2]) if match else ("", "")
 
 
 def near_rows(request: HttpRequest, noun: str, text: str) -> list[Any]:
@@ -56,4 +51,4 @@ def near_rows(request: HttpRequest, noun: str, text: str) -> list[Any]:
     rows = NAMED_MODELS[noun].objects.visible_to(request.user)
     slugs = near_misses(text, rows.values_list("slug", "name")[:ROWS_COMPARED])
     row_of = {row.slug: row for row in rows.filter(slug__in=slugs)}
-    return [(row_of[slug].name, reverse(noun.removesuffix("s"), args=[slug])) for slug in slugs if slug in row_of]
+    return [(row_of[slug].name, reverse(noun, args=[slug])) for slug in slugs if slug in row_of]

@@ -29,40 +29,31 @@ class VisitorReportForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 6}),
     )
 
-    def __init__(self, *args: Any, row: Platform | Profile, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.row = row
-
-    def clean(self) -> dict[str, Any]:
-        if VisitorReport.objects.filter(**subject_of(self.row)).count() >= MOST_REPORTS_OF_A_ROW:
-            raise forms.ValidationError("This was reported often: moderators will look at it.")
-        return super().clean() or {}
-
-
-def subject_of(row: Platform | Profile) -> dict[str, Any]:
-    return {"platform" if isinstance(row, Platform) else "profile": row}
-
 
 @limit_posts("report")
 @require_http_methods(["GET", "HEAD", "POST"])
 def report_platform(request: HttpRequest, slug: str) -> HttpResponse:
     """What somebody keeps private is nobody else's to report, and its owner's to change."""
     row = get_object_or_404(Platform.objects.visible_to(None), slug=slug)
-    return take_report(request, row, row.name, reverse("platform", args=[slug]))
+    return take_report(request, row.name, reverse("platform", args=[slug]), platform=row)
 
 
 @limit_posts("report")
 @require_http_methods(["GET", "HEAD", "POST"])
 def report_profile(request: HttpRequest, uid: Any) -> HttpResponse:
     row = get_object_or_404(Profile.objects.visible_to(None).select_related("platform", "workload"), uid=uid)
-    return take_report(request, row, f"{row.workload.name} on {row.platform.name}", reverse("profile", args=[uid]))
+    return take_report(
+        request, f"{row.workload.name} on {row.platform.name}", reverse("profile", args=[uid]), profile=row
+    )
 
 
-def take_report(request: HttpRequest, row: Platform | Profile, name: str, back: str) -> HttpResponse:
+def take_report(request: HttpRequest, name: str, back: str, **subject: Platform | Profile) -> HttpResponse:
     """The form, or thanks. Nothing redirects, so that no cookie with a message is set for visitors."""
-    form = VisitorReportForm(request.POST or None, row=row)
+    form = VisitorReportForm(request.POST or None)
+    if form.is_bound and VisitorReport.objects.filter(**subject).count() >= MOST_REPORTS_OF_A_ROW:
+        form.add_error(None, "This was reported often: moderators will look at it.")
     if form.is_valid():
-        VisitorReport.objects.create(text=form.cleaned_data["text"], **subject_of(row))
+        VisitorReport.objects.create(text=form.cleaned_data["text"], **subject)
         return render(request, "profiles/reported.html", {"name": name, "back": back}, status=201)
     context = {
         "title": f"What is wrong with {name}?",

@@ -1,25 +1,61 @@
-"""How the cores of a machine are laid out, as boxes to draw. Pure: no Django, no colours."""
+"""What a machine is, in one sentence, and how its cores are laid out, as boxes to draw. No query, no colours.
+
+Counts are as reported, None = unknown. Threads take one NUMA node, then the others, then SMT threads.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
+from typing import TypeAlias
+
+from profiles.measurements import PlatformRecord
+from profiles.models import Platform
+
+Machine: TypeAlias = Platform | PlatformRecord
 
 SLOT, CORE_GAP, NODE_GAP, LABEL = 9, 4, 10, 14  # px: a hardware thread, between cores, between nodes, a line of text
 MOST_CORES, MOST_NODES, MOST_THREADS = 1024, 1024, 8192  # that a picture shows
-
-
-@dataclass(frozen=True)
-class TopologyCounts:
-    """Counts as reported; None = unknown. Threads take one NUMA node, then the others, then SMT threads."""
-
-    sockets: int | None
-    numa_nodes: int | None
-    physical_cores: int | None
-    threads: int | None
-    n_nu: int | None = None
-    n_ht: int | None = None
+MEMORY_LEVELS = {"L1 data": "l1d_bytes", "L2": "l2_bytes", "L3": "l3_bytes", "Memory": "memory_bytes"}
+# Desktop and mobile processors, and servers where these came later.
+YEARS = {
+    "k10": 2007,
+    "nehalem": 2008,
+    "westmere": 2010,
+    "sandybridge": 2011,
+    "bulldozer": 2011,
+    "ivybridge": 2012,
+    "piledriver": 2012,
+    "haswell": 2013,
+    "broadwell": 2014,
+    "skylake": 2015,
+    "kabylake": 2016,
+    "coffeelake": 2017,
+    "zen": 2017,
+    "zen+": 2018,
+    "cascadelake": 2019,
+    "icelake": 2019,
+    "zen2": 2019,
+    "zen3": 2020,
+    "alderlake": 2021,
+    "zen4": 2022,
+    "sapphirerapids": 2023,
+    "emeraldrapids": 2023,
+    "graniterapids": 2024,
+    "sierraforest": 2024,
+    "zen5": 2024,
+}
+SERVER_YEARS = {
+    "nehalem": 2009,
+    "sandybridge": 2012,
+    "ivybridge": 2013,
+    "haswell": 2014,
+    "broadwell": 2016,
+    "skylake": 2017,
+    "icelake": 2021,
+    "zen3": 2021,
+}
 
 
 @dataclass(frozen=True)
@@ -51,112 +87,119 @@ def even_shares(total: int, parts: int) -> list[int]:
     return [total // parts + (part < total % parts) for part in range(parts)]
 
 
-def describe_counts(topology: TopologyCounts) -> str:
+def describe_counts(machine: Machine) -> str:
     """What the drawing shows, in words.
 
-    >>> describe_counts(TopologyCounts(2, None, 8, 16))
+    >>> describe_counts(PlatformRecord("m", "cpu", sockets=2, physical_cores=8, threads=16))
     '2 sockets, an unknown number of NUMA nodes, 8 cores, 16 hardware threads.'
     """
-    sockets, nodes, threads = topology.sockets or 1, topology.numa_nodes, topology.threads
+    sockets, nodes, threads = machine.sockets or 1, machine.numa_nodes, machine.threads
     return ", ".join(
         [
             "1 socket" if sockets == 1 else f"{sockets} sockets",
             "1 NUMA node" if nodes == 1 else f"{nodes or 'an unknown number of'} NUMA nodes",
-            f"{topology.physical_cores} cores",
+            f"{machine.physical_cores} cores",
             f"{threads or 'unknown'} hardware threads.",
         ]
     )
 
 
-def describe_machine(topology: TopologyCounts, *further: str | int | None) -> str:
-    """What a machine is, in one sentence: what is known of its counts, then what else is.
+def describe_machine(machine: Machine) -> str:
+    """What a machine is, in one sentence: what is known of its counts, then its microarchitecture and of which year that
+    is.
 
-    >>> describe_machine(TopologyCounts(2, 2, 40, 80), "Skylake", 2017), describe_machine(TopologyCounts(1, 1, 1, 2))
-    ('2 sockets, 40 cores, 80 threads, Skylake, 2017', '1 socket, 1 core, 2 threads')
+    >>> describe_machine(PlatformRecord("m", "cpu", sockets=2, physical_cores=40, microarchitecture="Skylake"))
+    '2 sockets, 40 cores, Skylake, 2015'
+    >>> describe_machine(PlatformRecord("m", "cpu", sockets=1, physical_cores=1, threads=2))
+    '1 socket, 1 core, 2 threads'
     """
-    counts = {"socket": topology.sockets, "core": topology.physical_cores, "thread": topology.threads}
+    counts = {"socket": machine.sockets, "core": machine.physical_cores, "thread": machine.threads}
     known = [f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items() if count]
+    further = (machine.microarchitecture, year_of(machine.microarchitecture, machine.device_class))
     return ", ".join([*known, *(str(part) for part in further if part)])
 
 
-def draw_sockets(topology: TopologyCounts) -> list[SocketDrawing]:
-    """A drawing a socket; none where the number of cores is unknown (or beyond what a picture shows).
+def year_of(microarchitecture: str | None, device_class: str | None) -> int | None:
+    """The year in which processors of a microarchitecture came to market; None where it is not known.
+
+    >>> year_of("Ice Lake-SP", "server"), year_of("Zen 4", None), year_of("Cortex-A53", "embedded")
+    (2021, 2022, None)
+    """
+    key = re.sub(r"[ _-]|\b(sp|ep|x|c)$", "", (microarchitecture or "").lower().replace("-", " "))
+    server = SERVER_YEARS.get(key) if device_class == "server" else None
+    return server or YEARS.get(key)
+
+
+def draw_sockets(machine: Machine) -> list[SocketDrawing]:
+    """A drawing a socket; none where the number of cores is unknown, or there are more boxes than a picture shows.
 
     Sockets, NUMA nodes and threads a core that nobody reported are drawn as one.
 
-    >>> [len(socket.boxes) for socket in draw_sockets(TopologyCounts(2, 2, 4, 8))]
+    >>> machine = PlatformRecord("m", "cpu", sockets=2, numa_nodes=2, physical_cores=4, threads=8)
+    >>> [len(socket.boxes) for socket in draw_sockets(machine)]
     [7, 7]
+    >>> draw_sockets(PlatformRecord("m", "cpu", sockets=2, physical_cores=4, threads=3_000_000))
+    []
     """
-    cores = topology.physical_cores
-    if not cores or cores < 1 or not is_drawn(topology):
+    cores = machine.physical_cores
+    counts = ((cores, MOST_CORES), (machine.numa_nodes, MOST_NODES), (machine.threads, MOST_THREADS))
+    if not cores or any((count or 0) > most for count, most in counts):
         return []
-    sockets = min(max(topology.sockets or 1, 1), cores)
+    sockets = min(max(machine.sockets or 1, 1), cores)
     core_shares = even_shares(cores, sockets)
-    node_shares = even_shares(max(topology.numa_nodes or 1, sockets), sockets)
+    node_shares = even_shares(max(machine.numa_nodes or 1, sockets), sockets)
     return [
-        draw_socket(topology, number, sum(core_shares[:number]), sum(node_shares[:number]), per_node)
+        draw_socket(machine, number, sum(core_shares[:number]), sum(node_shares[:number]), per_node)
         for number, per_node in enumerate(map(even_shares, core_shares, node_shares))
     ]
 
 
-def is_drawn(topology: TopologyCounts) -> bool:
-    """Whether a picture shows as many boxes.
-
-    >>> is_drawn(TopologyCounts(2, 2, 4, 8)), is_drawn(TopologyCounts(2, 2, 4, 3_000_000))
-    (True, False)
-    """
-    pairs = ((topology.physical_cores, MOST_CORES), (topology.numa_nodes, MOST_NODES), (topology.threads, MOST_THREADS))
-    return all((count or 0) <= most for count, most in pairs)
-
-
-def draw_socket(
-    topology: TopologyCounts, number: int, first_core: int, first_node: int, nodes: list[int]
-) -> SocketDrawing:
+def draw_socket(machine: Machine, number: int, first_core: int, first_node: int, nodes: list[int]) -> SocketDrawing:
     """Its NUMA nodes, two abreast, with the cores of each as a grid."""
-    slots = hardware_threads(topology)
+    slots = hardware_threads(machine)
     columns = max(1, math.ceil(math.sqrt(max(nodes) * slots)))
     width = max(columns * (SLOT + 4 + CORE_GAP) + CORE_GAP, 52)
     height = math.ceil(max(nodes) / columns) * (core_height(slots) + CORE_GAP) + CORE_GAP + LABEL
     boxes: list[Box] = []
     for place, cores in enumerate(nodes):
         x, y = (place % 2) * (width + NODE_GAP), (place // 2) * (height + NODE_GAP)
-        text = f"NUMA {first_node + place}" if topology.numa_nodes else ""
+        text = f"NUMA {first_node + place}" if machine.numa_nodes else ""
         boxes.append(Box(x, y, width, height, "node", text))
         first = first_core + sum(nodes[:place])
         for core in range(cores):
             left = x + CORE_GAP + (core % columns) * (SLOT + 4 + CORE_GAP)
             top = y + LABEL + CORE_GAP / 2 + (core // columns) * (core_height(slots) + CORE_GAP)
-            boxes += core_boxes(topology, first + core, left, top)
+            boxes += core_boxes(machine, first + core, left, top)
     right, bottom = (
         max(edge) for edge in zip(*((box.x + box.width, box.y + box.height) for box in boxes), strict=True)
     )
     return SocketDrawing(number, right, bottom, boxes)
 
 
-def core_boxes(topology: TopologyCounts, core: int, x: float, y: float) -> list[Box]:
-    slots = hardware_threads(topology)
+def core_boxes(machine: Machine, core: int, x: float, y: float) -> list[Box]:
+    slots = hardware_threads(machine)
     frame = Box(x, y, SLOT + 4, core_height(slots), "core")
     threads = [
-        Box(x + 2, y + 2 + slot * (SLOT + 2), SLOT, SLOT, first_use(core, slot, topology)) for slot in range(slots)
+        Box(x + 2, y + 2 + slot * (SLOT + 2), SLOT, SLOT, first_use(core, slot, machine)) for slot in range(slots)
     ]
     return [frame, *threads]
 
 
-def hardware_threads(topology: TopologyCounts) -> int:
+def hardware_threads(machine: Machine) -> int:
     """Of one core."""
-    cores = topology.physical_cores or 1
-    return max(1, (topology.threads or cores) // cores)
+    cores = machine.physical_cores or 1
+    return max(1, (machine.threads or cores) // cores)
 
 
 def core_height(slots: int) -> int:
     return slots * (SLOT + 2) + 2
 
 
-def first_use(core: int, slot: int, topology: TopologyCounts) -> str:
+def first_use(core: int, slot: int, machine: Machine) -> str:
     """When the hardware thread is used, as more threads are."""
     if slot:
         return "smt"
-    return "numa" if topology.n_nu is not None and core >= topology.n_nu else "first"
+    return "numa" if machine.n_nu is not None and core >= machine.n_nu else "first"
 
 
 @dataclass(frozen=True)
@@ -166,12 +209,14 @@ class MemoryLevel:
     width: float  # % of the largest, on a logarithmic scale
 
 
-def memory_levels(sizes: Mapping[str, int | None]) -> list[MemoryLevel]:
+def memory_levels(machine: Machine) -> list[MemoryLevel]:
     """Caches and memory that are known, with bars whose length grows by as much for each doubling.
 
-    >>> [(level.name, level.width) for level in memory_levels({"L1": 4096, "L2": None, "memory": 4096**2})]
-    [('L1', 50.0), ('memory', 100.0)]
+    >>> levels = memory_levels(PlatformRecord("m", "cpu", l1d_bytes=4096, memory_bytes=4096**2))
+    >>> [(level.name, level.width) for level in levels]
+    [('L1 data', 50.0), ('Memory', 100.0)]
     """
+    sizes = {name: getattr(machine, column) for name, column in MEMORY_LEVELS.items()}
     reported = {name: size for name, size in sizes.items() if size and size > 0}
     if not reported:
         return []

@@ -34,7 +34,6 @@ from profiles.figures.multiples import small_multiples
 from profiles.figures.roofline import roofline_chart
 from profiles.identity.descriptions import DELIVERIES_COMPARED, differences_of
 from profiles.identity.programs import program_of_workload
-from profiles.identity.years import year_of
 from profiles.ingest.derivation import stored_spreads
 from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
 from profiles.pages.ceilings import limits_of, points_by_profile, roofline_of
@@ -49,7 +48,7 @@ from profiles.pages.columns import (
 )
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.pages.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
-from profiles.pages.topology import TopologyCounts, describe_counts, describe_machine, draw_sockets, memory_levels
+from profiles.pages.topology import describe_counts, describe_machine, draw_sockets, memory_levels
 from profiles.prices.tables import prices_for
 from profiles.scaling.features import stored_features
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
@@ -76,19 +75,15 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "platform": shown_platform,
         "page": page,
-        "sentence": describe_machine(
-            topology_of(shown_platform),
-            shown_platform.microarchitecture,
-            year_of(shown_platform.microarchitecture, shown_platform.device_class),
-        ),
+        "sentence": describe_machine(shown_platform),
         "load": Profile.objects.load_on(shown_platform, request.user),
         "prices": prices_for(request.user, platform=shown_platform),
         "roofline": roofline,
         "charts": [chart] if chart else [],
         "origin": origin,
-        "sockets": draw_sockets(topology_of(shown_platform)),
-        "counts": describe_counts(topology_of(shown_platform)),
-        "levels": memory_levels(memory_of(shown_platform)),
+        "sockets": draw_sockets(shown_platform),
+        "counts": describe_counts(shown_platform),
+        "levels": memory_levels(shown_platform),
         "multiples": multiples,
         "rows": list(zip(page, multiples.drawings, strict=True)),
         "table": PageTable(
@@ -104,16 +99,6 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         "twin": json_address("api-platform", shown_platform.slug),
     }
     return render(request, "profiles/platform.html", context)
-
-
-def topology_of(platform: Platform) -> TopologyCounts:
-    counts = ("sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
-    return TopologyCounts(**{name: getattr(platform, name) for name in counts})
-
-
-def memory_of(platform: Platform) -> dict[str, int | None]:
-    levels = {"L1 data": "l1d_bytes", "L2": "l2_bytes", "L3": "l3_bytes", "Memory": "memory_bytes"}
-    return {name: getattr(platform, field) for name, field in levels.items()}
 
 
 def workload_profiles(request: HttpRequest, workload: Workload) -> dict[str, Any]:
@@ -151,6 +136,7 @@ def workload_profiles(request: HttpRequest, workload: Workload) -> dict[str, Any
 def profile(request: HttpRequest, uid: Any) -> HttpResponse:
     shown_profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
     drawing = profile_drawing(shown_profile, stored_spreads([shown_profile]).get(shown_profile.pk))
+    described = PlatformDescription.objects.filter(platform=shown_profile.platform_id, source=shown_profile.source_id)
     in_time = request.GET.get("budget") == "time"
     context = {
         "profile": shown_profile,
@@ -166,16 +152,10 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "elements": ELEMENTS,
         "time_unit": time_unit(shown_profile.workload),
         "sources": [shown_profile.source],
-        "toolchain": toolchain_of(shown_profile),
+        "toolchain": next(iter(described.toolchains(1)), None),  # compiler, its flags and kernel of the delivery
         "twin": json_address("api-profile", shown_profile.uid),
     }
     return render(request, "profiles/profile.html", context)
-
-
-def toolchain_of(profile: Profile) -> tuple[str | None, ...] | None:
-    """Compiler, its flags and kernel of the delivery; None where it named none."""
-    descriptions = PlatformDescription.objects.filter(platform=profile.platform_id, source=profile.source_id)
-    return next(iter(descriptions.toolchains(1)), None)
 
 
 def series_drawn(page: Page[Profile]) -> dict[Any, str]:
