@@ -15,7 +15,7 @@ from django.utils.safestring import mark_safe
 from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, differences_of, written_value
 from profiles.identity.spelling import TOPOLOGY_COLUMNS
 from profiles.judgement.usability import newest_unusable, set_why_unusable
-from profiles.measurements.bounds import LONGEST_TEXTS, RANGES, bad_placement, bad_text
+from profiles.measurements.bounds import fact_complaint
 from profiles.models import Platform, Profile, Workload
 from profiles.models.moderation import LONGEST_DECISION_REASON
 from profiles.moderation import Decision, ModerationError, decide, judge, leave, merge
@@ -55,14 +55,10 @@ class FactsForm(forms.ModelForm):
         return self.cleaned_data
 
     def _complaint(self, name: str, value: Any) -> str | None:
-        if name == "placement":
-            is_list = isinstance(value, list) and all(type(cpu) is int for cpu in value)
-            if value is not None and not is_list:
-                return "A list of CPU numbers, such as [0, 1, 2, 3]."
-            return bad_placement(value, self.instance.threads)
-        if isinstance(value, str):
-            return bad_text(name, value) if name in LONGEST_TEXTS else None
-        return RANGES[name].complaint(name, value) if value is not None and name in RANGES else None
+        is_list = isinstance(value, list) and all(type(cpu) is int for cpu in value)
+        if name == "placement" and value is not None and not is_list:
+            return "A list of CPU numbers, such as [0, 1, 2, 3]."
+        return fact_complaint(name, value, getattr(self.instance, "threads", None))
 
 
 class Moderated(admin.ModelAdmin):

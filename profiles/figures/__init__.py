@@ -1,6 +1,6 @@
 """Dataclass -> what plotly.js draws, as a plain dictionary. Pure: no Django, no colours."""
 
-from profiles.figures.axes import SPEEDUP, axis, logarithmic_ticks, shortened_label, shortened_labels, speedup_axis
+from profiles.figures.axes import SPEEDUP, logarithmic_ticks, shortened_label, shortened_labels, speedup_axis
 from profiles.figures.base import (
     MOST_LINES,
     Breakpoints,
@@ -37,7 +37,6 @@ __all__ = [
     "ProfileDrawing",
     "Table",
     "Trace",
-    "axis",
     "comparison_charts",
     "drawn_thread_counts",
     "figure",

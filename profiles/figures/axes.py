@@ -75,19 +75,15 @@ def speedup_axis(n: IntArray, speedups: Any) -> dict[str, Any]:
 
 
 def range_around(values: Any) -> list[float]:
-    """A range from 0 in which what was measured fits; a fitted line that runs away does not set the scale."""
-    return [0.0, 1.05 * largest_finite(values)]
+    """A range from 0 in which what was measured fits: the largest number that an axis can reach, 1 where none is above
+    0. A fitted line that runs away does not set the scale.
 
-
-def largest_finite(values: Any) -> float:
-    """The largest number that an axis can reach; 1 where there is none above 0.
-
-    >>> largest_finite([2.0, np.inf, np.nan]), largest_finite([np.nan, -1.0])
-    (2.0, 1.0)
+    >>> range_around([2.0, np.inf, np.nan]), range_around([np.nan, -1.0])
+    ([0.0, 2.1], [0.0, 1.05])
     """
     numbers = np.asarray(values, dtype=float)
     largest = numbers.max(initial=0.0, where=np.abs(numbers) <= LARGEST_VALUE)
-    return float(largest) if largest > 0 else 1.0
+    return [0.0, 1.05 * float(largest if largest > 0 else 1.0)]
 
 
 def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
@@ -158,7 +154,9 @@ def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) 
     }
     places = {index: place for index, place in places.items() if place[0] >= AT_THE_EDGE}
     heights = spread_apart({index: height for index, (_, height) in places.items()})
-    names = dict(zip(places, shortened_labels([end_label(traces[index]) for index in places]), strict=True))
+    # A fitted line has the name of what it fits.
+    labels = [traces[index]["meta"].get("label", traces[index]["name"]) for index in places]
+    names = dict(zip(places, shortened_labels(labels), strict=True))
     layout.setdefault("annotations", []).extend(
         {
             "x": float(min(np.log10(ends[index][0]), right)),
@@ -175,12 +173,6 @@ def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) 
     )
     layout["margin"]["r"] = 16 + int(LABEL_PIXELS * max(map(len, names.values()), default=0))
     return {*places}
-
-
-def end_label(trace: Mapping[str, Any]) -> str:
-    """What stands at the end of the line: the name of what it fits, or its own."""
-    label: str = trace["meta"].get("label", trace["name"])
-    return label
 
 
 def end_of_line(trace: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -101,12 +101,10 @@ def comparison_line(index: int, curve: MeasuredCurve, y: FloatArray) -> Trace:
     return scatter(curve.label, colour, curve.n, y, mode="lines+markers", **style)
 
 
-def comparison_table(
-    curves: Sequence[MeasuredCurve], value: Callable[[MeasuredCurve], FloatArray], of: str = "curve"
-) -> Table:
+def comparison_table(curves: Sequence[MeasuredCurve], value: Callable[[MeasuredCurve], FloatArray]) -> Table:
     counts = sorted({int(n) for curve in curves for n in curve.n})
     rows = []
     for curve in curves:
         value_of = dict(zip(curve.n.tolist(), plot_numbers(value(curve)), strict=True))
         rows.append((curve.label, *(value_of.get(n) for n in counts)))
-    return Table((of, *(f"n = {n}" for n in counts)), rows)
+    return Table(("curve", *(f"n = {n}" for n in counts)), rows)

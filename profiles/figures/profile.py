@@ -269,7 +269,7 @@ def shares_chart(profile: ProfileDrawing) -> Chart:
         profile.curves.n,
         {part: profile.curves.curve(part) for part in FRACTIONS},
         profile.breakpoints,
-        speedup=profile.curves.t1_s / profile.curves.time_s,
+        speedup=profile.speedup,
         title="Where the threads’ time goes",
         caption="Shares of the thread time n·t(n). Useful work is that of one thread, redundancy what is computed "
         "beyond it; the other six are the losses of Eq. 4.",

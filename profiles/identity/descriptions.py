@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models.functions import Coalesce
 
-from profiles.identity.matching import IngestError, MatchingNotes
+from profiles.identity.matching import MatchingNotes, check_columns
 from profiles.models import Platform, PlatformDescription, Source, Workload, WorkloadDescription
 from profiles.models.querysets import key_chunks
 from profiles.models.sources import OPERATOR
@@ -138,12 +136,13 @@ def describe_rows(
     """Store what a delivery says of its rows, and update the rows for which it is authoritative. A row that was made of
     its draft says all of it already. The number of queries is one for each batch of rows."""
     before: dict[Any, dict[str, Any]] = {}
+    fixed = [field.name for field in columns.model._meta.fields if field.name not in columns.columns]
     for draft, row in zip(drafts, rows, strict=True):
         if row is not draft and row.private_to_id == source.private_to_id and has_the_say(row, source.deliverer):
             before[row.pk] = row_values(columns, row)
             accept_value(columns, row, source.deliverer, known_facts(columns, draft))
             _note_corrections(columns, row, before[row.pk], notes)
-            _check_facts(columns, row)
+            check_columns(columns.noun, row, fixed)
     save_facts(columns, [row for row in rows if row.pk in before], before)
     changed_rows = (
         row
@@ -182,15 +181,6 @@ def _note_corrections(columns: FactColumns, row: Any, before: dict[str, Any], no
         notes.add(
             f"{columns.noun}s that were corrected", f"{columns.noun} {row.name!r} was corrected: {'; '.join(said)}"
         )
-
-
-def _check_facts(columns: FactColumns, row: Any) -> None:
-    others = [field.name for field in row._meta.fields if field.name not in columns.columns]
-    try:
-        row.clean_fields(exclude=others)
-    except ValidationError as error:
-        field_name, messages = next(iter(error.message_dict.items()))
-        raise IngestError(f"{columns.noun} {row.name!r}: {field_name}: {messages[0]}", columns.noun) from error
 
 
 def save_facts(columns: FactColumns, rows: Iterable[Any], before: dict[Any, dict[str, Any]]) -> None:
@@ -284,25 +274,21 @@ def differences_of(row: Platform | Workload, user: Any) -> list[Difference]:
     for description in row.descriptions.differing_for(user)[:DELIVERIES_COMPARED]:
         for name, value in description.differences:
             found.setdefault((name, repr(value)), (value, []))[1].append(description.source)
-    differences = (
+    return [
         Difference(row, name, shortened(getattr(row, name)), value, tuple(sources))
-        for (name, _), (value, sources) in found.items()
-    )
-    return list(islice(differences, DIFFERENCES_SHOWN))
+        for (name, _), (value, sources) in list(found.items())[:DIFFERENCES_SHOWN]
+    ]
 
 
 def differences_in(source: Source, user: Any) -> list[Difference]:
     """What one delivery says otherwise of the platforms and workloads that the user sees: at most DIFFERENCES_SHOWN."""
-    differences = (
-        Difference(row, name, shortened(getattr(row, name)), value, (source,))
-        for columns in FACTS.values()
-        for description in _differing_in(columns, source, user)
-        for row in (getattr(description, columns.noun),)
-        for name, value in description.differences
-    )
-    return list(islice(differences, DIFFERENCES_SHOWN))
-
-
-def _differing_in(columns: FactColumns, source: Source, user: Any) -> Any:
-    shown = columns.description.objects.filter(source=source, **{f"{columns.noun}__hidden": False})
-    return shown.differing_for(user).select_related(columns.noun).order_by("pk")[:DIFFERENCES_SHOWN]
+    differences: list[Difference] = []
+    for columns in FACTS.values():
+        shown = columns.description.objects.filter(source=source, **{f"{columns.noun}__hidden": False})
+        for description in shown.differing_for(user).select_related(columns.noun).order_by("pk")[:DIFFERENCES_SHOWN]:
+            row = getattr(description, columns.noun)
+            differences += [
+                Difference(row, name, shortened(getattr(row, name)), value, (source,))
+                for name, value in description.differences
+            ]
+    return differences[:DIFFERENCES_SHOWN]

@@ -256,14 +256,19 @@ def _create_rows(rules: MatchingRules, new: list[Any]) -> None:
     public = new[0].private_to_id is None
     _assign_public_slugs(rules, new) if public else assign_private_slugs(new)
     for draft in new:
-        try:
-            draft.clean_fields(exclude=["private_to"])
-        except ValidationError as error:
-            field_name, messages = next(iter(error.message_dict.items()))
-            raise IngestError(f"{rules.noun} {draft.name!r}: {field_name}: {messages[0]}", rules.noun) from error
+        check_columns(rules.noun, draft, ["private_to"])
     rules.model.objects.bulk_create(new)
     if public:
         merge_private_rows_into(rules, new)
+
+
+def check_columns(noun: str, row: Any, exclude: list[str]) -> None:
+    """Raises IngestError for a column, but for these, that the model refuses."""
+    try:
+        row.clean_fields(exclude=exclude)
+    except ValidationError as error:
+        column, messages = next(iter(error.message_dict.items()))
+        raise IngestError(f"{noun} {row.name!r}: {column}: {messages[0]}", noun) from error
 
 
 def slug_base(name: str, fallback: str) -> str:

@@ -117,11 +117,10 @@ def _named(uid: UUID, applications: Sequence[str]) -> list[ProgramName]:
 def find_program(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram | None:
     """None where the user sees no such program."""
     source = Source.objects.visible_to(user).filter(uid=source_uid).select_related("upload").first()
-    names = {} if source is None else programs_by_source([source.pk], user)
-    name = next((name for name in names.get(source.pk, ()) if name.slug == slug), None) if source else None
-    if source is None or name is None:
+    if source is None:
         return None
-    return _program_of(name, source, user)
+    names = programs_by_source([source.pk], user).get(source.pk, [])
+    return next((_program_of(name, source, user) for name in names if name.slug == slug), None)
 
 
 def _program_of(name: ProgramName, source: Source, user: Any) -> ProfiledProgram:

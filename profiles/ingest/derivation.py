@@ -27,13 +27,7 @@ DERIVED_COLUMNS = (
 )
 
 
-def derive(profiles: Sequence[Profile]) -> None:
-    """Rebuild everything derived of stored profiles from their runs; the given instances are not changed."""
-    for start in range(0, len(profiles), PROFILES_PER_QUERY):
-        _rebuild([profile.pk for profile in profiles[start : start + PROFILES_PER_QUERY]])
-
-
-def _rebuild(keys: list[int], executor: Executor | None = None) -> list[Profile]:
+def _rebuild(keys: list[int], executor: Executor | None) -> list[Profile]:
     """Rebuild at most PROFILES_PER_QUERY profiles: those that have runs of their own. Only the mathematics runs on the
     executor: its processes need no database."""
     profiles = list(Profile.objects.filter(pk__in=keys).select_related("platform", "private_to").order_by("pk"))
@@ -74,18 +68,13 @@ def refit(
     keys = list(profiles_to_refit(only_stale=only_stale).order_by("pk").values_list("pk", flat=True))
     begun(len(keys))
     for start in range(0, len(keys), PROFILES_PER_QUERY):
-        done = _refit_chunk(keys[start : start + PROFILES_PER_QUERY], executor)
+        chunk = keys[start : start + PROFILES_PER_QUERY]
+        with transaction.atomic():
+            Revision.hold()
+            for owner in {profile.private_to for profile in _rebuild(chunk, executor)}:
+                Revision.raise_for(owner, takes_away=False)
         if progress is not None:
-            progress(done)
-    return len(keys)
-
-
-def _refit_chunk(keys: list[int], executor: Executor | None) -> int:
-    with transaction.atomic():
-        Revision.hold()
-        profiles = _rebuild(keys, executor)
-        for owner in {profile.private_to for profile in profiles}:
-            Revision.raise_for(owner, takes_away=False)
+            progress(len(chunk))
     return len(keys)
 
 

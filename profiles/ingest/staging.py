@@ -31,7 +31,7 @@ from profiles.models import (
     VisitorReport,
     held,
 )
-from profiles.models.base import lease_end
+from profiles.models.base import is_lapsed, lease_end
 from profiles.scaling.features import METHOD_VERSION, DerivedProfiles, MeasuredRuns, derive_profiles
 
 INSERTED_AT_ONCE = 5_000  # in one transaction
@@ -127,7 +127,7 @@ def sweep(staged: StagedDelivery) -> None:
 def sweep_abandoned() -> int:
     """Delete what ended processes staged. Returns the number of deliveries."""
     swept = 0
-    for staged in StagedDelivery.objects.lapsed():
+    for staged in StagedDelivery.objects.filter(is_lapsed()):
         if staged.claim():
             with held(staged):
                 sweep(staged)

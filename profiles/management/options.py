@@ -31,9 +31,11 @@ def number_of_jobs(text: str) -> int:
 
 def chosen_executor(options: dict[str, Any]) -> Executor:
     """Where the command computes, to be closed at its end. Raises CommandError where the cluster cannot be used."""
-    address = options["scheduler"]
+    address, jobs = options["scheduler"], options["jobs"]
     if address is None:
-        return executor_of_jobs(options["jobs"])
+        if jobs is None:
+            return ProcessesWherePaying(local_processes)
+        return Executor() if jobs == 1 else local_processes(jobs)
     try:
         from profiles.jobs.clusters import ClusterUnusable, remote_cluster  # noqa: PLC0415  Dask is optional
     except ModuleNotFoundError as error:
@@ -42,13 +44,6 @@ def chosen_executor(options: dict[str, Any]) -> Executor:
         return remote_cluster(address)
     except ClusterUnusable as error:
         raise CommandError(f"--scheduler: {error}") from error
-
-
-def executor_of_jobs(jobs: int | None) -> Executor:
-    """This process for 1 job, so many processes for more, one for each core for -1; None: as many as pay."""
-    if jobs is None:
-        return ProcessesWherePaying(local_processes)
-    return Executor() if jobs == 1 else local_processes(jobs)
 
 
 def local_processes(count: int) -> Executor:

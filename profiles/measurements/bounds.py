@@ -197,17 +197,20 @@ def _complaints(measurements: Measurements) -> Iterator[str]:
     yield from _counter_complaints(measurements.profiles)
 
 
+def fact_complaint(name: str, value: Any, threads: int | None) -> str | None:
+    """What is wrong with one fact of a platform, which has so many threads, or of a workload, or None."""
+    if isinstance(value, str):
+        return bad_text(name, value) if name in LONGEST_TEXTS else None
+    if name == "placement":
+        return bad_placement(value, threads)
+    return RANGES[name].complaint(name, value) if value is not None and name in RANGES else None
+
+
 def record_complaints(record: PlatformRecord | WorkloadRecord) -> Iterator[str]:
     """What of a platform or a workload is outside its bounds, in words."""
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
-    for name, value in values.items():
-        if isinstance(value, str):
-            complaint = bad_text(name, value) if name in LONGEST_TEXTS else None
-        elif name == "placement":
-            complaint = bad_placement(value, values["threads"])
-        else:
-            complaint = RANGES[name].complaint(name, value) if value is not None and name in RANGES else None
-        if complaint:
+    threads = getattr(record, "threads", None)
+    for name, value in ((field.name, getattr(record, field.name)) for field in fields(record)):
+        if complaint := fact_complaint(name, value, threads):
             yield complaint
         if isinstance(value, str) and is_unstorable(value):
             yield f"{name} has NUL or half a surrogate pair"

@@ -220,9 +220,11 @@ def _read_platforms(table: _CsvTable) -> list[PlatformRecord]:
     columns |= {name: _none_where_unknown(table.counts(name, required=False), int) for name in SIZE_COLUMNS}
     base_mhz = table.within("base_mhz", table.numbers("base_mhz", required=False))
     columns["base_mhz"] = [value or None for value in _none_where_unknown(base_mhz, float)]  # 0 is how some say unknown
-    columns["virtualised"] = [
-        _read_boolean(table, row, text) for row, text in enumerate(table.text("virtualised", False))
-    ]
+    virtualised = table.text("virtualised", required=False)
+    for row, text in enumerate(virtualised):
+        if text.lower() not in BOOLEANS:
+            table.fail(row, f"virtualised is {text!r}, not True or False")
+    columns["virtualised"] = [BOOLEANS[text.lower()] for text in virtualised]
     records = [
         PlatformRecord(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
     ]
@@ -255,12 +257,6 @@ def impossible_topology(platform: PlatformRecord) -> str | None:
 
 def _none_where_unknown(numbers: Any, kind: type) -> list[Any]:
     return [None if math.isnan(number) else kind(number) for number in numbers.tolist()]
-
-
-def _read_boolean(table: _CsvTable, row: int, text: str) -> bool | None:
-    if text.lower() not in BOOLEANS:
-        table.fail(row, f"virtualised is {text!r}, not True or False")
-    return BOOLEANS[text.lower()]
 
 
 def _refuse_duplicates(table: _CsvTable, key: pd.DataFrame) -> None:

@@ -39,7 +39,6 @@ COUNTER_STATUSES = ("ok", "multiplexed", "unsupported", "no-permission", "not-sc
 
 KIT_RESULTS = "mpet-results/1"  # the form of the kit's tarballs
 
-MeasurementOrigin = Literal["measured", "simulated", "emulated"]
 TimeKind = Literal["absolute", "relative"]
 
 
@@ -182,7 +181,7 @@ class ProfileRecord:
 class Measurements:
     """One validated delivery: a tarball, a dataset folder or a simulated machine."""
 
-    origin: MeasurementOrigin
+    origin: Literal["measured", "simulated", "emulated"]
     time_kinds: dict[int, TimeKind]  # by workload index; absent = absolute
     platforms: list[PlatformRecord]
     workloads: list[WorkloadRecord]

@@ -108,9 +108,6 @@ class LeasedQuerySet(models.QuerySet):
     def unheld(self) -> Self:
         return self.filter(is_unheld())
 
-    def lapsed(self) -> Self:
-        return self.filter(is_lapsed())
-
 
 class LeasedWork(models.Model):
     """A row that stands for work. `attempts` counts the claims, and tells one holder from the next: what an earlier

@@ -13,7 +13,6 @@ from profiles.models.profiles import Profile
 
 LONGEST_DECISION_REASON = 500
 LONGEST_REPORT = 2_000
-REPORTED: tuple[tuple[type[models.Model], str], ...] = ((Platform, "platform"), (Profile, "profile"))
 
 
 class ModerationEntryQuerySet(models.QuerySet):
@@ -80,8 +79,9 @@ class ModerationEntry(models.Model):
 class VisitorReportQuerySet(models.QuerySet):
     def with_subject(self) -> Self:
         """Those whose platform or profile is there still."""
-        there = (Exists(model._default_manager.filter(pk=OuterRef(name))) for model, name in REPORTED)
-        rows = self.filter(Q(*there, _connector=Q.OR))
+        platform = Platform.objects.filter(pk=OuterRef("platform"))
+        profile = Profile.objects.filter(pk=OuterRef("profile"))
+        rows = self.filter(Exists(platform) | Exists(profile))
         return rows.select_related("platform", "profile__platform", "profile__workload")
 
 

@@ -47,6 +47,12 @@ class ModeratedQuerySet(VisibleQuerySet):
         """Nothing that a moderator hid (profiles.moderation), whoever asks."""
         return super().visible_to(user).filter(hidden=False)
 
+    def _profiles(self, user: Any) -> models.QuerySet:
+        """The profiles of the outer row that the user sees."""
+        relation: Any = self.model._meta.get_field("profiles")
+        profiles = relation.related_model.objects.visible_to(user)
+        return profiles.filter(**{relation.field.name: OuterRef("pk")}).order_by()
+
 
 class MeasuredQuerySet(ModeratedQuerySet):
     """Platforms and workloads: what profiles are of."""
@@ -67,12 +73,6 @@ class MeasuredQuerySet(ModeratedQuerySet):
         """For the fields of a form: what has a profile; `scaling`: one of more than one thread."""
         profiles = self._profiles(user).filter(n_largest__gt=1) if scaling else self._profiles(user)
         return self.visible_to(user).filter(Exists(profiles)).only(*self.named_by)
-
-    def _profiles(self, user: Any) -> models.QuerySet:
-        """The profiles of the outer row that the user sees."""
-        relation: Any = self.model._meta.get_field("profiles")
-        profiles = relation.related_model.objects.visible_to(user)
-        return profiles.filter(**{relation.field.name: OuterRef("pk")}).order_by()
 
     def _over_profiles(self, user: Any, aggregate: models.Aggregate) -> models.QuerySet:
         relation: Any = self.model._meta.get_field("profiles")
@@ -148,11 +148,10 @@ IS_CREDITED = Q(kind="dataset") | ~Q(licence="")  # where its numbers are shown:
 class SourceQuerySet(ModeratedQuerySet):
     def credited_behind(self, user: Any, origin: str = "", **profiles: Any) -> Self:
         """What is to be credited of the user's profiles of that origin; `profiles` narrows these further down."""
-        relation: Any = self.model._meta.get_field("profiles")
-        visible_profiles = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk"), **profiles)
+        visible_profiles = self._profiles(user).filter(**profiles)
         if origin:
             visible_profiles = visible_profiles.filter(origin=origin)
-        return self.filter(IS_CREDITED, Exists(visible_profiles.order_by()))
+        return self.filter(IS_CREDITED, Exists(visible_profiles))
 
     def credited_beside(self, profiles: Any) -> Self:
         """What is to be credited where these profiles are shown."""
@@ -174,14 +173,12 @@ class SourceQuerySet(ModeratedQuerySet):
 
     def with_ceilings_of(self, platform: Any, user: Any) -> Self:
         """Deliveries that measured the platform's roofline beside its workloads, the newest first."""
-        relation: Any = self.model._meta.get_field("profiles")
-        profiles = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk"), platform=platform)
-        return self.visible_to(user).filter(Exists(profiles.order_by()), environment__has_key="roofline")
+        profiles = self._profiles(user).filter(platform=platform)
+        return self.visible_to(user).filter(Exists(profiles), environment__has_key="roofline")
 
     def latest_seen_by(self, user: Any, most: int) -> Self:
         """The newest first, with how many of their profiles the user sees; those without any are left out."""
-        relation: Any = self.model._meta.get_field("profiles")
-        profiles = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk")).order_by()
+        profiles = self._profiles(user)
         newest = self.visible_to(user).filter(Exists(profiles))[:most]  # first: profiles are counted for these alone
         count = profiles.values("source").annotate(over=Count("pk")).values("over")
         return self.filter(pk__in=newest.values("pk")).annotate(profile_count=Subquery(count))

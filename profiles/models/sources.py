@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.measurements import ORIGINS
-from profiles.models.base import LeasedQuerySet, LeasedWork, Owned
+from profiles.models.base import LeasedWork, Owned
 from profiles.models.querysets import SourceQuerySet
 
 OPERATOR = "operator"  # a deliverer
@@ -209,8 +209,6 @@ class StagedDelivery(LeasedWork):
     first_profile = models.PositiveBigIntegerField()
     last_profile = models.PositiveBigIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
-
-    objects = LeasedQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"profiles {self.first_profile} to {self.last_profile}"

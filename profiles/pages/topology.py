@@ -105,8 +105,7 @@ def describe_counts(machine: Machine) -> str:
 
 
 def describe_machine(machine: Machine) -> str:
-    """What a machine is, in one sentence: what is known of its counts, then its microarchitecture and of which year that
-    is.
+    """What a machine is, in one sentence: what is known of its counts, its microarchitecture, and the year of that.
 
     >>> describe_machine(PlatformRecord("m", "cpu", sockets=2, physical_cores=40, microarchitecture="Skylake"))
     '2 sockets, 40 cores, Skylake, 2015'

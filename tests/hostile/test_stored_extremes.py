@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from lab.hostile.answering import fault_of
-from profiles.ingest.derivation import derive
+from profiles.ingest.derivation import refit
 from profiles.measurements import RunTable
 from profiles.models import CounterReading, FeatureVector, Platform, Profile, Run, ScalingCurves
 from tests.mpet_site.api_samples import API, store
@@ -110,7 +110,7 @@ def test_times_that_alternate(profile, numbers, decomposed):
             repeat=100 + row,
             **parts,
         )
-    derive([profile])
+    refit()
     assert faults(profile) == {}
 
 
@@ -139,7 +139,7 @@ def test_run_sizes_beyond_any_input(profile, sizes):
 def test_counters_that_no_processor_has(profile, value):
     """trust 1."""
     CounterReading.objects.filter(profile=profile, counter__in=("INSTR", "LLC-LDM", "L1-ST")).update(value=value)
-    derive([profile])
+    refit()
     stored = FeatureVector.objects.get(profile=profile)
     assert not np.isinf(stored.values).any()
     assert not np.isinf(stored.rms).any()

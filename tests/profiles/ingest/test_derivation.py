@@ -1,9 +1,9 @@
-"""What is derived from runs can be derived again, whole or in part."""
+"""What is derived from runs can be derived again, all of it or what is stale."""
 
 import pytest
 
 from profiles.ingest import derivation
-from profiles.ingest.derivation import derive, profiles_to_refit, refit
+from profiles.ingest.derivation import profiles_to_refit, refit
 from profiles.models import FeatureVector, Profile, Revision, ScalingCurves
 from tests.profiles.deliveries import deliver
 from tests.profiles.derived import corrupt, derived
@@ -44,14 +44,6 @@ def test_stale_leaves_the_others_alone():
     assert after[:-1] == before[:-1]
     assert Profile.objects.last().t1_s == 5
     assert refit(only_stale=True) == 0
-
-
-def test_derive_of_a_few():
-    profiles = deliver(sample_measurements(1, 3)).profiles
-    before = derived()
-    corrupt(Profile.objects.all())
-    derive([profiles[0], profiles[2]])
-    assert [one == other for one, other in zip(derived(), before, strict=True)] == [True, False, True]
 
 
 def test_chunks_and_progress(monkeypatch):
