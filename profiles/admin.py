@@ -12,7 +12,8 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 
-from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, differences_of, written_value
+from profiles.identity.descriptions import differences_of, written_value
+from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES
 from profiles.identity.spelling import TOPOLOGY_COLUMNS
 from profiles.judgement.usability import newest_unusable, set_why_unusable
 from profiles.measurements.bounds import fact_complaint
@@ -126,7 +127,7 @@ class PlatformAdmin(FactsAdmin):
     readonly_fields = (
         *("name", "slug", "cpu_model", *TOPOLOGY_COLUMNS, "hidden", "merged_into", "decisions", "otherwise"),
     )
-    fields = (*readonly_fields, *PLATFORM_FACTS.own, "reason")
+    fields = (*readonly_fields, *PLATFORM_RULES.fact_columns, "reason")
     action_form = MergeForm
     actions = (*FactsAdmin.actions, "merge")
 
@@ -151,7 +152,7 @@ class WorkloadAdmin(FactsAdmin):
     list_filter = ("hidden", "strategy", "bound")
     search_fields = ("name", "slug", "application")
     readonly_fields = ("name", "slug", "version", "input", "runtime", "time_kind", "hidden", "decisions", "otherwise")
-    fields = (*readonly_fields, *WORKLOAD_FACTS.own, "reason")
+    fields = (*readonly_fields, *WORKLOAD_RULES.fact_columns, "reason")
 
 
 class UsableFilter(admin.SimpleListFilter):

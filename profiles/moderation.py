@@ -13,8 +13,8 @@ from typing import Any
 from django.db import transaction
 from django.dispatch import Signal
 
-from profiles.identity.descriptions import FACTS, PLATFORM_FACTS, described_by, restate
-from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingRules, merge_private_rows_into
+from profiles.identity.descriptions import described_by, restate
+from profiles.identity.matching import PLATFORM_RULES, RULES, MatchingRules, merge_private_rows_into
 from profiles.identity.spelling import canonical_vendor
 from profiles.ingest.withdrawal import drop_unsupported
 from profiles.judgement.owners import contested_pairs, judge_pairs
@@ -88,10 +88,10 @@ def set_hidden(source: Source, hidden: bool) -> None:
     source.save(update_fields=["hidden"])
     source.profiles.update(hidden=hidden)
     judge_pairs(contested_pairs(source.profiles.all()))
-    for rules in (PLATFORM_RULES, WORKLOAD_RULES):
+    for rules in RULES.values():
         _follow(rules, source, hidden)
-    for columns, keys in described_by([source]):
-        restate(columns, keys)
+    for rules, keys in described_by([source]):
+        restate(rules, keys)
     Revision.raise_for(source.private_to)
 
 
@@ -100,7 +100,7 @@ def _follow(rules: MatchingRules, source: Source, hidden: bool) -> None:
     row is shown for public profiles only."""
     rows = rules.model.objects.filter(profiles__source=source).order_by()
     if hidden:
-        drop_unsupported(FACTS[rules.model], list(rows.values_list("pk", flat=True).distinct()))
+        drop_unsupported(rules, list(rows.values_list("pk", flat=True).distinct()))
         rows = rows.exclude(pk__in=Profile.objects.filter(hidden=False).values(rules.noun))
     rules.model.objects.filter(pk__in=rows.values("pk")).update(hidden=hidden)
     if not hidden and source.private_to_id is None:
@@ -144,7 +144,7 @@ def merge_platforms(duplicate: Platform, kept: Platform) -> int:
     duplicate.save(update_fields=["merged_into", "hidden"])
     kept.decided = duplicate.decided | kept.decided
     kept.save(update_fields=["decided"])
-    restate(PLATFORM_FACTS, [kept.pk])
+    restate(PLATFORM_RULES, [kept.pk])
     kept.refresh_from_db()
     Revision.raise_for(None)
     transaction.on_commit(lambda: merged.send_robust(Platform, platform=kept))
@@ -187,7 +187,7 @@ def separate(duplicate: Platform, record: dict[str, Any], decision: Decision) ->
     brought = {name for name in record["decided"] if kept.decided.get(name) == duplicate.decided.get(name)}
     kept.decided = {name: value for name, value in kept.decided.items() if name not in brought}
     kept.save(update_fields=["decided"])
-    restate(PLATFORM_FACTS, [duplicate.pk, kept.pk])
+    restate(PLATFORM_RULES, [duplicate.pk, kept.pk])
     Revision.raise_for(None)
     transaction.on_commit(lambda: separated.send_robust(Platform, platforms=[duplicate, kept]))
     return note(decision, Action.SEPARATE, duplicate, after={"kept": kept.pk})
@@ -219,10 +219,10 @@ def _check_one_machine(duplicate: Platform, kept: Platform) -> None:
 def decide(row: Platform | Workload, facts: dict[str, Any], decision: Decision) -> ModerationEntry:
     """A moderator's word on some facts of a row, None for unknown: no delivery changes it. Unknown columns are
     refused."""
-    columns = FACTS[type(row)]
-    unknown = set(facts) - set(columns.own)
+    rules = RULES[type(row)]
+    unknown = set(facts) - set(rules.fact_columns)
     if unknown:
-        raise ValueError(f"no fact of a {columns.noun}: {', '.join(sorted(unknown))}")
+        raise ValueError(f"no fact of a {rules.noun}: {', '.join(sorted(unknown))}")
     if "vendor" in facts:
         facts = facts | {"vendor": canonical_vendor(facts["vendor"])}
     return _change_decided(row, lambda decided: decided | facts, decision)
@@ -236,11 +236,11 @@ def leave(row: Platform | Workload, decision: Decision) -> ModerationEntry:
 
 def _change_decided(row: Any, change: Callable[[dict], dict], decision: Decision) -> ModerationEntry:
     Revision.hold()
-    columns = FACTS[type(row)]
-    stored = columns.model.objects.get(pk=row.pk)
+    rules = RULES[type(row)]
+    stored = rules.model.objects.get(pk=row.pk)
     before, stored.decided = stored.decided, change(stored.decided)
     stored.save(update_fields=["decided"])
-    restate(columns, [row.pk])
+    restate(rules, [row.pk])
     Revision.raise_for(stored.private_to)
     return note(decision, Action.FACTS, row, before={"decided": before}, after={"decided": stored.decided})
 

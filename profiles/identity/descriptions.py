@@ -17,8 +17,8 @@ from typing import Any
 from django.db import connection
 from django.db.models.functions import Coalesce
 
-from profiles.identity.matching import MatchingNotes, check_columns
-from profiles.models import Platform, PlatformDescription, Source, Workload, WorkloadDescription
+from profiles.identity.matching import RULES, MatchingNotes, MatchingRules, check_columns
+from profiles.models import Platform, Source, Workload
 from profiles.models.querysets import key_chunks
 from profiles.models.sources import OPERATOR
 
@@ -28,51 +28,15 @@ DIFFERENCES_SHOWN = 20
 DELIVERIES_COMPARED = 100  # the newest that say something else; a page bears no more
 
 
-@dataclass(frozen=True)
-class FactColumns:
-    """The columns that deliveries tell of a platform, or of a workload; the rest is its identity."""
-
-    model: Any  # Platform or Workload
-    description: Any  # PlatformDescription or WorkloadDescription
-    noun: str
-    own: tuple[str, ...]
-    largest: str = ""  # the column of which the deliverer's largest value stands, not the latest
-    of_delivery: tuple[str, ...] = ()  # columns of how was measured: other values are no differences
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (*self.own, *self.of_delivery)
-
-
-PLATFORM_FACTS = FactColumns(
-    model=Platform,
-    description=PlatformDescription,
-    noun="platform",
-    own=(
-        *("vendor", "microarchitecture", "word_bits", "device_class", "n_max", "placement", "base_mhz", "max_mhz"),
-        *("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes", "virtualised"),
-    ),
-    largest="n_max",
-    of_delivery=("kernel", "compiler", "compiler_flags"),
-)
-WORKLOAD_FACTS = FactColumns(
-    model=Workload,
-    description=WorkloadDescription,
-    noun="workload",
-    own=("application", "section", "strategy", "bound", "description", "size", "size_unit"),
-)
-FACTS: dict[type, FactColumns] = {Platform: PLATFORM_FACTS, Workload: WORKLOAD_FACTS}
-
-
-def known_facts(columns: FactColumns, described: Any) -> dict[str, Any]:
+def known_facts(rules: MatchingRules, described: Any) -> dict[str, Any]:
     """What is known of a row or draft, by column."""
-    values = ((name, getattr(described, name)) for name in columns.columns)
+    values = ((name, getattr(described, name)) for name in rules.delivered_columns)
     return {name: value for name, value in values if value not in UNKNOWN}
 
 
-def row_values(columns: FactColumns, row: Any) -> dict[str, Any]:
+def row_values(rules: MatchingRules, row: Any) -> dict[str, Any]:
     """All that a delivery may change of a row."""
-    return {name: getattr(row, name) for name in (*columns.columns, "facts_by")}
+    return {name: getattr(row, name) for name in (*rules.delivered_columns, "facts_by")}
 
 
 def has_the_say(row: Any, deliverer: str) -> bool:
@@ -80,25 +44,25 @@ def has_the_say(row: Any, deliverer: str) -> bool:
     return deliverer == OPERATOR or row.facts_by in ("", deliverer)
 
 
-def accept_value(columns: FactColumns, row: Any, deliverer: str, facts: dict[str, Any]) -> None:
+def accept_value(rules: MatchingRules, row: Any, deliverer: str, facts: dict[str, Any]) -> None:
     """Set the row's columns to the facts of its deliverer, except those that a moderator decided on."""
     takes_over = row.facts_by != deliverer
     for name, value in facts.items():
         if name not in row.decided:
-            grows = name == columns.largest and not takes_over
+            grows = name == rules.largest and not takes_over
             setattr(row, name, max(getattr(row, name), value) if grows else value)
     row.facts_by = deliverer
 
 
-def compare_with_row(columns: FactColumns, description: Any, row: Any) -> bool:
+def compare_with_row(rules: MatchingRules, description: Any, row: Any) -> bool:
     """Note in a description what it says otherwise than the row; whether that is new."""
     facts = description.facts  # PostgreSQL keeps these in an order of its own
     shown = [
         [name, shortened(facts[name])]
-        for name in columns.own
+        for name in rules.fact_columns
         # A delivery that used fewer threads says nothing against a machine that has more.
         if name in facts
-        and (facts[name] > getattr(row, name) if name == columns.largest else facts[name] != getattr(row, name))
+        and (facts[name] > getattr(row, name) if name == rules.largest else facts[name] != getattr(row, name))
     ]
     changed = bool(shown != description.differences)
     description.differences, description.differs = shown, bool(shown)
@@ -131,59 +95,58 @@ def written_value(value: Any) -> str:
 
 
 def describe_rows(
-    columns: FactColumns, source: Source, drafts: Sequence[Any], rows: Sequence[Any], notes: MatchingNotes
+    rules: MatchingRules, source: Source, drafts: Sequence[Any], rows: Sequence[Any], notes: MatchingNotes
 ) -> None:
     """Store what a delivery says of its rows, and update the rows for which it is authoritative. A row that was made of
     its draft says all of it already. The number of queries is one for each batch of rows."""
     before: dict[Any, dict[str, Any]] = {}
-    fixed = [field.name for field in columns.model._meta.fields if field.name not in columns.columns]
+    fixed = [field.name for field in rules.model._meta.fields if field.name not in rules.delivered_columns]
     for draft, row in zip(drafts, rows, strict=True):
         if row is not draft and row.private_to_id == source.private_to_id and has_the_say(row, source.deliverer):
-            before[row.pk] = row_values(columns, row)
-            accept_value(columns, row, source.deliverer, known_facts(columns, draft))
-            _note_corrections(columns, row, before[row.pk], notes)
-            check_columns(columns.noun, row, fixed)
-    save_facts(columns, [row for row in rows if row.pk in before], before)
+            before[row.pk] = row_values(rules, row)
+            accept_value(rules, row, source.deliverer, known_facts(rules, draft))
+            _note_corrections(rules, row, before[row.pk], notes)
+            check_columns(rules.noun, row, fixed)
+    save_facts([row for row in rows if row.pk in before], before)
     changed_rows = (
         row
         for draft, row in zip(drafts, rows, strict=True)
-        if row is draft or any(before[row.pk][name] != getattr(row, name) for name in columns.own if row.pk in before)
+        if row is draft
+        or any(before[row.pk][name] != getattr(row, name) for name in rules.fact_columns if row.pk in before)
     )
-    update_differences(columns, {row.pk: row for row in changed_rows})
-    _keep_descriptions(columns, source, drafts, rows, notes)
+    update_differences(rules, {row.pk: row for row in changed_rows})
+    _keep_descriptions(rules, source, drafts, rows, notes)
 
 
 def _keep_descriptions(
-    columns: FactColumns, source: Source, drafts: Sequence[Any], rows: Sequence[Any], notes: MatchingNotes
+    rules: MatchingRules, source: Source, drafts: Sequence[Any], rows: Sequence[Any], notes: MatchingNotes
 ) -> None:
     descriptions = []
     for draft, row in zip(drafts, rows, strict=True):
-        description = columns.description(source=source, **{columns.noun: row}, facts=known_facts(columns, draft))
-        compare_with_row(columns, description, row)
+        description = rules.description(source=source, **{rules.noun: row}, facts=known_facts(rules, draft))
+        compare_with_row(rules, description, row)
         descriptions.append(description)
         if description.differs:
             said = (
                 f"{name} is {written_value(getattr(row, name))} here and {written_value(value)} in the delivery"
                 for name, value in description.differences
             )
-            kind = f"{columns.noun}s known with other properties, which were kept"
-            notes.add(kind, f"{columns.noun} {row.name!r} was kept as it is known: {'; '.join(said)}")
-    columns.description.objects.bulk_create(descriptions)
+            kind = f"{rules.noun}s known with other properties, which were kept"
+            notes.add(kind, f"{rules.noun} {row.name!r} was kept as it is known: {'; '.join(said)}")
+    rules.description.objects.bulk_create(descriptions)
 
 
-def _note_corrections(columns: FactColumns, row: Any, before: dict[str, Any], notes: MatchingNotes) -> None:
+def _note_corrections(rules: MatchingRules, row: Any, before: dict[str, Any], notes: MatchingNotes) -> None:
     said = [
         f"{name} was {written_value(before[name])} and is now {written_value(getattr(row, name))}"
-        for name in columns.own
-        if before[name] not in UNKNOWN and before[name] != getattr(row, name) and name != columns.largest
+        for name in rules.fact_columns
+        if before[name] not in UNKNOWN and before[name] != getattr(row, name) and name != rules.largest
     ]
     if said:
-        notes.add(
-            f"{columns.noun}s that were corrected", f"{columns.noun} {row.name!r} was corrected: {'; '.join(said)}"
-        )
+        notes.add(f"{rules.noun}s that were corrected", f"{rules.noun} {row.name!r} was corrected: {'; '.join(said)}")
 
 
-def save_facts(columns: FactColumns, rows: Iterable[Any], before: dict[Any, dict[str, Any]]) -> None:
+def save_facts(rows: Iterable[Any], before: dict[Any, dict[str, Any]]) -> None:
     """Write what is not as it was `before`, by primary key."""
     names: set[str] = set()
     changed = []
@@ -211,49 +174,49 @@ def write_columns(rows: Sequence[Any], names: Sequence[str]) -> None:
         cursor.executemany(statement, values)
 
 
-def update_differences(columns: FactColumns, rows: Mapping[Any, Any]) -> None:
+def update_differences(rules: MatchingRules, rows: Mapping[Any, Any]) -> None:
     """Compare all descriptions of these rows, which are given by primary key, with them again."""
-    descriptions = columns.description.objects
+    descriptions = rules.description.objects
     for part in key_chunks(rows):
         changed = [
             description
-            for description in descriptions.filter(**{f"{columns.noun}__in": part})
-            if compare_with_row(columns, description, rows[getattr(description, f"{columns.noun}_id")])
+            for description in descriptions.filter(**{f"{rules.noun}__in": part})
+            if compare_with_row(rules, description, rows[getattr(description, f"{rules.noun}_id")])
         ]
         write_columns(changed, ["differs", "differences"])
 
 
-def restate(columns: FactColumns, keys: Iterable[Any]) -> None:
+def restate(rules: MatchingRules, keys: Iterable[Any]) -> None:
     """Compute the facts of these rows from the visible deliveries, as if they came one after the other."""
     for part in key_chunks(keys):
-        rows = {row.pk: row for row in columns.model.objects.filter(pk__in=part)}
-        before = {key: row_values(columns, row) for key, row in rows.items()}
+        rows = {row.pk: row for row in rules.model.objects.filter(pk__in=part)}
+        before = {key: row_values(rules, row) for key, row in rows.items()}
         for row in rows.values():
             # Only what a moderator decided is left; n_max, which no platform is without, stays until somebody says it.
-            for name in columns.columns:
-                if name != columns.largest:
+            for name in rules.delivered_columns:
+                if name != rules.largest:
                     setattr(row, name, "unknown" if name == "strategy" else None)
             for name, value in row.decided.items():
                 setattr(row, name, value)
             row.facts_by = ""
         # What each delivery that can be seen says, in the order in which they came, or became public.
-        said = columns.description.objects.filter(**{f"{columns.noun}__in": part}, source__hidden=False)
+        said = rules.description.objects.filter(**{f"{rules.noun}__in": part}, source__hidden=False)
         came_at = Coalesce("source__published_at", "source__created_at")
         said = said.select_related("source").order_by(came_at, "source_id", "pk")
-        for description in said.only("facts", f"{columns.noun}_id", "source__deliverer", "source__private_to"):
-            row, source = rows[getattr(description, f"{columns.noun}_id")], description.source
+        for description in said.only("facts", f"{rules.noun}_id", "source__deliverer", "source__private_to"):
+            row, source = rows[getattr(description, f"{rules.noun}_id")], description.source
             if source.private_to_id == row.private_to_id and has_the_say(row, source.deliverer):
-                accept_value(columns, row, source.deliverer, description.facts)
-        save_facts(columns, rows.values(), before)
-        update_differences(columns, rows)
+                accept_value(rules, row, source.deliverer, description.facts)
+        save_facts(rows.values(), before)
+        update_differences(rules, rows)
 
 
-def described_by(sources: Iterable[Source]) -> list[tuple[FactColumns, list[Any]]]:
+def described_by(sources: Iterable[Source]) -> list[tuple[MatchingRules, list[Any]]]:
     """The primary keys of the platforms and of the workloads of which these deliveries say something."""
     keys = []
-    for columns in FACTS.values():
-        descriptions = columns.description.objects.filter(source__in=sources).order_by()
-        keys.append((columns, list(descriptions.values_list(f"{columns.noun}_id", flat=True).distinct())))
+    for rules in RULES.values():
+        descriptions = rules.description.objects.filter(source__in=sources).order_by()
+        keys.append((rules, list(descriptions.values_list(f"{rules.noun}_id", flat=True).distinct())))
     return keys
 
 
@@ -283,10 +246,10 @@ def differences_of(row: Platform | Workload, user: Any) -> list[Difference]:
 def differences_in(source: Source, user: Any) -> list[Difference]:
     """What one delivery says otherwise of the platforms and workloads that the user sees: at most DIFFERENCES_SHOWN."""
     differences: list[Difference] = []
-    for columns in FACTS.values():
-        shown = columns.description.objects.filter(source=source, **{f"{columns.noun}__hidden": False})
-        for description in shown.differing_for(user).select_related(columns.noun).order_by("pk")[:DIFFERENCES_SHOWN]:
-            row = getattr(description, columns.noun)
+    for rules in RULES.values():
+        shown = rules.description.objects.filter(source=source, **{f"{rules.noun}__hidden": False})
+        for description in shown.differing_for(user).select_related(rules.noun).order_by("pk")[:DIFFERENCES_SHOWN]:
+            row = getattr(description, rules.noun)
             differences += [
                 Difference(row, name, shortened(getattr(row, name)), value, (source,))
                 for name, value in description.differences

@@ -23,7 +23,7 @@ from django.utils.text import slugify
 from django.utils.timesince import timesince
 
 from profiles.identity import spelling as identity
-from profiles.models import Platform, PlatformDescription, Source, Workload
+from profiles.models import Platform, PlatformDescription, Source, Workload, WorkloadDescription
 from profiles.models.querysets import key_chunks
 
 SLUG_LENGTH = 190
@@ -42,9 +42,10 @@ class IngestError(Exception):
 
 @dataclass(frozen=True)
 class MatchingRules:
-    """How platforms are matched, or how workloads are."""
+    """How platforms are matched and described, or how workloads are."""
 
-    model: type[Platform] | type[Workload]
+    model: Any  # Platform or Workload
+    description: Any  # PlatformDescription or WorkloadDescription
     noun: str
     identity: Callable[[Any], str]
     spelling: Callable[[Any], str]
@@ -53,10 +54,18 @@ class MatchingRules:
     described_by: tuple[str, ...]  # the columns that `kin` reads, and `texts`
     coarse: str  # a column that near misses share
     suffixes: tuple[str, ...]  # columns that distinguish rows of one name, in a slug
+    fact_columns: tuple[str, ...]  # that deliveries tell: neither identity nor how was measured
+    largest: str = ""  # of these the one of which the deliverer's largest value stands, not the latest
+    of_delivery: tuple[str, ...] = ()  # columns of how was measured: other values are no differences
+
+    @property
+    def delivered_columns(self) -> tuple[str, ...]:
+        return (*self.fact_columns, *self.of_delivery)
 
 
 PLATFORM_RULES = MatchingRules(
     model=Platform,
+    description=PlatformDescription,
     noun="platform",
     identity=identity.platform_identity,
     spelling=identity.platform_spelling,
@@ -65,9 +74,16 @@ PLATFORM_RULES = MatchingRules(
     described_by=(*identity.TOPOLOGY_COLUMNS, *identity.IDENTIFYING_PLATFORM_TEXTS),
     coarse="threads",
     suffixes=(),
+    fact_columns=(
+        *("vendor", "microarchitecture", "word_bits", "device_class", "n_max", "placement", "base_mhz", "max_mhz"),
+        *("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes", "virtualised"),
+    ),
+    largest="n_max",
+    of_delivery=("kernel", "compiler", "compiler_flags"),
 )
 WORKLOAD_RULES = MatchingRules(
     model=Workload,
+    description=WorkloadDescription,
     noun="workload",
     identity=identity.workload_identity,
     spelling=identity.workload_spelling,
@@ -76,7 +92,9 @@ WORKLOAD_RULES = MatchingRules(
     described_by=identity.IDENTIFYING_WORKLOAD_TEXTS,
     coarse="input",
     suffixes=("version", "input", "runtime"),
+    fact_columns=("application", "section", "strategy", "bound", "description", "size", "size_unit"),
 )
+RULES: dict[type, MatchingRules] = {Platform: PLATFORM_RULES, Workload: WORKLOAD_RULES}
 
 
 @dataclass

@@ -11,10 +11,10 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from profiles.ingest.staging import FURTHER_COLUMNS, runs_of_profile, set_derived_columns, store_derived
+from profiles.ingest.staging import FURTHER_COLUMNS, derived_rows, runs_of_profile, set_derived_columns
 from profiles.jobs.executors import Executor
 from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
-from profiles.models import CounterReading, Profile, Revision, Run
+from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.models.querysets import PROFILES_PER_QUERY
 from profiles.scaling.features import METHOD_VERSION, derive_profiles
 from profiles.scaling.quality import RepeatSpread, repeat_spread
@@ -39,7 +39,10 @@ def _rebuild(keys: list[int], executor: Executor | None) -> list[Profile]:
     set_derived_columns(profiles, derived)
     changed = [profile for profile, old in zip(profiles, before, strict=True) if _derived_columns(profile) != old]
     Profile.objects.bulk_update(changed, DERIVED_COLUMNS)
-    store_derived(profiles, derived, replace=True)
+    curves, features = derived_rows(profiles, derived)
+    replace: dict[str, Any] = {"update_conflicts": True, "unique_fields": ["profile"]}
+    ScalingCurves.objects.bulk_create(curves, update_fields=["n", "values", "code_version"], **replace)
+    FeatureVector.objects.bulk_create(features, update_fields=["values", "rms", "code_version"], **replace)
     return profiles
 
 

@@ -8,22 +8,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from profiles.identity.descriptions import (
-    PLATFORM_FACTS,
-    WORKLOAD_FACTS,
-    FactColumns,
-    described_by,
-    known_facts,
-    restate,
-)
-from profiles.identity.matching import (
-    PLATFORM_RULES,
-    WORKLOAD_RULES,
-    IngestError,
-    MatchingNotes,
-    MatchingRules,
-    match_rows,
-)
+from profiles.identity.descriptions import described_by, known_facts, restate
+from profiles.identity.matching import RULES, IngestError, MatchingNotes, MatchingRules, match_rows
 from profiles.ingest.service import announce, claim_announcement
 from profiles.ingest.withdrawal import drop_unsupported
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
@@ -46,21 +32,18 @@ def publish_source(source: Source) -> list[str]:
         raise PublicationError("Emulated measurements stay private.")
     owner, deliverer = source.private_to, deliverer_of(source.private_to, private=False)
     notes = MatchingNotes()
-    moved = [
-        (columns, _publish_rows(rules, columns, source, deliverer, notes))
-        for rules, columns in ((PLATFORM_RULES, PLATFORM_FACTS), (WORKLOAD_RULES, WORKLOAD_FACTS))
-    ]
+    moved = [(rules, _publish_rows(rules, source, deliverer, notes)) for rules in RULES.values()]
     _refuse_other_sizes_of(source)
     source.private_to, source.deliverer, source.published_at = None, deliverer, timezone.now()
     source.is_established = is_established(owner)
     source.save(update_fields=["private_to", "deliverer", "published_at", "is_established"])
     source.profiles.update(private_to=None, outlier_reason="", outlier_judge="", outlier_checked_at=None)
     judge_pairs(contested_pairs(source.profiles.all()))
-    for columns, left in moved:
-        drop_unsupported(columns, left)
-        restate(columns, left)
-    for columns, keys in described_by([source]):
-        restate(columns, keys)
+    for rules, left in moved:
+        drop_unsupported(rules, left)
+        restate(rules, left)
+    for rules, keys in described_by([source]):
+        restate(rules, keys)
     Revision.raise_for(None, takes_away=False)
     Revision.raise_for(owner)  # whose private platforms and workloads may be gone
     claim_announcement(source)
@@ -68,18 +51,16 @@ def publish_source(source: Source) -> list[str]:
     return notes.warnings()
 
 
-def _publish_rows(
-    rules: MatchingRules, columns: FactColumns, source: Source, deliverer: str, notes: MatchingNotes
-) -> list[Any]:
+def _publish_rows(rules: MatchingRules, source: Source, deliverer: str, notes: MatchingNotes) -> list[Any]:
     """Move what the delivery has of private platforms (workloads) to public ones; the keys of the private ones."""
-    noun = columns.noun
-    descriptions = columns.description.objects.filter(source=source)
+    noun = rules.noun
+    descriptions = rules.description.objects.filter(source=source)
     said = dict(descriptions.values_list(f"{noun}_id", "facts"))
     measured = set(source.profiles.order_by().values_list(noun, flat=True))
-    rows = columns.model.objects.filter(pk__in={*measured, *said})
+    rows = rules.model.objects.filter(pk__in={*measured, *said})
     private = list(rows.exclude(private_to=None).order_by("pk"))
-    facts = {row.pk: said.get(row.pk, known_facts(columns, row)) for row in rows}
-    drafts = [_draft(columns, row, facts[row.pk], deliverer) for row in private]
+    facts = {row.pk: said.get(row.pk, known_facts(rules, row)) for row in rows}
+    drafts = [_draft(rules, row, facts[row.pk], deliverer) for row in private]
     try:
         standing = match_rows(rules, drafts, notes)
     except IngestError as error:
@@ -105,10 +86,10 @@ def _refuse_other_sizes_of(source: Source) -> None:
             raise PublicationError(f"The workload {row.name!r} is publicly known with size {row.size:g}.")
 
 
-def _draft(columns: FactColumns, row: Any, facts: dict[str, Any], deliverer: str) -> Any:
+def _draft(rules: MatchingRules, row: Any, facts: dict[str, Any], deliverer: str) -> Any:
     """A public row as this delivery alone describes it."""
-    told = {*columns.columns, *ROW_COLUMNS, "created_at"}
+    told = {*rules.delivered_columns, *ROW_COLUMNS, "created_at"}
     values = {field.name: getattr(row, field.name) for field in row._meta.fields if field.name not in told}
-    if columns.largest:
-        values[columns.largest] = getattr(row, columns.largest)
-    return columns.model(**values | facts, facts_by=deliverer)
+    if rules.largest:
+        values[rules.largest] = getattr(row, rules.largest)
+    return rules.model(**values | facts, facts_by=deliverer)

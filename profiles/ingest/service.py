@@ -14,10 +14,17 @@ from django.db import DataError, IntegrityError, transaction
 from django.dispatch import Signal
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.identity.descriptions import PLATFORM_FACTS, WORKLOAD_FACTS, describe_rows
-from profiles.identity.matching import WORKLOAD_RULES, IngestError, MatchingNotes, match_measured_machine, match_rows
+from profiles.identity.descriptions import describe_rows
+from profiles.identity.matching import (
+    PLATFORM_RULES,
+    WORKLOAD_RULES,
+    IngestError,
+    MatchingNotes,
+    match_measured_machine,
+    match_rows,
+)
 from profiles.identity.spelling import canonical_vendor, normalise_spacing
-from profiles.ingest.staging import publish, stage, staged_delivery
+from profiles.ingest.staging import insert_instances, stage, staged_delivery
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
 from profiles.measurements import Measurements
 from profiles.measurements.bounds import number_outside
@@ -136,13 +143,15 @@ def _publish(
     workloads = match_rows(WORKLOAD_RULES, workload_drafts, notes)
     _refuse_simulated_machines(source, platforms)
     _refuse_other_sizes(measurements, workloads)
-    describe_rows(PLATFORM_FACTS, source, platform_drafts, platforms, notes)
-    describe_rows(WORKLOAD_FACTS, source, workload_drafts, workloads, notes)
+    describe_rows(PLATFORM_RULES, source, platform_drafts, platforms, notes)
+    describe_rows(WORKLOAD_RULES, source, workload_drafts, workloads, notes)
     for profile, record in zip(profiles, measurements.profiles, strict=True):
         profile.platform, profile.workload = platforms[record.platform], workloads[record.workload]
         profile.source, profile.origin, profile.private_to = source, source.origin, source.private_to
-    if not publish(staged, profiles):
+    # From here on all that was staged belongs to somebody, unless another process swept it meanwhile.
+    if not staged.while_held().delete()[0]:
         raise IngestError("storing it took too long, and was given up")
+    insert_instances(profiles)
     warnings = [*measurements.warnings, *notes.warnings(), *_judge_beside_others(source)]
     return IngestResult(source, profiles, warnings, notes=notes.kinds)
 

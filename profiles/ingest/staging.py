@@ -52,7 +52,12 @@ NO_PARTS = (None,) * len(PART_COLUMNS)
 @contextmanager
 def staged_delivery(profiles: int) -> Iterator[StagedDelivery]:
     """Ids for so many profiles, reserved as long as the block runs. What it staged and did not publish is deleted."""
-    staged = _reserve(profiles)
+    with transaction.atomic():
+        Revision.hold()
+        last = _advance_sequence(profiles)  # ids that no profile has or will get by itself
+        staged = StagedDelivery.objects.create(
+            first_profile=last - profiles + 1, last_profile=last, lease_until=lease_end(), attempts=1
+        )
     try:
         with held(staged):
             yield staged
@@ -82,20 +87,12 @@ def stage(
         counted = ((profile.pk, record.counters) for profile, record in pairs if record.counters)
         readings = (row for key, counters in counted for row in _reading_rows(key, counters))
         insert_rows(CounterReading, STAGED_READING_COLUMNS, readings)
-        store_derived(some, derived, replace=False)
+        for rows in derived_rows(some, derived):
+            insert_instances(rows)
         profiles += some
         if progress is not None:
             progress(len(chunk))
     return profiles
-
-
-def publish(staged: StagedDelivery, profiles: Sequence[Profile]) -> bool:
-    """Store the profiles, in the caller's transaction: all that was staged belongs to somebody now. False, and nothing
-    done, where it took so long that another process swept it."""
-    if not staged.while_held().delete()[0]:
-        return False
-    insert_instances(profiles)
-    return True
 
 
 def leave_to_sweep(profiles: QuerySet[Profile]) -> list[StagedDelivery]:
@@ -133,16 +130,6 @@ def sweep_abandoned() -> int:
                 sweep(staged)
             swept += 1
     return swept
-
-
-def _reserve(profiles: int) -> StagedDelivery:
-    """Ids that no profile has or will get by itself."""
-    with transaction.atomic():
-        Revision.hold()
-        last = _advance_sequence(profiles)
-        return StagedDelivery.objects.create(
-            first_profile=last - profiles + 1, last_profile=last, lease_until=lease_end(), attempts=1
-        )
 
 
 def _advance_sequence(count: int) -> int:
@@ -217,36 +204,20 @@ def set_derived_columns(profiles: Sequence[Profile], derived: DerivedProfiles) -
         profile.standard_error = nan_to_null(repeated.standard_error)
 
 
-def store_derived(profiles: Sequence[Profile], derived: DerivedProfiles, *, replace: bool) -> None:
-    """Write the curves and features of saved profiles."""
-    pairs, fits = list(zip(profiles, derived.curves, strict=True)), derived.fits
-    _write(
-        ScalingCurves,
-        [
-            ScalingCurves(profile_id=profile.pk, n=curve.n, values=curve.values.ravel(), code_version=METHOD_VERSION)
-            for profile, curve in pairs
-        ],
-        ["n", "values", "code_version"],
-        replace,
-    )
-    _write(
-        FeatureVector,
-        [
-            FeatureVector(
-                profile_id=profile.pk, values=fits.values[row], rms=fits.rms[row], code_version=METHOD_VERSION
-            )
-            for row, profile in enumerate(profiles)
-        ],
-        ["values", "rms", "code_version"],
-        replace,
-    )
-
-
-def _write(model: Any, rows: list[Any], columns: list[str], replace: bool) -> None:
-    if replace:
-        model.objects.bulk_create(rows, update_conflicts=True, unique_fields=["profile"], update_fields=columns)
-    else:
-        insert_instances(rows)
+def derived_rows(
+    profiles: Sequence[Profile], derived: DerivedProfiles
+) -> tuple[list[ScalingCurves], list[FeatureVector]]:
+    """The curves and the features of profiles that have their keys, not stored yet."""
+    curves = [
+        ScalingCurves(profile_id=profile.pk, n=curve.n, values=curve.values.ravel(), code_version=METHOD_VERSION)
+        for profile, curve in zip(profiles, derived.curves, strict=True)
+    ]
+    fits = derived.fits
+    features = [
+        FeatureVector(profile_id=profile.pk, values=fits.values[row], rms=fits.rms[row], code_version=METHOD_VERSION)
+        for row, profile in enumerate(profiles)
+    ]
+    return curves, features
 
 
 def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.dispatch import Signal
 
-from profiles.identity.descriptions import FactColumns, described_by, restate
-from profiles.identity.matching import assign_private_slugs
+from profiles.identity.descriptions import described_by, restate
+from profiles.identity.matching import MatchingRules, assign_private_slugs
 from profiles.ingest.staging import leave_to_sweep, sweep
 from profiles.judgement.owners import contested_pairs, judge_pairs
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, WithdrawnSource, held
@@ -56,15 +56,18 @@ def withdraw_in_transaction(sources: QuerySet[Source], replaced_by: Source | Non
     withdrawing.send(Source, sources=withdrawn, takes_away=replaced_by is None)
     keys = [source.pk for source in withdrawn]
     profiles = Profile.objects.filter(source__in=keys)
-    supported = [(columns, _rows_of(columns, described, profiles)) for columns, described in described_by(withdrawn)]
+    supported = []
+    for rules, described in described_by(withdrawn):
+        measured = profiles.order_by().values_list(rules.noun, flat=True).distinct()
+        supported.append((rules, sorted({*described, *measured})))
     contested = contested_pairs(profiles)
     staged = leave_to_sweep(profiles)
     WithdrawnSource.objects.filter(replaced_by__in=keys).update(replaced_by=replaced_by)
     Source.objects.filter(pk__in=keys).delete()
     judge_pairs(contested)
-    for columns, rows in supported:
-        drop_unsupported(columns, rows)
-        restate(columns, rows)
+    for rules, rows in supported:
+        drop_unsupported(rules, rows)
+        restate(rules, rows)
     WithdrawnSource.objects.bulk_create(
         WithdrawnSource(uid=source.uid, key=None if replaced_by is None else key, replaced_by=replaced_by)
         for source, key in zip(withdrawn, keys, strict=True)
@@ -75,43 +78,38 @@ def withdraw_in_transaction(sources: QuerySet[Source], replaced_by: Source | Non
     return staged
 
 
-def _rows_of(columns: FactColumns, described: Iterable[Any], profiles: QuerySet[Profile]) -> list[Any]:
-    measured = profiles.order_by().values_list(columns.noun, flat=True).distinct()
-    return sorted({*described, *measured})
-
-
-def drop_unsupported(columns: FactColumns, keys: Iterable[Any]) -> None:
+def drop_unsupported(rules: MatchingRules, keys: Iterable[Any]) -> None:
     """Delete those of the rows of which no profile is left. A public row stays for public profiles only: whoever has
     private ones of it gets a row of their own, so that it does not reveal them."""
     for part in key_chunks(keys):
-        support = Profile.objects.filter(**{f"{columns.noun}__in": part}).order_by()
+        support = Profile.objects.filter(**{f"{rules.noun}__in": part}).order_by()
         shown, public = (
-            set(rows.values_list(columns.noun, flat=True))
+            set(rows.values_list(rules.noun, flat=True))
             for rows in (support.filter(private_to=None, hidden=False), support.filter(private_to=None))
         )
-        owners = set(support.exclude(private_to=None).values_list(columns.noun, "private_to"))
-        rows = columns.model.objects.in_bulk(part)
+        owners = set(support.exclude(private_to=None).values_list(rules.noun, "private_to"))
+        rows = rules.model.objects.in_bulk(part)
         for key, owner in sorted(owners):
             if rows[key].private_to_id is None and key not in shown:
-                _give_own_row(columns, rows[key], owner)
+                _give_own_row(rules, rows[key], owner)
         still_private = {key for key, _ in owners if rows[key].private_to_id is not None}
         doomed = set(rows) - public - still_private
-        columns.model.objects.filter(pk__in=(public & set(rows)) - shown).update(hidden=True)
-        if columns.model is Platform:  # those that were merged into them go first
+        rules.model.objects.filter(pk__in=(public & set(rows)) - shown).update(hidden=True)
+        if rules.model is Platform:  # those that were merged into them go first
             Platform.objects.filter(merged_into__in=doomed).delete()
-        columns.model.objects.filter(pk__in=doomed).delete()
+        rules.model.objects.filter(pk__in=doomed).delete()
 
 
-def _give_own_row(columns: FactColumns, row: Any, owner: int) -> None:
+def _give_own_row(rules: MatchingRules, row: Any, owner: int) -> None:
     """Move an owner's private profiles, and what the owner's deliveries say, from a public row to a private one that
     is as it."""
-    own = columns.model.objects.get(pk=row.pk)
+    own = rules.model.objects.get(pk=row.pk)
     own.pk, own.private_to_id, own.hidden = None, owner, False
-    if columns.model.objects.filter(identity=own.identity, private_to=owner).exists():  # of another kind of times
+    if rules.model.objects.filter(identity=own.identity, private_to=owner).exists():  # of another kind of times
         own.identity = hashlib.sha256(f"{own.identity} {row.slug}".encode()).hexdigest()
     own._state.adding = True
     assign_private_slugs([own])
     own.save(force_insert=True)
-    row.profiles.filter(private_to=owner).update(**{columns.noun: own})
-    row.descriptions.filter(source__private_to=owner).update(**{columns.noun: own})
-    restate(columns, [own.pk])
+    row.profiles.filter(private_to=owner).update(**{rules.noun: own})
+    row.descriptions.filter(source__private_to=owner).update(**{rules.noun: own})
+    restate(rules, [own.pk])

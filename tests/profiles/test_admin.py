@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from profiles.identity.descriptions import FACTS
+from profiles.identity.matching import RULES
 from profiles.models import Platform, Profile, Revision, Workload
 from tests.pages import store_private, store_public, text_of, user
 from tests.profiles.test_moderation import deliver
@@ -69,8 +69,8 @@ def test_the_admin_is_for_moderators(client):
 
 def facts_form(row, **changes) -> dict:
     """What a moderator's browser sends of a row's facts."""
-    columns = FACTS[type(row)]
-    values = {name: getattr(row, name) for name in columns.own} | changes
+    rules = RULES[type(row)]
+    values = {name: getattr(row, name) for name in rules.fact_columns} | changes
     return {"reason": "a test"} | {
         name: "" if value is None else json.dumps(value) if isinstance(value, list) else value
         for name, value in values.items()
