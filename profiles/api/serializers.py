@@ -1,6 +1,5 @@
 """How the API writes platforms, workloads and profiles."""
 
-from collections.abc import Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any
@@ -308,12 +307,8 @@ class ProfileSerializer(ProfileRowSerializer):
         return {"id": str(profile.source.uid)} | {name: getattr(profile.source, name) for name in SOURCE_TEXTS}
 
 
-class ProfileDetails:
+class ProfileDetails(LimitsReader):
     """What only their runs and counters tell of profiles: read for all of them at once, when it is asked for."""
-
-    def __init__(self, profiles: Sequence[Profile], user: Any) -> None:
-        self.profiles = profiles
-        self.limits = LimitsReader(profiles, user)
 
     @cached_property
     def spreads(self) -> dict[int, RepeatSpread]:
@@ -343,7 +338,7 @@ class ProfileDetailSerializer(ProfileSerializer):
     @extend_schema_field(serializer_of(LimitsDocument)(allow_null=True))
     def get_limits(self, profile: Profile) -> dict[str, Any] | None:
         curves = stored_curves(profile)
-        return None if curves is None else self.details_of(profile).limits.limits_of(profile, curves.thinned)
+        return None if curves is None else self.details_of(profile).limits_of(profile, curves.thinned)
 
     def details_of(self, profile: Profile) -> ProfileDetails:
         """Those of the context, or the profile's own."""

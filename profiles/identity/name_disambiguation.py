@@ -64,7 +64,12 @@ def disambiguate(rows: Iterable[Any], user: Any) -> list[Any]:
     """
     labelled = list(rows)
     named = labelled[:MOST_DISAMBIGUATED]
-    same_names = _rows_of_same_names(named, user) if named else []
+    # All rows that the user sees and that have the name of one of these.
+    same_names: list[Any] = []
+    if named:
+        columns = ("name", "input", "version") if isinstance(named[0], Workload) else ("name",)
+        visible = type(named[0]).objects.visible_to(user)
+        same_names = list(visible.filter(name__in={row.name for row in named}).order_by().only(*columns))
     by_name = Counter(row.name for row in same_names)
     by_key = Counter(_key(row) for row in same_names)
     labels = _deliveries([row for row in named if by_key[_key(row)] > 1], user)
@@ -97,13 +102,6 @@ def _key(row: Any) -> tuple[str, ...]:
     if not isinstance(row, Workload):
         return (row.name,)
     return row.name, row.input or "", f"version {row.version}" if row.version else ""
-
-
-def _rows_of_same_names(rows: Sequence[Any], user: Any) -> list[Any]:
-    """All rows that the user sees and that have the name of one of these."""
-    model = type(rows[0])
-    columns = ("name", "input", "version") if model is Workload else ("name",)
-    return list(model.objects.visible_to(user).filter(name__in={row.name for row in rows}).order_by().only(*columns))
 
 
 def _deliveries(rows: Sequence[Any], user: Any) -> dict[int, str]:

@@ -216,8 +216,8 @@ def _read_platforms(table: _CsvTable) -> list[PlatformRecord]:
     for row, text in enumerate(columns["device_class"]):
         if text is not None and text not in DEVICE_CLASSES:
             table.fail(row, f"device_class is {text!r}, not one of {', '.join(DEVICE_CLASSES)}")
-    columns |= {name: _none_where_unknown(table.counts(name, required=False), int) for name in COUNT_COLUMNS}
-    columns |= {name: _none_where_unknown(table.counts(name, required=False), int) for name in SIZE_COLUMNS}
+    for name in (*COUNT_COLUMNS, *SIZE_COLUMNS):
+        columns[name] = _none_where_unknown(table.counts(name, required=False), int)
     base_mhz = table.within("base_mhz", table.numbers("base_mhz", required=False))
     columns["base_mhz"] = [value or None for value in _none_where_unknown(base_mhz, float)]  # 0 is how some say unknown
     virtualised = table.text("virtualised", required=False)

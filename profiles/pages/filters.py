@@ -8,7 +8,7 @@ from django_filters.rest_framework import FilterSet
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, GibibyteFilter, TextFilter, WholeNumberFilter
 from profiles.identity.spelling import canonical_vendor
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
-from profiles.models import Platform, PlatformDescription, Price, Profile, Workload
+from profiles.models import Platform, PlatformDescription, Price, Workload
 
 PLATFORM_ORDERINGS = {
     name: name
@@ -61,10 +61,6 @@ class PlatformFilter(FilterSet):
     virtualised = BooleanFilter()
     fingerprint = TextFilter(method="by_fingerprint", help_text="of the hardware, of which you sent measurements")
 
-    class Meta:
-        model = Platform
-        fields: tuple[str, ...] = ()
-
     def by_region(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(pk__in=Price.objects.filter(region__iexact=text).values("platform"))
 
@@ -86,10 +82,6 @@ class PriceFilter(FilterSet):
     kind = ChoiceFilter(tuple(Price.Kind.values))
     latest = BooleanFilter(method="by_latest", help_text="true: of each kind, region and currency the newest alone")
 
-    class Meta:
-        model = Price
-        fields: tuple[str, ...] = ()
-
     def by_latest(self, rows: Any, _name: str, latest: bool) -> Any:
         return rows.newest() if latest else rows
 
@@ -100,10 +92,6 @@ class WorkloadFilter(FilterSet):
     runtime = TextFilter(lookup_expr="iexact")
     bound = ChoiceFilter(BOUNDS)
 
-    class Meta:
-        model = Workload
-        fields: tuple[str, ...] = ()
-
 
 class ProfileFilter(FilterSet):
     """A slug or name of nothing that you may see matches nothing."""
@@ -113,10 +101,6 @@ class ProfileFilter(FilterSet):
     origin = ChoiceFilter(ORIGINS)
     decomposed = BooleanFilter()
     outlier = BooleanFilter(method="by_outlier", help_text="kept out of predictions, with a reason")
-
-    class Meta:
-        model = Profile
-        fields: tuple[str, ...] = ()
 
     def by_name(self, rows: Any, field: str, text: str) -> Any:
         model: Any = {"platform": Platform, "workload": Workload}[field]
