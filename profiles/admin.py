@@ -75,8 +75,7 @@ class Moderated(admin.ModelAdmin):
         return False
 
     def act(self, request: HttpRequest, rows: Iterable[Any], change: Callable[[Any, Decision], Any]) -> list[Any]:
-        """Change each row for the reason that the form gives; what became of those that could be changed. The others,
-        or that a reason is missing, are said on the page."""
+        """Change each row, for the reason in the form. Returns the results; refusals are shown as messages."""
         done: list[Any] = []
         try:
             decision = Decision(request.user, request.POST.get("reason", ""))

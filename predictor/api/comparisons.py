@@ -223,11 +223,11 @@ def chosen_slugs(request: Request, kind: Kind) -> list[str]:
 
 def slug_named(parameter: str, text: str, kind: Kind, user: Any) -> str:
     """The slug that a slug or a name stands for."""
-    result = look_up(MODEL_OF_KIND[kind].objects.visible_to(user), text)
-    if result.slug is None:
-        near = f" Did you mean {', '.join(result.near)}?" if result.near else ""
-        raise invalid_request(parameter, f"Nothing that you may see has the slug or the name '{text}'.{near}")
-    return result.slug
+    slug, near = look_up(MODEL_OF_KIND[kind].objects.visible_to(user), text)
+    if slug is None:
+        question = f" Did you mean {', '.join(near)}?" if near else ""
+        raise invalid_request(parameter, f"Nothing that you may see has the slug or the name '{text}'.{question}")
+    return slug
 
 
 SLUGS_PARAMETER = Names(

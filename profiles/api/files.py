@@ -24,6 +24,7 @@ from mpet_site.web.renderers import ArchiveOfFilesRenderer, CSVRenderer, LinesRe
 from profiles.dump.files import DUMP_FORMS
 from profiles.dump.published import newest_dump
 from profiles.ingest.derivation import run_tables
+from profiles.ingest.staging import FURTHER_COLUMNS
 from profiles.measurements import PART_COLUMNS, RunTable
 from profiles.models import Profile
 from profiles.pages.page_cache import database_etag
@@ -33,7 +34,7 @@ EXTRA_P_METRIC = "time"
 FILE_RESPONSES = {200: OpenApiTypes.STR, 404: None}
 RAW_RUN_COLUMNS = (
     *("workload", "n", "repeat", "pass", "time_s", "time_ns", *PART_COLUMNS),
-    *("size", "clock_mhz", "tasks", "waits", "disturbed"),
+    *FURTHER_COLUMNS,
 )
 
 
@@ -214,7 +215,7 @@ def raw_run_rows(workload: str, runs: RunTable) -> Iterator[Mapping[str, object]
         exact = None if runs.time_ns is None else int(runs.time_ns[row])
         further = {
             name: None if column is None else nan_to_null(column[row])
-            for name in RAW_RUN_COLUMNS[-5:]
+            for name in FURTHER_COLUMNS
             for column in (getattr(runs, name),)
         }
         yield {

@@ -23,8 +23,10 @@ from profiles.scaling.quality import RepeatSpread
 from profiles.scaling.runs import stored_curves
 
 # What deliveries describe; only the platform's own address has `placement`, which may be long.
-PLATFORM_FIELDS = tuple(field.name for field in fields(PlatformRecord) if field.name not in ("name", "placement"))
-WORKLOAD_FIELDS = tuple(field.name for field in fields(WorkloadRecord))
+SERIALIZED_PLATFORM_FIELDS = tuple(
+    field.name for field in fields(PlatformRecord) if field.name not in ("name", "placement")
+)
+SERIALIZED_WORKLOAD_FIELDS = tuple(field.name for field in fields(WorkloadRecord))
 CURVE_ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
 
 
@@ -52,7 +54,15 @@ class PlatformSerializer(_OwnedSerializer):
 
     class Meta:
         model = Platform
-        fields: tuple[str, ...] = ("slug", "name", "provider", *PLATFORM_FIELDS, "private", "profiles", "origin")
+        fields: tuple[str, ...] = (
+            "slug",
+            "name",
+            "provider",
+            *SERIALIZED_PLATFORM_FIELDS,
+            "private",
+            "profiles",
+            "origin",
+        )
         read_only_fields = fields
 
 
@@ -170,7 +180,7 @@ class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
 class WorkloadSerializer(_OwnedSerializer):
     class Meta:
         model = Workload
-        fields: tuple[str, ...] = ("slug", *WORKLOAD_FIELDS, "time_kind", "private", "profiles", "origin")
+        fields: tuple[str, ...] = ("slug", *SERIALIZED_WORKLOAD_FIELDS, "time_kind", "private", "profiles", "origin")
         read_only_fields = fields
 
 
@@ -316,8 +326,8 @@ class ProfileDetails(LimitsReader):
 
 
 class ProfileDetailSerializer(ProfileSerializer):
-    """With what only its runs tell, which lists do not read. `details` in the context are those of several profiles,
-    one after the other of which is written."""
+    """With what is computed from its runs, which lists leave out. `details` in the context: those of all profiles that
+    are written one after the other."""
 
     spread = serializers.SerializerMethodField()
     limits = serializers.SerializerMethodField(help_text="What limits it; rows of the list leave it out.")

@@ -18,7 +18,7 @@ from profiles.scaling.names import SCALING_PARTS
 USEFUL_WORK = "useful work"
 SERIES_COLOURS = 8
 FEW_POINTS = 2  # of a curve: dots or bars, as an area or a line between them would be invented
-MOST_DRAWN_COUNTS = 200  # thread counts of a fitted line
+MOST_LINE_POINTS = 200  # thread counts of a fitted line
 MOST_LINES = 6  # that a reader can follow in one figure; "Show all lines" below it adds the others
 LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 COLOUR_OF_PART = dict(
@@ -138,7 +138,7 @@ def drawn_thread_counts(n: IntArray) -> IntArray:
     [1, 2, 3, 4]
     """
     low, high = int(n.min()), int(n.max())
-    return np.unique(np.linspace(low, high, min(high - low + 1, MOST_DRAWN_COUNTS)).round().astype(np.int64))
+    return np.unique(np.linspace(low, high, min(high - low + 1, MOST_LINE_POINTS)).round().astype(np.int64))
 
 
 def plot_numbers(values: Any) -> list[float | None]:

@@ -78,12 +78,12 @@ def comparison_chart(numbered: Sequence[tuple[int, MeasuredCurve]], name: str, t
         comparison_line(index, curve, measure.value(curve)) | ({} if place < MOST_LINES else {"visible": False})
         for place, (index, curve) in enumerate(numbered)
     ]
+    axis: dict[str, Any] = {"range": range_around([100, *values])}
     if name == "speedup":
         traces.insert(0, ideal_line(widest))
-    axis: dict[str, Any] = {
-        "speedup": lambda: speedup_axis(widest, values),
-        "efficiency": lambda: {"range": range_around([100, *values])},
-    }.get(name, lambda: logarithmic_ticks(values))()
+        axis = speedup_axis(widest, values)
+    elif name != "efficiency":
+        axis = logarithmic_ticks(values)
     return Chart(
         name,
         measure.title,

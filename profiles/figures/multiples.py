@@ -72,21 +72,14 @@ def small_multiples(curves: Sequence[MeasuredCurve]) -> Multiples:
 
     ideal_end = min(float(n_top), 10**high)
     ideal = [place(1, 1), place(ideal_end, ideal_end)]
-    drawings = [
-        Multiple(
-            [place(n, value) for n, value in zip(curve.n.tolist(), speedup.tolist(), strict=True)],
-            ideal,
-            float(speedup.max()),
-            int(curve.n[speedup.argmax()]),
-        )
-        if len(speedup)
-        else None
-        for curve, speedup in zip(curves, speedups, strict=True)
-    ]
-    rows = [
-        (curve.label, n, value)
-        for curve, speedup in zip(curves, speedups, strict=True)
-        if len(speedup)
-        for n, value in zip(curve.n.tolist(), speedup.tolist(), strict=True)
-    ]
+    drawings: list[Multiple | None] = []
+    rows: list[tuple[str, int, float]] = []
+    for curve, speedup in zip(curves, speedups, strict=True):
+        if not len(speedup):
+            drawings.append(None)
+            continue
+        drawn = list(zip(curve.n.tolist(), speedup.tolist(), strict=True))
+        best = speedup.argmax()
+        drawings.append(Multiple([place(*point) for point in drawn], ideal, float(speedup[best]), int(curve.n[best])))
+        rows += [(curve.label, n, value) for n, value in drawn]
     return Multiples(drawings, n_top, 10**low, 10**high, rows)

@@ -52,11 +52,8 @@ class ProfileDrawing:
         """The seven scaling curves of Eq. 5-7 at n: (7, len(n)), NaN where nothing was fitted."""
         return self.all_fitted(n)[: len(SCALING_PARTS)]
 
-    def fitted_measures(self, n: IntArray) -> dict[str, FloatArray]:
-        """The same of the ratios of counters, by name."""
-        return dict(zip(RELATIVE_MEASURES, self.all_fitted(n)[len(SCALING_PARTS) :], strict=True))
-
     def all_fitted(self, n: IntArray) -> FloatArray:
+        """The same, followed by the ratios of counters: (14, len(n))."""
         if self.features is None:
             return np.full((len(CURVE_NAMES), len(n)), np.nan)
         elements = np.reshape(self.features, (len(CURVE_NAMES), -1))
@@ -240,7 +237,7 @@ def counters_chart(profile: ProfileDrawing) -> Chart | None:
     counted = [name for name in RELATIVE_MEASURES if np.isfinite(profile.curves.curve(name)).any()]
     if not counted:
         return None
-    fitted = profile.fitted_measures(line_n)
+    fitted = dict(zip(RELATIVE_MEASURES, profile.all_fitted(line_n)[len(SCALING_PARTS) :], strict=True))
     traces: list[Trace] = []
     for index, name in enumerate(counted):
         colour, values = f"series-{index}", profile.curves.curve(name)

@@ -167,8 +167,7 @@ def _warn_of_same_names(rules: MatchingRules, new: Sequence[Any], notes: Matchin
 
 
 def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
-    """The rows that stand for these: of merged platforms the one they were merged into, and none of them hidden, as
-    what is delivered again becomes visible again."""
+    """Replace merged platforms by those they were merged into, and show hidden rows, which are delivered again."""
     standing = [getattr(row, "merged_into", None) or row for row in rows]
     if len({row.pk for row in standing}) < len(standing):
         raise IngestError(f"two {rules.noun}s of the delivery are known here to be the same one", rules.noun)
@@ -328,8 +327,8 @@ def assign_private_slugs(rows: Iterable[Any]) -> None:
 
 
 def merge_private_rows_into(rules: MatchingRules, new: Sequence[Any]) -> None:
-    """Private rows that turn out to be the same as a new public one are merged into it: their owners' profiles move
-    over. Nobody but the owner can notice."""
+    """Merge private rows into new public ones of the same identity: their owners' profiles move over. Only the owner
+    can notice."""
     public = {row.identity: row for row in new}
     for part in key_chunks(public):
         for private_row in rules.model.objects.filter(private_to__isnull=False, identity__in=part):
@@ -341,8 +340,8 @@ def merge_private_rows_into(rules: MatchingRules, new: Sequence[Any]) -> None:
 
 
 def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: MatchingNotes) -> list[Platform]:
-    """The platforms of a delivery that is being stored. Where its owner has measured the same hardware before it is
-    that platform, under any name; where its owner has measured other hardware of that name it is another one."""
+    """The platforms of a delivery that is being stored. Hardware that its owner has measured before is the same
+    platform, under any name; other hardware under a name that the owner has used is another platform."""
     if not source.fingerprint or source.owner_id is None or len(drafts) != 1:
         return match_rows(PLATFORM_RULES, drafts, notes)
     earlier = _described(source).filter(source__fingerprint=source.fingerprint).order_by("-source__created_at").first()
@@ -356,8 +355,8 @@ def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: Ma
 
 
 def _described(source: Source) -> QuerySet[PlatformDescription]:
-    """What the owner's earlier deliveries say of machines that this delivery may be of: public ones, or, of a private
-    delivery, also private ones."""
+    """What the owner's earlier deliveries say of public machines, and of the owner's private ones where this one is
+    private."""
     visible = Q(platform__private_to=None)
     if source.private_to_id is not None:
         visible |= Q(platform__private_to=source.private_to_id)

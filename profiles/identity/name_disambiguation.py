@@ -7,7 +7,6 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from profiles.models import Profile, Workload
@@ -16,23 +15,12 @@ SUGGESTIONS = 5
 MOST_DISAMBIGUATED = 2000  # rows, of which the names are compared
 
 
-@dataclass(frozen=True)
-class LookupResult:
-    """What was typed into a field: the slug that it stands for, or what it may have meant."""
-
-    text: str
-    slug: str | None
-    near: tuple[str, ...] = ()
-
-
-def look_up(rows: Any, text: str) -> LookupResult:
-    """By slug, or by a name that only one row has."""
+def look_up(rows: Any, text: str) -> tuple[str | None, list[str]]:
+    """The slug of the row that has this slug, or alone has this name; where there is none, what the text may mean."""
     if rows.filter(slug=text).exists():
-        return LookupResult(text, text)
+        return text, []
     slugs = slugs_of_name(rows, text)
-    if len(slugs) == 1:
-        return LookupResult(text, slugs[0])
-    return LookupResult(text, None, tuple(suggestions(rows, text, slugs)))
+    return (slugs[0], []) if len(slugs) == 1 else (None, suggestions(rows, text, slugs))
 
 
 def slugs_of_name(rows: Any, name: str) -> list[str]:

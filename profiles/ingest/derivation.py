@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -35,19 +36,16 @@ def _rebuild(keys: list[int], executor: Executor | None) -> list[Profile]:
     profiles = [profile for profile in profiles if profile.pk in tables and len(tables[profile.pk].own)]
     measured = [runs_of_profile(profile, tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
     derived = derive_profiles(measured, executor)
-    before = [_derived_columns(profile) for profile in profiles]
+    derived_columns = attrgetter(*DERIVED_COLUMNS)
+    before = [derived_columns(profile) for profile in profiles]
     set_derived_columns(profiles, derived)
-    changed = [profile for profile, old in zip(profiles, before, strict=True) if _derived_columns(profile) != old]
+    changed = [profile for profile, old in zip(profiles, before, strict=True) if derived_columns(profile) != old]
     Profile.objects.bulk_update(changed, DERIVED_COLUMNS)
     curves, features = derived_rows(profiles, derived)
     replace: dict[str, Any] = {"update_conflicts": True, "unique_fields": ["profile"]}
     ScalingCurves.objects.bulk_create(curves, update_fields=["n", "values", "code_version"], **replace)
     FeatureVector.objects.bulk_create(features, update_fields=["values", "rms", "code_version"], **replace)
     return profiles
-
-
-def _derived_columns(profile: Profile) -> tuple[Any, ...]:
-    return tuple(getattr(profile, name) for name in DERIVED_COLUMNS)
 
 
 def profiles_to_refit(*, only_stale: bool) -> QuerySet[Profile]:

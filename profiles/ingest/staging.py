@@ -96,8 +96,8 @@ def stage(
 
 
 def leave_to_sweep(profiles: QuerySet[Profile]) -> list[StagedDelivery]:
-    """Delete these profiles alone, in the caller's transaction. All rows that belong to them are for `sweep` then, or
-    for a chore where this process ends before: one entry for each source."""
+    """Delete these profiles alone, in the caller's transaction. Returns an entry for each source, by which `sweep`
+    deletes their other rows, or the periodic task where this process ends before."""
     ranges = profiles.order_by().values("source").annotate(first=Min("pk"), last=Max("pk"))
     staged = [
         StagedDelivery(first_profile=row["first"], last_profile=row["last"], lease_until=lease_end(), attempts=1)

@@ -79,8 +79,8 @@ def withdraw_in_transaction(sources: QuerySet[Source], replaced_by: Source | Non
 
 
 def drop_unsupported(rules: MatchingRules, keys: Iterable[Any]) -> None:
-    """Delete those of the rows of which no profile is left. A public row stays for public profiles only: whoever has
-    private ones of it gets a row of their own, so that it does not reveal them."""
+    """Delete the rows that have no profile. A public row is kept for public profiles only: owners of private ones get a
+    row of their own, so that it does not reveal them."""
     for part in key_chunks(keys):
         support = Profile.objects.filter(**{f"{rules.noun}__in": part}).order_by()
         shown, public = (
@@ -101,8 +101,7 @@ def drop_unsupported(rules: MatchingRules, keys: Iterable[Any]) -> None:
 
 
 def _give_own_row(rules: MatchingRules, row: Any, owner: int) -> None:
-    """Move an owner's private profiles, and what the owner's deliveries say, from a public row to a private one that
-    is as it."""
+    """Copy a public row for one owner, whose private profiles and descriptions move to the copy."""
     own = rules.model.objects.get(pk=row.pk)
     own.pk, own.private_to_id, own.hidden = None, owner, False
     if rules.model.objects.filter(identity=own.identity, private_to=owner).exists():  # of another kind of times

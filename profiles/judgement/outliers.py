@@ -47,8 +47,8 @@ def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
 
 
 def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
-    """Those that several other measurements of the same pair contradict, which agree with each other. Another owner has
-    one measurement, and a new account none: it takes more than accounts to contradict somebody."""
+    """Profiles that differ from several other measurements of the same pair, which agree with each other. Each other
+    owner has one vote and new accounts have none, so that more accounts do not contradict anybody."""
     pairs = {(profile.platform_id, profile.workload_id) for profile in profiles}
     platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     times: dict[tuple[int, int], list[tuple[int, str, float]]] = defaultdict(list)
@@ -109,8 +109,8 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
 
 @transaction.atomic
 def judge_all_pairs() -> int:
-    """Decide again whose measurement counts, of all pairs that several owners measured; how many profiles came into
-    predictions or went out."""
+    """Decide again whose measurement counts, of all pairs that several owners measured. Returns the number of profiles
+    that entered or left predictions."""
     Revision.hold()
     changed = judge_pairs(contested_pairs(Profile.objects.all()))
     if changed:

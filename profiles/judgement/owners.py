@@ -104,8 +104,8 @@ COUNTS: OwnerVerdict = ("", "")
 
 
 def judge_pairs(pairs: Iterable[Pair]) -> set[int]:
-    """Decide whose measurement of each of these pairs counts, in the caller's transaction; the primary keys of the
-    profiles that came into predictions or went out."""
+    """Decide whose measurement of each of these pairs counts, in the caller's transaction. Returns the primary keys of
+    the profiles that entered or left predictions."""
     changed: dict[OwnerVerdict, list[int]] = defaultdict(list)
     moved = set()
     for contested in _rows_of_pairs(pairs):
@@ -144,9 +144,8 @@ def _rows_of_pairs(pairs: Iterable[Pair]) -> Iterator[list[list[_Row]]]:
 
 
 def _measured_by_owners(rows: Sequence[_Row]) -> list[tuple[_Row, tuple[datetime, int]]]:
-    """One row of each owner, decomposed or not, and since when it is public, in whichever row: what counts for most,
-    then the most thread counts, then the newest. However often somebody uploads, others read no more. Nothing where
-    there is one owner."""
+    """The best row of each owner, decomposed or not, and since when one of its weight is public: by weight, then most
+    thread counts, then newest, so that repeated uploads add no work for others. Empty where there is one owner."""
     of_kind: dict[OwnersKind, list[_Row]] = defaultdict(list)
     for row in rows:
         of_kind[row.owner, row.decomposed].append(row)
@@ -171,8 +170,7 @@ def _curves_of(keys: Sequence[int]) -> dict[int, CurveTable]:
 
 
 def judge_pair(measurements: Sequence[Measurement]) -> dict[OwnersKind, OwnerVerdict]:
-    """Why those do not count that do not. Decomposed profiles and others are no alternatives to each other, but have to
-    agree."""
+    """Why measurements do not count. Decomposed profiles and others do not replace each other, but have to agree."""
     counting = counting_measurement(measurements)
     verdicts: dict[OwnersKind, OwnerVerdict] = {}
     for one in measurements:

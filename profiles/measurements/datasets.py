@@ -174,11 +174,6 @@ class _CsvTable:
             )
         return cast(list[str], texts.tolist())
 
-    def codes(self, column: str) -> tuple[IntArray, list[str]]:
-        """Each row's number in the list of distinct texts, in the order of their first appearance."""
-        codes, texts = pd.factorize(np.array(self.text(column), dtype=object))
-        return codes.astype(np.int64), list(texts)
-
     def numbers(self, column: str, *, required: bool = True, finite: bool = True) -> FloatArray:
         """The column's numbers; NaN where it is empty, unless `required`."""
         texts = self.frame[column].str.strip()
@@ -277,7 +272,9 @@ class _RunRows:
     def __init__(self, table: _CsvTable, platforms: _CsvTable, records: list[PlatformRecord]) -> None:
         self.table, self.records = table, records
         self.ids = pd.Index(platforms.text("platform_id"))
-        self.workload, self.workloads = table.codes("workload")
+        codes, workloads = pd.factorize(np.array(table.text("workload"), dtype=object))  # in order of appearance
+        self.workload: IntArray = codes.astype(np.int64)
+        self.workloads: list[str] = list(workloads)
         self.platform = _positions_in(table, "platform_id", self.ids, "is not in platforms.csv")
         self.n = table.counts("n", required=True).astype(np.int64)
         self.repeat = table.counts("repeat", required=True).astype(np.int64)

@@ -121,8 +121,8 @@ class LeasedWork(models.Model):
         abstract = True
 
     def claim(self, only: Q | None = None, **changes: Any) -> bool:
-        """Claim it, and set the columns `changes`, unless another has it, had it since this instance was read,
-        or the row is no longer among `only`; whether that went well. One UPDATE."""
+        """Claim it and set the columns `changes`, in one UPDATE. False where another process has it, had it since this
+        instance was read, or the row is not among `only`."""
         claimed = {"attempts": self.attempts + 1, "lease_until": lease_end()} | changes
         rows = type(self)._default_manager.filter(is_unheld(), only or Q(), pk=self.pk, attempts=self.attempts)
         return self._set_where(rows, claimed)

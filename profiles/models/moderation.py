@@ -20,9 +20,6 @@ class ModerationEntryQuerySet(models.QuerySet):
         """Those that nobody took back."""
         return self.filter(undone_by=None)
 
-    def about(self, subject_kind: str, subject_key: int) -> Self:
-        return self.filter(subject_kind=subject_kind, subject_key=subject_key)
-
 
 class ModerationEntry(models.Model):
     """One thing that a moderator did: written with it in one transaction, and never changed. What it is about is named

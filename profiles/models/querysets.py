@@ -104,7 +104,7 @@ class PlatformQuerySet(MeasuredQuerySet):
         return super().in_api(user).annotate(provider=PROVIDER)
 
     def merged_from(self, slug: str) -> Self:
-        """The platform that a moderator found the one of that slug to be (profiles.moderation)."""
+        """The platform into which the one of that slug was merged (profiles.moderation)."""
         old = self.model._default_manager.filter(slug=slug, merged_into__isnull=False)
         return self.filter(pk__in=old.values("merged_into"))
 
@@ -224,17 +224,14 @@ class ProfileQuerySet(ModeratedQuerySet):
         those short tables, not in a join with every profile."""
         rows = self
         for word in text.split():
-            named = [
-                (f"{relation}__in", self._rows_with(word, relation, columns))
-                for relation, columns in self.searched.items()
-            ]
-            rows = rows.filter(Q(*named, _connector=Q.OR))
+            named = Q()
+            for relation, columns in self.searched.items():
+                field: Any = self.model._meta.get_field(relation)
+                contains = Q(*[(f"{column}__icontains", word) for column in columns], _connector=Q.OR)
+                matching = field.related_model._default_manager.filter(contains).order_by()
+                named |= Q(**{f"{relation}__in": matching.values("pk")})
+            rows = rows.filter(named)
         return rows
-
-    def _rows_with(self, word: str, relation: str, columns: tuple[str, ...]) -> Any:
-        field: Any = self.model._meta.get_field(relation)
-        contains = Q(*[(f"{column}__icontains", word) for column in columns], _connector=Q.OR)
-        return field.related_model._default_manager.filter(contains).order_by().values("pk")
 
     def listed_for(self, user: Any) -> Self:
         """A row of the list page: with what its links and badges name."""

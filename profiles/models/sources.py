@@ -115,8 +115,8 @@ class WithdrawnSource(models.Model):
 
 
 class VerdictChange(models.Model):
-    """Public profiles that came into predictions or went out, since they are judged otherwise: what was made before is
-    right again once these are read again. Those of one generation, in the order in which they happened."""
+    """Public profiles that entered or left predictions by a new verdict, in order, within one generation: a snapshot
+    from before is right again once these are read again."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     profiles = models.JSONField(help_text="primary keys")
@@ -201,10 +201,9 @@ class Revision(models.Model):
 
 
 class StagedDelivery(LeasedWork):
-    """A delivery on its way in: its runs, readings, curves and features are stored already, under ids of profiles that
-    are not there yet, so that nobody finds them. The transaction that stores the profiles deletes this row; where that
-    did not happen and the lease has lapsed, `profiles.ingest.staging` deletes what was stored. One that is withdrawn
-    goes out the same way."""
+    """A delivery that is being stored or deleted: its runs, readings, curves and features have ids of profiles that do
+    not exist, so that no query finds them. The transaction that stores the profiles deletes this row; where its lease
+    lapses before, `profiles.ingest.staging` deletes the rows."""
 
     first_profile = models.PositiveBigIntegerField()
     last_profile = models.PositiveBigIntegerField()

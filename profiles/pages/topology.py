@@ -13,7 +13,7 @@ from typing import TypeAlias
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform
 
-Machine: TypeAlias = Platform | PlatformRecord
+MachineCounts: TypeAlias = Platform | PlatformRecord
 
 SLOT, CORE_GAP, NODE_GAP, LABEL = 9, 4, 10, 14  # px: a hardware thread, between cores, between nodes, a line of text
 MOST_CORES, MOST_NODES, MOST_THREADS = 1024, 1024, 8192  # that a picture shows
@@ -87,7 +87,7 @@ def even_shares(total: int, parts: int) -> list[int]:
     return [total // parts + (part < total % parts) for part in range(parts)]
 
 
-def describe_counts(machine: Machine) -> str:
+def describe_counts(machine: MachineCounts) -> str:
     """What the drawing shows, in words.
 
     >>> describe_counts(PlatformRecord("m", "cpu", sockets=2, physical_cores=8, threads=16))
@@ -104,7 +104,7 @@ def describe_counts(machine: Machine) -> str:
     )
 
 
-def describe_machine(machine: Machine) -> str:
+def describe_machine(machine: MachineCounts) -> str:
     """What a machine is, in one sentence: what is known of its counts, its microarchitecture, and the year of that.
 
     >>> describe_machine(PlatformRecord("m", "cpu", sockets=2, physical_cores=40, microarchitecture="Skylake"))
@@ -129,7 +129,7 @@ def year_of(microarchitecture: str | None, device_class: str | None) -> int | No
     return server or YEARS.get(key)
 
 
-def draw_sockets(machine: Machine) -> list[SocketDrawing]:
+def draw_sockets(machine: MachineCounts) -> list[SocketDrawing]:
     """A drawing a socket; none where the number of cores is unknown, or there are more boxes than a picture shows.
 
     Sockets, NUMA nodes and threads a core that nobody reported are drawn as one.
@@ -153,7 +153,9 @@ def draw_sockets(machine: Machine) -> list[SocketDrawing]:
     ]
 
 
-def draw_socket(machine: Machine, number: int, first_core: int, first_node: int, nodes: list[int]) -> SocketDrawing:
+def draw_socket(
+    machine: MachineCounts, number: int, first_core: int, first_node: int, nodes: list[int]
+) -> SocketDrawing:
     """Its NUMA nodes, two abreast, with the cores of each as a grid."""
     slots = hardware_threads(machine)
     columns = max(1, math.ceil(math.sqrt(max(nodes) * slots)))
@@ -175,7 +177,7 @@ def draw_socket(machine: Machine, number: int, first_core: int, first_node: int,
     return SocketDrawing(number, right, bottom, boxes)
 
 
-def core_boxes(machine: Machine, core: int, x: float, y: float) -> list[Box]:
+def core_boxes(machine: MachineCounts, core: int, x: float, y: float) -> list[Box]:
     slots = hardware_threads(machine)
     frame = Box(x, y, SLOT + 4, core_height(slots), "core")
     threads = [
@@ -184,7 +186,7 @@ def core_boxes(machine: Machine, core: int, x: float, y: float) -> list[Box]:
     return [frame, *threads]
 
 
-def hardware_threads(machine: Machine) -> int:
+def hardware_threads(machine: MachineCounts) -> int:
     """Of one core."""
     cores = machine.physical_cores or 1
     return max(1, (machine.threads or cores) // cores)
@@ -194,7 +196,7 @@ def core_height(slots: int) -> int:
     return slots * (SLOT + 2) + 2
 
 
-def first_use(core: int, slot: int, machine: Machine) -> str:
+def first_use(core: int, slot: int, machine: MachineCounts) -> str:
     """When the hardware thread is used, as more threads are."""
     if slot:
         return "smt"
@@ -208,7 +210,7 @@ class MemoryLevel:
     width: float  # % of the largest, on a logarithmic scale
 
 
-def memory_levels(machine: Machine) -> list[MemoryLevel]:
+def memory_levels(machine: MachineCounts) -> list[MemoryLevel]:
     """Caches and memory that are known, with bars whose length grows by as much for each doubling.
 
     >>> levels = memory_levels(PlatformRecord("m", "cpu", l1d_bytes=4096, memory_bytes=4096**2))
