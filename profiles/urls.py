@@ -2,10 +2,10 @@
 
 from django.urls import path
 
-from profiles.pages import lists, own_prices, reporting, views
+from profiles.pages import lists, own_prices, reporting, search, views
 
 urlpatterns = [
-    path("search/", views.search, name="search"),
+    path("search/", search.search, name="search"),
     path("platforms/", lists.platforms, name="platforms"),
     path("platforms/<str:slug>/", views.platform, name="platform"),
     path("platforms/<str:slug>/wrong/", reporting.report_platform, name="report-platform"),

@@ -326,8 +326,8 @@ class ProfileDetails(LimitsReader):
 
 
 class ProfileDetailSerializer(ProfileSerializer):
-    """With what is computed from its runs, which lists leave out. `details` in the context: those of all profiles that
-    are written one after the other."""
+    """With what only its runs tell, which lists do not read. `details` in the context are those of several profiles,
+    one after the other of which is written."""
 
     spread = serializers.SerializerMethodField()
     limits = serializers.SerializerMethodField(help_text="What limits it; rows of the list leave it out.")

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
 
 from mpet_site.web.documents import search_documents
-from mpet_site.web.lists import words_of_search
+from mpet_site.web.lists import search_refusal, words_of_search
+from mpet_site.web.pages import json_address
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.identity.programs import programs_by_source, region_rows
 from profiles.models import Platform, Profile, Workload
@@ -75,3 +82,24 @@ def _documents(text: str, most: int) -> list[SearchResult]:
         )
         for found in search_documents(text)[:most]
     ]
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """?q=; the results of each kind together, or the page of the only one of that name. The only way to the results
+    without scripts."""
+    text = request.GET.get("q", "").strip()
+    refusal = search_refusal(text)
+    results = [] if refusal else search_everything(text, request.user)
+    named = [result for result in results if result.name.casefold() == text.casefold()]
+    if len(named) == 1:
+        return redirect(named[0].url)
+    groups = [(SEARCH_KINDS[kind], list(rows)) for kind, rows in groupby(results, attrgetter("kind"))]
+    context = {
+        "site_search": text,
+        "refusal": refusal,
+        "groups": groups,
+        "most": MOST_OF_A_KIND,
+        "twin": json_address("api-search", query=urlencode({"q": text})),
+    }
+    return render(request, "profiles/search.html", context)

@@ -1,21 +1,17 @@
-"""The pages of one platform and one profile, what that of a workload shows of its profiles, and the page of the search
-in the header: without scripts, the only way to its results."""
+"""The pages of one platform and one profile, and what that of a workload shows of its profiles."""
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from django.core.paginator import Page, Paginator
 from django.db.models import Avg
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.lists import search_refusal
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from profiles.figures import (
@@ -47,7 +43,6 @@ from profiles.pages.columns import (
     toolchain_table,
 )
 from profiles.pages.page_cache import kept_for_visitors
-from profiles.pages.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 from profiles.pages.topology import describe_counts, describe_machine, draw_sockets, memory_levels
 from profiles.prices.tables import prices_for
 from profiles.scaling.features import stored_features
@@ -216,23 +211,3 @@ def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:
     groups = {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}
     measured = {title: [row for row in group if not np.isnan(row[1]).all()] for title, group in groups.items()}
     return {title: group for title, group in measured.items() if group}
-
-
-@require_safe
-def search(request: HttpRequest) -> HttpResponse:
-    """?q=; the results of each kind together, or the page of the only one of that name."""
-    text = request.GET.get("q", "").strip()
-    refusal = search_refusal(text)
-    results = [] if refusal else search_everything(text, request.user)
-    named = [result for result in results if result.name.casefold() == text.casefold()]
-    if len(named) == 1:
-        return redirect(named[0].url)
-    groups = [(SEARCH_KINDS[kind], list(rows)) for kind, rows in groupby(results, attrgetter("kind"))]
-    context = {
-        "site_search": text,
-        "refusal": refusal,
-        "groups": groups,
-        "most": MOST_OF_A_KIND,
-        "twin": json_address("api-search", query=urlencode({"q": text})),
-    }
-    return render(request, "profiles/search.html", context)

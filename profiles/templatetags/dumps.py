@@ -1,13 +1,8 @@
-"""The newest public dump, for pages that link to it."""
+"""`public_dump`: the newest public dump, for pages that link to it; None before the first was made."""
 
 from django import template
 
-from profiles.dump.published import PublishedDump, newest_dump
+from profiles.dump.published import newest_dump
 
 register = template.Library()
-
-
-@register.simple_tag
-def public_dump() -> PublishedDump | None:
-    """The dump that can be downloaded; None before the first was made."""
-    return newest_dump()
+register.simple_tag(newest_dump, name="public_dump")
