@@ -18,7 +18,7 @@ MachineCounts: TypeAlias = Platform | PlatformRecord
 SLOT, CORE_GAP, NODE_GAP, LABEL = 9, 4, 10, 14  # px: a hardware thread, between cores, between nodes, a line of text
 MOST_CORES, MOST_NODES, MOST_THREADS = 1024, 1024, 8192  # that a picture shows
 MEMORY_LEVELS = {"L1 data": "l1d_bytes", "L2": "l2_bytes", "L3": "l3_bytes", "Memory": "memory_bytes"}
-# Desktop and mobile processors, and servers where these came later.
+# When processors of a microarchitecture came to market: desktop and mobile ones, and servers where these came later.
 YEARS = {
     "k10": 2007,
     "nehalem": 2008,
