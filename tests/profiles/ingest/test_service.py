@@ -160,20 +160,15 @@ def test_unknown_counters_and_statuses_are_kept():
     assert rows == {("MY-COUNTER", 7.0, "ok"), ("BR", None, "no-permission")}
 
 
+def wall_times(runs, kept):
+    """The kept rows as a dataset has them: seconds alone."""
+    return replace(runs.take(np.flatnonzero(kept)), time_ns=None, parts_ns=None, output_checksum=None)
+
+
 def test_a_curve_that_starts_late_has_a_stand_in_for_t1():
     measurements = sample_measurements(1, 1, decomposed=False, counters=False)
     runs = measurements.profiles[0].runs
-    late = runs.n >= 2
-    runs = replace(
-        runs,
-        n=runs.n[late],
-        repeat=runs.repeat[late],
-        is_profile_pass=runs.is_profile_pass[late],
-        time_s=runs.time_s[late],
-        time_ns=None,
-        parts_ns=None,
-        output_checksum=None,
-    )
+    runs = wall_times(runs, runs.n >= 2)
     record = replace(measurements.profiles[0], runs=runs)
     profile = deliver(replace(measurements, profiles=[record])).profiles[0]
     assert profile.t1_is_stand_in
@@ -188,17 +183,7 @@ def test_a_curve_that_starts_late_has_a_stand_in_for_t1():
 def test_sequential_profile_has_no_fit():
     measurements = sample_measurements(1, 1, decomposed=False, counters=False)
     runs = measurements.profiles[0].runs
-    keep = runs.n == 1
-    runs = replace(
-        runs,
-        n=runs.n[keep],
-        repeat=runs.repeat[keep],
-        is_profile_pass=runs.is_profile_pass[keep],
-        time_s=runs.time_s[keep],
-        time_ns=None,
-        parts_ns=None,
-        output_checksum=None,
-    )
+    runs = wall_times(runs, runs.n == 1)
     record = replace(measurements.profiles[0], runs=runs)
     profile = deliver(replace(measurements, profiles=[record])).profiles[0]
     profile.refresh_from_db()
