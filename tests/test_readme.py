@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from functools import partial
 
 import pytest
 from django.core.management import call_command, load_command_class
@@ -48,11 +49,7 @@ def expanded(argument: str) -> list[str]:
 def demo(db, monkeypatch):
     """Three machines of the demo with eight of its programs, stored as `make run` stores them."""
     monkeypatch.setattr(load_demo, "HARDWARE", MACHINES)
-    monkeypatch.setattr(
-        load_demo,
-        "simulate_tarball_of_seed",
-        lambda seed, hardware: simulator.simulate_tarball(hardware, PROGRAMS, seed=seed),
-    )
+    monkeypatch.setattr(load_demo, "simulate_tarball", partial(simulator.simulate_tarball, programs=PROGRAMS))
     call_command("load_demo", "--jobs", "1")
 
 

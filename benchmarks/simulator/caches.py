@@ -21,7 +21,7 @@ class Sharers:
     l3: int = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Costs:
     """Per instruction of the program: cycles to issue, cycles in caches, misses waited for in memory, bytes from it.
 

@@ -68,16 +68,16 @@ def _machine(
     """`clocks_mhz`: base, one core busy, all cores busy."""
     base, highest, all_cores = clocks_mhz
     maker = "" if core.vendor == ARM else f"{core.vendor} "
-    fields: dict[str, object] = {
-        "name": name,
-        "cpu_model": maker + name,
-        "device_class": device_class,
-        "core": core,
-        "base_mhz": base,
-        "max_mhz": highest,
-        "all_cores_mhz": all_cores,
-    }
-    return Hardware(**(fields | values))  # type: ignore[arg-type]
+    return Hardware(
+        name=name,
+        cpu_model=maker + name,
+        device_class=device_class,
+        core=core,
+        base_mhz=base,
+        max_mhz=highest,
+        all_cores_mhz=all_cores,
+        **values,  # type: ignore[arg-type]
+    )
 
 
 HARDWARE: tuple[Hardware, ...] = (

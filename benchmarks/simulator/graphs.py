@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,24 +26,10 @@ class TaskGraph:
     def __len__(self) -> int:
         return len(self.work)
 
-    @property
-    def span(self) -> float:
-        """The work on the longest path: no number of threads takes less time than this share of one thread's.
-
-        >>> recursion_graph(2, 0.0, 0.0).span  # four pieces, beside each other
-        0.25
-        """
-        longest = list(self.work)
-        waiting = list(self.waits)
-        ready = [task for task, count in enumerate(waiting) if not count]
-        while ready:
-            task = ready.pop()
-            for after in self.successors[task]:
-                longest[after] = max(longest[after], longest[task] + self.work[after])
-                waiting[after] -= 1
-                if not waiting[after]:
-                    ready.append(after)
-        return max(longest)
+    @cached_property
+    def spawns(self) -> list[int]:
+        """How many tasks each task creates."""
+        return [sum(self.spawned[after] for after in successors) for successors in self.successors]
 
 
 class _GraphBuilder:
@@ -135,8 +122,8 @@ def nested_graph(outer: Sequence[float], inner: int) -> TaskGraph:
 def wavefront_graph(rows: int, columns: int) -> TaskGraph:
     """A grid in which every cell waits for the one above and the one to the left.
 
-    >>> wavefront_graph(2, 2).waits, wavefront_graph(2, 2).span
-    ((0, 1, 1, 2), 0.75)
+    >>> wavefront_graph(2, 2).waits
+    (0, 1, 1, 2)
     """
     builder = _GraphBuilder()
     for row in range(rows):

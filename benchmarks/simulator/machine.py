@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.simulator.caches import Costs, Sharers, instruction_costs
 from benchmarks.simulator.hardware import ALL_COUNTERS, Hardware
-from benchmarks.simulator.programs import Kernel, Phase
+from benchmarks.simulator.programs import Phase
 from profiles.measurements import PARTS
 
 USE, LOCK, IMBALANCE, CREATION, DISTRIBUTION, SWITCHING, JOIN = range(len(PARTS))
@@ -19,7 +19,7 @@ PROBE_NS = 35  # what it takes to note the time at an event in a profile run
 LOCAL_NS = 8.0  # an uncontended atomic operation
 HOLD_UP_CHANCE = 0.004  # the chance that something else holds up a thread, a step
 Steps = Iterator[int]
-CostsByPlace = dict[tuple[int, int, int, int], Costs]
+CostsBySharers = dict[tuple[int, int, int], Costs]
 
 
 class Server:
@@ -29,7 +29,7 @@ class Server:
 
     def __init__(self) -> None:
         self.free_at = 0.0
-        self.last_user = -1
+        self.last_user: Thread | None = None
 
     def serve(self, now: float, service_ns: float) -> float:
         """When a request that comes now is done, in nanoseconds: max(now, free_at) + service.
@@ -38,8 +38,8 @@ class Server:
         >>> memory.serve(100, 20.0), memory.serve(110, 20.0)
         (120.0, 140.0)
         """
-        self.free_at = (now if now > self.free_at else self.free_at) + service_ns
-        return self.free_at
+        done = self.free_at = (now if now > self.free_at else self.free_at) + service_ns
+        return done
 
 
 class Thread:
@@ -78,36 +78,41 @@ class Machine:
         self.n = n
         self.now = 0
         self.rng = rng
-        self.probe_ns = PROBE_NS if probed else 0
-        pace = rng.lognormal(0.0, hardware.noise / 2, n) * rng.lognormal(0.0, hardware.noise)
-        self.threads = [Thread(index, hardware, slow) for index, slow in enumerate(pace.tolist())]
-        self.noise = cycle(_noise_factors(rng, hardware.noise))
-        self.memory = [Server() for _ in range(hardware.nodes)]
-        self.links = [Server() for _ in range(hardware.nodes)]
         self.counts = np.zeros(len(ALL_COUNTERS))
         self.cycles = 0.0
+        self._probe_ns = PROBE_NS if probed else 0
+        pace = rng.lognormal(0.0, hardware.noise / 2, n) * rng.lognormal(0.0, hardware.noise)
+        self.threads = [Thread(index, hardware, slow) for index, slow in enumerate(pace.tolist())]
+        self._noise = cycle(_noise_factors(rng, hardware.noise))
+        self._memory = [Server() for _ in range(hardware.nodes)]
+        self._links = [Server() for _ in range(hardware.nodes)]
+        self._memory_ns = (hardware.memory_ns, hardware.memory_ns + hardware.remote_ns)
         self._exposed = EXPOSED_SHARE[hardware.core.reorders]
         self._clocks = _clocks_ghz(hardware)
         self._kernel_thread_on = int(rng.integers(hardware.threads))
-        self._all = hardware.threads
         self._active = 0
         self._on_group = [0] * (hardware.physical_cores // hardware.module_cores)
         self._on_l2 = [0] * (hardware.physical_cores // hardware.l2_cores)
         self._on_node = [0] * hardware.nodes
         self._on_socket = [0] * hardware.sockets
-        self._interleaved = 0
+        self._interleaved = cycle([*range(1, hardware.nodes), 0])
 
-    def begin(self, phase: Phase, costs: CostsByPlace) -> None:
+    def begin(self, phase: Phase, costs: CostsBySharers) -> None:
         """Execute `phase` from now on; `costs` keeps what it costs, the same in every run with n threads."""
-        self.kernel: Kernel = phase.kernel
-        self.pages = phase.pages
+        self._kernel = phase.kernel
         self._costs = costs
-        self._done: dict[tuple[int, int, int, int], float] = defaultdict(float)
+        self._executed: dict[Costs, float] = defaultdict(float)
+        # The node in whose memory the data of each thread is, in the order of the data; none: page by page.
+        self._homes = {
+            "first_touch": [thread.node for thread in self.threads],
+            "first_node": [0] * self.n,
+            "interleaved": [],
+        }[phase.pages]
 
     def end(self) -> None:
         """Count the events of the phase."""
-        for place, instructions in self._done.items():
-            self.counts += instructions * np.array(self._costs[place].counts)
+        for cost, instructions in self._executed.items():
+            self.counts += instructions * np.array(cost.counts)
 
     def enter(self, thread: Thread) -> None:
         self._move(thread, 1)
@@ -124,74 +129,64 @@ class Machine:
 
     def execute(self, thread: Thread, instructions: float, place: float, events: int = 1) -> int:
         """Nanoseconds that the thread takes now for instructions on data at `place` (0 to 1)."""
+        hardware, now = self.hardware, self.now
         on_group = self._on_group[thread.group]
-        key = (on_group, self._on_l2[thread.l2], self._on_node[thread.node], self.n)
-        cost = self._costs.get(key) or self._cost(key)
-        self._done[key] += instructions
-        hardware = self.hardware
+        sharers = (on_group, self._on_l2[thread.l2], self._on_node[thread.node])
+        cost = self._costs.get(sharers) or self._cost(sharers)
+        self._executed[cost] += instructions
         clock_ghz = self._clocks[self._on_socket[thread.socket]]
         issue_ns = instructions * cost.issue_cycles / clock_ghz
         if on_group > 1:
             issue_ns *= on_group / hardware.core.shared_issue
-        home = self._home(place)
-        memory_ns = hardware.memory_ns if home == thread.node else hardware.memory_ns + hardware.remote_ns
-        stall_ns = instructions * (cost.cache_cycles / clock_ghz + cost.waited_misses * memory_ns)
-        taken = (issue_ns + stall_ns) * thread.pace * next(self.noise) + self.probe_ns * events
+        home = self._homes[int(place * self.n)] if self._homes else next(self._interleaved)
+        is_remote = home != thread.node
+        stall_ns = instructions * (cost.cache_cycles / clock_ghz + cost.waited_misses * self._memory_ns[is_remote])
+        taken = (issue_ns + stall_ns) * thread.pace * next(self._noise) + self._probe_ns * events
         self.cycles += taken * clock_ghz
         traffic = instructions * cost.traffic_bytes
         if traffic:
-            done = self.memory[home].serve(self.now, traffic / hardware.node_bandwidth)
-            if home != thread.node:
-                done = max(done, self.links[home].serve(self.now, traffic / hardware.link_bandwidth))
-            taken = max(taken, done - self.now + self._exposed * issue_ns)
-        if self._active == self._all and thread.index == self._kernel_thread_on:
+            done = self._memory[home].serve(now, traffic / hardware.node_bandwidth)
+            if is_remote:
+                done = max(done, self._links[home].serve(now, traffic / hardware.link_bandwidth))
+            taken = max(taken, done - now + self._exposed * issue_ns)
+        if thread.index == self._kernel_thread_on and self._active == hardware.threads:
             taken /= 1.0 - hardware.kernel_share
         return int(taken) + 1
 
-    def _cost(self, key: tuple[int, int, int, int]) -> Costs:
-        issue, l2, l3, n = key
-        cost = self._costs[key] = instruction_costs(self.hardware, self.kernel, Sharers(issue, l2, l3), n)
+    def _cost(self, sharers: tuple[int, int, int]) -> Costs:
+        cost = self._costs[sharers] = instruction_costs(self.hardware, self._kernel, Sharers(*sharers), self.n)
         return cost
 
-    def _home(self, place: float) -> int:
-        """The node in whose memory the data is."""
-        if self.pages == "first_touch":
-            return self.threads[int(place * self.n)].node
-        if self.pages == "first_node":
-            return 0
-        self._interleaved = (self._interleaved + 1) % self.hardware.nodes
-        return self._interleaved
-
-    def handover_ns(self, to: Thread, last_user: int) -> float:
+    def handover_ns(self, to: Thread, last_user: Thread | None) -> float:
         """What it costs `to` to get the cache line that another thread wrote last."""
-        if last_user < 0 or self.threads[last_user].core == to.core:
+        if last_user is None or last_user.core == to.core:
             return LOCAL_NS
-        if self.threads[last_user].node == to.node:
+        if last_user.node == to.node:
             return self.hardware.core.handover_ns
         return self.hardware.remote_handover_ns
 
     def fetch(self, thread: Thread, distributor: Server, batch: int) -> int:
         """Nanoseconds until the distributor has given the thread its next `batch` pieces of work."""
         service_ns = batch * (LOCAL_NS + self.handover_ns(thread, distributor.last_user))
-        distributor.last_user = thread.index
+        distributor.last_user = thread
         return int(distributor.serve(self.now, service_ns)) - self.now
 
     def acquire(self, thread: Thread, lock: Server, batch: int) -> int:
-        """Nanoseconds until the thread holds the lock; it has to say with `hold` for how long."""
+        """Nanoseconds until the thread holds the lock; the caller has to serve it for as long as it holds it."""
         contended = lock.free_at > self.now
         transfer_ns = self.handover_ns(thread, lock.last_user) * (2 if contended else 1)
-        lock.last_user = thread.index
+        lock.last_user = thread
         return int(lock.serve(self.now, batch * transfer_ns)) - self.now
 
     def wake_delay_ns(self, thread: Thread) -> int:
         """Nanoseconds from the begin of a region to the thread's first instruction: the threads are woken in turn."""
-        return int(thread.index * self.hardware.wake_ns * next(self.noise))
+        return int(thread.index * self.hardware.wake_ns * next(self._noise))
 
     def barrier_ns(self) -> int:
         """Nanoseconds from the last arrival to the exit: a tree of line transfers, as far as the machine is used."""
         far = self.threads[-1].node != self.threads[0].node
         hop_ns = self.hardware.remote_handover_ns if far else self.hardware.core.handover_ns
-        return int((LOCAL_NS + 2 * (self.n - 1).bit_length() * hop_ns) * next(self.noise))
+        return int((LOCAL_NS + 2 * (self.n - 1).bit_length() * hop_ns) * next(self._noise))
 
 
 def _clocks_ghz(hardware: Hardware) -> list[float]:

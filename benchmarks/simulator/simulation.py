@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.archive import write_archive
 from benchmarks.simulator.hardware import ALL_COUNTERS, Hardware
-from benchmarks.simulator.machine import IMBALANCE, JOIN, CostsByPlace, Machine
+from benchmarks.simulator.machine import IMBALANCE, JOIN, CostsBySharers, Machine
 from benchmarks.simulator.programs import Program
 from benchmarks.simulator.structures import Region
 from benchmarks.simulator.workloads import PROGRAMS
@@ -44,11 +44,11 @@ def execute(
     rng: np.random.Generator,
     *,
     probed: bool = False,
-    costs: dict[int, CostsByPlace] | None = None,
+    costs: dict[int, CostsBySharers] | None = None,
 ) -> Execution:
     """Run `program` with `n` threads. `probed`: as in a profile pass, in which events cost a little more.
 
-    `costs`, by phase, keeps what instructions cost between runs of the same program on the same hardware.
+    `costs`, by phase, keeps what instructions cost between runs of the same program and n on the same hardware.
     """
     costs = defaultdict(dict) if costs is None else costs
     machine = Machine(hardware, n, rng, probed)
@@ -68,67 +68,41 @@ def execute(
     return Execution(clock, tuple(parts.tolist()), machine.counts, machine.cycles)
 
 
-def simulate(
-    hardware: Hardware,
-    programs: Sequence[Program] = PROGRAMS,
-    *,
-    seed: int = 1,
-    progress: Callable[[int], object] | None = None,
-) -> Measurements:
+def simulate(hardware: Hardware, programs: Sequence[Program] = PROGRAMS, *, seed: int = 1) -> Measurements:
     """Every program on one machine, at the thread counts that the kit measures. The seed decides all noise."""
-    profiles = []
-    for index, program in enumerate(programs):
-        profiles.append(_simulate_profile(hardware, program, index, seed))
-        if progress is not None:
-            progress(1)
     return Measurements(
         origin="simulated",
         time_kinds={},
         platforms=[hardware.record()],
         workloads=[program.record() for program in programs],
-        profiles=profiles,
+        profiles=[_simulate_profile(hardware, program, index, seed) for index, program in enumerate(programs)],
         generator=GENERATOR,
         environment={"simulator": {"seed": seed, "note": "computed by a model of the machine; nothing was measured"}},
     )
 
 
-def simulate_tarball(hardware: Hardware, programs: Sequence[Program] = PROGRAMS, *, seed: int = 1) -> bytes:
+def simulate_tarball(seed: int, hardware: Hardware, programs: Sequence[Program] = PROGRAMS) -> bytes:
     """`simulate`, as the bytes of a results tarball: the same for the same seed."""
     packed = io.BytesIO()
     write_archive(packed, simulate(hardware, programs, seed=seed), created=CREATED)
     return packed.getvalue()
 
 
-def simulate_tarball_of_seed(seed: int, hardware: Hardware) -> bytes:
-    """`simulate_tarball` of all programs, for other processes: they import this module, which needs no Django."""
-    return simulate_tarball(hardware, seed=seed)
-
-
 def _simulate_profile(hardware: Hardware, program: Program, index: int, seed: int) -> ProfileRecord:
-    costs: dict[int, CostsByPlace] = {}
     rows, readings = [], []
+    names = [zlib.crc32(name.encode()) for name in (hardware.name, program.name)]
     for n in [1] if program.is_sequential else hardware.thread_counts():
+        costs: dict[int, CostsBySharers] = {}
         for is_profile_pass, repeats in ((False, CLEAN_REPEATS), (True, PROFILE_REPEATS)):
             for repeat in range(1, repeats + 1):
-                rng = _random_generator(seed, hardware, program, n=n, is_profile_pass=is_profile_pass, repeat=repeat)
+                # The noise of a run is the same whatever else is simulated.
+                rng = np.random.default_rng([seed, *names, n, int(is_profile_pass), repeat])
                 done = execute(hardware, program, n, rng, probed=is_profile_pass, costs=costs)
                 rows.append((n, repeat, is_profile_pass, done))
                 if is_profile_pass and repeat == 1:
-                    readings.append((n, _noisy_counts(done, rng)))
+                    counts = np.append(done.counts, done.cycles)
+                    readings.append((n, np.rint(counts * rng.lognormal(0.0, COUNTER_NOISE, len(counts)))))
     return ProfileRecord(0, index, _run_table(rows, program), _counter_table(hardware, readings))
-
-
-def _random_generator(
-    seed: int, hardware: Hardware, program: Program, *, n: int, is_profile_pass: bool, repeat: int
-) -> np.random.Generator:
-    """Noise of one run, the same whatever else is simulated."""
-    names = [zlib.crc32(name.encode()) for name in (hardware.name, program.name)]
-    return np.random.default_rng([seed, *names, n, int(is_profile_pass), repeat])
-
-
-def _noisy_counts(done: Execution, rng: np.random.Generator) -> FloatArray:
-    counts = np.append(done.counts, done.cycles)
-    return np.rint(counts * rng.lognormal(0.0, COUNTER_NOISE, len(counts)))
 
 
 def _run_table(rows: list[tuple[int, int, bool, Execution]], program: Program) -> RunTable:

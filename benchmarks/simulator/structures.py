@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -26,7 +26,7 @@ from benchmarks.simulator.machine import (
     Steps,
     Thread,
 )
-from benchmarks.simulator.programs import Critical, DynamicLoop, Phase, Serial, Sizes, StaticLoop, Tasks
+from benchmarks.simulator.programs import DynamicLoop, Phase, Serial, Sizes, StaticLoop, Tasks
 from profiles.arrays import FloatArray
 
 SUSPENDED = -1
@@ -42,53 +42,44 @@ class Region:
         self.machine = machine
         self.phase = phase
         self.instructions = phase.instructions / phase.rounds
-        self.distributor = Server()
-        self.fetched = 0
-        self.locks = [Server() for _ in range(_critical_part(phase).locks)]
         self.queue: list[tuple[int, int]] = []
-        self.pool = _TaskPool(self, phase.structure) if isinstance(phase.structure, Tasks) else None
-        self.processes = [self._process(thread) for thread in machine.threads]
+        self.processes = self._processes(phase.structure)
 
-    def _process(self, thread: Thread) -> Steps:
-        structure = self.phase.structure
+    def _processes(self, structure: StaticLoop | DynamicLoop | Tasks | Serial) -> list[Steps]:
+        """The process of each thread."""
+        threads = self.machine.threads
         if isinstance(structure, StaticLoop):
-            return _run_static_loop(self, thread, structure)
+            locks = [Server() for _ in range(structure.critical.locks if structure.critical else 0)]
+            return [_run_static_loop(self, thread, structure, locks) for thread in threads]
         if isinstance(structure, DynamicLoop):
-            return _run_dynamic_loop(self, thread, structure)
-        if isinstance(structure, Serial):
-            return _run_serial(self, thread)
-        assert self.pool is not None  # noqa: S101  for the type checker: the structure is Tasks
-        return self.pool.worker(thread)
+            distributor, chunks = Server(), iter(range(structure.chunks))
+            return [_run_dynamic_loop(self, thread, structure, distributor, chunks) for thread in threads]
+        if isinstance(structure, Tasks):
+            pool = _TaskPool(self, structure)
+            return [pool.worker(thread) for thread in threads]
+        return [_run_serial(self, thread) for thread in threads]
 
     def run(self, begin: int) -> None:
         """From the begin until every thread is done: `arrived_at` says when each was."""
-        machine = self.machine
+        machine, queue, processes = self.machine, self.queue, self.processes
         for thread in machine.threads:
             delay = machine.wake_delay_ns(thread) * self.phase.batch
             thread.parts[DISTRIBUTION] += delay
-            self.queue.append((begin + delay, thread.index))
-        heapq.heapify(self.queue)
-        while self.queue:
-            machine.now, index = self.queue[0]
-            try:
-                delay = next(self.processes[index])
-            except StopIteration:
-                machine.threads[index].arrived_at = machine.now
-                delay = SUSPENDED
+            queue.append((begin + delay, thread.index))
+        heapq.heapify(queue)
+        while queue:
+            machine.now, index = queue[0]
+            delay = next(processes[index], SUSPENDED)
             if delay == SUSPENDED:
-                heapq.heappop(self.queue)
+                machine.threads[index].arrived_at = machine.now  # so far: a suspended thread is woken
+                heapq.heappop(queue)
             else:
-                heapq.heapreplace(self.queue, (machine.now + delay, index))
+                heapq.heapreplace(queue, (machine.now + delay, index))
 
     def wake(self, thread: Thread) -> None:
         delay = int(self.machine.hardware.wake_ns / 4)
         thread.woken_at = self.machine.now
         heapq.heappush(self.queue, (self.machine.now + delay, thread.index))
-
-
-def _critical_part(phase: Phase) -> Critical:
-    structure = phase.structure
-    return (structure.critical if isinstance(structure, StaticLoop) else None) or Critical(0.0)
 
 
 def _run_serial(region: Region, thread: Thread) -> Steps:
@@ -101,11 +92,11 @@ def _run_serial(region: Region, thread: Thread) -> Steps:
     region.machine.leave(thread)
 
 
-def _run_static_loop(region: Region, thread: Thread, loop: StaticLoop) -> Steps:
-    machine, n = region.machine, region.machine.n
+def _run_static_loop(region: Region, thread: Thread, loop: StaticLoop, locks: list[Server]) -> Steps:
+    machine, parts, critical = region.machine, thread.parts, loop.critical
     sums = cumulated_sizes(loop.iterations, loop.sizes)
-    first, last = (loop.iterations * index // n for index in (thread.index, thread.index + 1))
-    share = loop.critical.share if loop.critical else 0.0
+    first, last = (loop.iterations * index // machine.n for index in (thread.index, thread.index + 1))
+    share = critical.share if critical else 0.0
     machine.enter(thread)
     low = first
     for piece in range(1, loop.pieces + 1):
@@ -115,40 +106,35 @@ def _run_static_loop(region: Region, thread: Thread, loop: StaticLoop) -> Steps:
         low = high
         if work and share < 1.0:
             taken = machine.execute(thread, work * (1.0 - share), place)
-            thread.parts[USE] += taken
+            parts[USE] += taken
             yield taken
-        if work and loop.critical:
-            yield _work_locked(region, thread, loop.critical, work * share, place)
+        if work and critical:
+            # Requests come in order of time, so the lock's queue is known on arrival.
+            lock = locks[int(machine.rng.integers(critical.locks)) if critical.locks > 1 else 0]
+            waited = machine.acquire(thread, lock, critical.batch)
+            held = machine.execute(thread, work * share, place, critical.batch)
+            lock.serve(machine.now, held)
+            parts[LOCK] += waited
+            parts[USE] += held
+            yield waited + held
     machine.leave(thread)
 
 
-def _work_locked(region: Region, thread: Thread, critical: Critical, instructions: float, place: float) -> int:
-    """Wait for a lock, work, let it go. Requests come in order of time, so the lock's queue is known on arrival."""
-    machine = region.machine
-    lock = region.locks[int(machine.rng.integers(critical.locks)) if critical.locks > 1 else 0]
-    waited = machine.acquire(thread, lock, critical.batch)
-    held = machine.execute(thread, instructions, place, critical.batch)
-    lock.serve(machine.now, held)
-    thread.parts[LOCK] += waited
-    thread.parts[USE] += held
-    return waited + held
-
-
-def _run_dynamic_loop(region: Region, thread: Thread, loop: DynamicLoop) -> Steps:
+def _run_dynamic_loop(
+    region: Region, thread: Thread, loop: DynamicLoop, distributor: Server, chunks: Iterator[int]
+) -> Steps:
     machine, parts = region.machine, thread.parts
     sums = cumulated_sizes(loop.chunks, loop.sizes)
     machine.enter(thread)
     while True:
-        fetched = machine.fetch(thread, region.distributor, loop.batch)
+        fetched = machine.fetch(thread, distributor, loop.batch)
         parts[DISTRIBUTION] += fetched
-        chunk = region.fetched
-        if chunk == loop.chunks:
+        chunk = next(chunks, None)
+        if chunk is None:
             yield fetched
             break
-        region.fetched += 1
-        taken = machine.execute(
-            thread, (sums[chunk + 1] - sums[chunk]) * region.instructions, chunk / loop.chunks, loop.batch
-        )
+        work = (sums[chunk + 1] - sums[chunk]) * region.instructions
+        taken = machine.execute(thread, work, chunk / loop.chunks, loop.batch)
         parts[USE] += taken
         yield fetched + taken
     machine.leave(thread)
@@ -202,7 +188,9 @@ class _TaskPool:
         self.region = region
         self.structure = structure
         self.graph = structure.graph
+        self.spawn_ns = region.machine.hardware.spawn_ns * structure.batch
         self.is_central = structure.queue == "central"
+        self.distributor = Server()
         self.deques: list[deque[int]] = [deque() for _ in range(1 if self.is_central else region.machine.n)]
         self.waits = [count + structure.created_first for count in self.graph.waits]
         self.left = len(self.graph)
@@ -240,7 +228,7 @@ class _TaskPool:
             spent = int(len(created) * self.structure.batch * self.region.machine.hardware.spawn_ns)
             thread.parts[CREATION] += spent
             yield spent
-            self._push(thread, self._released(created))
+            self._release(thread, created)
 
     def _idle(self, thread: Thread, owed: int) -> Steps:
         """Nothing to do: wait to be woken. The gap is imbalance while no task was ready, switching from then on."""
@@ -262,36 +250,37 @@ class _TaskPool:
         machine, batch = self.region.machine, self.structure.batch
         self.ready -= 1
         if self.is_central:
-            return self.deques[0].popleft(), machine.fetch(thread, self.region.distributor, batch)
+            return self.deques[0].popleft(), machine.fetch(thread, self.distributor, batch)
         own = self.deques[thread.index]
         if own:
             return own.pop(), int(LOCAL_NS * batch)
         victims = (index % machine.n for index in range(thread.index + 1, thread.index + machine.n))
         victim = next(index for index in victims if self.deques[index])
-        return self.deques[victim].popleft(), int(LOCAL_NS + STEAL_TRANSFERS * machine.handover_ns(thread, victim))
+        transfer_ns = machine.handover_ns(thread, machine.threads[victim])
+        return self.deques[victim].popleft(), int(LOCAL_NS + STEAL_TRANSFERS * transfer_ns)
 
     def _finish(self, thread: Thread, task: int) -> int:
         """Let go what waited for the task. Returns the nanoseconds of creating tasks and of leaving this one."""
         self.left -= 1
-        after = self.graph.successors[task]
-        self._push(thread, self._released(after))
+        self._release(thread, self.graph.successors[task])
         if not self.left:
             while self.idle:
                 self.region.wake(self.idle.popleft())
-        spawn_ns = self.region.machine.hardware.spawn_ns * self.structure.batch
-        creation = int(spawn_ns * sum(self.graph.spawned[new] for new in after))
-        switching = int(spawn_ns * TASK_END_SHARE)
+        creation = int(self.spawn_ns * self.graph.spawns[task])
+        switching = int(self.spawn_ns * TASK_END_SHARE)
         thread.parts[CREATION] += creation
         thread.parts[SWITCHING] += switching
         return creation + switching
 
-    def _released(self, tasks: Iterable[int]) -> list[int]:
-        free = []
+    def _release(self, thread: Thread, tasks: Iterable[int]) -> None:
+        """One task less to wait for: those that wait for none now can start."""
+        waits, free = self.waits, []
         for task in tasks:
-            self.waits[task] -= 1
-            if not self.waits[task]:
+            waits[task] -= 1
+            if not waits[task]:
                 free.append(task)
-        return free
+        if free:
+            self._push(thread, free)
 
     def _push(self, thread: Thread, tasks: list[int]) -> None:
         """Make tasks ready, and wake as many threads; the pushing thread takes one itself."""

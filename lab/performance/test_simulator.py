@@ -25,7 +25,7 @@ def test_simulate(benchmark):
 @pytest.mark.django_db
 @pytest.mark.benchmark(group="a simulated machine of 16 threads")
 def test_read_and_store(benchmark):
-    packed = simulate_tarball(MACHINE)
+    packed = simulate_tarball(1, MACHINE)
 
     def store(number):
         sha256 = hashlib.sha256(packed + bytes([number])).hexdigest()

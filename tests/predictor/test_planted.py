@@ -27,7 +27,7 @@ def demo():
     """The demo's smaller machines with some of its programs, as one delivery."""
     platforms, profiles, workloads = [], [], []
     for hardware in sorted(simulator.HARDWARE, key=lambda one: one.record().threads)[:MACHINES]:
-        one = read_archive(io.BytesIO(simulator.simulate_tarball(hardware, simulator.PROGRAMS[:PROGRAMS], seed=1)))
+        one = read_archive(io.BytesIO(simulator.simulate_tarball(1, hardware, simulator.PROGRAMS[:PROGRAMS])))
         profiles += [replace(profile, platform=len(platforms)) for profile in one.profiles]
         platforms += one.platforms
         workloads = workloads or one.workloads

@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from tqdm import tqdm
 
 from benchmarks.archive import read_archive
-from benchmarks.simulator import HARDWARE, simulate_tarball_of_seed
+from benchmarks.simulator import HARDWARE, simulate_tarball
 from benchmarks.simulator.hardware import Hardware
 from benchmarks.simulator.simulation import GENERATOR
 from profiles.ingest.service import ingest
@@ -91,7 +91,7 @@ def simulate_tarballs(machines: Sequence[Hardware], seed: int, jobs: int) -> Ite
     if not machines:
         return
     processes = Processes(min(Processes(jobs).count, len(machines)))
-    packed = processes.map(simulate_tarball_of_seed, seed, machines)
+    packed = processes.map(simulate_tarball, seed, machines)
     with tqdm(zip(machines, packed, strict=True), desc="simulate", unit="machine", total=len(machines)) as bar:
         yield from bar
 

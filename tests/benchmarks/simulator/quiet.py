@@ -44,6 +44,18 @@ def shares(hardware, what, n):
     return dict(zip(PARTS, np.array(done.parts_ns) / (n * done.time_ns), strict=True))
 
 
+def span(graph):
+    """The work on the longest path: no number of threads takes less time than this share of one thread's.
+
+    Tasks are added after those they wait for.
+    """
+    longest = list(graph.work)
+    for task, successors in enumerate(graph.successors):
+        for after in successors:
+            longest[after] = max(longest[after], longest[task] + graph.work[after])
+    return max(longest)
+
+
 def redundancy(hardware, what, n):
     one, many = run(hardware, what, 1), run(hardware, what, n)
     return many.parts_ns[0] / one.time_ns

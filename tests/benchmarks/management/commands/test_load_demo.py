@@ -21,13 +21,13 @@ PROGRAMS = simulator.PROGRAMS[:6]
 
 @cache
 def few_programs(seed, hardware):
-    return simulator.simulate_tarball(hardware, PROGRAMS, seed=seed)
+    return simulator.simulate_tarball(seed, hardware, PROGRAMS)
 
 
 @pytest.fixture(autouse=True)
 def little_demo(monkeypatch):
     monkeypatch.setattr(load_demo, "HARDWARE", MACHINES)
-    monkeypatch.setattr(load_demo, "simulate_tarball_of_seed", few_programs)
+    monkeypatch.setattr(load_demo, "simulate_tarball", few_programs)
 
 
 def load(*arguments):
@@ -59,7 +59,7 @@ def test_loads_every_pair_marked_as_simulated(demo):
 
 def test_the_second_call_does_nothing(demo, monkeypatch, capsys, django_assert_max_num_queries):
     """1 the sources, 1 the count of profiles; nothing is simulated."""
-    monkeypatch.setattr(load_demo, "simulate_tarball_of_seed", None)
+    monkeypatch.setattr(load_demo, "simulate_tarball", None)
     revision = Revision.current()
     with django_assert_max_num_queries(2):
         load()
