@@ -18,8 +18,8 @@ from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import InvalidRequest, Unprocessable, invalid_request
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.extrapolation.questions import FitRequest, InvalidFit
+from predictor.scaling_models import SCALING_MODEL_NAMES
 from predictor.scaling_models.companions import SCOPES
-from predictor.scaling_models.names import SCALING_MODEL_NAMES
 from predictor.scaling_models.points import PointsError
 from profiles.models import Profile
 

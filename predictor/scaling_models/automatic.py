@@ -19,7 +19,7 @@ from predictor.scaling_models.growth import (
     extend_curves,
     measured_growth,
 )
-from predictor.scaling_models.own_curve import DEGREES_OF_FREEDOM, LEAST_FOR_ORIGINS, OwnCurve, fit_own_curve
+from predictor.scaling_models.own_curve import DEGREES_OF_FREEDOM, LEAST_FOR_ORIGINS, fit_own_curve
 from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray
 from profiles.scaling.features import evaluate_curves, fit_curves
@@ -52,6 +52,10 @@ class _Replay:
     correction: dict[str, FloatArray]  # (G,) of log R
     spread: dict[str, FloatArray]  # (G,) weighted standard deviation of the left-out errors
     count: int
+
+    def interpolate(self, values: FloatArray, n: FloatArray) -> FloatArray:
+        """Over log n; 0 at and below the smallest measured n."""
+        return np.asarray(np.interp(np.log(n), np.log(self.n), values))
 
 
 class AutomaticChoice(ScalingModel):
@@ -115,7 +119,6 @@ class AutomaticChoice(ScalingModel):
         if len(self.n_) < 2:
             raise TooFewPoints(self.title, len(self.n_), 2, "thread counts")
         self.replay_ = self._replay_companions(companions or ())
-        self.own_curve_: OwnCurve | None = None
         if self.replay_ is not None:
             self.reasons_ = _rank_models(self.replay_.error, f"{self.replay_.count} companions")
         else:
@@ -127,13 +130,11 @@ class AutomaticChoice(ScalingModel):
         self.chosen_ = self.reasons_[0].model
 
     def _times(self, points: Points) -> FloatArray:
-        if self.own_curve_ is not None:
+        if self.replay_ is None:
             return self.own_curve_.times(points.n)
-        return np.asarray(self.t1_s_ * np.exp(self._log_r(points.n)) / points.n)
-
-    def _log_r(self, n: FloatArray) -> FloatArray:
-        own = extend_curves(self._laws()[self.chosen_], self.n_, self.log_r_[None], n)[0]
-        return np.asarray(own + self._interpolate(self._known_replay().correction[self.chosen_], n))
+        own = extend_curves(self._laws()[self.chosen_], self.n_, self.log_r_[None], points.n)[0]
+        log_r = own + self.replay_.interpolate(self.replay_.correction[self.chosen_], points.n)
+        return np.asarray(self.t1_s_ * np.exp(log_r) / points.n)
 
     def interval(self, X: Any, level: float = 0.9) -> tuple[FloatArray, FloatArray] | None:
         """Low and high in seconds, (M,); None with one or two companions.
@@ -142,34 +143,23 @@ class AutomaticChoice(ScalingModel):
         n, not falling with n, and q Student's quantile with one degree of freedom less than companions. Without
         companions s is `OwnCurve.log_scales`, with four degrees of freedom.
         """
-        points = self._read(X)
-        if self.own_curve_ is not None:
+        points, replay = self._read(X), self.replay_
+        if replay is None:
             reach = stats.t.ppf(0.5 + level / 2, DEGREES_OF_FREEDOM) * self.own_curve_.log_scales(points.n)
-        elif self._known_replay().count < LEAST_FOR_INTERVAL:
+        elif replay.count < LEAST_FOR_INTERVAL:
             return None
         else:
-            spread = self._interpolate(np.maximum.accumulate(self._known_replay().spread[self.chosen_]), points.n)
-            reach = stats.t.ppf(0.5 + level / 2, self._known_replay().count - 1) * spread
+            spread = replay.interpolate(np.maximum.accumulate(replay.spread[self.chosen_]), points.n)
+            reach = stats.t.ppf(0.5 + level / 2, replay.count - 1) * spread
         middle = self._times(points)
         return middle * np.exp(-reach), middle * np.exp(reach)
 
     def parameters(self) -> dict[str, float]:
-        if self.own_curve_ is not None:
+        if self.replay_ is None:
             known_yield = float("nan") if self.n_ht is None else self.own_curve_.smt_yield
             return {"t1_s": self.t1_s_, "r_last": float(np.exp(self.log_r_[-1])), "smt_yield": known_yield}
-        replay = self._known_replay()
-        steps = zip(replay.n.tolist(), replay.correction[self.chosen_].tolist(), strict=True)
+        steps = zip(self.replay_.n.tolist(), self.replay_.correction[self.chosen_].tolist(), strict=True)
         return {"t1_s": self.t1_s_} | {f"log_correction_at_{n:g}": value for n, value in steps}
-
-    def _known_replay(self) -> _Replay:
-        if self.replay_ is None:
-            raise TooFewPoints(self.title, 0, 1, "companions")
-        return self.replay_
-
-    def _interpolate(self, values: FloatArray, n: FloatArray) -> FloatArray:
-        """Over log n; 0 at and below the smallest measured n."""
-        replay = self._known_replay()
-        return np.asarray(np.interp(np.log(n), np.log(replay.n), values))
 
     def _replay_companions(self, companions: Sequence[Companion]) -> _Replay | None:
         """None where no companion was measured over the range of our thread counts and elsewhere too."""

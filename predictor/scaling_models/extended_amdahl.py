@@ -55,7 +55,7 @@ class ExtendedAmdahl(ScalingModel):
         self.errors = errors
 
     def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
-        size = _size_of_points(points)
+        size = points.column(SIZE)
         weight = self._row_weights(size)[points.n == 1]
         sequential = points.n == 1
         size_count = len(np.unique(size[sequential]))
@@ -80,7 +80,7 @@ class ExtendedAmdahl(ScalingModel):
         if not hasattr(self, "highest_"):
             self._remember_columns(points)
             self.highest_ = _Highest()
-        size, sequential = _size_of_points(points), points.n == 1
+        size, sequential = points.column(SIZE), points.n == 1
         if sequential.any():
             sums = getattr(self, "sums_", None) or _Sums.empty(self.degree, _domain_of_sizes(size[sequential]))
             self.sums_ = sums.add(size[sequential], times[sequential], self._row_weights(size)[sequential])
@@ -103,7 +103,7 @@ class ExtendedAmdahl(ScalingModel):
         )
 
     def _times(self, points: Points) -> FloatArray:
-        sequential_s = self.sequential_time(_size_of_points(points))
+        sequential_s = self.sequential_time(points.column(SIZE))
         shared = np.where(points.n > 1, self.parallel_fraction_, 0.0)
         return np.asarray(sequential_s * (shared / points.n + 1.0 - shared))
 
@@ -172,7 +172,7 @@ class _Highest:
     mean_s: float = 0.0
 
     def add(self, points: Points, t: FloatArray) -> _Highest:
-        size = _size_of_points(points)
+        size = points.column(SIZE)
         top = points.n == points.n.max()
         n, largest = float(points.n.max()), float(size[top].max())
         if (n, largest) < (self.n, self.size):
@@ -216,11 +216,6 @@ class _Sums:
         on_new_domain = legendre.legvander(_to_unit_interval(_from_unit_interval(nodes, self.domain), domain), degree)
         change = np.linalg.solve(legendre.legvander(nodes, degree), on_new_domain).T
         return _Sums(domain, change @ self.xx @ change.T, change @ self.xy)
-
-
-def _size_of_points(points: Points) -> FloatArray:
-    assert points.size is not None  # noqa: S101 - `needed` has it
-    return points.size
 
 
 def _domain_of_sizes(size: FloatArray) -> tuple[float, float]:

@@ -38,8 +38,7 @@ class Gustafson(LinearLaw):
         super()._fit(points, t)
 
     def _design(self, points: Points) -> FloatArray:
-        size = np.ones(len(points)) if points.size is None else points.size
-        return np.stack([np.ones(len(points)), size / points.n], axis=1)
+        return np.stack([np.ones(len(points)), points.column(SIZE) / points.n], axis=1)
 
     def _parameters_of(self, coefficients: FloatArray) -> dict[str, float]:
         serial, parallel = coefficients

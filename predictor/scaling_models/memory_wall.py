@@ -12,10 +12,7 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import CLOCK_RATIO, Points, read_times
 from profiles.arrays import FloatArray
 
-LOWEST_PARAMETERS, HIGHEST_PARAMETERS = (
-    np.zeros(4),
-    np.array([1.0, 10.0, 1.0, 1.0]),
-)  # of f, k, m1, m2 (papers/003, Section 4.3)
+LOWEST_PARAMETERS, HIGHEST_PARAMETERS = np.zeros(4), np.array([1.0, 10.0, 1.0, 1.0])  # f, k, m1, m2 (papers/003, 4.3)
 TYPICAL_STEP = np.array([0.1, 1.0, 0.1, 0.1])
 POPULATION, GENERATIONS, SEARCHES = 15, 60, 3
 SEARCH_TOLERANCE = 1e-6
@@ -81,10 +78,13 @@ class MemoryWall(ScalingModel):
     def _fit(self, points: Points, t: FloatArray, *, sequential_s: ArrayLike | None = None, **measured: Any) -> None:
         if len(t) < len(LOWEST_PARAMETERS):
             raise TooFewPoints(self.title, len(t), len(LOWEST_PARAMETERS))
-        phi = _clock_ratios(points)
+        phi = points.column(CLOCK_RATIO)
         t1 = _sequential_time_at_each(points.n, phi, t) if sequential_s is None else read_times(sequential_s, len(t))
         speedup = t1 / t
-        self.parameters_ = _global_fit(points.n, phi, speedup, self.random_state)
+        # The best of a few searches: a single one ends in a local optimum for about one surface in thirty.
+        random = np.random.default_rng(self.random_state)
+        fits = [_search_parameters(points.n, phi, speedup, random) for _ in range(SEARCHES)]
+        self.parameters_ = min(fits, key=lambda fit: fit[0])[1]
         self.mean_squared_error_ = float(((memory_wall_speedup(points.n, phi, self.parameters_) - speedup) ** 2).mean())
         self.clock_ratios_, first = np.unique(phi, return_index=True)
         self.sequential_s_ = t1[first]
@@ -98,10 +98,10 @@ class MemoryWall(ScalingModel):
         array([2. , 5.5])
         """
         points = self._read(X)
-        return memory_wall_speedup(points.n, _clock_ratios(points), self.parameters_)
+        return memory_wall_speedup(points.n, points.column(CLOCK_RATIO), self.parameters_)
 
     def _times(self, points: Points) -> FloatArray:
-        phi = _clock_ratios(points)
+        phi = points.column(CLOCK_RATIO)
         return self._sequential_time(phi) / memory_wall_speedup(points.n, phi, self.parameters_)
 
     def _sequential_time(self, phi: FloatArray) -> FloatArray:
@@ -119,10 +119,6 @@ class MemoryWall(ScalingModel):
         return dict(zip(("f", "k", "m1", "m2"), self.parameters_.tolist(), strict=True))
 
 
-def _clock_ratios(points: Points) -> FloatArray:
-    return np.ones(len(points)) if points.clock_ratio is None else points.clock_ratio
-
-
 def _sequential_time_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> FloatArray:
     """t(1) at the clock ratio of each point: the mean of the times at n = 1 there."""
     t1 = np.full(len(t), np.nan)
@@ -134,13 +130,6 @@ def _sequential_time_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> F
         missing = np.unique(phi[np.isnan(t1)])
         raise TooFewPoints(f"{MemoryWall.title} at clock ratio {missing[0]:g}", 0, 1, "point at n = 1, or sequential_s")
     return t1
-
-
-def _global_fit(n: FloatArray, phi: FloatArray, speedup: FloatArray, seed: Any) -> FloatArray:
-    """The best of a few searches: a single one ends in a local optimum for about one surface in thirty."""
-    random = np.random.default_rng(seed)
-    fits = [_search_parameters(n, phi, speedup, random) for _ in range(SEARCHES)]
-    return min(fits, key=lambda fit: fit[0])[1]
 
 
 def _search_parameters(
@@ -164,7 +153,9 @@ def _search_parameters(
         polish=False,
     )
     best = float(searched.fun), np.clip(searched.x, LOWEST_PARAMETERS, HIGHEST_PARAMETERS)
-    for start in _best_two_apart(searched.population[np.argsort(searched.population_energies)]):
+    population = searched.population[np.argsort(searched.population_energies)]
+    away = np.linalg.norm((population - population[0]) / HIGHEST_PARAMETERS, axis=1) > APART
+    for start in (population[0], *population[away][:1]):
         polished = least_squares(
             lambda parameters: memory_wall_speedup(n, phi, parameters) - speedup,
             np.clip(start, LOWEST_PARAMETERS, HIGHEST_PARAMETERS),
@@ -173,9 +164,3 @@ def _search_parameters(
         )
         best = min(best, (2.0 * polished.cost / len(n), np.asarray(polished.x)), key=lambda fit: fit[0])
     return best
-
-
-def _best_two_apart(population: FloatArray) -> list[FloatArray]:
-    """The best member, and the best of those that are not next to it."""
-    away = np.linalg.norm((population - population[0]) / HIGHEST_PARAMETERS, axis=1) > APART
-    return [population[0], *population[away][:1]]

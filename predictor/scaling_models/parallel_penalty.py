@@ -95,7 +95,7 @@ class ParallelPenalty(ScalingModel):
     def _fit(self, points: Points, t: FloatArray, *, sequential_s: ArrayLike | None = None, **measured: Any) -> None:
         if self.over not in {"n", "size"}:
             raise ValueError(f"over {self.over!r}: 'n' or 'size'")
-        size = _size_or_one(points)
+        size = points.column(SIZE)
         sequential_of = _reference_times(points, t, sequential_s)
         self.reference_ = "relative" if sequential_s is None else "absolute"
         self.reasons_: dict[str, Choice] = {}
@@ -140,7 +140,7 @@ class ParallelPenalty(ScalingModel):
         return smoother.fit(x, y)
 
     def _times(self, points: Points) -> FloatArray:
-        size = _size_or_one(points)
+        size = points.column(SIZE)
         groups, along = (size, points.n) if self.over == "n" else (points.n, size)
         times = self._sequential_times(size) / points.n
         for value in np.unique(groups).tolist():
@@ -171,13 +171,9 @@ class ParallelPenalty(ScalingModel):
         return {f"error of {name}": choice.error for name, choice in self.reasons_.items()}
 
 
-def _size_or_one(points: Points) -> FloatArray:
-    return np.ones(len(points)) if points.size is None else points.size
-
-
 def _reference_times(points: Points, t: FloatArray, sequential_s: ArrayLike | None) -> dict[float, float]:
     """T(x) by size: what was given, or the mean of the times at n = 1."""
-    size = _size_or_one(points)
+    size = points.column(SIZE)
     is_reference = points.n == 1 if sequential_s is None else np.ones(len(t), dtype=np.bool_)
     times = t if sequential_s is None else read_times(sequential_s, len(t))
     if not is_reference.any():

@@ -45,6 +45,11 @@ class Points:
             None if self.clock_ratio is None else self.clock_ratio[rows],
         )
 
+    def column(self, name: str) -> FloatArray:
+        """The values of a column, 1 at every point where X has no such column."""
+        values = getattr(self, name)
+        return np.ones(len(self)) if values is None else values
+
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name in (N, SIZE, CLOCK_RATIO) if getattr(self, name) is not None)

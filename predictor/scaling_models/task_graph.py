@@ -230,8 +230,7 @@ def _sharing_terms(p: FloatArray) -> FloatArray:
 
 
 def _logarithmic_size(points: Points) -> FloatArray:
-    size = points.size
-    assert size is not None  # noqa: S101 - `needed` has it
+    size = points.column(SIZE)
     small: NDArray[np.intp] = np.flatnonzero(size < LEAST_SIZE)
     if len(small):
         raise PointsError(SIZE, int(small[0]), f"{size[small[0]]:g}: the logarithms of Eq. 11 need at least 2")

@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
+from predictor.scaling_models import SCALING_MODEL_NAMES
 from predictor.scaling_models.memory_wall import memory_wall_speedup
-from predictor.scaling_models.names import SCALING_MODEL_NAMES
 from predictor.scaling_models.points import PointsError
 from predictor.scaling_models.registry import SCALING_MODELS, describe_model
 from tests.paths import ROOT
