@@ -171,11 +171,12 @@ def time_budget_chart(profile: ProfileDrawing) -> Chart:
 
 
 def pop_chart(profile: ProfileDrawing) -> Chart:
-    n, pop = profile.curves.n, pop_efficiencies(profile.curves)
+    n = profile.curves.n
+    parallel, computation, whole = pop_efficiencies(profile.curves)
     efficiencies = {
-        "parallel U(n)": (pop.parallel, "use"),
-        "computation 1/R(n)": (pop.computation, "redundancy"),
-        "global S(n)/n": (pop.whole, "measured"),
+        "parallel U(n)": (parallel, "use"),
+        "computation 1/R(n)": (computation, "redundancy"),
+        "global S(n)/n": (whole, "measured"),
     }
     traces = [
         scatter(name, colour, n, 100 * values, mode="lines+markers", line={"width": 2}, marker={"size": 5})

@@ -11,7 +11,7 @@ import numpy as np
 
 from profiles.arrays import FloatArray
 from profiles.scaling.losses import has_scaling, loss_shares
-from profiles.scaling.roofline import CACHE_LINE_BYTES, MachineFacts, Roof, Roofline, RooflinePoint
+from profiles.scaling.roofline import CACHE_LINE_BYTES, NOTHING_KNOWN, MachineFacts, Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.wording import spell_threads, whole_percent
 
@@ -40,7 +40,7 @@ class Boundness:
 
 def boundness(
     curves: CurveTable,
-    machine: MachineFacts | None = None,
+    machine: MachineFacts = NOTHING_KNOWN,
     point: RooflinePoint | None = None,
     *,
     n: int | None = None,
@@ -64,7 +64,6 @@ def boundness(
     """
     if not has_scaling(curves):
         return None
-    machine = machine or MachineFacts()
     column = len(curves.n) - 1 if n is None else curves.n.tolist().index(n)
     waiting = waiting_shares(curves, column).max()
     if predicted and abs(waiting - WAITING_SHARE) < PREDICTED_MARGIN:

@@ -52,7 +52,6 @@ __all__ = [
 ]
 
 Indices = NDArray[np.intp]
-PARAMETERS_PER_CURVE = 6  # m, b, m_nu, b_nu, m_ht, b_ht
 DERIVED_PER_BATCH = 100  # profiles: tens of milliseconds
 
 
@@ -88,7 +87,7 @@ def fit_curves(
     n, values, gaussian_sum = np.asarray(n), np.asarray(values, dtype=np.float64), np.asarray(gaussian_sum)
     if values.shape != (*gaussian_sum.shape, len(n)):
         raise ValueError(f"{values.shape} values for {gaussian_sum.shape} curves over {len(n)} thread counts")
-    parameters = np.full((len(values), PARAMETERS_PER_CURVE), np.nan)
+    parameters = np.full((len(values), len(ELEMENTS)), np.nan)
     rms = np.full(len(values), np.nan)
     if n.tolist() == [1]:
         return parameters, rms
@@ -122,7 +121,7 @@ def evaluate_curves(
     [7.0, 13.0, 27.0]
     """
     params, n, gaussian_sum = np.asarray(params, dtype=np.float64), np.asarray(n), np.asarray(gaussian_sum, dtype=bool)
-    if params.shape != (*gaussian_sum.shape, PARAMETERS_PER_CURVE):
+    if params.shape != (*gaussian_sum.shape, len(ELEMENTS)):
         raise ValueError(f"{params.shape} parameters for {gaussian_sum.shape} curves")
     params = valid_values(np.moveaxis(params, -1, 0))
     valid = ~np.isnan(params)

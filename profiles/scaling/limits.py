@@ -18,7 +18,7 @@ from profiles.scaling.losses import (
     limiting_ranges,
     loss_shares,
 )
-from profiles.scaling.roofline import MachineFacts, RooflinePoint
+from profiles.scaling.roofline import NOTHING_KNOWN, MachineFacts, RooflinePoint
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.wording import spell_threads, whole_percent
 
@@ -56,7 +56,7 @@ def limits_document(
 
 def limit_sentences(
     curves: CurveTable,
-    machine: MachineFacts | None = None,
+    machine: MachineFacts = NOTHING_KNOWN,
     point: RooflinePoint | None = None,
     *,
     predicted: bool = False,
@@ -73,7 +73,6 @@ def limit_sentences(
     """
     if not has_scaling(curves):
         return []
-    machine = machine or MachineFacts()
     sentences = [scaling_sentence(curves), saturation_sentence(curves)]
     if curves.decomposed:
         sentences += loss_sentences(curves, machine)

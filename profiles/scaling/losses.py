@@ -9,7 +9,7 @@ import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import FRACTIONS
-from profiles.scaling.roofline import MachineFacts
+from profiles.scaling.roofline import NOTHING_KNOWN, MachineFacts
 from profiles.scaling.runs import CurveTable
 
 LOSSES = ("redundancy", *FRACTIONS)
@@ -40,19 +40,7 @@ def loss_shares(curves: CurveTable) -> FloatArray:
     return np.vstack([excess, fractions])
 
 
-@dataclass(frozen=True)
-class PopEfficiencies:
-    """The efficiencies of the POP project, (N,) each, without unit: global = parallel x computation scaling."""
-
-    parallel: FloatArray
-    computation: FloatArray
-
-    @property
-    def whole(self) -> FloatArray:
-        return self.parallel * self.computation
-
-
-def pop_efficiencies(curves: CurveTable) -> PopEfficiencies:
+def pop_efficiencies(curves: CurveTable) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Parallel efficiency U(n), computation scaling 1/R(n), and their product, the efficiency S(n)/n (Eq. 3-4).
 
         S(n)/n = U(n) 1/R(n)
@@ -60,17 +48,17 @@ def pop_efficiencies(curves: CurveTable) -> PopEfficiencies:
     Both begin at U(1) and 1/R(1) = 1/U(1): what one thread alone loses is no loss of scaling, and S(1) = 1.
 
     Parameters: `curves` of a profile, N thread counts; a time-only profile has U = 1.
-    Returns: PopEfficiencies, (N,) each, without unit. NaN: invalid at that n.
+    Returns: the three efficiencies, (N,) each, without unit. NaN: invalid at that n.
     Source: Eq. 3-4, and the metrics of the POP centre of excellence.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
     >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
-    >>> pop = pop_efficiencies(scaling_curves(runs))
-    >>> pop.parallel.tolist(), pop.computation.tolist(), pop.whole.tolist()
-    ([1.0, 1.0], [1.0, 0.75], [1.0, 0.75])
+    >>> [efficiency.tolist() for efficiency in pop_efficiencies(scaling_curves(runs))]
+    [[1.0, 1.0], [1.0, 0.75], [1.0, 0.75]]
     """
-    return PopEfficiencies(curves.utilisation, computation_scaling(curves))
+    parallel, computation = curves.utilisation, computation_scaling(curves)
+    return parallel, computation, parallel * computation
 
 
 def computation_scaling(curves: CurveTable) -> FloatArray:
@@ -112,7 +100,7 @@ def largest_speedup(part: str, n: int, machine: MachineFacts) -> float:
     return min(gain, float(n)) if gain else np.nan
 
 
-def bound_without(curves: CurveTable, part: str, n: int, machine: MachineFacts | None = None) -> SpeedupBound:
+def bound_without(curves: CurveTable, part: str, n: int, machine: MachineFacts = NOTHING_KNOWN) -> SpeedupBound:
     """t(n) and S(n) if the thread time of one part were 0 and that of the others as it is.
 
         S'(n) = min(S(n) / (1 - x), `largest_speedup`),    t'(n) = t(1) / S'(n),    x the part's share of n t(n)
@@ -134,7 +122,7 @@ def bound_without(curves: CurveTable, part: str, n: int, machine: MachineFacts |
     column = curves.n.tolist().index(n)
     share = float(loss_shares(curves)[LOSSES.index(part), column])
     t1_s, now_s = float(curves.t1_s), float(curves.time_s[column])
-    largest = largest_speedup(part, n, machine or MachineFacts())
+    largest = largest_speedup(part, n, machine)
     if not (0 < t1_s < now_s * largest and np.isfinite(share)):
         return SpeedupBound(part, n, share, np.nan, np.nan)
     time_s = max(now_s * (1 - share), t1_s / largest)
@@ -177,7 +165,7 @@ class Bottleneck:
     last_n: int | None
 
 
-def bottlenecks(curves: CurveTable, machine: MachineFacts | None = None) -> list[Bottleneck]:
+def bottlenecks(curves: CurveTable, machine: MachineFacts = NOTHING_KNOWN) -> list[Bottleneck]:
     """The parts that lose at least 2 % of the thread time at the largest n, the costliest first.
 
     A time-only profile has the redundancy alone, which then stands for everything; a sequential one has nothing.

@@ -92,7 +92,7 @@ def repeat_summary(runs: RunTable) -> RepeatSummary:
     if len(np.unique(own.n)) == len(own):
         return RepeatSummary(len(own), disturbed_among(own), math.nan)
     timed = timed_runs(own)
-    starts, count = _groups(timed.n)
+    _, starts, count = np.unique(timed.n, return_index=True, return_counts=True)
     logs = np.log(timed.time_s)
     squares = ((logs - np.repeat(np.add.reduceat(logs, starts) / count, count)) ** 2).sum()
     freedom = int((count - 1).sum())
@@ -139,7 +139,7 @@ def repeat_spread(runs: RunTable) -> RepeatSpread:
     ([3], [1.0], [1.5])
     """
     timed = timed_runs(runs)
-    starts, count = _groups(timed.n)
+    n, starts, count = np.unique(timed.n, return_index=True, return_counts=True)
     mean = np.add.reduceat(timed.time_s, starts) / count
     squares = np.add.reduceat((timed.time_s - np.repeat(mean, count)) ** 2, starts)
     deviation_s = np.full(len(count), np.nan)
@@ -149,13 +149,7 @@ def repeat_spread(runs: RunTable) -> RepeatSpread:
     flags = np.full(len(timed), np.nan) if timed.disturbed is None else timed.disturbed
     is_known = np.add.reduceat(~np.isnan(flags), starts, dtype=np.int64) > 0
     disturbed = np.where(is_known, np.add.reduceat(np.nan_to_num(flags), starts), -1).astype(np.int64)
-    return RepeatSpread(timed.n[starts], count, disturbed, deviation_s, *quartiles)
-
-
-def _groups(ascending: IntArray) -> tuple[IntArray, IntArray]:
-    """Where each group of equal values begins, and how many there are."""
-    starts = np.flatnonzero(np.append(True, np.diff(ascending) != 0))
-    return starts, np.diff(np.append(starts, len(ascending)))
+    return RepeatSpread(n, count, disturbed, deviation_s, *quartiles)
 
 
 @dataclass(frozen=True)
@@ -206,11 +200,6 @@ def quality_warnings(measurements: Measurements) -> list[str]:
     return [*_disturbance_warnings(measurements), *lines, *doubts]
 
 
-def run_warnings(runs: RunTable) -> list[str]:
-    """The warnings of one profile, without its names."""
-    return [f"{_describe_fault(finding)}{_describe_further(finding.count - 1, 0)}" for finding in find_faults([runs])]
-
-
 def find_faults(tables: Sequence[RunTable]) -> list[Finding]:
     """What is odd about each of many profiles' runs, profile by profile in the order of KINDS.
 
@@ -251,7 +240,6 @@ class _Cells:
 
     profile: IntArray
     n: IntArray
-    is_profile_pass: NDArray[np.bool_]
     count: IntArray
     median_s: FloatArray
     variation: FloatArray  # NaN for a single repeat
@@ -271,7 +259,7 @@ def _cells(tables: Sequence[RunTable]) -> _Cells:
     sizes = [len(table) for table in tables]
     if not sum(sizes):
         none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        return _Cells(none, none, np.zeros(0, dtype=bool), none, nothing, nothing)
+        return _Cells(none, none, none, nothing, nothing)
     profile = np.repeat(np.arange(len(tables)), sizes)
     n = np.concatenate([table.n for table in tables])
     is_profile = np.concatenate([table.is_profile_pass for table in tables])
@@ -286,7 +274,7 @@ def _cells(tables: Sequence[RunTable]) -> _Cells:
     variation = np.full(len(start), np.nan)
     np.divide(np.sqrt(squares / np.maximum(count - 1, 1)), mean, out=variation, where=count > 1)
     median_s = (time_s[start + (count - 1) // 2] + time_s[start + count // 2]) / 2
-    return _Cells(profile[start], n[start], is_profile[start], count, median_s, variation)
+    return _Cells(profile[start], n[start], count, median_s, variation)
 
 
 def _describe_fault(finding: Finding) -> str:

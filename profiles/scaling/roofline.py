@@ -188,6 +188,9 @@ class MachineFacts:
         return self.clock_ratio * max(1.0, n / self.n_ht if self.n_ht else 1.0)
 
 
+NOTHING_KNOWN = MachineFacts()
+
+
 def clock_ratio(base_mhz: float | None, max_mhz: float | None) -> float | None:
     """The highest clock over the base clock, at least 1; None where one of them is unknown.
 

@@ -70,7 +70,7 @@ def test_where_no_thread_did_useful_work_nothing_is_divided_by_it():
     curves = scaling_curves(times)
     assert curves.redundancy.tolist() == [1.0, 0.0]
     assert np.isnan(loss_shares(curves)[0, 1])
-    assert np.isnan(pop_efficiencies(curves).computation[1])
+    assert np.isnan(pop_efficiencies(curves)[1][1])
     assert not any(np.isinf(lost.speedup_without) for lost in bottlenecks(curves))
     assert all("inf" not in sentence for sentence in limit_sentences(curves))
 

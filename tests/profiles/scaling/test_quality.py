@@ -14,7 +14,6 @@ from profiles.scaling.quality import (
     quality_warnings,
     repeat_spread,
     repeat_summary,
-    run_warnings,
 )
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
@@ -36,6 +35,12 @@ def delivery(*tables: RunTable, platforms: int = 1, workloads: int = 1) -> Measu
         workloads=[sample_workload(w) for w in range(workloads)],
         profiles=[ProfileRecord(p, w, table) for (p, w), table in zip(pairs, tables, strict=True)],
     )
+
+
+def run_warnings(table: RunTable) -> list[str]:
+    """The lines about one profile, without the name of its workload."""
+    lines = quality_warnings(delivery(table))
+    return [line.removeprefix("app0/section0: ") for line in lines if line.startswith("app0/section0: ")]
 
 
 QUIET = {1: [1.0, 1.0, 1.0], 2: [0.5, 0.5, 0.5], 4: [0.25, 0.25, 0.25]}
