@@ -31,7 +31,6 @@ from benchmarks.simulator.programs import (  # noqa: E402
     StaticLoop,
 )
 from benchmarks.simulator.simulation import Execution, execute, simulate  # noqa: E402
-from benchmarks.simulator.true_limits import true_limit  # noqa: E402
 from benchmarks.simulator.workloads import PROGRAMS  # noqa: E402
 from predictor.core.answers import Query  # noqa: E402
 from predictor.core.methods import get_method  # noqa: E402
@@ -42,6 +41,7 @@ from profiles.scaling.boundness import boundness  # noqa: E402
 from profiles.scaling.roofline import MachineFacts, Roof, Roofline, RooflinePoint, clock_ratio, read_roofline  # noqa: E402  # noqa: E402
 from profiles.scaling.runs import CurveTable, scaling_curves  # noqa: E402
 from research.accuracy.pages import markdown_table  # noqa: E402
+from research.true_limits import true_limit  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "limits.md"

@@ -135,33 +135,6 @@ class ExtendedAmdahl(ScalingModel):
         return highest.n / (1.0 - highest.n) * (highest.mean_s / sequential_s - 1.0)
 
 
-def streaming_predictions(model: ExtendedAmdahl, X: Any, t: ArrayLike, *, update: bool = True) -> FloatArray:
-    """The model's prediction of each point just before it learned the point (Section 3.5), in seconds (N,).
-
-    The points come in the order of X. With `update=False` the model stops learning once it can answer: the first
-    approximation that has seen k + 1 sizes at p = 1 and one point at p > 1 (Figures 11, 13; updated: 12, 14).
-    NaN: before that.
-
-    >>> X = [[1, 1.0], [1, 2.0], [2, 2.0], [2, 4.0]]
-    >>> streaming_predictions(ExtendedAmdahl(degree=1), X, [1.0, 2.0, 1.5, 3.0]).round(9)
-    array([nan, nan, nan,  3.])
-    """
-    points = model._read(X)
-    times = read_times(t, len(points))
-    rows, predicted_s = points.matrix(), np.full(len(points), np.nan)
-    sizes: set[float] = set()
-    ready = False
-    for index, row in enumerate(rows):
-        if ready:
-            predicted_s[index] = model.predict(row[None])[0]
-        if update or not ready:
-            model.partial_fit(row[None], times[index : index + 1])
-        if not ready:
-            sizes |= {float(row[1])} if row[0] == 1 else set()
-            ready = len(sizes) > model.degree and bool(np.isfinite(model.parallel_fraction_))
-    return predicted_s
-
-
 @dataclass(frozen=True)
 class _Highest:
     """The observations at the highest p and there at the highest x, in constant space."""

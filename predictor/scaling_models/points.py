@@ -39,11 +39,7 @@ class Points:
         return len(self.n)
 
     def take(self, rows: NDArray[Any]) -> Points:
-        return Points(
-            self.n[rows],
-            None if self.size is None else self.size[rows],
-            None if self.clock_ratio is None else self.clock_ratio[rows],
-        )
+        return Points(**{name: getattr(self, name)[rows] for name in self.columns})
 
     def column(self, name: str) -> FloatArray:
         """The values of a column, 1 at every point where X has no such column."""

@@ -79,12 +79,12 @@ class TaskGraphModel(ScalingModel):
         self, points: Points, t: FloatArray, *, measures: Mapping[str, ArrayLike] | None = None, **measured: Any
     ) -> None:
         given = _check_measures(measures or {}, len(t))
-        size, p = _logarithmic_size(points), points.n
+        size, p = logarithmic_size(points), points.n
         first = p == 1
         if not first.any():
             raise TooFewPoints(self.title, 0, 1, "points at n = 1")
-        self.sequential_work_ = positive_fit(_work_terms(size[first]), given["work_s"][first])
-        work = _work_terms(size) @ self.sequential_work_
+        self.sequential_work_ = positive_fit(work_terms(size[first]), given["work_s"][first])
+        work = work_terms(size) @ self.sequential_work_
         self.work_growth_ = positive_fit(work[:, None] * _sharing_terms(p)[:, 1:], given["work_s"] - work)
         self.tasks_, self.waits_ = (self._counts(size, given[name]) for name in ("tasks", "waits"))
         self.delay_ = positive_fit(self._delay_terms(size, p), given["delay_s"])
@@ -101,8 +101,8 @@ class TaskGraphModel(ScalingModel):
         True
         """
         points = self._read(X)
-        size, p = _logarithmic_size(points), points.n
-        work = _work_terms(size) @ self.sequential_work_
+        size, p = logarithmic_size(points), points.n
+        work = work_terms(size) @ self.sequential_work_
         return {
             "work_s": work * (1.0 + _sharing_terms(p)[:, 1:] @ self.work_growth_),
             "delay_s": self._delay_terms(size, p) @ self.delay_,
@@ -138,35 +138,6 @@ class TaskGraphModel(ScalingModel):
             for letter, coefficients in models.items()
             for k, value in enumerate(coefficients, start=1)
         }
-
-
-class DirectRegression(ScalingModel):
-    """The time itself by one positive LassoLarsCV on products of Eq. 11's terms of x with 1/p, 1 and p: what papers/002
-    compares with. Needs `n` and `size`.
-
-    >>> x, p = (grid.ravel() for grid in np.meshgrid([4.0, 8.0, 16.0, 32.0], [1.0, 2.0, 4.0]))
-    >>> model = DirectRegression().fit(np.stack([p, x], axis=1), x / p)
-    >>> bool(abs(model.predict([[4, 16]])[0] / 4 - 1) < 0.05)
-    True
-    """
-
-    title: ClassVar[str] = "Direct regression"
-    source: ClassVar[str] = "papers/002, Section 5 (the comparison)"
-    needed: ClassVar[tuple[str, ...]] = (N, SIZE)
-
-    def _terms(self, points: Points) -> FloatArray:
-        p = points.n
-        over_p = np.stack([1.0 / p, np.ones(len(p)), p], axis=1)
-        return (_work_terms(_logarithmic_size(points))[:, :, None] * over_p[:, None, :]).reshape(len(p), -1)
-
-    def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
-        self.coefficients_ = positive_fit(self._terms(points), t)
-
-    def _times(self, points: Points) -> FloatArray:
-        return np.asarray(self._terms(points) @ self.coefficients_)
-
-    def parameters(self) -> dict[str, float]:
-        return {f"c{k}": float(value) for k, value in enumerate(self.coefficients_, start=1)}
 
 
 def positive_fit(terms: FloatArray, values: FloatArray) -> FloatArray:
@@ -207,7 +178,7 @@ def _lasso(design: FloatArray, target: FloatArray) -> FloatArray:
     return np.asarray(model.coef_)
 
 
-def _work_terms(x: FloatArray) -> FloatArray:
+def work_terms(x: FloatArray) -> FloatArray:
     log = np.log2(x)
     return np.stack([np.ones(len(x)), x, x * log, x**2, x**2 * log, x**3, x * _log_log(x)], axis=1)
 
@@ -229,7 +200,7 @@ def _sharing_terms(p: FloatArray) -> FloatArray:
     return np.stack([np.ones(len(p)), p - 1, (p - 1) / p], axis=1)
 
 
-def _logarithmic_size(points: Points) -> FloatArray:
+def logarithmic_size(points: Points) -> FloatArray:
     size = points.column(SIZE)
     small: NDArray[np.intp] = np.flatnonzero(size < LEAST_SIZE)
     if len(small):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from predictor.scaling_models.base import TooFewPoints
-from predictor.scaling_models.extended_amdahl import ExtendedAmdahl, streaming_predictions
+from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from profiles.arrays import FloatArray
 from research.scaling.studies.workloads import MeasuredWorkload
 
@@ -136,6 +136,31 @@ def _streams(
             predicted_s = streaming_predictions(clone(model), X[order], t[order], update=update)
             streams[way].append(_mispredictions(X[order], predicted_s, t[order]))
     return streams
+
+
+def streaming_predictions(model: ExtendedAmdahl, X: FloatArray, t: FloatArray, *, update: bool = True) -> FloatArray:
+    """The model's prediction of each point just before it learned the point (Section 3.5), in seconds (N,).
+
+    The points come in the order of X. With `update=False` the model stops learning once it can answer: the first
+    approximation that has seen k + 1 sizes at p = 1 and one point at p > 1 (Figures 11, 13; updated: 12, 14).
+    NaN: before that.
+
+    >>> X = np.array([[1, 1.0], [1, 2.0], [2, 2.0], [2, 4.0]])
+    >>> streaming_predictions(ExtendedAmdahl(degree=1), X, np.array([1.0, 2.0, 1.5, 3.0])).round(9)
+    array([nan, nan, nan,  3.])
+    """
+    predicted_s = np.full(len(t), np.nan)
+    sizes: set[float] = set()
+    ready = False
+    for index, row in enumerate(X):
+        if ready:
+            predicted_s[index] = model.predict(row[None])[0]
+        if update or not ready:
+            model.partial_fit(row[None], t[index : index + 1])
+        if not ready:
+            sizes |= {float(row[1])} if row[0] == 1 else set()
+            ready = len(sizes) > model.degree and bool(np.isfinite(model.parallel_fraction_))
+    return predicted_s
 
 
 def _mispredictions(X: FloatArray, predicted_s: FloatArray, measured_s: FloatArray) -> Mispredictions:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.measured import MeasuredPoints
-from predictor.scaling_models.task_graph import DirectRegression, TaskGraphModel
+from predictor.scaling_models.points import SIZE, N, Points
+from predictor.scaling_models.task_graph import TaskGraphModel, logarithmic_size, positive_fit, work_terms
 from profiles.arrays import FloatArray
 from research.scaling.studies.workloads import MeasuredWorkload
 
@@ -20,6 +21,35 @@ MOST_EXPONENT = 100.0
 LEAST_SIZES = 5
 LEARNED_SHARE = 2 / 3  # of the sizes, the smallest ones
 TASK_STATISTICS = ("mean", "median", "max", "bias")
+
+
+class DirectRegression(ScalingModel):
+    """The time itself by one positive LassoLarsCV on products of Eq. 11's terms of x with 1/p, 1 and p: what papers/002
+    compares with. Needs `n` and `size`.
+
+    >>> x, p = (grid.ravel() for grid in np.meshgrid([4.0, 8.0, 16.0, 32.0], [1.0, 2.0, 4.0]))
+    >>> model = DirectRegression().fit(np.stack([p, x], axis=1), x / p)
+    >>> bool(abs(model.predict([[4, 16]])[0] / 4 - 1) < 0.05)
+    True
+    """
+
+    title: ClassVar[str] = "Direct regression"
+    source: ClassVar[str] = "papers/002, Section 5 (the comparison)"
+    needed: ClassVar[tuple[str, ...]] = (N, SIZE)
+
+    def _terms(self, points: Points) -> FloatArray:
+        p = points.n
+        over_p = np.stack([1.0 / p, np.ones(len(p)), p], axis=1)
+        return (work_terms(logarithmic_size(points))[:, :, None] * over_p[:, None, :]).reshape(len(p), -1)
+
+    def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
+        self.coefficients_ = positive_fit(self._terms(points), t)
+
+    def _times(self, points: Points) -> FloatArray:
+        return np.asarray(self._terms(points) @ self.coefficients_)
+
+    def parameters(self) -> dict[str, float]:
+        return {f"c{k}": float(value) for k, value in enumerate(self.coefficients_, start=1)}
 
 
 @dataclass(frozen=True)

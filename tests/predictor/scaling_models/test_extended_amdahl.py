@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from predictor.scaling_models.base import TooFewPoints
-from predictor.scaling_models.extended_amdahl import ExtendedAmdahl, streaming_predictions
+from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from predictor.scaling_models.points import PointsError
+from research.scaling.studies.sizes import streaming_predictions
 
 CORES = np.array([1, 2, 4, 8, 16, 32, 40, 47.0])  # Section 3.2
 CUBIC = np.polynomial.Polynomial([0.05, 2e-6, 3e-12, 4e-18])

@@ -6,12 +6,12 @@ import pytest
 from predictor.scaling_models.points import PointsError
 from predictor.scaling_models.task_graph import (
     TASK_MEASURES,
-    DirectRegression,
     TaskGraphModel,
     positive_fit,
     task_measures,
 )
 from profiles.measurements import PARTS
+from research.scaling.studies.tasks import DirectRegression
 
 
 def program(size, p, seed=0, noise=0.0):

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.simulator.catalogue import find_hardware
 from benchmarks.simulator.programs import Access, Critical, Kernel, Phase, Program, StaticLoop
-from benchmarks.simulator.true_limits import true_limit
+from research.true_limits import true_limit
 
 DESKTOP = find_hardware("i9-9900K")
 MIB = 1 << 20
