@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import cycle
 
 import numpy as np
@@ -18,7 +17,6 @@ EXPOSED_SHARE = {True: 0.25, False: 0.7}  # the share of computing that a core c
 PROBE_NS = 35  # what it takes to note the time at an event in a profile run
 LOCAL_NS = 8.0  # an uncontended atomic operation
 HOLD_UP_CHANCE = 0.004  # the chance that something else holds up a thread, a step
-Steps = Iterator[int]
 CostsBySharers = dict[tuple[int, int, int], Costs]
 
 

@@ -11,7 +11,6 @@ from profiles.measurements import WorkloadRecord
 Scope = Literal["divided", "private", "shared"]
 Pages = Literal["first_touch", "first_node", "interleaved"]
 Sizes = Literal["equal", "triangular", "uneven", "escape", "upper_escape"]
-RUNTIME = "simulated"
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,6 @@ class Program:
     bound: str | None
     description: str
     phases: tuple[Phase, ...]
-    input: str = "demo"
 
     @property
     def name(self) -> str:
@@ -131,8 +129,8 @@ class Program:
             application=self.application,
             section=self.section,
             strategy=self.strategy,
-            runtime=RUNTIME,
-            input=self.input,
+            runtime="simulated",
+            input="demo",
             version="1",
             bound=self.bound,
             description=f"{self.description} A model that the simulator executes, not a program.",

@@ -10,6 +10,7 @@ import heapq
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -23,12 +24,12 @@ from benchmarks.simulator.machine import (
     USE,
     Machine,
     Server,
-    Steps,
     Thread,
 )
 from benchmarks.simulator.programs import DynamicLoop, Phase, Serial, Sizes, StaticLoop, Tasks
 from profiles.arrays import FloatArray
 
+Steps = Iterator[int]
 SUSPENDED = -1
 CREATION_STEPS = 12  # in which the first thread creates all tasks of a graph
 TASK_END_SHARE = 0.25  # what leaving a task costs, of what creating one does
@@ -206,16 +207,25 @@ class _TaskPool:
             yield from self._create_all(thread)
         owed = 0  # what ended the last task is paid together with the next one
         while self.left:
-            if not self.ready:
-                yield from self._idle(thread, owed)
+            if self.ready:
+                task, delay = self._take(thread)
+                used = machine.execute(thread, graph.work[task] * self.region.instructions, graph.place[task], batch)
+                parts[DISTRIBUTION] += delay
+                parts[USE] += used
+                yield owed + delay + used
+                owed = self._finish(thread, task)
+            elif owed:
+                yield owed
                 owed = 0
-                continue
-            task, delay = self._take(thread)
-            used = machine.execute(thread, graph.work[task] * self.region.instructions, graph.place[task], batch)
-            parts[DISTRIBUTION] += delay
-            parts[USE] += used
-            yield owed + delay + used
-            owed = self._finish(thread, task)
+            else:
+                # Wait to be woken: the gap is imbalance while no task was ready, switching from then on.
+                machine.leave(thread)
+                self.idle.append(thread)
+                since = machine.now
+                yield SUSPENDED
+                parts[IMBALANCE] += thread.woken_at - since
+                parts[SWITCHING if self.left else IMBALANCE] += machine.now - thread.woken_at
+                machine.enter(thread)
         if owed:
             yield owed
         machine.leave(thread)
@@ -230,21 +240,6 @@ class _TaskPool:
             yield spent
             self._release(thread, created)
 
-    def _idle(self, thread: Thread, owed: int) -> Steps:
-        """Nothing to do: wait to be woken. The gap is imbalance while no task was ready, switching from then on."""
-        if owed:
-            yield owed
-            if self.ready or not self.left:
-                return
-        machine = self.region.machine
-        machine.leave(thread)
-        self.idle.append(thread)
-        since = machine.now
-        yield SUSPENDED
-        thread.parts[IMBALANCE] += thread.woken_at - since
-        thread.parts[SWITCHING if self.left else IMBALANCE] += machine.now - thread.woken_at
-        machine.enter(thread)
-
     def _take(self, thread: Thread) -> tuple[int, int]:
         """A ready task, and the nanoseconds that it took to get it."""
         machine, batch = self.region.machine, self.structure.batch
@@ -254,8 +249,8 @@ class _TaskPool:
         own = self.deques[thread.index]
         if own:
             return own.pop(), int(LOCAL_NS * batch)
-        victims = (index % machine.n for index in range(thread.index + 1, thread.index + machine.n))
-        victim = next(index for index in victims if self.deques[index])
+        others = chain(range(thread.index + 1, machine.n), range(thread.index))
+        victim = next(filter(self.deques.__getitem__, others))
         transfer_ns = machine.handover_ns(thread, machine.threads[victim])
         return self.deques[victim].popleft(), int(LOCAL_NS + STEAL_TRANSFERS * transfer_ns)
 

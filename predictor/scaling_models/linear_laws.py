@@ -37,13 +37,11 @@ class LinearLaw(ScalingModel):
         scale = np.linalg.norm(weighted, axis=0)
         self.coefficients_ = nnls(weighted / scale, np.ones(len(t)))[0] / scale
         self.degrees_of_freedom_ = len(t) - count
-        self.covariance_ = self._covariance(weighted, len(t) - count)
-
-    def _covariance(self, weighted: FloatArray, free: int) -> FloatArray:
-        if free <= 0:
-            return np.full((weighted.shape[1],) * 2, np.nan)
-        residuals = weighted @ self.coefficients_ - 1.0
-        return np.asarray(np.linalg.pinv(weighted.T @ weighted) * (residuals @ residuals / free))
+        self.covariance_ = np.full((count, count), np.nan)
+        if self.degrees_of_freedom_ > 0:
+            residuals = weighted @ self.coefficients_ - 1.0
+            variance = residuals @ residuals / self.degrees_of_freedom_
+            self.covariance_ = np.linalg.pinv(weighted.T @ weighted) * variance
 
     def _times(self, points: Points) -> FloatArray:
         return np.asarray(self._design(points) @ self.coefficients_)
