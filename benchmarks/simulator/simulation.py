@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,17 +43,17 @@ def execute(
     rng: np.random.Generator,
     *,
     probed: bool = False,
-    costs: dict[int, CostsBySharers] | None = None,
+    costs: dict[tuple[int, int], CostsBySharers] | None = None,
 ) -> Execution:
     """Run `program` with `n` threads. `probed`: as in a profile pass, in which events cost a little more.
 
-    `costs`, by phase, keeps what instructions cost between runs of the same program and n on the same hardware.
+    `costs`, by phase and n, keeps what instructions cost between runs of the same program on the same hardware.
     """
-    costs = defaultdict(dict) if costs is None else costs
+    costs = {} if costs is None else costs
     machine = Machine(hardware, n, rng, probed)
     clock = 0
     for index, phase in enumerate(program.phases):
-        machine.begin(phase, costs.setdefault(index, {}))
+        machine.begin(phase, costs.setdefault((index, n), {}))
         for _ in range(phase.rounds):
             Region(machine, phase).run(clock)
             last = max(thread.arrived_at for thread in machine.threads)
@@ -89,10 +88,10 @@ def simulate_tarball(seed: int, hardware: Hardware, programs: Sequence[Program] 
 
 
 def _simulate_profile(hardware: Hardware, program: Program, index: int, seed: int) -> ProfileRecord:
+    costs: dict[tuple[int, int], CostsBySharers] = {}
     rows, readings = [], []
     names = [zlib.crc32(name.encode()) for name in (hardware.name, program.name)]
     for n in [1] if program.is_sequential else hardware.thread_counts():
-        costs: dict[int, CostsBySharers] = {}
         for is_profile_pass, repeats in ((False, CLEAN_REPEATS), (True, PROFILE_REPEATS)):
             for repeat in range(1, repeats + 1):
                 # The noise of a run is the same whatever else is simulated.
