@@ -1,13 +1,12 @@
 """What holds for every request: compression, the content security policy, the methods of pages, bounds of parameters,
 rates."""
 
-from collections.abc import Callable
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
 
 from mpet_site.web.etags import PRIVATE
 from mpet_site.web.problems import invalid_request, problem_response
@@ -54,65 +53,46 @@ class PageCompressionMiddleware(GZipMiddleware):
         return super().process_response(request, response) if is_html else response
 
 
-class ContentSecurityPolicyMiddleware:
+class ContentSecurityPolicyMiddleware(MiddlewareMixin):
     """The policies on every answer; a view that needs another sets the header itself."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         return response
 
 
-class PrivateAnswersMiddleware:
+class PrivateAnswersMiddleware(MiddlewareMixin):
     """What is answered to somebody who is signed in, by session or token, is kept by no cache: it may show what is
     private. A view that says itself how long its answer keeps has public answers only."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         cookie = settings.SESSION_COOKIE_NAME
         if cookie in request.COOKIES or cookie in response.cookies or "Authorization" in request.headers:
             response.headers.setdefault("Cache-Control", PRIVATE)
         return response
 
 
-class PageRateMiddleware:
+class PageRateMiddleware(MiddlewareMixin):
     """Pages may be asked for as often as the API, and are counted apart: a program's requests lock no browser out."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         if is_page(request) and (wait_s := wait_of_request(request, "page")):
             return too_many_requests(request, wait_s)
-        return self.get_response(request)
+        return None
 
 
-class PageMethodsMiddleware:
+class PageMethodsMiddleware(MiddlewareMixin):
     """405 for methods that no page has. What this page has of the others it says itself; the API does so alone."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.method in PAGE_METHODS or is_api(request):
-            return self.get_response(request)
-        return HttpResponseNotAllowed(PAGE_METHODS)
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        return None if request.method in PAGE_METHODS or is_api(request) else HttpResponseNotAllowed(PAGE_METHODS)
 
 
-class ParameterBoundsMiddleware:
+class ParameterBoundsMiddleware(MiddlewareMixin):
     """400 for a parameter of the address that is too long for anything we store, or that no database can hold."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         for name, values in request.GET.lists():
             if name == "search":
                 continue  # has a bound of its own, and a message at its field (mpet_site.web.lists)
@@ -121,7 +101,7 @@ class ParameterBoundsMiddleware:
                 if is_api(request):
                     return problem_response(invalid_request(parameter, reason))
                 return render(request, "400.html", {"parameter": parameter[:50], "reason": reason}, status=400)
-        return self.get_response(request)
+        return None
 
 
 def parameter_refusal(text: str) -> str:

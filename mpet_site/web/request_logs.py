@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
 
 HEADER = "X-Request-ID"
 ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -85,15 +86,11 @@ def has_secret(address: str) -> bool:
     return SECRET_IN_ADDRESS.search(address) is not None
 
 
-class SecretAddressesMiddleware:
+class SecretAddressesMiddleware(MiddlewareMixin):
     """Whatever is answered at such an address, errors included, or leads to one: no cache keeps it, no link or picture
     on it tells another server the address, no robot lists it."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if has_secret(request.path) or has_secret(response.get("Location", "")):
             for name, value in SECRET_HEADERS.items():
                 response[name] = value
