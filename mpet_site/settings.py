@@ -364,8 +364,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "mpet_site.web.openapi.describe_csv",
-        "mpet_site.web.openapi.describe_slugs",
-        "mpet_site.web.openapi.allow_empty_parameters",
+        "mpet_site.web.openapi.describe_parameters",
         "mpet_site.web.openapi.close_requests",
         "mpet_site.web.openapi.add_headers",
         "mpet_site.web.openapi.add_problems",

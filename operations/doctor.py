@@ -14,15 +14,16 @@ from django.contrib.auth import get_user_model
 from django.contrib.staticfiles.storage import ManifestFilesMixin
 from django.core.files.storage import default_storage, storages
 from django.db import Error, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
 from accounts.second_factors import plain_second_factors, unreadable_second_factors
 from benchmarks.models import Upload
 from mpet_site.state_folder import PRIVATE_FOLDER_MODE, mode_of
-from mpet_site.web.health import storage_fault
+from mpet_site.web.health import pending_migrations, storage_fault
 from mpet_site.web.throttling import parse_rate
+from operations.backups.service import known_migrations
 from profiles.ingest.derivation import profiles_to_refit
 from profiles.jobs.queue import uses_workers
 from profiles.judgement.usability import unusable_profiles
@@ -59,17 +60,16 @@ def examine() -> Iterator[Fault]:
 
 def database_findings() -> Iterator[Fault]:
     try:
-        executor = MigrationExecutor(connection)
+        pending = pending_migrations(connection)
+        applied = MigrationRecorder(connection).applied_migrations()
     except Error as error:
         yield Fault(f"The database does not answer: {error}. DATABASE_URL says where it is.")
         return
-    pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if pending:
-        yield Fault(f"{len(pending)} migrations are not applied: run manage.py migrate.")
-    squashed = {key for migration in executor.loader.disk_migrations.values() for key in migration.replaces}
-    unknown = set(executor.loader.applied_migrations) - set(executor.loader.graph.nodes) - squashed
+        yield Fault(f"{pending} migrations are not applied: run manage.py migrate.")
+    unknown = {f"{app}.{name}" for app, name in applied} - known_migrations()
     if unknown:
-        names = ", ".join(sorted(f"{app}.{name}" for app, name in unknown)[:LISTED])
+        names = ", ".join(sorted(unknown)[:LISTED])
         yield warning(f"The database has migrations that this code does not know ({names}): a newer version ran here.")
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import unescape
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -97,14 +98,9 @@ def chapters() -> tuple[Chapter, ...]:
             for position, child in enumerate(children):
                 address = document_link(str(child.attrGet("href")), DOCUMENTS / OVERVIEW)
                 if child.type == "link_open" and address:
-                    title = "".join(one.content for one in children[position + 1 :][: _link_length(children, position)])
-                    found[-1][1].append((address.removeprefix("/docs/"), title))
+                    words = takewhile(lambda one: one.type != "link_close", children[position + 1 :])
+                    found[-1][1].append((address.removeprefix("/docs/"), "".join(one.content for one in words)))
     return tuple(Chapter(title, tuple(pages), title == INTERNALS) for title, pages in found)
-
-
-def _link_length(children: list[Token], position: int) -> int:
-    closing = next(place for place, child in enumerate(children) if place > position and child.type == "link_close")
-    return closing - position - 1
 
 
 def place_of(name: str) -> tuple[Chapter | None, tuple[str, str] | None, tuple[str, str] | None]:

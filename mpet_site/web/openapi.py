@@ -117,20 +117,14 @@ def close_requests(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-def allow_empty_parameters(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """An empty value is as one that is left out."""
-    for _path, _method, operation in operations(result):
-        for parameter in operation.get("parameters", ()):
-            if parameter["in"] == "query" and not parameter.get("required"):
-                parameter["allowEmptyValue"] = True
-    return result
-
-
-def describe_slugs(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+def describe_parameters(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """What a slug in a path consists of; and an empty value of the query is as one that is left out."""
     for _path, _method, operation in operations(result):
         for parameter in operation.get("parameters", ()):
             if parameter["in"] == "path" and parameter["name"] == "slug":
                 parameter["schema"] |= {"pattern": f"^{SLUG_PATTERN}$"}
+            if parameter["in"] == "query" and not parameter.get("required"):
+                parameter["allowEmptyValue"] = True
     return result
 
 

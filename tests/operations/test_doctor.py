@@ -57,7 +57,7 @@ def test_a_database_that_does_not_answer_is_said_and_not_asked_again(found, monk
     def fail(_):
         raise Error("connection refused")
 
-    monkeypatch.setattr(doctor, "MigrationExecutor", fail)
+    monkeypatch.setattr("mpet_site.web.health.MigrationExecutor", fail)
     assert one(found)[0].startswith("The database does not answer: connection refused.")
 
 
