@@ -3,10 +3,9 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.models import ApiToken
+from accounts.models import ApiToken, ApiTokenQuerySet
 
 
 @admin.register(ApiToken)
@@ -25,6 +24,5 @@ class ApiTokenAdmin(admin.ModelAdmin):
         return obj is None and super().has_change_permission(request)
 
     @admin.action(description="Revoke the selected tokens", permissions=["change"])
-    def revoke(self, request: HttpRequest, queryset: QuerySet) -> None:
-        for token in queryset:
-            token.revoke()
+    def revoke(self, request: HttpRequest, queryset: ApiTokenQuerySet) -> None:
+        queryset.revoke()

@@ -86,10 +86,6 @@ def hand_out_token(device_code: str) -> tuple[ApiToken, str] | None:
         deleted, _ = DeviceLogin.objects.filter(pk=login.pk).delete()
         if not deleted:
             raise LoginNotKnown
-        if login.answer == DeviceLogin.Answer.DENIED:
-            token = None
-        else:
-            token = ApiToken.issue(login.user, ApiToken.Scope.UPLOAD, name=login.program)
-    if token is None:
-        raise LoginDenied
-    return token
+        if login.answer == DeviceLogin.Answer.AGREED:
+            return ApiToken.issue(login.user, ApiToken.Scope.UPLOAD, name=login.program)
+    raise LoginDenied  # outside the transaction: inside, it would undo the deletion

@@ -42,7 +42,7 @@ class ClosingForm(forms.Form):
         strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}), label="Your password"
     )
 
-    def __init__(self, *args: Any, user: Any = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
         if not user.has_usable_password():  # who signs in elsewhere has none, and has just signed in again

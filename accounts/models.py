@@ -110,11 +110,6 @@ class ApiToken(models.Model):
         rows, lost = type(self).objects.filter(pk=self.pk), f"the use of token {self.prefix} is not noted"
         update_without_waiting(rows, lost, last_used_at=now, last_used_from=address)
 
-    def revoke(self) -> None:
-        if self.revoked_at is None:
-            self.revoked_at = timezone.now()
-            self.save(update_fields=["revoked_at"])
-
 
 class DeviceLoginQuerySet(models.QuerySet):
     def unended(self) -> Self:

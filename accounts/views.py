@@ -25,12 +25,10 @@ from mpet_site.web.throttling import seconds_to_wait, too_many_requests
 
 
 class SignInView(LoginView):
-    """Leads to signing up where that is open."""
+    """Leads to uploading without an account where that is open."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context_data(
-            signup=settings.SIGNUP, quarantine=settings.QUARANTINE_DAYS > 0, **kwargs
-        )
+        context: dict[str, Any] = super().get_context_data(quarantine=settings.QUARANTINE_DAYS > 0, **kwargs)
         return context
 
 
@@ -150,7 +148,8 @@ def device_login(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    token = get_object_or_404(ApiToken, pk=pk, user_id=request.user.pk)
-    token.revoke()
+    tokens = ApiToken.objects.filter(pk=pk, user_id=request.user.pk)
+    token = get_object_or_404(tokens)
+    tokens.revoke()
     messages.success(request, f"The token {token.prefix}… is revoked.")
     return redirect("tokens")

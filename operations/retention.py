@@ -22,32 +22,27 @@ DELETED_AT_ONCE = 500
 
 def apply_retention() -> dict[str, int]:
     """Delete what was kept for its time. Returns the number of each kind."""
-    return {
-        "predictions": drop_predictions(cutoff(settings.KEEP_PREDICTIONS_DAYS)),
-        "reports": drop_reports(cutoff(settings.KEEP_REPORTS_DAYS)),
-        "tarballs": drop_tarballs(cutoff(settings.KEEP_TARBALLS_DAYS)),
-        "quarantined uploads": drop_quarantined(timezone.now() - timedelta(days=settings.QUARANTINE_DAYS)),
-    }
+    now = timezone.now()
+    kept_days = (
+        ("predictions", drop_predictions, settings.KEEP_PREDICTIONS_DAYS),
+        ("reports", drop_reports, settings.KEEP_REPORTS_DAYS),
+        ("tarballs", drop_tarballs, settings.KEEP_TARBALLS_DAYS),
+    )
+    # 0 days: for ever.
+    counts = {name: drop(now - timedelta(days=days)) if days else 0 for name, drop, days in kept_days}
+    counts["quarantined uploads"] = drop_quarantined(now - timedelta(days=settings.QUARANTINE_DAYS))
+    return counts
 
 
-def cutoff(days: float) -> datetime | None:
-    """What is older goes; None: for ever."""
-    return timezone.now() - timedelta(days=days) if days else None
-
-
-def drop_predictions(before: datetime | None) -> int:
+def drop_predictions(before: datetime) -> int:
     """Those that nobody asked for since, but for validated ones: these are the track record."""
-    if before is None:
-        return 0
     lately = AskedPrediction.objects.filter(prediction=OuterRef("pk"), asked_at__gte=before)
     old = Prediction.objects.filter(~Exists(lately), created_at__lt=before, settled_at=None)
     return delete_in_steps(old)
 
 
-def drop_reports(before: datetime | None) -> int:
+def drop_reports(before: datetime) -> int:
     """Rejected uploads: of them there is a report and nothing else."""
-    if before is None:
-        return 0
     rejected = Upload.objects.filter(status=Upload.Status.REJECTED, finished_at__lt=before)
     return delete_in_steps(rejected.filter(owner__quarantine=None))
 
@@ -60,11 +55,9 @@ def delete_in_steps(rows: QuerySet[Any]) -> int:
     return count
 
 
-def drop_tarballs(before: datetime | None) -> int:
+def drop_tarballs(before: datetime) -> int:
     """The files of accepted uploads; what came of them stays. The row lets go of the file first: one that is left
     without a row is swept."""
-    if before is None:
-        return 0
     old = Upload.objects.filter(status=Upload.Status.ACCEPTED, finished_at__lt=before).exclude(file="")
     old = old.filter(owner__quarantine=None)
     count = 0

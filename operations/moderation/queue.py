@@ -4,7 +4,7 @@ the queue when a moderator takes it off, or when it is hidden."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorR
 
 CONTRADICTED = (Profile.Judge.COMPUTED, Profile.Judge.DIFFERS)
 ODD_SHARE = 4  # an upload is looked at where one in so many of its runs was disturbed, or of its profiles is an outlier
+AGREES_TOO_WELL = "It agrees with a prediction of its pair closer than its repeats with each other."
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class QueueItem:
     title: str
     why: str
     at: datetime
-    steps: Sequence[tuple[str, str]] = field(default=())  # label, address
+    steps: Sequence[tuple[str, str]]  # label, address
 
 
 @dataclass(frozen=True)
@@ -125,18 +126,7 @@ def show_platform(platform: Platform) -> QueueItem:
     return QueueItem(platform.pk, name_platform(platform), why, platform.created_at, steps_of_platform(platform))
 
 
-def show_unusable(profile: Any) -> QueueItem:
-    steps = steps_of_profile(profile)
-    return QueueItem(profile.pk, name_profile(profile), profile.why_unusable, profile.created_at, steps)
-
-
-def show_outlier(profile: Profile) -> QueueItem:
-    steps = steps_of_profile(profile)
-    return QueueItem(profile.pk, name_profile(profile), profile.outlier_reason, profile.created_at, steps)
-
-
-def show_agreeing(profile: Profile) -> QueueItem:
-    why = "It agrees with a prediction of its pair closer than its repeats with each other."
+def show_profile(profile: Profile, why: str) -> QueueItem:
     return QueueItem(profile.pk, name_profile(profile), why, profile.created_at, steps_of_profile(profile))
 
 
@@ -182,7 +172,7 @@ QUEUE = (
         "predictions leave out. What you let stand counts before other owners' measurements.",
         Profile,
         lambda: shown_profiles().filter(outlier_judge__in=CONTRADICTED).order_by("-pk"),
-        show_outlier,
+        lambda profile: show_profile(profile, profile.outlier_reason),
     ),
     QueuePart(
         "agreeing",
@@ -191,7 +181,7 @@ QUEUE = (
         "them out.",
         Profile,
         agreeing_profiles,
-        show_agreeing,
+        lambda profile: show_profile(profile, AGREES_TOO_WELL),
     ),
     QueuePart(
         "refused",
@@ -200,7 +190,7 @@ QUEUE = (
         "them: this takes a while where there are many.",
         Profile,
         lambda: newest_unusable(shown_profiles()).order_by("-pk"),
-        show_unusable,
+        lambda profile: show_profile(profile, profile.why_unusable),
         is_counted=False,
         prepare=set_why_unusable,
     ),

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.web.pages import page_of
 from operations.moderation.forms import DecisionForm, HandledForm, JudgementDecisionForm, MergeDecisionForm
-from operations.moderation.queue import QUEUE, QUEUE_PARTS, QueuePart, name_delivery, name_platform, name_profile
+from operations.moderation.queue import QUEUE, QUEUE_PARTS, name_delivery, name_platform, name_profile
 from predictor.pages.home import real_machines
 from profiles.identity.descriptions import written_value
 from profiles.models import ModerationEntry, Platform, Profile, Source
@@ -63,7 +63,12 @@ def queue(request: HttpRequest) -> HttpResponse:
     part.prepare(rows)
     form = HandledForm(request.POST or None, keys=[row.pk for row in rows])
     if form.is_valid():
-        take_off(request, part, rows, form)
+        decision = Decision(request.user, form.cleaned_data["reason"])
+        chosen = [row for row in rows if row.pk in form.cleaned_data["keys"]]
+        with transaction.atomic():
+            for row in chosen:
+                handle(row, part.name, decision)
+        messages.success(request, f"{len(chosen)} of them taken off the queue.")
         return redirect(f"{reverse('moderation')}?part={part.name}")
     machines = real_machines(AnonymousUser())
     context = {
@@ -76,15 +81,6 @@ def queue(request: HttpRequest) -> HttpResponse:
         "few_machines": machines if machines < FEW_MACHINES else None,
     }
     return render(request, "operations/queue.html", context, status=422 if form.errors else 200)
-
-
-@transaction.atomic
-def take_off(request: HttpRequest, part: QueuePart, rows: Iterable[Any], form: HandledForm) -> None:
-    decision = Decision(request.user, form.cleaned_data["reason"])
-    chosen = [row for row in rows if row.pk in form.cleaned_data["keys"]]
-    for row in chosen:
-        handle(row, part.name, decision)
-    messages.success(request, f"{len(chosen)} of them taken off the queue.")
 
 
 @for_moderators

@@ -32,9 +32,12 @@ def test_scopes():
 
 def test_revoking_twice_keeps_the_first_moment(ada):
     token, _ = ApiToken.issue(ada)
-    token.revoke()
+    assert ApiToken.objects.revoke() == 1
+    token.refresh_from_db()
     first = token.revoked_at
-    token.revoke()
+    assert first is not None
+    assert ApiToken.objects.revoke() == 0
+    token.refresh_from_db()
     assert token.revoked_at == first
 
 
