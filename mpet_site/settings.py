@@ -348,9 +348,7 @@ REST_FRAMEWORK = {
     },
     "NUM_PROXIES": env.int("MPET_PROXIES", default=0),
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_VERSIONING_CLASS": None,
     "EXCEPTION_HANDLER": "mpet_site.web.problems.exception_handler",
-    "STRICT_JSON": True,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "MPET",
@@ -371,7 +369,6 @@ SPECTACULAR_SETTINGS = {
     ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
 }
 
 # Lines for people, or one JSON object a line for what collects logs; a line a request by default in the latter only.

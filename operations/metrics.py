@@ -41,7 +41,12 @@ class StoredCounts(Collector):
         yield labelled("mpet_uploads", "Uploads, by what came of them", "status", count_by(uploads, "status"))
         waiting = Quarantine.objects.count()
         yield GaugeMetricFamily("mpet_quarantined_uploads", "Uploads without an account, not claimed", value=waiting)
-        yield labelled("mpet_queue_length", "Work that waits or is under way, by kind", "kind", queue_lengths())
+        unfinished = {
+            "uploads": Upload.objects.waiting().count(),
+            "computations": Computation.objects.unfinished().count(),
+            "tasks": DBTaskResult.objects.filter(status__in=("READY", "RUNNING")).count(),
+        }
+        yield labelled("mpet_queue_length", "Work that waits or is under way, by kind", "kind", unfinished)
         yield labelled(
             "mpet_predictions", "Stored predictions, by method", "method", count_by(Prediction.objects.all(), "method")
         )
@@ -60,14 +65,6 @@ def count_by(rows: QuerySet[Any], column: str) -> dict[str, int]:
     field: Any = rows.model._meta.get_field(column)
     counts = rows.order_by().values_list(column).annotate(count=Count("pk"))
     return dict.fromkeys((value for value, _ in field.choices or ()), 0) | dict(counts)
-
-
-def queue_lengths() -> dict[str, int]:
-    return {
-        "uploads": Upload.objects.waiting().count(),
-        "computations": Computation.objects.unfinished().count(),
-        "tasks": DBTaskResult.objects.filter(status__in=("READY", "RUNNING")).count(),
-    }
 
 
 @require_safe
@@ -108,15 +105,10 @@ def sweep_metrics() -> int:
     """Delete what processes counted that ended more than a day ago. Returns the number of files. Prometheus takes it
     for a restart when a count falls."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-    old = [path for path in Path(folder).glob("*.db") if is_left(path)] if folder else []
-    for path in old:
-        path.unlink(missing_ok=True)
-    return len(old)
-
-
-def is_left(path: Path) -> bool:
-    """Whether the process of this file is gone, for a day at least."""
-    found = re.search(r"_(\d+)\.db$", path.name)
-    if found is None or Path(f"/proc/{found[1]}").exists():
-        return False
-    return is_older_than(path, OLD_AFTER_S)
+    count = 0
+    for path in Path(folder).glob("*.db") if folder else ():
+        process = re.search(r"_(\d+)\.db$", path.name)
+        if process and not Path(f"/proc/{process[1]}").exists() and is_older_than(path, OLD_AFTER_S):
+            path.unlink(missing_ok=True)
+            count += 1
+    return count

@@ -102,8 +102,9 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
     chosen = next((one for one in workloads if one.slug == request.GET.get("workload")), workloads[0])
     context |= {"workloads": workloads, "workload": chosen}
     page = page_number(request.GET.get("page", ""))
+    is_simulated = bool(upload and upload.source and upload.source.origin == "simulated")
     try:
-        question = RankingQuestion.of(chosen.slug, row.holder, include_simulated=is_simulated(upload), page=page)
+        question = RankingQuestion.of(chosen.slug, row.holder, include_simulated=is_simulated, page=page)
     except RequestError as error:
         return render(
             request,
@@ -117,10 +118,6 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
         "operations/quarantined.html",
         lambda: context | page_of_ranking(request, row, question, shown),
     )
-
-
-def is_simulated(upload: Upload | None) -> bool:
-    return bool(upload and upload.source and upload.source.origin == "simulated")
 
 
 def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:

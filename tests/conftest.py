@@ -133,6 +133,17 @@ def media(settings, tmp_path) -> Path:
 
 
 @pytest.fixture
+def limit_rates(settings, tmp_path):
+    """limit_rates(scope=rate): these alone are limited, and nothing was counted yet."""
+    settings.RATES_FILE = tmp_path / "rates.sqlite3"
+
+    def limit(**rates: str | None) -> None:
+        settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"DEFAULT_THROTTLE_RATES": rates}
+
+    return limit
+
+
+@pytest.fixture
 def alice():
     return get_user_model().objects.create_user("alice")
 

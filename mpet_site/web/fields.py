@@ -20,10 +20,7 @@ LARGEST_NUMBER = 10**18  # that is read: sums and products of what is read stay 
 
 Text = serializers.CharField
 Integer = serializers.IntegerField
-
-
-def number(**options: Any) -> serializers.FloatField:
-    return serializers.FloatField(allow_null=True, **options)
+number = partial(serializers.FloatField, allow_null=True)  # null where it is invalid
 
 
 def numbers(**options: Any) -> Any:
@@ -33,7 +30,7 @@ def numbers(**options: Any) -> Any:
 KIND_OF_TYPE: dict[Any, Callable[..., serializers.Field]] = {
     str: Text,
     int: Integer,
-    float: partial(serializers.FloatField, allow_null=True),  # where it is invalid
+    float: number,
     bool: serializers.BooleanField,
     datetime: serializers.DateTimeField,
 }

@@ -67,9 +67,6 @@ class Unprocessable(Problem):
     title = "No prediction"
 
 
-PROBLEM_TYPES: tuple[type[Problem], ...] = (InvalidRequest, PayloadTooLarge, Conflict, Unprocessable)
-
-
 def invalid_request(name: str, reason: str) -> InvalidRequest:
     return InvalidRequest([{"name": name, "reason": reason}])
 

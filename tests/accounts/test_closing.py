@@ -107,8 +107,8 @@ def test_the_archive_has_nothing_of_others(ada):
     assert client_of().get(f"{API}account/export/").status_code == 401
 
 
-def test_the_archive_is_asked_for_so_often_only(ada, signed_in, settings):
-    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"DEFAULT_THROTTLE_RATES": {"export": "1/hour"}}
+def test_the_archive_is_asked_for_so_often_only(ada, signed_in, limit_rates):
+    limit_rates(export="1/hour")
     assert signed_in.get(reverse("export-account")).status_code == 200
     assert signed_in.get(reverse("export-account")).status_code == 429
     assert client_of(ada).get(f"{API}account/export/").status_code == 429
@@ -189,7 +189,7 @@ def test_what_was_imported_for_the_user_goes_too(ada):
     assert not Platform.objects.exclude(private_to=None).exists()
 
 
-def test_passwords_are_guessed_so_often_only(ada, signed_in, settings):
-    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"DEFAULT_THROTTLE_RATES": {"login": "1/hour"}}
+def test_passwords_are_guessed_so_often_only(ada, signed_in, limit_rates):
+    limit_rates(login="1/hour")
     for status in (200, 429):
         assert signed_in.post(reverse("delete-account"), closing(password="wrong")).status_code == status

@@ -182,11 +182,8 @@ def test_of_two_questions_at_once_one_gets_the_token(ada, monkeypatch):
     assert ApiToken.objects.count() == 1
 
 
-def test_who_asks_and_who_guesses_too_often_waits(client, ada, settings, tmp_path):
-    settings.RATES_FILE = tmp_path / "rates.sqlite3"
-    settings.REST_FRAMEWORK = {
-        **settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": {"device": "2/hour", "login": "3/min"}
-    }  # fmt: skip
+def test_who_asks_and_who_guesses_too_often_waits(client, ada, limit_rates):
+    limit_rates(device="2/hour", login="3/min")
     answers = [client_of().post(API + "login/", {"program": "p"}, format="json") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert int(answers[-1]["Retry-After"]) > 0

@@ -53,17 +53,6 @@ def forget(client, email=ADDRESS, **more):
     return client.post(reverse("password_reset"), {"email": email}, **more)
 
 
-@pytest.fixture
-def limit(settings, tmp_path):
-    """limit(scope=rate): these alone are limited."""
-    settings.RATES_FILE = tmp_path / "rates.sqlite3"
-
-    def limit_rates(**rates: str) -> None:
-        settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": rates}
-
-    return limit_rates
-
-
 def confirm(letter: EmailMessage, client: Client | None = None):
     """What its reader does: opens the link, and presses the button there."""
     return (client or Client()).post(link_in(letter), follow=True)
@@ -87,8 +76,8 @@ def test_signing_up_sends_one_link_which_confirms_the_address(client):
     assert has_confirmed_address(ada)
 
 
-def test_no_further_verification_is_sent_when_somebody_signs_in_or_claims_the_address_again(client, limit):
-    limit(verification="1/day")
+def test_no_further_verification_is_sent_when_somebody_signs_in_or_claims_the_address_again(client, limit_rates):
+    limit_rates(verification="1/day")
     sign_up(client)
     ada = User.objects.get()
     for _ in range(3):
@@ -184,8 +173,8 @@ def test_a_mail_server_that_fails_fails_no_request(client, settings, caplog):
     assert "could not be sent" in caplog.text
 
 
-def test_one_address_gets_few_mails_whoever_asks_for_them(client, limit):
-    limit(mail="2/day")
+def test_one_address_gets_few_mails_whoever_asks_for_them(client, limit_rates):
+    limit_rates(mail="2/day")
     ada = with_address("ada")
     for number in range(4):
         answer = forget(client, REMOTE_ADDR=f"192.0.2.{number}")
@@ -195,8 +184,8 @@ def test_one_address_gets_few_mails_whoever_asks_for_them(client, limit):
     assert User.objects.count() == 2
 
 
-def test_requests_for_mail_are_limited_by_address(client, limit):
-    limit(reset="2/hour")
+def test_requests_for_mail_are_limited_by_address(client, limit_rates):
+    limit_rates(reset="2/hour")
     with_address("ada")
     statuses = [forget(client).status_code for _ in range(3)]
     assert statuses == [302, 302, 429]

@@ -70,11 +70,10 @@ def test_the_code_to_scan_is_on_white_in_the_dark_too(ada):
     assert ".on-white { background: #fff; }" in styles
 
 
-def test_codes_are_guessed_so_often_only(ada, settings, tmp_path):
+def test_codes_are_guessed_so_often_only(ada, limit_rates):
     activate(sign_in())
-    settings.RATES_FILE = tmp_path / "rates.sqlite3"
     client = sign_in()
-    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"DEFAULT_THROTTLE_RATES": {"login": "2/hour"}}
+    limit_rates(login="2/hour")
     statuses = [client.post(reverse("mfa_authenticate"), {"code": f"00000{i}"}).status_code for i in range(3)]
     assert statuses == [200, 200, 429]
 

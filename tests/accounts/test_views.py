@@ -14,11 +14,6 @@ def issue(client, **fields):
     return client.post(reverse("tokens"), {"name": "laptop", "scope": "predict", "lifetime": "30"} | fields)
 
 
-def test_the_sign_in_page_has_one_link_for_a_forgotten_password(client):
-    page = client.get(reverse("login")).content.decode()
-    assert page.count(f'href="{reverse("password_reset")}"') == 1
-
-
 def test_signing_in_leads_to_the_page_that_was_asked_for(client, ada):
     fields = {"login": "ada", "password": PASSWORD, "next": reverse("uploads")}
     assert client.post(reverse("login"), fields).url == reverse("uploads")
@@ -71,20 +66,9 @@ def test_where_sign_up_is_off_no_account_is_made_and_no_link_leads_there(client,
     assert reverse("signup") not in client.get(reverse("login")).content.decode()
 
 
-@pytest.fixture
-def rates(settings, tmp_path):
-    """rates(scope=rate): these alone are limited."""
-    settings.RATES_FILE = tmp_path / "rates.sqlite3"
-
-    def limit(**rates: str) -> None:
-        settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": rates}
-
-    return limit
-
-
 @pytest.mark.parametrize(("name", "scope"), [("login", "login"), ("signup", "signup")])
-def test_attempts_are_counted_by_address(client, ada, rates, name, scope):
-    rates(**{scope: "2/min"})
+def test_attempts_are_counted_by_address(client, ada, limit_rates, name, scope):
+    limit_rates(**{scope: "2/min"})
     right = {"login": "ada", "password": PASSWORD}
     for _ in range(2):
         assert client.post(reverse(name), {"login": "ada", "password": "wrong"}).status_code == 200

@@ -97,8 +97,8 @@ def test_a_report_is_bounded(client, text):
     assert not VisitorReport.objects.exists()
 
 
-def test_reports_of_one_address_are_limited(client, settings):
-    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"DEFAULT_THROTTLE_RATES": {"report": "2/hour"}}
+def test_reports_of_one_address_are_limited(client, limit_rates):
+    limit_rates(report="2/hour")
     address = reverse("report-platform", args=[store_public()[0].platform.slug])
     statuses = [client.post(address, {"text": "wrong"}).status_code for _ in range(3)]
     assert statuses == [201, 201, 429]

@@ -376,9 +376,8 @@ def test_an_operator_takes_none(settings, client):
     assert not Quarantine.objects.exists()
 
 
-def test_one_address_sends_few(settings, client):
-    rates = {"DEFAULT_THROTTLE_RATES": {"quarantine": "1/hour"}}
-    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | rates
+def test_one_address_sends_few(limit_rates, client):
+    limit_rates(quarantine="1/hour")
     assert [send(client).status_code for _ in range(2)] == [302, 429]
     assert client_of().post(API + "quarantine/", {"file": tarball()}).status_code == 429
     assert Quarantine.objects.count() == 1

@@ -13,12 +13,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def rates(settings, tmp_path):
-    settings.RATES_FILE = tmp_path / "rates.sqlite3"
-    settings.REST_FRAMEWORK = {
-        **settings.REST_FRAMEWORK,
-        "DEFAULT_THROTTLE_RATES": {"anon": "2/min", "user": "3/min", "login": "1/min"},
-    }
+def rates(limit_rates):
+    limit_rates(anon="2/min", user="3/min", login="1/min")
 
 
 def statuses(client, number, address=API + "methods/", **headers):
@@ -87,8 +83,8 @@ def test_what_is_no_page_is_not_limited(client):
 
 
 @pytest.mark.parametrize("first", ["login", "admin-login"])
-def test_trust_7_attempts_to_sign_in_are_counted_together_on_both_pages(client, settings, first):
-    settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"login": "3/min"}
+def test_trust_7_attempts_to_sign_in_are_counted_together_on_both_pages(client, limit_rates, first):
+    limit_rates(login="3/min")
     second = {"login": "admin-login", "admin-login": "login"}[first]
     right = {"login": "root", "username": "root", "password": "x"}
     make_user("root", password="x", is_staff=True, is_superuser=True)
@@ -118,7 +114,7 @@ def test_of_ipv6_the_network_counts(address, counted):
     assert client_address(RequestFactory().get("/", REMOTE_ADDR=address)) == counted
 
 
-def test_no_rate_is_no_limit(settings):
-    settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"anon": None}
+def test_no_rate_is_no_limit(settings, limit_rates):
+    limit_rates(anon=None)
     assert [seconds_to_wait(scope, "x") for scope in ("anon", "nothing") for _ in range(5)] == [0] * 10
     assert not settings.RATES_FILE.exists()
