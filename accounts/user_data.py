@@ -21,7 +21,6 @@ from django.http import StreamingHttpResponse
 from accounts.models import ApiToken
 from mpet_site.web.plain_json import nan_to_null
 
-ARCHIVE_TYPE = "application/x-tar"
 ARCHIVE_PIECE_BYTES = 1 << 18
 
 
@@ -80,9 +79,10 @@ def close_account(user: Any, *, keep_public: bool) -> None:
     user.delete()
 
 
-def archive_response(user: Any, request: Any) -> StreamingHttpResponse:
-    """`request`: of Django or of the API, for the addresses in the documents."""
-    response = StreamingHttpResponse(tar_pieces(archive_members(user, request)), content_type=ARCHIVE_TYPE)
+def archive_response(request: Any) -> StreamingHttpResponse:
+    """The archive of the user of a request, of Django or of the API."""
+    members = archive_members(request.user, request)
+    response = StreamingHttpResponse(tar_pieces(members), content_type="application/x-tar")
     response["Content-Disposition"] = 'attachment; filename="mpet-account.tar"'
     response["Cache-Control"] = "private, no-store"
     return response

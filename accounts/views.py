@@ -51,7 +51,7 @@ def export_account(request: HttpRequest) -> HttpResponseBase:
     """All of it in one archive."""
     if wait_s := seconds_to_wait("export", str(request.user.pk)):
         return too_many_requests(request, wait_s)
-    return archive_response(request.user, request)
+    return archive_response(request)
 
 
 class ClosingView(LoginRequiredMixin, FormView):

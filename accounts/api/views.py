@@ -162,4 +162,4 @@ class AccountExport(ApiView):
     def get(self, request: Request) -> HttpResponseBase:
         if wait_s := seconds_to_wait("export", str(request.user.pk)):
             raise Throttled(wait_s)
-        return archive_response(request.user, request)
+        return archive_response(request)

@@ -32,16 +32,16 @@ class Unavailable:
     """Why nothing could be stored, for a program and for a person, and when it may be tried again."""
 
     detail: str
-    retry_after_s: int
+    retry_after_s: int = RETRY_AFTER_S
     title: str = "The server is busy"
 
 
-BUSY = Unavailable("The database is busy. Nothing was stored; try again soon.", RETRY_AFTER_S)
-UPGRADING = Unavailable("The database is being upgraded. Nothing was stored; try again soon.", RETRY_AFTER_S)
+BUSY = Unavailable("The database is busy. Nothing was stored; try again soon.")
+UPGRADING = Unavailable("The database is being upgraded. Nothing was stored; try again soon.")
 NO_STORAGE = Unavailable(
     "The server cannot store anything at the moment: its disk is full or cannot be written. Nothing was stored; what "
     "is there can be read.",
-    60,
+    retry_after_s=60,
     title="Nothing can be stored",
 )
 

@@ -11,7 +11,7 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
 from mpet_site.web.background import NotReadyYet
-from mpet_site.web.database_unavailable import RETRY_AFTER_S, Unavailable, unavailability_of
+from mpet_site.web.database_unavailable import Unavailable, unavailability_of
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.request_logs import request_id
 
@@ -100,7 +100,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
         if isinstance(error, kind):
             return answer(error)
     if isinstance(error, NotReadyYet):
-        return unavailable_problem(Unavailable(f"{error.reason} Nothing was stored; try again soon.", RETRY_AFTER_S))
+        return unavailable_problem(Unavailable(f"{error.reason} Nothing was stored; try again soon."))
     if unavailable := unavailability_of(error):
         logger.warning("%s %s: %s", context["request"].method, context["request"].path, error)
         return unavailable_problem(unavailable)

@@ -52,8 +52,8 @@ class QueuePart:
         return self.find_all().exclude(pk__in=handled.values("subject_key"))
 
     @property
-    def count(self) -> int | None:
-        return self.find().count() if self.is_counted else None
+    def count(self) -> int:
+        return self.find().count()
 
 
 def shown_profiles() -> QuerySet[Profile]:
