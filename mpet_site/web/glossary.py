@@ -9,8 +9,6 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-PICTURE_FOLDER = "glossary"  # the folder of templates that holds a drawing a term
-
 
 @dataclass(frozen=True)
 class Term:
@@ -35,12 +33,9 @@ class Term:
         return re.split(r"(?<=\.) (?=[A-Z])", self.text, maxsplit=1)[0]
 
     @property
-    def label(self) -> str:
-        return f"{self.symbol}, {self.name}" if self.symbol else self.name
-
-    @property
     def drawing(self) -> str:
-        return f"{PICTURE_FOLDER}/{self.picture}.svg" if self.picture else ""
+        """The template of the drawing, or ""."""
+        return f"glossary/{self.picture}.svg" if self.picture else ""
 
 
 @dataclass(frozen=True)

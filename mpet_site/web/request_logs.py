@@ -32,12 +32,6 @@ def request_id() -> str:
     return _request_id.get()
 
 
-def id_of(request: HttpRequest) -> str:
-    """What the trusted proxy calls it, else a new name."""
-    given = request.headers.get(HEADER, "") if settings.REST_FRAMEWORK["NUM_PROXIES"] else ""
-    return given if ACCEPTED.fullmatch(given) else uuid.uuid4().hex
-
-
 class RequestIdMiddleware:
     """Names the request as long as it is answered, and logs what it took (MPET_LOG_REQUESTS)."""
 
@@ -45,7 +39,10 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        name, started = id_of(request), time.perf_counter()
+        started = time.perf_counter()
+        # What the trusted proxy calls it, else a new name.
+        given = request.headers.get(HEADER, "") if settings.REST_FRAMEWORK["NUM_PROXIES"] else ""
+        name = given if ACCEPTED.fullmatch(given) else uuid.uuid4().hex
         token = _request_id.set(name)
         try:
             response = self.get_response(request)

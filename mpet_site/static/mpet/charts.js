@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const { variable } = mpet;
   const config = { responsive: true, displayModeBar: false, scrollZoom: false };
 
   const axis = () => ({

@@ -32,5 +32,26 @@ window.mpet = (() => {
     return new Promise((done) => canvas.toBlob(done, "image/png"));
   }
 
-  return { save, csv, json, png };
+  // Makes the buttons of a figure that Plotly does not draw save what numbers() and drawn() return: columns and rows;
+  // an SVG with its width and height.
+  function offer(figure, name, title, numbers, drawn) {
+    async function content(format) {
+      if (format === "csv") return csv(...numbers());
+      if (format === "json") return json(title, figure.dataset.origin, ...numbers());
+      const { svg, width, height } = drawn();
+      const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+      return format === "svg" ? address : png(address, width, height);
+    }
+
+    figure.querySelector(".chart-actions").hidden = false;
+    figure.addEventListener("click", async ({ target }) => {
+      const format = target.dataset?.save;
+      if (format) save(await content(format), `${name}.${format}`);
+    });
+  }
+
+  const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  return { save, csv, json, png, offer, escaped, variable };
 })();

@@ -5,8 +5,7 @@
   const CELL = { width: 40, height: 24 };
   const PAD = 12;
   const LETTER = 6.4; // px, about, at 12 px
-  const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-  const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const { escaped, variable } = mpet;
   const figure = document.querySelector("[data-heat-map]");
   if (!figure) return;
   const table = figure.querySelector("table");
@@ -63,21 +62,9 @@
       });
     });
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12" fill="${ink}">${parts.join("")}</svg>`;
-    return { svg: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`, width, height };
-  }
-
-  async function content(format) {
-    const origin = figure.dataset.origin;
-    if (format === "csv") return mpet.csv(...numbers());
-    if (format === "json") return mpet.json(document.querySelector("h1").textContent.trim(), origin, ...numbers());
-    const { svg, width, height } = drawn();
-    return format === "svg" ? svg : mpet.png(svg, width, height);
+    return { svg, width, height };
   }
 
   const suffix = figure.dataset.origin ? `-${figure.dataset.origin}` : "";
-  figure.querySelector(".chart-actions").hidden = false;
-  figure.addEventListener("click", async ({ target }) => {
-    const format = target.dataset?.save;
-    if (format) mpet.save(await content(format), `distances${suffix}.${format}`);
-  });
+  mpet.offer(figure, `distances${suffix}`, document.querySelector("h1").textContent.trim(), numbers, drawn);
 })();

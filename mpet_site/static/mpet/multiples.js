@@ -6,8 +6,7 @@
   const CELL = { width: 176, height: 142 };
   const COLUMNS = 6;
   const PAD = 14;
-  const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-  const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const { escaped, variable } = mpet;
   const figure = document.querySelector("[data-multiples]");
   if (!figure) return;
   const { origin } = figure.dataset;
@@ -37,19 +36,8 @@
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="11" fill="${variable("--ink")}">
       <rect width="${width}" height="${height}" fill="${variable("--surface")}"/>
       <text x="${PAD}" y="26" font-size="15" font-weight="600">${escaped(title)}</text>${items.map(one).join("")}</svg>`;
-    return { svg: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`, width, height };
+    return { svg, width, height };
   }
 
-  async function content(format) {
-    if (format === "csv") return mpet.csv(...numbers());
-    if (format === "json") return mpet.json(title, origin, ...numbers());
-    const { svg, width, height } = drawn();
-    return format === "svg" ? svg : mpet.png(svg, width, height);
-  }
-
-  figure.querySelector(".chart-actions").hidden = false;
-  figure.addEventListener("click", async ({ target }) => {
-    const format = target.dataset?.save;
-    if (format) mpet.save(await content(format), `speedups.${format}`);
-  });
+  mpet.offer(figure, "speedups", title, numbers, drawn);
 })();
