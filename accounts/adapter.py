@@ -19,7 +19,7 @@ from mpet_site.web.throttling import seconds_to_wait
 
 NAME_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another
 USERNAME_LENGTH = 10  # 31^10 names: that two are the same need not be thought of
-MAIL_PAGES = {"home": "home", "measure": "measure", "tokens": "tokens", "password_reset": "password_reset"}
+MAIL_PAGES = ("home", "measure", "tokens", "password_reset")
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  of a client without one, behind a socket
 
 
@@ -55,9 +55,7 @@ class AccountAdapter(DefaultAccountAdapter):
         """Beside the answer, so that its time says nothing."""
         site = get_current_site(self.request)
         site.domain = site.name = host_in_mails(self.request)
-        addresses = {
-            f"{name}_url": at_site(self.request.build_absolute_uri(reverse(view))) for name, view in MAIL_PAGES.items()
-        }
+        addresses = {f"{name}_url": at_site(self.request.build_absolute_uri(reverse(name))) for name in MAIL_PAGES}
         known = {"request": self.request, "email": email, "current_site": site, **addresses}
         send_message(self.render_mail(template_prefix, email, known | context))
 

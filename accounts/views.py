@@ -148,8 +148,7 @@ def device_login(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    tokens = ApiToken.objects.filter(pk=pk, user_id=request.user.pk)
-    token = get_object_or_404(tokens)
-    tokens.revoke()
+    token = get_object_or_404(ApiToken, pk=pk, user_id=request.user.pk)
+    ApiToken.objects.filter(pk=token.pk).revoke()
     messages.success(request, f"The token {token.prefix}… is revoked.")
     return redirect("tokens")

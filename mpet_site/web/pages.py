@@ -89,15 +89,15 @@ MENU: dict[str, tuple[MenuPage, ...]] = {
 OWN_PREFIXES = ("/predictions/mine/", "/uploads/")  # pages of the user menu, in no part
 
 
-def place_in_menu(path: str) -> tuple[str, MenuPage] | None:
-    """The part and the page of the menu that a path belongs to; the longest prefix decides.
+def place_in_menu(path: str) -> tuple[str, MenuPage | None]:
+    """The part and the page of the menu that a path belongs to, or ("", None); the longest prefix decides.
 
     >>> part, page = place_in_menu("/predictions/answer/")
     >>> part, page.title, place_in_menu("/uploads/")
-    ('predict', 'Predict', None)
+    ('predict', 'Predict', ('', None))
     """
     if path.startswith(OWN_PREFIXES):
-        return None
+        return "", None
     places = [
         (len(prefix), part, page)
         for part, pages in MENU.items()
@@ -105,17 +105,14 @@ def place_in_menu(path: str) -> tuple[str, MenuPage] | None:
         for prefix in page.prefixes
         if path.startswith(prefix)
     ]
-    if not places:
-        return None
-    _, part, page = max(places, key=lambda place: place[0])
+    _, part, page = max(places, key=lambda place: place[0], default=(0, "", None))
     return part, page
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """The context processor: `server` (django-allauth's pages have a `site` of their own), and `part`, `part_page` and
-    `part_pages` of the menu."""
-    place = place_in_menu(request.path_info)
-    part, page = place or ("", None)
+    """The context processor: `server` (django-allauth's pages have a `site` of their own), and `menu` with the `part`,
+    `part_page` and `part_pages` that the address belongs to."""
+    part, page = place_in_menu(request.path_info)
     pages = MENU.get(part, ())
     return {
         "server": {
@@ -124,6 +121,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
             "operator_url": settings.OPERATOR_URL,
             "source_url": settings.SOURCE_URL,
         },
+        "menu": {name: first.address for name, (first, *_) in MENU.items()},
         "part": part,
         "part_page": page,
         "part_pages": pages if len(pages) > 1 else (),
