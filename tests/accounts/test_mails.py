@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from accounts.mails import MAIL_THREAD, confirm_address, has_confirmed_address
 from accounts.models import ApiToken
+from tests.accounts.test_second_factor import is_signed_in, sign_in
 from tests.pages import PASSWORD, text_of, user
 
 pytestmark = pytest.mark.django_db
@@ -238,20 +239,10 @@ def test_who_was_made_by_a_command_can_set_a_forgotten_password(client, monkeypa
     assert len(outbox()) == 1
 
 
-def signed_in(person: User) -> Client:
-    client = Client()
-    assert client.login(username=person.get_username(), password=PASSWORD)
-    return client
-
-
-def is_signed_in(client: Client) -> bool:
-    return client.get(reverse("tokens")).status_code == 200
-
-
 @pytest.mark.parametrize("revoke", [True, False])
 def test_trust_17_a_changed_password_ends_other_sessions_and_on_request_tokens(revoke):
     ada = user("ada")
-    here, elsewhere = signed_in(ada), signed_in(ada)
+    here, elsewhere = sign_in(), sign_in()
     ApiToken.issue(ada)
     ApiToken.issue(user("eve"))
     fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
@@ -263,9 +254,10 @@ def test_trust_17_a_changed_password_ends_other_sessions_and_on_request_tokens(r
 
 def test_trust_17_a_password_that_is_set_by_mail_ends_all_sessions_and_on_request_tokens(client):
     ada = with_address("ada")
-    elsewhere = signed_in(ada)
+    elsewhere = sign_in()
     ApiToken.issue(ada)
     forget(client)
+    assert is_signed_in(elsewhere)
     set_new_password(client, *outbox(), revoke_tokens="on")
     assert not is_signed_in(elsewhere)
     assert not ApiToken.objects.valid().exists()
@@ -273,7 +265,8 @@ def test_trust_17_a_password_that_is_set_by_mail_ends_all_sessions_and_on_reques
 
 def test_a_password_that_a_moderator_sets_ends_all_sessions(admin_client):
     ada = user("ada")
-    elsewhere = signed_in(ada)
+    elsewhere = sign_in()
+    assert is_signed_in(elsewhere)
     fields = {"password1": NEW, "password2": NEW, "usable_password": "true"}
     admin_client.post(reverse("admin:auth_user_password_change", args=[ada.pk]), fields)
     assert not is_signed_in(elsewhere)

@@ -36,7 +36,7 @@ def test_takes_the_user_that_is_there():
     first, err = issued("ada", "--scope", "predict", "--expires", "30", "--name", "laptop")
     second, _ = issued("ada")
     assert first != second
-    assert "Made" not in err
+    assert "Created" not in err
     assert get_user_model().objects.count() == 1
     token = ApiToken.objects.get(digest=digest_of(first.strip()))
     assert (token.user, token.scope, token.name) == (ada, "predict", "laptop")
