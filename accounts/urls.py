@@ -36,7 +36,7 @@ class FormerAddress(RedirectView):
 
 
 urlpatterns = [
-    path("accounts/login/", limit_posts("login")(views.SignInView.as_view()), name="login"),
+    path("accounts/login/", limit_posts("login")(account_views.login), name="login"),
     path("accounts/logout/", account_views.logout, name="logout"),
     path("accounts/signup/", limit_posts("signup")(account_views.signup), name="signup"),
     path("accounts/email/", limit_posts("reset")(account_views.email), name="address"),

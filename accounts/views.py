@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from allauth.account.views import LoginView
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import get_user_model, logout
@@ -22,14 +21,6 @@ from accounts.models import ApiToken
 from accounts.user_data import archive_response, close_account, user_data_counts
 from mpet_site.web.pages import json_address
 from mpet_site.web.throttling import seconds_to_wait, too_many_requests
-
-
-class SignInView(LoginView):
-    """Leads to uploading without an account where that is open."""
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context_data(quarantine=settings.QUARANTINE_DAYS > 0, **kwargs)
-        return context
 
 
 @login_required

@@ -117,6 +117,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
     return {
         "server": {
             "signup": settings.SIGNUP,
+            "quarantine": settings.QUARANTINE_DAYS > 0,
             "operator": settings.OPERATOR,
             "operator_url": settings.OPERATOR_URL,
             "source_url": settings.SOURCE_URL,
