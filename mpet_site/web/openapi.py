@@ -66,18 +66,15 @@ def headers(*names: str) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def described_problem(status: str) -> dict[str, Any]:
-    named = ["Cache-Control", *filter(None, [HEADER_OF_PROBLEM.get(status)])]
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {"description": PROBLEMS[status][1], "headers": headers(*named), "content": content}
-
-
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Every operation names each status it may answer with: those of all, its own, and those that its view declares."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Problem"] = PROBLEM
-    answers = {name: described_problem(status) for status, (name, _) in PROBLEMS.items()}
-    components.setdefault("responses", {}).update(answers)
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for status, (name, text) in PROBLEMS.items():
+        named = headers("Cache-Control", *filter(None, [HEADER_OF_PROBLEM.get(status)]))
+        answer = {"description": text, "headers": named, "content": content}
+        components.setdefault("responses", {})[name] = answer
     for path, method, operation in operations(result):
         responses = operation["responses"]
         names = {parameter["name"] for parameter in operation.get("parameters", ())}

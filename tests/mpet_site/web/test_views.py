@@ -68,33 +68,32 @@ def test_pictures_are_served(client):
     assert b"".join(answer.streaming_content).startswith(b"\x89PNG")
 
 
-def test_a_picture_follows_dark_mode_where_there_is_one_of_it(client, monkeypatch, tmp_path):
-    (tmp_path / "images").mkdir()
-    for name in ("front.png", "front-dark.png", "light-only.png"):
-        (tmp_path / "images" / name).write_bytes(b"")
-    (tmp_path / "seen.md").write_text("# Seen\n\n![Front](images/front.png)\n\n![Light](images/light-only.png)\n")
+@pytest.fixture
+def docs_folder(monkeypatch, tmp_path):
+    """An empty folder in the place of docs/."""
     monkeypatch.setattr(documents, "DOCUMENTS", tmp_path)
     documents.document_names.cache_clear()
-    try:
-        html = documents.read_document("seen.md").html
-    finally:
-        documents.document_names.cache_clear()
+    yield tmp_path
+    documents.document_names.cache_clear()
+
+
+def test_a_picture_follows_dark_mode_where_there_is_one_of_it(docs_folder):
+    (docs_folder / "images").mkdir()
+    for name in ("front.png", "front-dark.png", "light-only.png"):
+        (docs_folder / "images" / name).write_bytes(b"")
+    (docs_folder / "seen.md").write_text("# Seen\n\n![Front](images/front.png)\n\n![Light](images/light-only.png)\n")
+    html = documents.read_document("seen.md").html
     assert html.count("<picture>") == 1
     assert 'srcset="/docs/images/front-dark.png" media="(prefers-color-scheme: dark)"' in html
     assert '<p><img alt="Light" src="/docs/images/light-only.png"></p>' in html
 
 
-def test_html_in_a_page_is_sanitised(client, monkeypatch, tmp_path):
-    (tmp_path / "planted.md").write_text(
+def test_html_in_a_page_is_sanitised(docs_folder):
+    (docs_folder / "planted.md").write_text(
         "# Planted\n\n<script>alert(1)</script><b onclick='x()'>bold</b> [link](javascript:alert(1))\n\n"
         "<iframe src='https://evil.example'></iframe>\n"
     )
-    monkeypatch.setattr(documents, "DOCUMENTS", tmp_path)
-    documents.document_names.cache_clear()
-    try:
-        html = documents.read_document("planted.md").html
-    finally:
-        documents.document_names.cache_clear()
+    html = documents.read_document("planted.md").html
     assert "<b>bold</b>" in html
     for planted in ("<script", "onclick", 'href="javascript', "<iframe"):
         assert planted not in html
