@@ -6,14 +6,12 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import get_user_model, logout
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django.views.generic import FormView
 
 from accounts.device_logins import LoginNotKnown, answer_login, waiting_login
 from accounts.forms import ClosingForm, DeviceCodeForm, TokenForm
@@ -45,39 +43,33 @@ def export_account(request: HttpRequest) -> HttpResponseBase:
     return archive_response(request)
 
 
-class ClosingView(LoginRequiredMixin, FormView):
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_account(request: HttpRequest) -> HttpResponse:
     """Asks before the account goes with all that is private to it, or names it."""
-
-    form_class = ClosingForm
-    template_name = "confirm.html"
-    consequences = (
-        "Your account, your tokens and your mail address are deleted.",
-        "Everything that is private to you is deleted: uploads with their files and profiles, and predictions.",
-        "Predictions from public data that others asked for as well, or that a measurement has validated, stay without "
-        "your name.",
-        "This cannot be undone. Export your data first if you want to keep it.",
-    )
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        return super().get_form_kwargs() | {"user": self.request.user}
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(
-            title="Delete your account?",
-            consequences=self.consequences,
-            button="Delete the account",
-            back=reverse_lazy("account"),
-            section="account",
-            **kwargs,
-        )
-
-    def form_valid(self, form: ClosingForm) -> HttpResponse:
+    user: Any = request.user
+    form = ClosingForm(request.POST or None, user=user)
+    if form.is_valid():
         keep_public = form.cleaned_data["public_uploads"] == ClosingForm.LEAVE
-        user: Any = self.request.user
         close_account(get_user_model()._default_manager.get(pk=user.pk), keep_public=keep_public)
-        logout(self.request)
-        messages.success(self.request, "The account is deleted.")
+        logout(request)
+        messages.success(request, "The account is deleted.")
         return redirect("home")
+    context = {
+        "title": "Delete your account?",
+        "consequences": (
+            "Your account, your tokens and your mail address are deleted.",
+            "Everything that is private to you is deleted: uploads with their files and profiles, and predictions.",
+            "Predictions from public data that others asked for as well, or that a measurement has validated, stay "
+            "without your name.",
+            "This cannot be undone. Export your data first if you want to keep it.",
+        ),
+        "form": form,
+        "button": "Delete the account",
+        "back": reverse("account"),
+        "section": "account",
+    }
+    return render(request, "confirm.html", context)
 
 
 @never_cache
