@@ -52,7 +52,6 @@ class TokenList(ListView):
     permission_classes = (IsAuthenticated,)
     queryset = ApiToken.objects.none()
     serializer_class = TokenSerializer
-    csv_serializer_class = TokenSerializer
     filterset_class = TokenFilter
     search_fields = ("name", "prefix")
     ordering_fields: ClassVar[dict[str, str]] = {
