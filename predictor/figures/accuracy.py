@@ -23,15 +23,13 @@ PART_SLUGS = {"t(1)": "t1", "scaling vector": "scaling"}
 
 def accuracy_figure(traces: Sequence[Trace], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any]) -> Figure:
     """A figure whose x is an error, a revision or a share; `y_axis` has its title."""
-    rest = dict(y_axis)
-    title = rest.pop("title")
-    return figure(
-        traces, title["text"], hovermode="closest", showlegend=len(traces) > 1, x_axis=x_axis, **{"title": title} | rest
-    )
+    title = y_axis["title"]["text"]
+    return figure(traces, title, hovermode="closest", showlegend=len(traces) > 1, x_axis=x_axis, **y_axis)
 
 
-def error_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: Any) -> Trace:
-    return trace(name, colour, x, y, **({"mode": "lines"} | style))
+def percent_dots(name: str, colour: str, percents: Sequence[float | None], names: Sequence[str]) -> Trace:
+    """A dot for each name of a `category_axis`."""
+    return trace(name, colour, percents, names, mode="markers", marker={"size": 9}, hovertemplate="%{x:.3~g} %")
 
 
 def error_axis(values: Sequence[float | None], *, few: bool = False) -> dict[str, Any]:
@@ -55,18 +53,7 @@ def methods_chart(methods: Sequence[tuple[str, ErrorRow]]) -> Chart:
     )
     names = [name for name, _ in answered]
     columns = {column: [clipped_error(row[column]) for _, row in answered] for column in STATISTIC_COLOURS}
-    traces = [
-        error_trace(
-            column,
-            STATISTIC_COLOURS[column],
-            values,
-            names,
-            mode="markers",
-            marker={"size": 9},
-            hovertemplate="%{x:.3~g} %",
-        )
-        for column, values in columns.items()
-    ]
+    traces = [percent_dots(column, STATISTIC_COLOURS[column], values, names) for column, values in columns.items()]
     axis = error_axis([value for values in columns.values() for value in values], few=True)
     return Chart(
         "methods",
@@ -84,7 +71,7 @@ def methods_chart(methods: Sequence[tuple[str, ErrorRow]]) -> Chart:
     )
 
 
-def error_histogram(errors: Sequence[float], counted: str = "predictions") -> Chart:
+def error_histogram(errors: Sequence[float]) -> Chart:
     """How many predictions have which error, in 20 bars of one width and a last one for all that is beyond."""
     values = np.asarray(errors, dtype=float)
     widest = float(np.percentile(values, 90)) if len(values) else 1.0
@@ -97,7 +84,7 @@ def error_histogram(errors: Sequence[float], counted: str = "predictions") -> Ch
     heights = counts + [beyond] * bool(beyond)
     places = [start + width / 2 for start in starts] + [edges[-1] + width / 2] * bool(beyond)
     bars = {
-        **trace(counted, "predicted", places, heights, hovertemplate="%{text}: %{y}", text=names),
+        **trace("predictions", "predicted", places, heights, hovertemplate="%{text}: %{y}", text=names),
         "type": "bar",
         "width": width,
         "textposition": "none",
@@ -110,14 +97,14 @@ def error_histogram(errors: Sequence[float], counted: str = "predictions") -> Ch
         "ticktext": [*(f"{tick:g}" for tick in ticks[:-1]), last],
         "range": [0, edges[-1] + width * (1 if beyond else 0)],
     }
-    histogram = accuracy_figure([bars], x_axis, {"title": {"text": counted}, "rangemode": "tozero"})
+    histogram = accuracy_figure([bars], x_axis, {"title": {"text": "predictions"}, "rangemode": "tozero"})
     histogram["layout"]["bargap"] = 0.08
     return Chart(
         "error-histogram",
         "Errors of hidden measurements",
         "Each measurement was hidden, predicted from the others, and compared with its prediction.",
         histogram,
-        Table(("error", counted), list(zip(names, heights, strict=True))),
+        Table(("error", "predictions"), list(zip(names, heights, strict=True))),
     )
 
 
@@ -132,9 +119,7 @@ def history_chart(history: Sequence[ErrorRow]) -> Chart:
         style: dict[str, Any] = {"mode": "lines+markers", "line": {"dash": ("solid", "dot", "dash")[index // 8 % 3]}}
         revisions = [row["revision"] for row in mine]
         traces.append(
-            error_trace(
-                name, f"series-{index % 8}", revisions, medians, hovertemplate="revision %{x}: %{y:.3~g} %", **style
-            )
+            trace(name, f"series-{index % 8}", revisions, medians, hovertemplate="revision %{x}: %{y:.3~g} %", **style)
         )
     medians = [row["methods__statistics"]["full"]["median"] for row in points]
     # Ticks at the revisions themselves while they are few: there is nothing between two revisions.
@@ -177,11 +162,12 @@ def figure10(part: str, rows: Sequence[ErrorRow]) -> Chart:
     counts = sorted({row["candidates"] for row in mine})
     errors = {count: [row["error"] for row in mine if row["candidates"] == count] for count in counts}
     traces = [
-        error_trace(
+        trace(
             f"{count} candidate{'s' if count > 1 else ''}",
             f"series-{index}",
             [row["share"] for row in mine if row["candidates"] == count],
             [clipped_error(error) for error in errors[count]],
+            mode="lines",
             hovertemplate="%{x:.0f} % of the predictions: at most %{y:.3~g} %",
         )
         for index, count in enumerate(counts)
@@ -209,7 +195,7 @@ def figure11(rows: Sequence[ErrorRow]) -> Chart:
         mine = [row for row in rows if row["candidates"] == count]
         for column, word, dash in (("av", "mean", "dot"), ("med", "median", "solid")):
             traces.append(
-                error_trace(
+                trace(
                     f"{word}, {count} candidate{'s' if count > 1 else ''}",
                     f"series-{index}",
                     [row["distance"] for row in mine],
@@ -238,15 +224,7 @@ def influence_chart(rows: Sequence[ErrorRow]) -> Chart:
     with_share = [row for row in rows if row["share"] is not None]
     names = [row["parameter"].replace("_", " ") for row in with_share]
     traces = [
-        error_trace(
-            name,
-            colour,
-            [row[column] for row in with_share],
-            names,
-            mode="markers",
-            marker={"size": 9},
-            hovertemplate="%{x:.3~g} %",
-        )
+        percent_dots(name, colour, [row[column] for row in with_share], names)
         for name, column, colour in (
             ("share of the loss", "share", "predicted"),
             ("profiles in which it is the largest", "largest", "reference"),
@@ -256,11 +234,7 @@ def influence_chart(rows: Sequence[ErrorRow]) -> Chart:
         "influence",
         "What costs most",
         "Share of each scaling part in n·t(n) − t(1) at the largest measured n, mean over the decomposed profiles.",
-        accuracy_figure(
-            traces,
-            {"title": {"text": "%"}, "rangemode": "tozero"},
-            category_axis("part"),
-        ),
+        accuracy_figure(traces, {"title": {"text": "%"}, "rangemode": "tozero"}, category_axis("part")),
         Table(
             ("part", "share of the loss (%)", "largest in (% of profiles)", "profiles"),
             [(name, row["share"], row["largest"], row["count"]) for name, row in zip(names, with_share, strict=True)],
@@ -272,15 +246,7 @@ def ablation_chart(part: str, rows: Sequence[ErrorRow]) -> Chart:
     mine = [row for row in rows if row["part"] == part and row["med"] is not None]
     names = [f"{row['value']}{' (paper)' if row['is_default'] else ''}" for row in mine]
     traces = [
-        error_trace(
-            name,
-            STATISTIC_COLOURS[name],
-            [clipped_error(row[column]) for row in mine],
-            names,
-            mode="markers",
-            marker={"size": 9},
-            hovertemplate="%{x:.3~g} %",
-        )
+        percent_dots(name, STATISTIC_COLOURS[name], [clipped_error(row[column]) for row in mine], names)
         for name, column in (("median", "med"), ("mean", "av"), ("p95", "p95"))
     ]
     axis = error_axis([clipped_error(row[column]) for row in mine for column in ("av", "med", "p95")], few=True)

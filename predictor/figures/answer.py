@@ -52,7 +52,6 @@ class AnswerDrawing:
     low_s: FloatArray
     high_s: FloatArray
     speedup: FloatArray
-    t1_s: float
     measured: MeasuredCurve | None
     references: list[MeasuredCurve]
     fractions: dict[str, FloatArray]
@@ -76,11 +75,7 @@ def answer_drawing(answer: Mapping[str, Any], names: Mapping[str, str], breakpoi
         baseline_curve = BaselineCurve(n.astype(np.int64), time_s, speedup)
     return AnswerDrawing(
         n=column_of_rows(answer["curve"], "n").astype(np.int64),
-        time_s=column_of_rows(answer["curve"], "time_s"),
-        low_s=column_of_rows(answer["curve"], "low_s"),
-        high_s=column_of_rows(answer["curve"], "high_s"),
-        speedup=column_of_rows(answer["curve"], "speedup"),
-        t1_s=np.nan if answer["t1_s"] is None else answer["t1_s"],
+        **{name: column_of_rows(answer["curve"], name) for name in ("time_s", "low_s", "high_s", "speedup")},
         measured=curve_from_rows("measured", measured["curve"], measured["t1_s"]) if measured else None,
         references=[
             curve_from_rows(names.get(reference["platform"], reference["platform"]), reference["curve"])
@@ -121,14 +116,13 @@ def curve_with_t1(label: str, n: IntArray, time_s: FloatArray, t1_s: float | Non
     return MeasuredCurve(label, n, time_s, t1_s or (float(time_s[0] * n[0]) if len(n) else None))
 
 
-def align_to_counts(n: IntArray, curve: MeasuredCurve, values: FloatArray) -> FloatArray:
-    """The values of a curve at the thread counts n, NaN where it has none.
+def align_to_counts(n: IntArray, known: IntArray, values: FloatArray) -> FloatArray:
+    """The values at the thread counts n, NaN where they are not `known`.
 
-    >>> curve = MeasuredCurve("", np.array([1, 3]), np.array([6.0, 2.0]), 6.0)
-    >>> align_to_counts(np.array([1, 2, 3]), curve, curve.time_s)
+    >>> align_to_counts(np.array([1, 2, 3]), np.array([1, 3]), np.array([6.0, 2.0]))
     array([ 6., nan,  2.])
     """
-    value_at = dict(zip(curve.n.tolist(), values.tolist(), strict=True))
+    value_at = dict(zip(known.tolist(), values.tolist(), strict=True))
     return np.array([value_at.get(count, np.nan) for count in n.tolist()], dtype=float)
 
 
@@ -184,10 +178,6 @@ def baseline_trace(baseline: BaselineCurve, values: FloatArray) -> Trace:
     return line("baseline", "ideal", baseline.n, values, line={"width": 2, "dash": "dot"})
 
 
-def baseline_column(answer: AnswerDrawing, baseline: BaselineCurve, values: FloatArray) -> FloatArray:
-    return align_to_counts(answer.n, MeasuredCurve("", baseline.n, baseline.time_s, None), values)
-
-
 def measured_trace(measured: MeasuredCurve, values: FloatArray, label: str) -> Trace:
     return scatter(label, "measured", measured.n, values, mode="markers", marker={"size": 8, "symbol": "circle"})
 
@@ -204,15 +194,15 @@ def predicted_time_chart(answer: AnswerDrawing) -> Chart:
     if answer.baseline:
         drawn_times.append(answer.baseline.time_s)
         traces.append(baseline_trace(answer.baseline, answer.baseline.time_s))
-        columns["baseline"] = baseline_column(answer, answer.baseline, answer.baseline.time_s)
+        columns["baseline"] = align_to_counts(answer.n, answer.baseline.n, answer.baseline.time_s)
     traces.append(line("predicted", "predicted", answer.n, answer.time_s, line={"width": 3}))
     if answer.measured:
         traces.append(measured_trace(answer.measured, answer.measured.time_s, answer.measured_label))
-        measured_s = align_to_counts(answer.n, answer.measured, answer.measured.time_s)
+        measured_s = align_to_counts(answer.n, answer.measured.n, answer.measured.time_s)
         error_name = "error (%)" if answer.measured_label == "measured" else "error against the simulation (%)"
         columns[answer.measured_label] = measured_s
         columns[error_name] = 100 * np.abs(answer.time_s - measured_s) / measured_s
-    columns |= {curve.label: align_to_counts(answer.n, curve, curve.time_s) for curve in answer.references}
+    columns |= {curve.label: align_to_counts(answer.n, curve.n, curve.time_s) for curve in answer.references}
     return Chart(
         "time",
         "Time",
@@ -237,13 +227,13 @@ def predicted_speedup_chart(answer: AnswerDrawing) -> Chart:
     if answer.baseline:
         drawn_speedups.append(answer.baseline.speedup)
         traces.append(baseline_trace(answer.baseline, answer.baseline.speedup))
-        columns["baseline"] = baseline_column(answer, answer.baseline, answer.baseline.speedup)
+        columns["baseline"] = align_to_counts(answer.n, answer.baseline.n, answer.baseline.speedup)
     traces.append(line("predicted", "predicted", answer.n, predicted, line={"width": 3}))
     if answer.measured:
         drawn_speedups.append(speedup_of(answer.measured))
         traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.measured_label))
-        columns[answer.measured_label] = align_to_counts(answer.n, answer.measured, speedup_of(answer.measured))
-    columns |= {curve.label: align_to_counts(answer.n, curve, speedup_of(curve)) for curve in answer.references}
+        columns[answer.measured_label] = align_to_counts(answer.n, answer.measured.n, speedup_of(answer.measured))
+    columns |= {curve.label: align_to_counts(answer.n, curve.n, speedup_of(curve)) for curve in answer.references}
     return Chart(
         "speedup",
         "Speedup",
@@ -254,7 +244,7 @@ def predicted_speedup_chart(answer: AnswerDrawing) -> Chart:
 
 
 def speedup_figure(answer: AnswerDrawing, traces: Sequence[Trace], speedups: Sequence[FloatArray]) -> Figure:
-    """Speedups over n, with room for those `shown`."""
+    """Speedups over n, with room for all of them."""
     return figure(
         traces,
         SPEEDUP,

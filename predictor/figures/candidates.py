@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.figures.answer import AnswerDrawing, align_to_counts, curve_with_t1, measured_trace, speedup_figure
 from profiles.arrays import FloatArray, IntArray
-from profiles.figures import Chart, MeasuredCurve, ideal_line, line, speedup_of, table
+from profiles.figures import Chart, ideal_line, line, speedup_of, table
 
 PREDICTED_LABEL = "workload, predicted"
 
@@ -28,32 +28,21 @@ class CandidateCurves:
     workload_on_reference: CountsAndTimes
 
 
-@dataclass(frozen=True)
-class CandidateNames:
-    """The names of the reference platform and the benchmark of a candidate, and of the predicted workload."""
-
-    platform: str
-    benchmark: str
-    workload: str
-
-
 def candidate_charts(
     answer: AnswerDrawing, candidates: Sequence[CandidateCurves], names: Mapping[str, str], workload: str
 ) -> list[Chart]:
     """One chart a candidate. `names`: of platforms and workloads by slug; `workload`: the slug of the predicted one."""
     if len(answer.n) == 1:
         return []
-    all_names = [
-        CandidateNames(*(names.get(slug, slug) for slug in (candidate.platform, candidate.workload, workload)))
-        for candidate in candidates
-    ]
     return [
-        candidate_chart(f"candidate-{place}", answer, candidate, names_shown)
-        for place, (candidate, names_shown) in enumerate(zip(candidates, all_names, strict=True), start=1)
+        candidate_chart(f"candidate-{place}", answer, candidate, names, workload)
+        for place, candidate in enumerate(candidates, start=1)
     ]
 
 
-def candidate_chart(name: str, answer: AnswerDrawing, candidate: CandidateCurves, names: CandidateNames) -> Chart:
+def candidate_chart(
+    name: str, answer: AnswerDrawing, candidate: CandidateCurves, names: Mapping[str, str], workload: str
+) -> Chart:
     """Speedups of a candidate's three curves: the colour tells the workload, dashes the reference platform."""
     curves = {
         "benchmark, reference": ("fitted", "dash", curve_with_t1("", *candidate.benchmark_on_reference)),
@@ -72,18 +61,17 @@ def candidate_chart(name: str, answer: AnswerDrawing, candidate: CandidateCurves
         traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.measured_label))
     speedups = {name: speedup_of(curve) for name, (_, _, curve) in curves.items()}
     counts = np.unique(np.concatenate([answer.n, *(curve.n for _, _, curve in curves.values())]))
-    predicted = MeasuredCurve("", answer.n, answer.time_s, None)
-    columns = {
-        "n": counts,
-        PREDICTED_LABEL: align_to_counts(counts, predicted, answer.speedup),
-    }
-    columns |= {name: align_to_counts(counts, curve, speedups[name]) for name, (_, _, curve) in curves.items()}
+    columns = {"n": counts, PREDICTED_LABEL: align_to_counts(counts, answer.n, answer.speedup)}
+    columns |= {name: align_to_counts(counts, curve.n, speedups[name]) for name, (_, _, curve) in curves.items()}
+    platform, benchmark, predicted = (
+        names.get(slug, slug) for slug in (candidate.platform, candidate.workload, workload)
+    )
     return Chart(
         name,
-        f"{names.benchmark} on {names.platform}",
-        f"Weight {candidate.weight:.3g}. Orange: the benchmark {names.benchmark} on the reference machine "
-        f"{names.platform} (dashed) and on the target (solid). Blue: {names.workload} on {names.platform} (dashed), "
-        "and predicted for the target (solid).",
+        f"{benchmark} on {platform}",
+        f"Weight {candidate.weight:.3g}. Orange: the benchmark {benchmark} on the reference machine {platform} "
+        f"(dashed) and on the target (solid). Blue: {predicted} on {platform} (dashed), and predicted for the target "
+        "(solid).",
         speedup_figure(answer, traces, [answer.speedup, *speedups.values()]),
         table(columns),
     )

@@ -71,11 +71,6 @@ def strategy_trace(places: Sequence[MapPlace], strategy: str, index: int) -> Tra
     )
 
 
-def bar_trace(labels: Sequence[str], values: Sequence[float], name: str, index: int) -> Trace:
-    colour, style = f"series-{index % SERIES_COLOURS}", {"type": "bar", "orientation": "h"}
-    return trace(name, colour, plot_numbers(values), labels, **style, hovertemplate="%{y}: %{x:.4~g}")
-
-
 def curves_of_profiles(profiles: Sequence[ProfileSummary | None], names: Sequence[str]) -> list[MeasuredCurve]:
     """The measured curves of compared profiles, empty where there is none; t(1) is unknown where nobody measured it."""
     return [
@@ -183,7 +178,11 @@ def characteristic_charts(
         values = {name: [row[element] if row else np.nan for row in rows] for name, rows in series.items()}
         if not np.isfinite(np.array(list(values.values()), dtype=float)).any():
             continue
-        traces = [bar_trace(labels, heights, name, index) for index, (name, heights) in enumerate(values.items())]
+        style = {"type": "bar", "orientation": "h", "hovertemplate": "%{y}: %{x:.4~g}"}
+        traces = [
+            trace(name, f"series-{index % SERIES_COLOURS}", plot_numbers(heights), labels, **style)
+            for index, (name, heights) in enumerate(values.items())
+        ]
         charts.append(
             Chart(
                 f"characteristic-{place}",

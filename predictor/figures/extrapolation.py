@@ -24,10 +24,6 @@ from profiles.figures.base import mark_origin, plot_numbers, vertical_line
 from profiles.scaling.wording import whole_percent
 
 
-def has_prediction(row: Mapping[str, float]) -> bool:
-    return row["predicted_s"] is not None and bool(np.isfinite(row["predicted_s"]))
-
-
 def marker_trace(name: str, colour: str, points: Sequence[tuple[float, float]], **style: Any) -> Trace:
     x, y = zip(*points, strict=True) if points else ((), ())
     style = {"mode": "markers", "marker": {"size": 5}} | style

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from predictor.figures.extrapolation import has_prediction, marker_trace
+import numpy as np
+
+from predictor.figures.extrapolation import marker_trace
 from profiles.figures import Chart, Table, figure, logarithmic_ticks
 from research.scaling.studies.sizes import WAYS
 
@@ -28,6 +30,10 @@ def size_charts(study: Mapping[str, Any]) -> list[Chart]:
         for way, rows in zip(WAYS[2:], streams, strict=True):
             charts.append(stream_chart(name, f"{study['workload']}: {way}", rows, unit, largest[unit]))
     return charts
+
+
+def has_prediction(row: Mapping[str, float]) -> bool:
+    return row["predicted_s"] is not None and bool(np.isfinite(row["predicted_s"]))
 
 
 def with_seconds(row: Mapping[str, float]) -> dict[str, float]:
