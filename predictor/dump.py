@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -60,13 +61,10 @@ def validated_prediction_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
 
 def restore_predictions(rows: Iterator[DumpRow]) -> int:
     """Store those that are not there yet, by UUID or by question. Returns their number."""
-    count, batch = 0, []
-    for row in rows:
-        batch.append(dict(zip(PREDICTIONS_TABLE.names, row, strict=True)))
-        if len(batch) == ANSWERS_PER_FETCH:
-            count += _restore_batch(batch)
-            batch = []
-    return count + (_restore_batch(batch) if batch else 0)
+    count = 0
+    while batch := list(islice(rows, ANSWERS_PER_FETCH)):
+        count += _restore_batch([dict(zip(PREDICTIONS_TABLE.names, row, strict=True)) for row in batch])
+    return count
 
 
 @transaction.atomic

@@ -46,21 +46,16 @@ class LongQuestion(Protocol):
         """Compute the answer, or the rest of it where `earlier` is the document of an earlier step."""
 
 
+QUESTIONS = (RankingQuestion, MatrixQuestion, MapQuestion, NextMeasurementsQuestion, ShowcaseQuestion)
 LONG_QUESTIONS: dict[str, Callable[[Mapping[str, Any], Any], LongQuestion]] = {
-    RankingQuestion.kind: RankingQuestion.from_canonical,
+    **{question.kind: question.from_canonical for question in QUESTIONS},
     "program": RankingQuestion.from_canonical,  # of computations stored before a ranking had parts
-    MatrixQuestion.kind: MatrixQuestion.from_canonical,
-    MapQuestion.kind: MapQuestion.from_canonical,
-    NextMeasurementsQuestion.kind: NextMeasurementsQuestion.from_canonical,
-    ShowcaseQuestion.kind: ShowcaseQuestion.from_canonical,
 }
-
-LONGEST_KINDS = (RankingQuestion.kind,)  # these predict something on every platform
 
 
 def unclaimed_computations() -> ComputationQuerySet:
     """Those that no process has claimed, the oldest first. Rankings, which take longest, come after all others."""
-    others_first = Case(When(kind__in=LONGEST_KINDS, then=1), default=0)
+    others_first = Case(When(kind=RankingQuestion.kind, then=1), default=0)
     return Computation.objects.unfinished().unheld().order_by(others_first, "pk")
 
 
@@ -88,12 +83,18 @@ def resume(computation: Computation) -> LongQuestion | None:
         question = LONG_QUESTIONS[computation.kind](computation.question, computation.private_to)
     except RequestError:
         return None
-    snapshot = question.snapshot
-    own_revision = snapshot.private_revision if snapshot.holds_private else 0
-    same_revision = (snapshot.database.revision, own_revision) == (computation.revision, computation.own_revision)
-    same_viewer = snapshot.holds_private == (computation.private_to_id is not None)
+    known = {"revision": computation.revision, "own_revision": computation.own_revision}
+    same_revision = revisions(question) == known
+    same_viewer = question.snapshot.holds_private == (computation.private_to_id is not None)
     same_question = json.loads(json.dumps(question.canonical())) == computation.question
     return question if same_revision and same_viewer and same_question else None
+
+
+def revisions(question: LongQuestion) -> dict[str, int]:
+    """The columns that say against which state of the database the question is."""
+    snapshot = question.snapshot
+    own = snapshot.private_revision if snapshot.holds_private else 0
+    return {"revision": snapshot.database.revision, "own_revision": own}
 
 
 def compute_steps(computation: Computation, question: LongQuestion) -> None:

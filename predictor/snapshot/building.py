@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
@@ -140,14 +140,7 @@ class Snapshot:
 
     @property
     def ranks(self) -> Ranks:
-        return Ranks(
-            profile_ids=self.profile_ids,
-            is_private=self.is_private,
-            is_simulated=self.is_simulated,
-            n_measured=self.n_measured,
-            platform_ids=self.platform_ids,
-            workload_ids=self.workload_ids,
-        )
+        return Ranks(**{column.name: getattr(self, column.name) for column in fields(Ranks)})
 
 
 def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> Snapshot:
@@ -176,7 +169,7 @@ def read_tables(
     viewer: Any,
     origins: tuple[str, ...],
     revision: tuple[int, int],
-    outliers: bool = False,
+    outliers: bool,
     selections: Sequence[Q] = EVERYTHING,
 ) -> Snapshot:
     """All platforms and workloads that the viewer sees, with those profiles that any of the selections has."""
@@ -242,9 +235,7 @@ def columns_with_owner(queryset: Any, names: Sequence[str]) -> Columns:
     return columns_by_slug(queryset.values_list(*names, "pk", "private_to_id"), (*names, "pk", "private_to_id"))
 
 
-def read_profiles(
-    viewer: Any, origins: tuple[str, ...], outliers: bool = False, selections: Sequence[Q] = EVERYTHING
-) -> ProfileColumns:
+def read_profiles(viewer: Any, origins: tuple[str, ...], outliers: bool, selections: Sequence[Q]) -> ProfileColumns:
     """All profiles that the viewer may predict from, or those that any of the selections has, by one query for each.
 
     Arrays are read as the bytes that are stored: making an array per row would cost more than the query. Of a profile's

@@ -124,10 +124,6 @@ class SnapshotCache:
                         self._entries.pop(other)
         return entry.result()
 
-    def has(self, key: Path) -> bool:
-        """Whether `get` answers at once."""
-        return key in self.finished()
-
     def finished(self) -> dict[Path, Snapshot]:
         """All that `get` answers at once."""
         with self._lock:
@@ -245,7 +241,7 @@ class WantedSnapshot:
                 yield mapped_snapshot(folder)
 
     def is_at_hand(self) -> bool:
-        return _cache.has(self.folder) or files.is_there(self.folder)
+        return self.folder in _cache.finished() or files.is_there(self.folder)
 
     def is_large(self) -> bool:
         """Whether it holds so many profiles that it is kept in files; looked at a few more rows than that."""

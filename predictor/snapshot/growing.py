@@ -74,7 +74,7 @@ class Segment:
     judged: frozenset[int] = frozenset()
 
 
-def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> dict[str, Any]:
+def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: bool) -> dict[str, Any]:
     """The values of the viewer's snapshot of now, by name, as `snapshot_values` has them; the large ones are
     SplicedArrays. `base` is an earlier one of the public: for an owner, that of the newest public revision.
 

@@ -26,11 +26,6 @@ def grid(db):
     return platforms, workloads, store_profiles(store_source(), pairs)
 
 
-@pytest.fixture
-def owner(django_user_model):
-    return django_user_model.objects.create_user("owner")
-
-
 def row_ids(user=None, **options):
     return sorted(read_snapshot(user, **options).profile_ids.tolist())
 
