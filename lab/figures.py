@@ -29,7 +29,7 @@ ASKED_FOR_FOLDERS = {"commands", "templatetags"}
 # From the mathematics to the browser.
 SHAPES_OF_ANSWER = (
     "predictor.core.answers.Answer",
-    "predictor.predictions.answering.Basis",
+    "predictor.predictions.question.Basis",
     "predictor.predictions.document.AnswerDocument",  # stored, sent and shown as it is
     "predictor.models.Prediction",
 )

@@ -65,7 +65,7 @@ def document_of_values(values: dict[str, Any], user: Any) -> dict[str, Any]:
             raise invalid_request("scenario", "only with a target")
         chosen = {name: values[name] for name in ("method", "include_simulated")}
         viewer = None if values["public_only"] else user
-        return feasible_targets(values["workload"], viewer, **chosen).document()
+        return feasible_targets(values["workload"], viewer, **chosen)
     mixing = values.pop("mix_runtimes")
     settings = {} if mixing is None else {"mix_runtimes": mixing}
     return feasibility(PredictionRequest(**values, settings=settings), user).document()

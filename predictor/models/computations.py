@@ -110,12 +110,3 @@ class StoredProgramAnswer(models.Model):
     @property
     def document(self) -> dict[str, Any]:
         return unpack_document(bytes(self.packed)) or {}
-
-    @classmethod
-    def keep(cls, source: Source, slug: str, document: dict[str, Any]) -> None:
-        values = {
-            "revision": document["revision"],
-            "packed": pack_document(document),
-            "is_private": source.private_to_id is not None,
-        }
-        cls.objects.update_or_create(source=source, slug=slug, defaults=values)

@@ -1,14 +1,40 @@
-"""Evaluations: how wrong the methods were on what is stored."""
+"""Evaluations: how wrong the methods were on public profiles, so that everybody sees all of them."""
+
+from __future__ import annotations
 
 import uuid
+from typing import Any, Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Prefetch, Q, QuerySet
 
-from predictor.models.querysets import EvaluationQuerySet
 from profiles.models.base import ArrayField
 
 PAPER_TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
+
+
+class EvaluationQuerySet(QuerySet):
+    def listed(self) -> Self:
+        """A row of the list: without pairs and errors, which can be long."""
+        return self._with_methods("errors_full", "errors_t1", "errors_scaling").defer("pairs")
+
+    def newest_with_baselines(self) -> Any:
+        """The newest one that compares with baselines; where there is none, the newest; None where nothing is."""
+        return self.filter(methods__is_baseline=True).distinct().first() or self.first()
+
+    def with_errors(self) -> Self:
+        """One evaluation in full, for its page and its CSV."""
+        return self._with_methods()
+
+    def history(self, origin: str, holdout: str, probes: int | None) -> list[dict[str, Any]]:
+        """Every method's statistics of like evaluations, oldest first: revision, name, version, statistics, when."""
+        rows = self.filter(origin=origin, holdout=holdout, probes=probes).order_by("revision", "created_at", "pk")
+        columns = ("revision", "created_at", "uid", "methods__name", "methods__version", "methods__statistics")
+        return list(rows.values(*columns))
+
+    def _with_methods(self, *deferred: str) -> Self:
+        methods = EvaluatedMethod.objects.defer(*deferred).order_by("position")
+        return self.prefetch_related(Prefetch("methods", queryset=methods))
 
 
 class Evaluation(models.Model):

@@ -1,15 +1,67 @@
 """Stored predictions, and how right each was once its pair was measured."""
 
+from __future__ import annotations
+
 import uuid
 from datetime import datetime
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils.functional import cached_property
 
-from predictor.models.querysets import PredictionQuerySet
 from profiles.models import Profile, WithdrawnSource
+from profiles.models.querysets import VisibleQuerySet
+
+# What another owner measured too may settle a prediction, though predictions use the other's.
+OF_DOUBTFUL = Q(
+    settled_by__outlier_reason__gt="",
+    settled_by__outlier_judge__in=["", *(code for code in Profile.Judge if code != Profile.Judge.SECOND)],
+)
+TO_SETTLE = Q(settled_at=None) | Q(settled_by__hidden=True) | OF_DOUBTFUL
+
+
+class PredictionQuerySet(VisibleQuerySet):
+    def asked_by(self, user: Any) -> Self:
+        """The user's own predictions: those that are private to the user, and the public ones that the user asked
+        for."""
+        return self.filter(self._is_own(user))
+
+    def _is_own(self, user: Any) -> Q:
+        by_user = AskedPrediction.objects.filter(user_id=user.pk, prediction=OuterRef("pk"))
+        return Q(private_to=user.pk) | Q(Exists(by_user))
+
+    def mine(self, user: Any) -> Self:
+        """A row of the list of the user's own, the newest first; without the long answers."""
+        return self.asked_by(user).defer("answer").order_by("-created_at", "-pk")
+
+    def listed_for(self, user: Any) -> Self:
+        """The validated predictions that the user sees, the newest settlement first, and then the user's own."""
+        if not user.is_authenticated:
+            return self.settled_for(user)
+        rows = self.visible_to(user).filter(self._is_own(user) | ~TO_SETTLE)
+        return rows.defer("answer").order_by(F("settled_at").desc(nulls_last=True), "-pk")
+
+    def settled(self) -> Self:
+        """The settled predictions, as `Prediction.is_settled` defines it."""
+        return self.exclude(TO_SETTLE)
+
+    def to_settle(self) -> Self:
+        """The predictions that nothing has settled yet, or nothing that still stands, or a measurement that does not
+        count towards the score because of its owner."""
+        return self.filter(TO_SETTLE | Q(doubt__gt=""))
+
+    def settled_for(self, user: Any, origin: str = "") -> Self:
+        """The predictions whose pair was measured later, the newest settlement first; without the long answers."""
+        rows = self.visible_to(user).settled()
+        if origin:
+            rows = rows.filter(settled_origin=origin)
+        return rows.defer("answer").order_by("-settled_at", "-pk")
+
+    def settled_origins(self, user: Any) -> set[str]:
+        rows = self.visible_to(user).settled()
+        return set(rows.order_by().values_list("settled_origin", flat=True).distinct())
 
 
 class Prediction(models.Model):

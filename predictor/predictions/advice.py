@@ -17,8 +17,7 @@ from predictor.core.database import Database
 from predictor.core.methods import get_method
 from predictor.core.references import MixRuntimes
 from predictor.core.scenarios import ScenarioQuery
-from predictor.predictions.answering import refusal_of_query
-from predictor.predictions.question import DEFAULT_METHOD, NoPrediction, Remedy
+from predictor.predictions.question import DEFAULT_METHOD, NoPrediction, Remedy, refusal_of_query
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile
@@ -36,7 +35,9 @@ def complete_refusal(error: NoPrediction, query: ScenarioQuery, snapshot: Snapsh
     error.remedy = find_remedy(error, query, snapshot, user)
     left_out = left_out_outliers(database, [database.workloads[query.workload]], query.target, error.lacks, user)
     if left_out:
-        error.say_left_out(left_out)
+        error.left_out = left_out
+        error.reason = f"{error.reason}; outliers take no part: {left_out}"
+        error.args = (error.reason,)
 
 
 def left_out_outliers(
@@ -178,7 +179,7 @@ def remedy_without_reference(database: Database, workload: int, target: int) -> 
     best, count = database.platforms[int(shared.argmax())], int(shared.max())
     return Remedy(
         "measure",
-        f"measure {name} on another machine, such as {best}, which shares {count_of_workloads(count)} with "
+        f"measure {name} on another machine, such as {best}, which shares {counted(count, 'workload')} with "
         f"{database.platforms[target]}",
         platform=best,
         shares_with=database.platforms[target],
@@ -211,7 +212,7 @@ def sweep_remedy(platform: str, other: str, count: int) -> Remedy:
     >>> sweep_remedy("laptop", "i9", 34).sentence
     'run `make quick` on laptop once (a minute or two): laptop and i9 then share 34 workloads'
     """
-    shares = f"{platform} and {other} then share {count_of_workloads(count)}"
+    shares = f"{platform} and {other} then share {counted(count, 'workload')}"
     return Remedy("kit", f"run `{KIT_COMMAND}` on {platform}{KIT_COST}: {shares}", platform, KIT_COMMAND, other, count)
 
 
@@ -227,26 +228,18 @@ def stress_ng_remedy(host: str, lacking: Container[str], user: Any, *, more_than
     return Remedy(
         "kit",
         f"run `{STRESS_NG_COMMAND}` of the benchmark kit on {host}, with stress-ng {version}: it then shares workloads "
-        f"with {more_platforms(count)}",
+        f"with {counted(count, 'more machine')}",
         platform=host,
         command=STRESS_NG_COMMAND,
     )
 
 
-def more_platforms(count: int) -> str:
+def counted(count: int, noun: str) -> str:
     """
-    >>> more_platforms(1), more_platforms(2)
-    ('1 more machine', '2 more machines')
-    """
-    return f"{count} more machine{'' if count == 1 else 's'}"
-
-
-def count_of_workloads(count: int) -> str:
-    """
-    >>> count_of_workloads(1), count_of_workloads(34)
+    >>> counted(1, "workload"), counted(34, "workload")
     ('1 workload', '34 workloads')
     """
-    return f"{count} workload{'' if count == 1 else 's'}"
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def kit_counts(user: Any, workload: str, platforms: set[str] | None = None) -> dict[str, int]:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from predictor.core.steps import single_thread
 from predictor.predictions.question import DEFAULT_METHOD, InvalidField, UnknownTargetName, position_named
 from predictor.predictions.ranking_rows import estimated_rows, row_or_refusal
 from predictor.predictions.rankings import RankingQuestion
-from profiles.models import Platform
 
 MOST_BATCH_WORKLOADS = 500  # of a batch
 MOST_BATCH_TARGETS = 20_000
-
-EstimatedRows: TypeAlias = Sequence[Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,7 @@ class Batch:
                 positions[id(database)] = (
                     list(range(len(database.platforms)))
                     if request.targets is None
-                    else [
-                        position_named(name, database.platforms, Platform, viewer, UnknownTargetName)
-                        for name in request.targets
-                    ]
+                    else [position_named(name, database, viewer, UnknownTargetName) for name in request.targets]
                 )
         return cls(questions, [positions[id(question.snapshot.database)] for question in questions], request)
 
@@ -84,11 +78,7 @@ class Batch:
         """A line for each pair, workload after workload, until the seconds are over; the last line sums up: `next` is
         what to `skip` for the rest, None where there is none. At least one pair is answered."""
         deadline, done = time.monotonic() + seconds, min(self.request.skip, self.pairs)
-        for question, target, rows in self._pairs_from(done):
-            with single_thread():
-                row = rows[target] if rows is not None else None
-                if row is None:
-                    row = row_or_refusal(question, target)
+        for question, row in self._rows_from(done):
             yield {"workload": question.snapshot.database.workloads[question.workload], "target": row["platform"]} | {
                 name: value for name, value in row.items() if name != "platform"
             }
@@ -101,17 +91,17 @@ class Batch:
             "revision": self.questions[0].snapshot.database.revision,
         }
 
-    def _pairs_from(self, skip: int) -> Iterator[tuple[RankingQuestion, int, EstimatedRows | None]]:
-        """Each pair but the first ones: its question, its target, and the workload's estimates where they are asked
-        for."""
+    def _rows_from(self, skip: int) -> Iterator[tuple[RankingQuestion, Mapping[str, Any]]]:
+        """The row of each pair but the first ones, with its question: estimated if that is asked for, else computed."""
         for question, targets in zip(self.questions, self.targets, strict=True):
             if skip >= len(targets):
                 skip -= len(targets)
                 continue
-            rows = None
-            if self.request.estimate:
-                with single_thread():
-                    rows = estimated_rows(question)
+            with single_thread():
+                estimates = estimated_rows(question) if self.request.estimate else None
             for target in targets[skip:]:
-                yield question, target, rows
+                with single_thread():
+                    estimate = None if estimates is None else estimates[target]
+                    row = row_or_refusal(question, target) if estimate is None else estimate
+                yield question, row
             skip = 0

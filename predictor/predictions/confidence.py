@@ -15,12 +15,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from predictor.core.answers import Answer, fastest_position
+from predictor.predictions.question import Basis, rows_behind
 from profiles.models import Platform
 from profiles.scaling.wording import spell_threads, whole_percent
 
 if TYPE_CHECKING:
     from predictor.core.database import Database
-    from predictor.predictions.answering import Basis
     from predictor.snapshot.building import Snapshot
 
 LEVELS = ("high", "medium", "low")
@@ -117,7 +117,11 @@ def judge_confidence(evidence: ConfidenceEvidence, more: Sequence[tuple[int, str
 
 def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
     """(index of the level that remains, reason)."""
-    findings = [*(_by_rules(evidence) if evidence.half_width is None else [_by_interval(evidence.half_width)])]
+    if evidence.half_width is None:
+        findings = _by_rules(evidence)
+    else:
+        wide = "the 90 % interval of the fastest time is wide: "
+        findings = [_above(evidence.half_width, WIDE, VERY_WIDE, lambda width: wide + width_in_words(width))]
     findings += [
         (level, reason)
         for holds, level, reason in (
@@ -138,13 +142,6 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
         if holds
     ]
     return [finding for finding in findings if finding is not None]
-
-
-def _by_interval(half_width: float) -> tuple[int, str] | None:
-    if not half_width > WIDE:
-        return None
-    reason = f"the 90 % interval of the fastest time is wide: {width_in_words(half_width)}"
-    return (2 if half_width > VERY_WIDE else 1), reason
 
 
 def width_in_words(half_width: float) -> str:
@@ -183,12 +180,10 @@ def _above(value: float | None, medium: float, low: float, reason: Callable[[flo
 
 
 def cautions(basis: Basis) -> list[str]:
-    sentences = [
-        simulated_caution(basis),
-        virtualised_caution(basis),
-        *measurement_cautions(basis.snapshot, basis.evidence_rows),
-    ]
-    if not (basis.query.scenario.uses_only_n1_of_workload or basis.answer.is_measured):
+    query = basis.query
+    rows = rows_behind(basis.snapshot.database, query.workload, query.target, basis.candidates, basis.groups)
+    sentences = [simulated_caution(basis), virtualised_caution(basis), *measurement_cautions(basis.snapshot, rows)]
+    if not (query.scenario.uses_only_n1_of_workload or basis.answer.is_measured):
         sentences += [poor_fit_caution(basis), few_dimensions_caution(basis), extrapolation_caution(basis)]
     return [caution for caution in sentences if caution]
 

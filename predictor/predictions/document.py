@@ -14,9 +14,9 @@ from django.db.models import Q, QuerySet
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.answers import Answer, Candidate
 from predictor.core.scenarios import SCENARIOS
-from predictor.predictions.answering import Basis, reference_warnings
 from predictor.predictions.confidence import cautions, judged_confidence
 from predictor.predictions.explanation import WhyDocument, explain
+from predictor.predictions.question import Basis, is_about_itself
 from profiles.measurements import STRATEGIES
 from profiles.models import Source, WithdrawnSource
 from profiles.scaling.names import FEATURE_NAMES
@@ -117,9 +117,10 @@ class AnswerDocument(RequestDocument):
     sources: list[PredictionSource]
 
 
-def answer_document(basis: Basis, request: RequestDocument, *, explained: bool = False) -> dict[str, Any]:
+def answer_document(basis: Basis, request: RequestDocument, *, explained: bool) -> dict[str, Any]:
     """The `AnswerDocument` of an answer, with `why` where it shall be `explained`."""
     database, answer = basis.snapshot.database, basis.answer
+    credit = tuple(PredictionSource.__annotations__)
     document: dict[str, Any] = {
         **request,
         "revision": database.revision,
@@ -139,12 +140,28 @@ def answer_document(basis: Basis, request: RequestDocument, *, explained: bool =
         "warnings": [*reference_warnings(basis), *answer.warnings, *cautions(basis)],
         "measured": measured_document(basis),
         "reference_curves": reference_curves(basis),
-        "sources": sources_behind(basis),
+        "sources": list(stored_sources(basis).order_by(*credit).values(*credit).distinct()),
     }
     if explained:
         document["why"] = explain(basis)
     cleaned: dict[str, Any] = nan_to_null(document)
     return cleaned
+
+
+def reference_warnings(basis: Basis) -> list[str]:
+    """A sentence for each reference that was asked for and took no part."""
+    query, database = basis.query, basis.snapshot.database
+    if is_about_itself(query):
+        return []
+    warnings = []
+    for reference in query.references or ():
+        if reference == query.target:
+            warnings.append(f"reference {database.platforms[reference]} was not used: it is the target")
+        elif database.lookup(reference, query.workload, basis.groups) < 0:
+            warnings.append(
+                f"reference {database.platforms[reference]} was not used: no comparable profile of the workload there"
+            )
+    return warnings
 
 
 def predicted_curve(basis: Basis) -> list[dict[str, Any]]:
@@ -220,15 +237,9 @@ def reference_curves(basis: Basis) -> list[dict[str, Any]]:
     ]
 
 
-def sources_behind(basis: Basis) -> list[dict[str, str]]:
-    """Every distinct source of the profiles that took part, and of the one that is shown as measured."""
-    stored = stored_sources(basis).order_by("label", "licence", "citation")
-    names = ("label", "licence", "citation")
-    return [dict(zip(names, values, strict=True)) for values in stored.values_list(*names).distinct()]
-
-
 def stored_sources(basis: Basis) -> QuerySet[Source]:
-    """Where one was replaced since the snapshot was read, that by which it was."""
+    """The sources of the profiles that took part, and of the one that is shown as measured. Where one was replaced
+    since the snapshot was read, that by which it was."""
     measured_rows = [] if basis.measured_row is None else [basis.measured_row]
     rows = np.union1d(basis.rows, measured_rows).astype(np.int64)
     keys = np.unique(basis.snapshot.source_ids[rows]).tolist()

@@ -16,7 +16,7 @@ from profiles.scaling.roofline import MachineFacts
 from profiles.scaling.wording import whole_percent
 
 if TYPE_CHECKING:
-    from predictor.predictions.answering import Basis
+    from predictor.predictions.question import Basis
 
 PLAIN_SCENARIOS = ("migration", "scaling")
 LARGEST_PLAUSIBLE_FACTOR = 10.0
@@ -58,17 +58,12 @@ def explain(basis: Basis) -> dict[str, Any]:
     """`why` of an answer document, a `WhyDocument`."""
     curves = predicted_scaling(basis.answer)
     carried = influences(basis)
-    if curves is None or basis.query.scenario.name == "sequential":
-        return {
-            "version": WHY_VERSION,
-            "sentences": by_weight(influence_sentences(carried)),
-            "carried": influence_documents(carried),
-            "bottlenecks": [],
-            "bound": None,
-        }
-    limits = limits_document(curves, public_facts(basis), predicted=True)
-    # The share of the thread time at the largest n that the ideal speedup would not need.
-    lost_share = max(0.0, 1 - float(curves.t1_s / curves.time_s[-1]) / int(curves.n[-1]))
+    limits: dict[str, Any] = {"sentences": [], "bottlenecks": [], "bound": None}
+    lost_share = 0.0
+    if curves is not None and basis.query.scenario.name != "sequential":
+        limits = limits_document(curves, public_facts(basis), predicted=True)
+        # The share of the thread time at the largest n that the ideal speedup would not need.
+        lost_share = max(0.0, 1 - float(curves.t1_s / curves.time_s[-1]) / int(curves.n[-1]))
     return {
         **limits,
         "version": WHY_VERSION,
@@ -116,7 +111,7 @@ def influence_documents(carried: list[Influence]) -> list[dict[str, Any]]:
     ]
 
 
-def by_weight(influences: Sequence[tuple[float, str]], limits: Sequence[str] = (), lost: float = 0.0) -> list[str]:
+def by_weight(influences: Sequence[tuple[float, str]], limits: Sequence[str], lost: float) -> list[str]:
     """The sentences. First the three that say most, the heaviest first: what limits the workload by the share of the
     time that is lost, an influence by its weight or by what its absence would change; then the others."""
     heaviest = [*((lost, sentence) for sentence in limits[:1]), *influences[:2]]

@@ -21,14 +21,12 @@ from predictor.predictions.advice import (
     MIXED_ORIGINS,
     absent_platforms,
     complete_refusal,
-    count_of_workloads,
+    counted,
     kit_counts,
     left_out_outliers,
-    more_platforms,
     own_platforms_first,
     stress_ng_remedy,
 )
-from predictor.predictions.answering import refusal_of_query
 from predictor.predictions.question import (
     DEFAULT_METHOD,
     InvalidField,
@@ -40,6 +38,7 @@ from predictor.predictions.question import (
     UnknownName,
     UnknownWorkloadName,
     position_named,
+    refusal_of_query,
     registered_method,
     resolve_with_snapshot,
     workload_snapshot,
@@ -129,41 +128,6 @@ class Feasibility:
         }
 
 
-@dataclass(frozen=True)
-class FeasibleTargets:
-    """On how many of the platforms where nobody measured the workload it can be predicted.
-
-    `platforms` counts these, `measured` the others; `lacks` how often which word is what is missing.
-    """
-
-    workload: str
-    method: str
-    platforms: int
-    feasible: int
-    measured: int
-    lacks: Mapping[str, int]
-    remedy: Remedy | None
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "workload": self.workload,
-            "target": None,
-            "method": self.method,
-            "scenario": "migration",
-            "possible": self.feasible > 0,
-            "reason": None,
-            "lacks": None,
-            "evidence": None,
-            "targets": {
-                "platforms": self.platforms,
-                "feasible": self.feasible,
-                "measured": self.measured,
-                "lacks": dict(self.lacks),
-            },
-            **advice_members(self.remedy),
-        }
-
-
 def advice_members(remedy: Remedy | None) -> dict[str, Any]:
     """The members in which every answer and every problem document says what would help."""
     return {"advice": remedy and remedy.sentence, "remedy": remedy and remedy.document()}
@@ -209,36 +173,44 @@ def count_connecting(database: Database, query: ScenarioQuery) -> ConnectingProf
 
 def feasible_targets(
     workload: str, user: Any, *, method: str = DEFAULT_METHOD, include_simulated: bool = False
-) -> FeasibleTargets:
-    """On how many platforms the workload can be predicted, and what would help on most of the others. Raises a
-    RequestError; so for a method whose rule is not known for all platforms at once."""
+) -> dict[str, Any]:
+    """On how many platforms without the workload it can be predicted, and what would help on most of the others, as a
+    `FeasibilityDocument`. Raises a RequestError; so for a method whose rule is not known for all platforms at once."""
     chosen = registered_method(method)
     if chosen.lacks_by_target is None:
         raise InvalidField("method", f"of {method} only one target can be asked at a time")
     snapshot, _ = workload_snapshot(workload, user, include_simulated=include_simulated)
     database = snapshot.database
-    index = position_named(workload, database.workloads, Workload, user, UnknownWorkloadName)
+    index = position_named(workload, database, user, UnknownWorkloadName)
     has_profile = np.bincount(database.platform_index, minlength=len(database.platforms)) > 0
     has_workload = np.zeros(len(database.platforms), dtype=bool)
     has_workload[database.platform_index[database.rows_of_workload(index)]] = True
     wanted = np.flatnonzero(has_profile & ~has_workload)
     words = chosen.lacks_by_target(database, index)
     lacking = {database.platforms[p]: words[p] for p in wanted.tolist() if words[p]}
-    return FeasibleTargets(
-        workload=database.workloads[index],
-        method=method,
-        platforms=len(wanted),
-        feasible=len(wanted) - len(lacking),
-        measured=int(has_workload.sum()),
-        lacks=dict(sorted(Counter(lacking.values()).items())),
-        remedy=remedy_for_all(snapshot, index, lacking, user),
-    )
+    return {
+        "workload": database.workloads[index],
+        "target": None,
+        "method": method,
+        "scenario": "migration",
+        "possible": len(wanted) > len(lacking),
+        "reason": None,
+        "lacks": None,
+        "evidence": None,
+        "targets": {
+            "platforms": len(wanted),
+            "feasible": len(wanted) - len(lacking),
+            "measured": int(has_workload.sum()),
+            "lacks": dict(sorted(Counter(lacking.values()).items())),
+        },
+        **advice_members(remedy_for_all(snapshot, index, lacking, user)),
+    }
 
 
 def refusal_in_names(error: RequestError, user: Any, workload: str, target: str) -> str:
     """One sentence that says why there is no answer, and what would help, with machines and workloads by name."""
     if isinstance(error, UnknownName):
-        return f"There is no {error.noun.replace('platform', 'machine')} “{error.name}”."
+        return f"There is no {error.noun} “{error.name}”."
     if isinstance(error, InvalidSettings):
         # Pages have a label for each member of the request, as `platform_changes.n_nu`.
         return finished_sentence(f"{title_of(error.name.rpartition('.')[2])}: {error.reason}")
@@ -338,12 +310,12 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
     """Which run of the kit, on a platform that has the workload, connects the most of the others: its own workloads, or
     stress-ng, which fleets of others ran. None where all are connected."""
     database = snapshot.database
-    lacking = {slug: word for slug, word in lacking.items() if word in REPAIRED_BY_KIT}
     rows = database.rows_of_workload(workload)
     name = database.workloads[workload]
     if not len(rows):
         return Remedy("measure", f"measure {name} on a machine and upload the results")
-    lacking = {slug: word for slug, word in lacking.items() if slug not in absent_platforms(snapshot)}
+    absent = absent_platforms(snapshot)
+    lacking = {slug: word for slug, word in lacking.items() if word in REPAIRED_BY_KIT and slug not in absent}
     if not lacking:
         return None
     if snapshot.is_simulated[rows].all():
@@ -361,11 +333,11 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
         others = "the machines to predict for" if len(without) > 1 else without[0]
         where = others if host in counts else f"{host} and on {others}"
         return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
-    platforms = more_platforms(len(sizes))
+    platforms = counted(len(sizes), "more machine")
     up_to = "" if min(sizes) == max(sizes) else "up to "
     return Remedy(
         "kit",
-        f"run `{KIT_COMMAND}` on {host}{KIT_COST}: it then shares {up_to}{count_of_workloads(max(sizes))} with "
+        f"run `{KIT_COMMAND}` on {host}{KIT_COST}: it then shares {up_to}{counted(max(sizes), 'workload')} with "
         f"{platforms}",
         platform=host,
         command=KIT_COMMAND,

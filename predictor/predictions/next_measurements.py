@@ -12,11 +12,11 @@ from predictor.core.scenarios import ScenarioQuery
 from predictor.core.steps import ComputedStep, last_step, single_thread
 from predictor.core.why.next_measurement import MeasurementsTried, NextMeasurement, try_measurements
 from predictor.models import Prediction
-from predictor.predictions.answering import comparable_groups
 from predictor.predictions.question import (
     DEFAULT_METHOD,
     PredictionRequest,
     RequestError,
+    comparable_groups,
     resolve_with_snapshot,
 )
 from predictor.snapshot.building import Snapshot
@@ -39,13 +39,8 @@ class NextMeasurementsQuestion:
     siblings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, prediction: Prediction, user: Any) -> NextMeasurementsQuestion:
-        """Raises a RequestError where what the prediction was about is gone."""
-        return cls.of_answer(prediction.answer, viewer_of(prediction, user))
-
-    @classmethod
     def of_answer(cls, answer: Mapping[str, Any], viewer: Any) -> NextMeasurementsQuestion:
-        """The same for an answer that need not be stored."""
+        """Of an answer, which need not be stored. Raises a RequestError where what it was about is gone."""
         return cls.of_request(request_again(answer), viewer)
 
     @classmethod
@@ -94,25 +89,17 @@ def request_again(answer: Mapping[str, Any]) -> PredictionRequest:
     if method is None or method.baseline or answer["curve"][0]["low_s"] is None:
         method = methods.get_method(DEFAULT_METHOD)
     own = method.name == answer["method"] and method.version == answer["method_version"]
-    return PredictionRequest(
-        workload=answer["workload"],
-        target=answer["target"],
-        references=answer["references"],
-        method=method.name,
-        n=answer["n"],
-        settings=answer["settings"] if own else {},
-        include_simulated=answer["include_simulated"],
-        include_outliers=answer.get("include_outliers", False),
-    )
+    asked = {name: answer[name] for name in ASKED_AGAIN if name in answer}
+    return PredictionRequest(**asked | {"method": method.name, "settings": answer["settings"] if own else {}})
 
 
-def next_measurements(prediction: Prediction, user: Any = None) -> dict[str, Any]:
+def next_measurements(prediction: Prediction) -> dict[str, Any]:
     """{method, results: [{kind, workload, platform, interval_now, interval_expected, sentence}]}, the best first.
 
-    They are computed from what the user may predict from now, not from the revision that the prediction was made from.
+    They are computed from what is public now, not from the revision that the prediction was made from.
     """
     try:
-        question = NextMeasurementsQuestion.of(prediction, user)
+        question = NextMeasurementsQuestion.of_answer(prediction.answer, None)
     except RequestError:
         return no_next_measurements(prediction.answer)
     with single_thread():

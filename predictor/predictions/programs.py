@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict
 
 from predictor.core import methods
 from predictor.models import StoredProgramAnswer
+from predictor.models.computations import pack_document
 from predictor.predictions.advice import mixed_origins_remedy
 from predictor.predictions.next_measurements import NextMeasurementsQuestion
 from predictor.predictions.question import (
@@ -18,9 +19,9 @@ from predictor.predictions.question import (
     position_named,
 )
 from predictor.predictions.ranking_choice import RankingChoice
+from predictor.predictions.ranking_rows import ranking_row
 from predictor.predictions.rankings import RankingQuestion
 from profiles.identity.programs import ProfiledProgram, measured_program, program_uploads
-from profiles.models import Platform
 
 
 def question_of_program(
@@ -55,9 +56,11 @@ def keep_answer(program: ProfiledProgram, question: RankingQuestion, document: M
     is_own = program.source.private_to_id is not None
     if not is_plain(question) or (question.snapshot.holds_private and not is_own):
         return
-    kept = StoredProgramAnswer.objects.filter(source=program.source, slug=program.name.slug)
-    if not kept.filter(revision=document["revision"], is_private=is_own).exists():
-        StoredProgramAnswer.keep(program.source, program.name.slug, dict(document))
+    page: dict[str, Any] = {"source": program.source, "slug": program.name.slug}
+    state = {"revision": document["revision"], "is_private": is_own}
+    if not StoredProgramAnswer.objects.filter(**page, **state).exists():
+        values = state | {"packed": pack_document(dict(document))}
+        StoredProgramAnswer.objects.update_or_create(**page, defaults=values)
 
 
 def is_plain(question: RankingQuestion) -> bool:
@@ -133,9 +136,9 @@ def narrowing_question(question: RankingQuestion, target: str, viewer: Any) -> N
 
     Raises a RequestError where the target is unknown, or a part cannot be predicted there.
     """
-    position = position_named(target, question.snapshot.database.platforms, Platform, viewer, UnknownTargetName)
+    position = position_named(target, question.snapshot.database, viewer, UnknownTargetName)
     try:
-        row = question.row(position)
+        row = ranking_row(question, position)
     except methods.PredictionError as error:
         refusal = NoPrediction(str(error), 0, 1, error.lacks)
         refusal.remedy = mixed_origins_remedy(question.snapshot, position, viewer)

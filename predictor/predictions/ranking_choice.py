@@ -41,7 +41,6 @@ RANKING_PAGE = WholeNumber(
     default=1,
 )
 EXACT = Flag("exact", "Every row is computed, however many platforms there are.", default=False)
-MOST_CORES = LARGEST_THREAD_COUNT
 HOUR_S = 3600
 HOURLY_KINDS = (Price.Kind.ON_DEMAND.value, Price.Kind.SPOT.value)
 PRICE_CURRENCY = Name("currency", "of the prices, as USD; without it the one that most prices have")
@@ -76,9 +75,9 @@ PLATFORM_FILTERS: dict[QueryParameter, Callable[[Any, Any], bool]] = {
     OneOf("device_class", "of the platform", choices=DEVICE_CLASSES): is_text("device_class"),
     Name("architecture", "of the platform"): is_text("architecture"),
     Name("vendor", "of the processor, in any spelling"): is_text("vendor", canonical_vendor),
-    WholeNumber("min_cores", "physical cores at least", low=1, high=MOST_CORES): at_least("physical_cores"),
-    WholeNumber("max_cores", "physical cores at most", low=1, high=MOST_CORES): at_most("physical_cores"),
-    WholeNumber("min_threads", "threads of a program at least", low=1, high=MOST_CORES): at_least("n_max"),
+    WholeNumber("min_cores", "physical cores at least", low=1, high=LARGEST_THREAD_COUNT): at_least("physical_cores"),
+    WholeNumber("max_cores", "physical cores at most", low=1, high=LARGEST_THREAD_COUNT): at_most("physical_cores"),
+    WholeNumber("min_threads", "threads of a program at least", low=1, high=LARGEST_THREAD_COUNT): at_least("n_max"),
     Number("min_memory_gib", "memory at least", low=0, high=LARGEST_MEMORY_GIB): at_least("memory_bytes", GIB),
 }
 RESULT_FILTERS: dict[QueryParameter, Callable[[Mapping[str, Any], Any], bool]] = {
@@ -155,16 +154,16 @@ class RankingChoice:
 
     def refused(self, refused: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """The platforms of this choice that were refused."""
-        return [row for row in known_on(platforms, refused) if self._takes_platform(platforms[row["platform"]])]
+        known = known_on(platforms, refused)
+        return [row for row in known if self._passes(PLATFORM_FILTERS, platforms[row["platform"]])]
 
     def takes(self, platform: Any, result: Mapping[str, Any]) -> bool:
         """Whether the platform and its row pass all filters."""
-        tests = ((test, self.filters.get(parameter.name)) for parameter, test in RESULT_FILTERS.items())
-        return self._takes_platform(platform) and all(value is None or test(result, value) for test, value in tests)
+        return self._passes(PLATFORM_FILTERS, platform) and self._passes(RESULT_FILTERS, result)
 
-    def _takes_platform(self, platform: Any) -> bool:
-        tests = ((test, self.filters.get(parameter.name)) for parameter, test in PLATFORM_FILTERS.items())
-        return all(value is None or test(platform, value) for test, value in tests)
+    def _passes(self, tests: Mapping[QueryParameter, Callable[[Any, Any], bool]], subject: Any) -> bool:
+        values = ((test, self.filters.get(parameter.name)) for parameter, test in tests.items())
+        return all(value is None or test(subject, value) for test, value in values)
 
 
 def with_places(ordered: Sequence[dict[str, Any]], platforms: Mapping[str, Any], by: str) -> list[dict[str, Any]]:
@@ -227,34 +226,18 @@ def value_in(texts: Mapping[str, str], parameter: QueryParameter) -> Any:
         raise InvalidField(parameter.name, str(error)) from error
 
 
-def completed_row(result: Mapping[str, Any], platform: Any, price: Any) -> dict[str, Any]:
-    """The result with what the platform's cores and its price, None where there is none, make of its time."""
-    return with_cost(with_cores(result, platform), price)
-
-
-def with_cores(result: Mapping[str, Any], platform: Any) -> dict[str, Any]:
-    """The result with the physical cores that its threads take, and its time multiplied by them: what the work costs of
-    the machine, whatever its size.
-
-    >>> from types import SimpleNamespace
-    >>> row = with_cores({"n_best": 16, "time_s": 0.5}, SimpleNamespace(physical_cores=8))
-    >>> row["cores"], row["core_time_s"]
-    (8, 4.0)
-    """
-    cores = None if platform.physical_cores is None else min(result["n_best"], platform.physical_cores)
-    time_s = result["time_s"]
-    return {**result, "cores": cores, "core_time_s": None if cores is None or time_s is None else cores * time_s}
-
-
-def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any = None) -> dict[str, PriceOfPlatform]:
+def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any) -> dict[str, PriceOfPlatform]:
     """The newest price per hour of each of these platforms as it holds for the user (None: as published), by slug, in
     one currency: the one asked for, else that of most of the user's own prices, else that of most prices."""
     kind = choice.get(PRICE_KIND.name) or HOURLY_KINDS[0]
     found = prices_for(user, region=choice.get(PRICE_REGION.name), per=Price.Per.HOUR, kind=kind)
     slugs = {platform.pk: platform.slug for platform in platforms}
     prices = [price for price in found if price.platform_id in slugs]
-    own = [price for price in prices if price.basis == Price.Basis.OWN]
-    currency = (choice.get(PRICE_CURRENCY.name) or "").upper() or most_common_currency(own or prices)
+    currency = (choice.get(PRICE_CURRENCY.name) or "").upper()
+    if not currency:
+        own = [price for price in prices if price.basis == Price.Basis.OWN]
+        counted = Counter(price.currency for price in own or prices)
+        currency = min(counted, key=lambda name: (-counted[name], name), default="")  # of equally common the first
     cheapest: dict[str, PriceOfPlatform] = {}
     for price in sorted(prices, key=lambda price: price.amount):
         if price.currency == currency:
@@ -262,20 +245,10 @@ def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any
     return cheapest
 
 
-def most_common_currency(prices: Sequence[Any]) -> str:
-    """The currency that most of the prices have; of equally common ones the first by name.
-
-    >>> from types import SimpleNamespace
-    >>> most_common_currency([SimpleNamespace(currency=name) for name in ("USD", "EUR", "USD")])
-    'USD'
-    """
-    counted = Counter(price.currency for price in prices)
-    return min(counted, key=lambda currency: (-counted[currency], currency), default="")
-
-
-def with_cost(result: Mapping[str, Any], price: Any) -> dict[str, Any]:
-    """The result with its price per hour and `cost`, price * time / 3600 s: what one run costs, in the currency. Where
-    times are relative so are costs. None where no price is known.
+def completed_row(result: Mapping[str, Any], platform: Any, price: Any) -> dict[str, Any]:
+    """The result with the physical cores that its threads take, and `core_time_s`, its time multiplied by them: what
+    the work costs of the machine, whatever its size. And with the price per hour, and `cost`, price * time / 3600 s:
+    what one run costs, in the currency. Where times are relative so are costs. None where something is not known.
 
     >>> from datetime import date
     >>> from decimal import Decimal
@@ -284,15 +257,18 @@ def with_cost(result: Mapping[str, Any], price: Any) -> dict[str, Any]:
     ...     amount=Decimal("0.36"), currency="EUR", region="x", kind="spot", date=date(2026, 1, 2), basis="published",
     ...     source="a list",
     ... )
-    >>> row = with_cost({"time_s": 100.0}, price)
-    >>> row["price"], row["cost"], row["currency"], row["price_date"]
-    (0.36, 0.01, 'EUR', '2026-01-02')
+    >>> row = completed_row({"n_best": 16, "time_s": 100.0}, SimpleNamespace(physical_cores=8), price)
+    >>> row["cores"], row["core_time_s"], row["price"], row["cost"], row["currency"], row["price_date"]
+    (8, 800.0, 0.36, 0.01, 'EUR', '2026-01-02')
     """
+    cores = None if platform.physical_cores is None else min(result["n_best"], platform.physical_cores)
+    time_s = result["time_s"]
+    completed = {**result, "cores": cores, "core_time_s": None if cores is None or time_s is None else cores * time_s}
     if price is None:
-        return {**result, **NO_PRICE}
-    amount, time_s = float(price.amount), result["time_s"]
+        return {**completed, **NO_PRICE}
+    amount = float(price.amount)
     return {
-        **result,
+        **completed,
         "price": amount,
         "currency": price.currency,
         "price_region": price.region,

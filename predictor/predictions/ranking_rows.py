@@ -20,8 +20,8 @@ from predictor.core.database import Database
 from predictor.core.programs import ProgramParts, first_thread_count, predict_program
 from predictor.core.references import groups_beside, groups_of_query
 from predictor.core.steps import ComputedStep
-from predictor.predictions.answering import rows_behind
 from predictor.predictions.confidence import measurement_cautions
+from predictor.predictions.question import rows_behind
 from predictor.predictions.ranking_choice import BY_TIME, ORDERED_BY, RankingChoice, completed_row, hourly_prices
 from predictor.snapshot.building import Snapshot
 from profiles.arrays import IntArray
@@ -64,9 +64,6 @@ class AskedRanking(Protocol):
     def page(self) -> int | None: ...
     @property
     def own_prices(self) -> OwnPriceList | None: ...
-
-    def row(self, target: int) -> dict[str, Any]:
-        """`ranking_row` of the question."""
 
     def document(self, results: Sequence[Row], refused: Sequence[Row]) -> dict[str, Any]:
         """The ranking of these rows."""
@@ -159,14 +156,14 @@ def origin_of_references(snapshot: Snapshot, workload: int, references: set[str]
 def row_or_refusal(question: AskedRanking, target: int) -> Row:
     """The row of the target; a refusal, which has a `reason`, where it has none."""
     try:
-        row: Row = nan_to_null(question.row(target))
+        row: Row = nan_to_null(ranking_row(question, target))
     except methods.PredictionError as error:
         slug = question.snapshot.database.platforms[target]
         return {"platform": slug, "reason": str(error), "lacks": error.lacks or None}
     return row
 
 
-def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
+def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -> Iterator[ComputedStep]:
     """A step for all estimates together, and after it one for each row that is computed; `earlier`: the document of an
     earlier step, whose rows stay."""
     database = question.snapshot.database

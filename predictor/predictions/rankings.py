@@ -32,11 +32,10 @@ from predictor.predictions.ranking_rows import (
     OTHER_REASON,
     REFUSAL_REASONS,
     estimated_steps,
-    ranking_row,
     row_or_refusal,
 )
 from predictor.snapshot.building import Snapshot
-from profiles.models import OwnPriceList, Workload
+from profiles.models import OwnPriceList
 
 RANKING_COLUMNS = (
     "platform",
@@ -196,53 +195,37 @@ class RankingQuestion:
             if error.name in named:
                 raise InvalidField(error.name, error.reason) from error
             raise
+        checked_thread_counts(None if n is None else [n])
         regions = [workload] if isinstance(workload, str) else list(workload)
-        question = cls._against_snapshot(
-            regions, serial_rest, viewer, chosen, values, include_simulated=include_simulated, n=n
-        )
-        return replace(question, choice=choice or RankingChoice(), page=page)._with_prices_of(viewer)
+        snapshot, origins = workload_snapshot(regions[0], viewer, include_simulated=include_simulated)
+
+        def position(slug: str) -> int:
+            return position_named(slug, snapshot.database, viewer, UnknownWorkloadName)
+
+        rest = None if serial_rest is None else position(serial_rest)
+        parts = ProgramParts(tuple(map(position, regions)), rest)
+        shown = choice or RankingChoice()
+        question = cls(snapshot, parts, chosen, values, include_simulated, origins, n, shown, page)
+        own_prices = OwnPriceList.of(viewer) if question.is_estimated and shown.depends_on_prices else None
+        if own_prices is None:
+            return question
+        # The viewer's own prices decide which rows are computed, so that the question is the viewer's alone.
+        return replace(question, own_prices=own_prices, snapshot=replace(snapshot, holds_private=True))
 
     @classmethod
     def from_canonical(cls, question: Mapping[str, Any], viewer: Any) -> RankingQuestion:
         """The question that `canonical` wrote down, against what the viewer sees now. Raises a RequestError."""
-        chosen = registered_method(question["method"])
-        settings = checked_settings(chosen, question["settings"])
-        included = {"include_simulated": question["include_simulated"], "n": question.get("n")}
-        regions = question.get("regions") or [question["workload"]]  # of questions stored before they had parts
-        asked = cls._against_snapshot(regions, question.get("serial_rest"), viewer, chosen, settings, **included)
-        if "page" not in question:
-            return asked
-        choice = RankingChoice(question["filters"], question["by"])
-        return replace(asked, choice=choice, page=question["page"])._with_prices_of(viewer)
-
-    @classmethod
-    def _against_snapshot(
-        cls,
-        regions: Sequence[str],
-        serial_rest: str | None,
-        viewer: Any,
-        method: methods.Method[Any],
-        settings: Any,
-        *,
-        include_simulated: bool,
-        n: int | None,
-    ) -> RankingQuestion:
-        checked_thread_counts(None if n is None else [n])
-        snapshot, origins = workload_snapshot(regions[0], viewer, include_simulated=include_simulated)
-
-        def position(slug: str) -> int:
-            return position_named(slug, snapshot.database.workloads, Workload, viewer, UnknownWorkloadName)
-
-        rest = None if serial_rest is None else position(serial_rest)
-        parts = ProgramParts(tuple(map(position, regions)), rest)
-        return cls(snapshot, parts, method, settings, include_simulated, origins, n)
-
-    def _with_prices_of(self, viewer: Any) -> RankingQuestion:
-        """The same question; where the viewer's own prices decide which rows are computed, it is the viewer's alone."""
-        own_prices = OwnPriceList.of(viewer) if self.is_estimated and self.choice.depends_on_prices else None
-        if own_prices is None:
-            return self
-        return replace(self, own_prices=own_prices, snapshot=replace(self.snapshot, holds_private=True))
+        return cls.of(
+            question.get("regions") or question["workload"],  # of questions stored before they had parts
+            viewer,
+            serial_rest=question.get("serial_rest"),
+            method=question["method"],
+            settings=question["settings"],
+            include_simulated=question["include_simulated"],
+            n=question.get("n"),
+            choice=RankingChoice(question["filters"], question["by"]) if "page" in question else None,
+            page=question.get("page"),
+        )
 
     @property
     def workload(self) -> int:
@@ -256,19 +239,13 @@ class RankingQuestion:
     def canonical(self) -> dict[str, Any]:
         document = self.ranking([], []).document()
         names = ("regions", "serial_rest", "method", "method_version", "settings", "n")
-        return {
-            **{name: document[name] for name in names},
-            "regions": list(document["regions"]),
-            "include_simulated": self.include_simulated,
-            "origins": list(self.origins),
-            **self._canonical_page(),
-        }
-
-    def _canonical_page(self) -> dict[str, Any]:
-        if not self.is_estimated:
-            return {}
-        own = {"own_prices": str(self.own_prices.version)} if self.own_prices else {}
-        return {"page": self.page, "filters": dict(self.choice.filters), "by": self.choice.by, **own}
+        asked = {name: document[name] for name in names}
+        asked |= {"include_simulated": self.include_simulated, "origins": list(self.origins)}
+        if self.is_estimated:
+            asked |= {"page": self.page, "filters": dict(self.choice.filters), "by": self.choice.by}
+            if self.own_prices:
+                asked["own_prices"] = str(self.own_prices.version)
+        return asked
 
     @property
     def is_estimated(self) -> bool:
@@ -297,9 +274,6 @@ class RankingQuestion:
                 row = row_or_refusal(self, target)
                 (refused if "reason" in row else results).append(row)
                 yield ComputedStep(len(results) + len(refused), total, document)
-
-    def row(self, target: int) -> dict[str, Any]:
-        return ranking_row(self, target)
 
     def document(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return self.ranking(results, refused).document()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from django.db import transaction
@@ -22,13 +22,12 @@ from predictor.core.methods import METHODS
 from predictor.core.scenarios import ScenarioQuery
 from predictor.core.steps import single_thread
 from predictor.models import AskedPrediction, Computation, Prediction
-from predictor.models.querysets import PredictionQuerySet
+from predictor.models.predictions import PredictionQuerySet
 from predictor.predictions.advice import complete_refusal
-from predictor.predictions.answering import Basis, run_query
 from predictor.predictions.document import ANSWER_VERSION, answer_document, stored_sources
 from predictor.predictions.explanation import WHY_VERSION, explain
 from predictor.predictions.next_measurements import viewer_of
-from predictor.predictions.question import NoPrediction, PredictionRequest, resolve_with_snapshot
+from predictor.predictions.question import Basis, NoPrediction, PredictionRequest, resolve_with_snapshot, run_query
 from predictor.snapshot.building import Snapshot
 from profiles.models import Source
 
@@ -45,31 +44,24 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     canonical = canonical_request(query, snapshot.database) | {"include_outliers": request.include_outliers}
     key = request_key(canonical, snapshot, user, origins)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
-    if stored is not None:
-        note_asked(stored, user, is_first=False)
-        return stored
-    document, basis = answer_with_basis(request, query, snapshot, user)
-    stored, is_new = Prediction.objects.get_or_create(
-        request_key=key,
-        defaults={
-            "private_to": user if snapshot.holds_private else None,
-            "workload": document["workload"],
-            "target": document["target"],
-            "method": document["method"],
-            "method_version": document["method_version"],
-            "revision": document["revision"],
-            "answer": document,
-            "source_uids": [str(uid) for uid in stored_sources(basis).order_by("uid").values_list("uid", flat=True)],
-        },
-    )
-    note_asked(stored, user, is_first=is_new)
-    return stored
-
-
-def note_asked(prediction: Prediction, user: Any, *, is_first: bool) -> None:
-    """It is one of the user's own from now on."""
+    is_new = False
+    if stored is None:
+        document, basis = answer_with_basis(request, query, snapshot, user)
+        columns = ("workload", "target", "method", "method_version", "revision")
+        uids = stored_sources(basis).order_by("uid").values_list("uid", flat=True)
+        stored, is_new = Prediction.objects.get_or_create(
+            request_key=key,
+            defaults={
+                **{name: document[name] for name in columns},
+                "private_to": user if snapshot.holds_private else None,
+                "answer": document,
+                "source_uids": [str(uid) for uid in uids],
+            },
+        )
     if user is not None and user.is_authenticated:
-        AskedPrediction.objects.get_or_create(user=user, prediction=prediction, defaults={"is_first": is_first})
+        # It is one of the user's own predictions from now on.
+        AskedPrediction.objects.get_or_create(user=user, prediction=stored, defaults={"is_first": is_new})
+    return stored
 
 
 def preview_answer(request: PredictionRequest, user: Any = None, *, explained: bool = False) -> dict[str, Any]:
@@ -140,7 +132,9 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
     if "why" in answer:
         return answer["why"] | {"revision": prediction.revision, "note": None}
     viewer = viewer_of(prediction, user)
-    query, snapshot, origins = resolve_with_snapshot(request_of_answer(answer), viewer)
+    names = [field.name for field in fields(PredictionRequest)]
+    request = PredictionRequest(**{name: answer[name] for name in names if name in answer})
+    query, snapshot, origins = resolve_with_snapshot(request, viewer)
     canonical = canonical_request(query, snapshot.database)
     asked = canonical | {"include_outliers": answer["include_outliers"]}
     is_same = request_key(asked, snapshot, viewer, origins) == prediction.request_key
@@ -157,13 +151,6 @@ def why_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
     """`why` as an answer has it: of the revision of the answer where that is still known, else of today."""
     beside = ("revision", "note")
     return {name: value for name, value in reasons_of_prediction(prediction, user).items() if name not in beside}
-
-
-def request_of_answer(answer: dict[str, Any]) -> PredictionRequest:
-    """What a stored answer was asked."""
-    names = ("workload", "target", "references", "method", "n", "settings", "scenario", "strategy")
-    flags = ("workload_changes", "platform_changes", "include_simulated", "include_outliers")
-    return PredictionRequest(**{name: answer[name] for name in (*names, *flags) if name in answer})
 
 
 def stale_reasons(prediction: Prediction) -> list[str]:

@@ -61,16 +61,15 @@ class ShowcaseQuestion:
                 answer = {}
             if answer.get("measured") and answer["confidence"]["half_width"] is not None:
                 answers.append(answer)
-            yield ComputedStep(done, len(pairs), lambda: {"examples": most_confident(answers)})
+            yield ComputedStep(done, len(pairs), lambda: {"examples": sorted(answers, key=confidence_key)[:MOST_KEPT]})
         if not pairs:
             yield ComputedStep(0, 0, lambda: {"examples": []})
 
 
-def most_confident(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    def key(answer: Mapping[str, Any]) -> tuple[int, float]:
-        return LEVELS.index(answer["confidence"]["level"]), answer["confidence"]["half_width"]
-
-    return sorted(answers, key=key)[:MOST_KEPT]
+def confidence_key(answer: Mapping[str, Any]) -> tuple[int, float]:
+    """The most confident answer is sorted first by this."""
+    confidence = answer["confidence"]
+    return LEVELS.index(confidence["level"]), confidence["half_width"]
 
 
 def example_pairs(database: Database) -> list[tuple[str, str]]:

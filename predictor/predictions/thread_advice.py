@@ -31,8 +31,11 @@ def advice_from_answer(answer: Mapping[str, Any], target: Platform) -> dict[str,
     several numbers of threads, else from the predicted curve. None where no time is known."""
     measured = answer["measured"]
     is_measured = measured is not None and not answer["changes"] and len(measured["curve"]) > 1
-    curve = with_scatter(measured["curve"]) if is_measured else answer["curve"]
-    curve = [row for row in curve if row["time_s"] is not None]
+    curve = [row for row in (measured if is_measured else answer)["curve"] if row["time_s"] is not None]
+    if is_measured:
+        # The interval in which measured times lie when they are measured again.
+        factor = float(np.exp(HALF_WIDTH * REPEATS_SCATTER))
+        curve = [{**row, "low_s": row["time_s"] / factor, "high_s": row["time_s"] * factor} for row in curve]
     if not curve:
         return None
     n, *times = (
@@ -54,12 +57,6 @@ def advice_from_answer(answer: Mapping[str, Any], target: Platform) -> dict[str,
         "smt": None if target.n_ht is None else chosen["n"] >= target.n_ht,
         "revision": answer["revision"],
     }
-
-
-def with_scatter(measured: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Measured times with the interval in which they lie when they are measured again."""
-    factor = float(np.exp(HALF_WIDTH * REPEATS_SCATTER))
-    return [{**row, "low_s": row["time_s"] / factor, "high_s": row["time_s"] * factor} for row in measured]
 
 
 def environment(n: int, target: Platform) -> dict[str, str]:

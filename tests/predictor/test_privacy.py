@@ -117,7 +117,7 @@ def test_a_machine_that_only_the_owner_knows_can_be_his_target(measured, owner, 
     assert predict(asked, owner).target.startswith("machine-4")
     with pytest.raises(RequestError) as caught:
         predict(asked, viewer)
-    assert not any(slug.startswith("machine-4") for slug in caught.value.evidence["suggestions"])
+    assert not any(slug.startswith("machine-4") for slug in caught.value.suggestions)
 
 
 def test_stored_predictions_of_private_data_are_their_owners(measured, owner, other):

@@ -62,7 +62,7 @@ def test_a_pair_without_a_prediction_has_the_reason(user):
 
 
 def test_estimates_come_in_one_pass_for_each_workload(user, monkeypatch):
-    monkeypatch.setattr("predictor.predictions.rankings.RankingQuestion.row", None)
+    monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", None)
     *rows, _ = lines(posted(user, estimate=True))
     assert len(rows) == 10
     assert all(row["estimated"] and row["low_s"] is None for row in rows)

@@ -118,7 +118,7 @@ def test_when_too_many_wait_the_page_says_so(client, public, started, settings):
 
 def test_what_could_not_be_computed_is_said(client, public, started, monkeypatch):
     page(client)
-    monkeypatch.setattr(RankingQuestion, "row", lambda self, target: 1 / 0)
+    monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", lambda question, target: 1 / 0)
     take_up("computations")
     assert "could not be computed" in text_of(page(client))
     assert "hx-get" not in polled(client).content.decode()
@@ -206,7 +206,7 @@ def test_one_address_sets_only_so_many_going(database, started, settings):
 
 def test_what_could_not_be_computed_the_api_says(database, started, monkeypatch):
     client_of().get(API_URL, ASKED)
-    monkeypatch.setattr(RankingQuestion, "row", lambda self, target: 1 / 0)
+    monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", lambda question, target: 1 / 0)
     take_up("computations")
     assert "log" in problem_in(client_of().get(API_URL, ASKED), 500)["detail"]
 

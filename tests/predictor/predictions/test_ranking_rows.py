@@ -37,13 +37,13 @@ def many(monkeypatch):
 @pytest.fixture
 def computed(monkeypatch):
     """The slugs of the rows that are computed, in order."""
-    slugs, row = [], RankingQuestion.row
+    slugs, row = [], ranking_rows.ranking_row
 
-    def note(self, target):
-        slugs.append(self.snapshot.database.platforms[target])
-        return row(self, target)
+    def note(question, target):
+        slugs.append(question.snapshot.database.platforms[target])
+        return row(question, target)
 
-    monkeypatch.setattr(RankingQuestion, "row", note)
+    monkeypatch.setattr(ranking_rows, "ranking_row", note)
     return slugs
 
 

@@ -249,7 +249,7 @@ class TestRefusals:
         with pytest.raises(UnknownWorkloadName) as caught:
             predict(replace(REQUEST, workload="app0-section9"))
         assert "app0-section0" in caught.value.suggestions
-        assert caught.value.evidence["name"] == "app0-section9"
+        assert caught.value.name == "app0-section9"
         with pytest.raises(UnknownTargetName, match="machine-1"):
             predict(replace(REQUEST, target="machin-1"))
         with pytest.raises(UnknownReferenceName, match="machine-1"):
