@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from predictor.core.answers import Answer, fastest_position
+from predictor.core.database import Database
 from predictor.predictions.question import Basis, rows_behind
+from predictor.snapshot.building import Snapshot
 from profiles.models import Platform
 from profiles.scaling.wording import spell_threads, whole_percent
-
-if TYPE_CHECKING:
-    from predictor.core.database import Database
-    from predictor.snapshot.building import Snapshot
 
 LEVELS = ("high", "medium", "low")
 FEW_CANDIDATES, VERY_FEW_CANDIDATES = 10, 3
@@ -53,11 +51,6 @@ class ConfidenceEvidence:
 
 def judged_confidence(basis: Basis) -> dict[str, Any]:
     """How sure the answer is, and why no surer."""
-    evidence = confidence_evidence(basis, basis.query.setting("level", SHOWN_LEVEL))
-    return asdict(basis.answer.confidence) | judge_confidence(evidence, basis.answer.lowered)
-
-
-def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:
     snapshot, rows = basis.snapshot, basis.rows
     database = snapshot.database
     architectures = database.platform_table["architecture"]
@@ -66,7 +59,7 @@ def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:
     comparable = target != "" and of_references != {""} and len(of_references) > 0
     candidates = basis.answer.candidates_scaling or basis.answer.candidates_t1
     distances = [candidate.distance_tuple for candidate in candidates if candidate.distance_tuple is not None]
-    return ConfidenceEvidence(
+    evidence = ConfidenceEvidence(
         candidates=None if basis.answer.is_measured else len(candidates),
         mean_distance=_mean(distances),
         fit_error=_mean(snapshot.fit_error[basis.reference_rows]),
@@ -77,8 +70,9 @@ def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:
         stand_in_t1=bool(snapshot.t1_is_stand_in[rows].any()),
         relative_times=database.workload_table["time_kind"][basis.query.workload] == "relative",
         simulated=basis.uses_simulated,
-        half_width=half_width_of_fastest(basis.answer, level),
+        half_width=half_width_of_fastest(basis.answer, basis.query.setting("level", SHOWN_LEVEL)),
     )
+    return asdict(basis.answer.confidence) | judge_confidence(evidence, basis.answer.lowered)
 
 
 def half_width_of_fastest(answer: Answer, level: float) -> float | None:
@@ -121,27 +115,18 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
         findings = _by_rules(evidence)
     else:
         wide = "the 90 % interval of the fastest time is wide: "
-        findings = [_above(evidence.half_width, WIDE, VERY_WIDE, lambda width: wide + width_in_words(width))]
-    findings += [
-        (level, reason)
-        for holds, level, reason in (
-            (
-                evidence.same_architecture is False,
-                2,
-                f"no reference machine has the target's instruction set ({evidence.architecture})",
-            ),
-            (
-                evidence.largest_n > evidence.largest_measured_n,
-                1,
-                f"no reference was measured with more than {spell_threads(evidence.largest_measured_n)}",
-            ),
-            (evidence.stand_in_t1, 1, "a profile that took part has no run at n = 1"),
-            (evidence.relative_times, 1, "times are relative: their unit is unknown"),
-            (evidence.simulated, 2, "simulated profiles took part"),
-        )
-        if holds
-    ]
-    return [finding for finding in findings if finding is not None]
+        findings = _above(evidence.half_width, WIDE, VERY_WIDE, lambda width: wide + width_in_words(width))
+    if evidence.same_architecture is False:
+        findings.append((2, f"no reference machine has the target's instruction set ({evidence.architecture})"))
+    if evidence.largest_n > evidence.largest_measured_n:
+        findings.append((1, f"no reference was measured with more than {spell_threads(evidence.largest_measured_n)}"))
+    if evidence.stand_in_t1:
+        findings.append((1, "a profile that took part has no run at n = 1"))
+    if evidence.relative_times:
+        findings.append((1, "times are relative: their unit is unknown"))
+    if evidence.simulated:
+        findings.append((2, "simulated profiles took part"))
+    return findings
 
 
 def width_in_words(half_width: float) -> str:
@@ -153,12 +138,16 @@ def width_in_words(half_width: float) -> str:
     return f"±{whole_percent(half_width)}" if half_width <= 1 else f"a factor of {1 + half_width:.2g} to either side"
 
 
-def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str] | None]:
+def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
     """The findings that stand in for an interval where a method gives none."""
+    findings = []
+    if evidence.candidates is not None and evidence.candidates < FEW_CANDIDATES:
+        level = 2 if evidence.candidates < VERY_FEW_CANDIDATES else 1
+        findings.append((level, f"only {evidence.candidates} comparable pairs"))
     return [
-        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} comparable pairs".format),
-        _above(evidence.mean_distance, FAR, VERY_FAR, "the comparable pairs are far: mean distance {:.2f}".format),
-        _above(
+        *findings,
+        *_above(evidence.mean_distance, FAR, VERY_FAR, "the comparable pairs are far: mean distance {:.2f}".format),
+        *_above(
             evidence.fit_error,
             POOR_FIT,
             VERY_POOR_FIT,
@@ -167,16 +156,10 @@ def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str] | None]:
     ]
 
 
-def _below(value: int | None, medium: int, low: int, reason: Callable[[float], str]) -> tuple[int, str] | None:
-    if value is None or value >= medium:
-        return None
-    return (2 if value < low else 1), reason(value)
-
-
-def _above(value: float | None, medium: float, low: float, reason: Callable[[float], str]) -> tuple[int, str] | None:
+def _above(value: float | None, medium: float, low: float, reason: Callable[[float], str]) -> list[tuple[int, str]]:
     if value is None or not value > medium:
-        return None
-    return (2 if value > low else 1), reason(value)
+        return []
+    return [(2 if value > low else 1, reason(value))]
 
 
 def cautions(basis: Basis) -> list[str]:

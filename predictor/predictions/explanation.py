@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from predictor.core.steps import single_thread
 from predictor.core.why.influence import Influence, influences_on_answer, predicted_scaling
+from predictor.predictions.question import Basis
 from profiles.models import Platform
 from profiles.pages.ceilings import machine_facts
 from profiles.scaling.limits import LimitsDocument, limits_document
 from profiles.scaling.roofline import MachineFacts
 from profiles.scaling.wording import whole_percent
-
-if TYPE_CHECKING:
-    from predictor.predictions.question import Basis
 
 PLAIN_SCENARIOS = ("migration", "scaling")
 LARGEST_PLAUSIBLE_FACTOR = 10.0

@@ -59,9 +59,7 @@ REPAIRED_BY_KIT = frozenset({"benchmark", "comparable", "shared"})
 
 @dataclass(frozen=True)
 class ConnectingProfiles:
-    """What connects workload and target: platforms that have the workload, other workloads that the target has, how
-    many of these are `shared` with such a platform, and by how many profiles; how often the pair itself was
-    measured."""
+    """How many profiles connect the workload and the target."""
 
     references: Annotated[int, "platforms that have the workload"]
     benchmarks: Annotated[int, "other workloads that the target has"]

@@ -283,7 +283,8 @@ class Basis:
     @cached_property
     def reference_rows(self) -> np.ndarray:
         """The rows (P,A)."""
-        return self._rows(self.reference_platforms, self.query.workload)
+        database = self.snapshot.database
+        return visible_rows(database, self.reference_platforms, self.query.workload, self.groups)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -299,11 +300,8 @@ class Basis:
     @cached_property
     def measured_row(self) -> int | None:
         """The row (T,A), which the method did not see; None where nobody measured it in these groups."""
-        rows = self._rows(self.query.target, self.query.workload)
+        rows = visible_rows(self.snapshot.database, self.query.target, self.query.workload, self.groups)
         return int(rows[0]) if len(rows) else None
-
-    def _rows(self, platforms: Any, workloads: Any) -> np.ndarray:
-        return visible_rows(self.snapshot.database, platforms, workloads, self.groups)
 
 
 def rows_behind(

@@ -104,8 +104,8 @@ class RankingChoice:
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> RankingChoice:
         """From what an address or a command says; names that are no filter are left out. Raises InvalidField."""
-        given = {parameter.name: value_in(texts, parameter) for parameter in RANKING_FILTERS}
-        return cls.of_values(given | {RANKING_ORDER.name: value_in(texts, RANKING_ORDER)})
+        parameters = (*RANKING_FILTERS, RANKING_ORDER)
+        return cls.of_values({parameter.name: value_in(texts, parameter) for parameter in parameters})
 
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> RankingChoice:

@@ -237,7 +237,7 @@ class RankingQuestion:
         return [self.snapshot.database.workloads[part] for part in self.parts.all]
 
     def canonical(self) -> dict[str, Any]:
-        document = self.ranking([], []).document()
+        document = self.document([], [])
         names = ("regions", "serial_rest", "method", "method_version", "settings", "n")
         asked = {name: document[name] for name in names}
         asked |= {"include_simulated": self.include_simulated, "origins": list(self.origins)}

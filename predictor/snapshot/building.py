@@ -70,7 +70,7 @@ EVERYTHING = (Q(),)
 Read = TypeVar("Read")
 
 logger = logging.getLogger(__name__)
-_logged: set[int] = set()  # profiles that this process has told of
+_logged: set[int] = set()  # profiles whose warning this process has logged
 NEEDED = ("decomposed", "t1_s", "t1_is_stand_in", "curves__n", "curves__values")
 RELATIVE_MEASURE_ROWS = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES))), None)
 
@@ -186,7 +186,9 @@ def read_tables(
         origin="+".join(origins),
         revision=revision[0],
     )
-    log_unusable(profiles.unusable)
+    for key in profiles.unusable.keys() - _logged:
+        logger.warning("profile %d is left out of predictions: %s", key, profiles.unusable[key])
+    _logged.update(profiles.unusable)
     is_private = np.array([owner is not None for owner in profiles.values["private_to_id"]], dtype=np.bool_)
     owners = chain(platforms["private_to_id"], workloads["private_to_id"])
     return Snapshot(
@@ -222,13 +224,6 @@ def place_usable(
     unusable = profiles.unusable | faults_of_pairs(profiles.values, *faults)
     profiles.unusable = dict(sorted(unusable.items()))
     return place_profiles(profiles, platforms["pk"], workloads["pk"])
-
-
-def log_unusable(unusable: Mapping[int, str]) -> None:
-    """Tell of each profile once a process."""
-    for key in unusable.keys() - _logged:
-        logger.warning("profile %d is left out of predictions: %s", key, unusable[key])
-    _logged.update(unusable)
 
 
 def columns_with_owner(queryset: Any, names: Sequence[str]) -> Columns:

@@ -8,6 +8,7 @@ from predictor.computations import asking
 from predictor.computations.asking import ask, question_key
 from predictor.core.methods import METHODS
 from predictor.models import Computation
+from predictor.predictions import ranking_rows
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from profiles.jobs.queue import take_up
 from tests.mpet_site.api_samples import make_user, store
@@ -63,8 +64,10 @@ def test_what_the_request_had_time_for_is_kept(database, started, monkeypatch):
     assert (answer.done, answer.total) == (2, 3)
     assert len(answer.document["results"]) == 2
     computed = []
-    row = RankingQuestion.row
-    monkeypatch.setattr(RankingQuestion, "row", lambda self, target: computed.append(target) or row(self, target))
+    row = ranking_rows.ranking_row
+    monkeypatch.setattr(
+        ranking_rows, "ranking_row", lambda question, target: computed.append(target) or row(question, target)
+    )
     take_up("computations")
     assert len(computed) == 1
     assert asked().document == rank_platforms(WORKLOAD).document()

@@ -12,6 +12,7 @@ from predictor.computations.asking import ask
 from predictor.computations.running import compute
 from predictor.core.assembly import MEASURED
 from predictor.models import Computation
+from predictor.predictions import ranking_rows
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from predictor.snapshot.cache import read_snapshot
 from profiles.jobs import queue
@@ -34,18 +35,18 @@ def let_lapse(computation):
 
 def killed(monkeypatch, computation, platforms):
     """A process had the computation in hand, stored so many platforms of it, and was killed."""
-    row, computed = RankingQuestion.row, []
+    row, computed = ranking_rows.ranking_row, []
 
-    def row_or_death(self, target):
+    def row_or_death(question, target):
         if len(computed) == platforms:
             raise KeyboardInterrupt
         computed.append(target)
-        return row(self, target)
+        return row(question, target)
 
     assert computation.claim()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(running, "SAVE_SECONDS", 0)
-        patch.setattr(RankingQuestion, "row", row_or_death)
+        patch.setattr(ranking_rows, "ranking_row", row_or_death)
         compute(computation)
     return computed
 
@@ -56,8 +57,10 @@ def test_what_a_killed_process_left_is_gone_on_with(waiting, monkeypatch):
     assert (stored.status, stored.done, stored.total) == ("waiting", 2, 3)
     assert take_up("computations") == 0  # the lease still runs: the process may be alive
     let_lapse(stored)
-    after, row = [], RankingQuestion.row
-    monkeypatch.setattr(RankingQuestion, "row", lambda self, target: after.append(target) or row(self, target))
+    after, row = [], ranking_rows.ranking_row
+    monkeypatch.setattr(
+        ranking_rows, "ranking_row", lambda question, target: after.append(target) or row(question, target)
+    )
     assert take_up("computations") == 1
     assert (len(before), len(after), set(before) & set(after)) == (2, 1, set())
     assert Computation.objects.get().document == rank_platforms(WORKLOAD).document()
@@ -78,16 +81,16 @@ def test_what_kills_every_process_is_given_up(waiting, monkeypatch):
     for _ in range(MOST_ATTEMPTS):
         killed(monkeypatch, Computation.objects.get(), 0)
         let_lapse(waiting)
-    monkeypatch.setattr(RankingQuestion, "row", None)
+    monkeypatch.setattr(ranking_rows, "ranking_row", None)
     take_up("computations")
     assert Computation.objects.get().has_failed
 
 
 def test_what_fails_is_logged_and_said(waiting, monkeypatch, caplog):
-    def fail(self, target):
+    def fail(question, target):
         raise ZeroDivisionError("no good")
 
-    monkeypatch.setattr(RankingQuestion, "row", fail)
+    monkeypatch.setattr(ranking_rows, "ranking_row", fail)
     take_up("computations")
     assert "no good" in caplog.text
     answer = ask(RankingQuestion.of(WORKLOAD), None)
@@ -103,14 +106,14 @@ def test_one_that_waited_until_its_revision_was_gone_is_dropped(waiting):
 
 
 def test_one_under_way_is_finished_at_its_own_revision(waiting, monkeypatch):
-    row, more = RankingQuestion.row, []
+    row, more = ranking_rows.ranking_row, []
 
-    def row_while_others_upload(self, target):
+    def row_while_others_upload(question, target):
         if not more:
             more.append(store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more"))
-        return row(self, target)
+        return row(question, target)
 
-    monkeypatch.setattr(RankingQuestion, "row", row_while_others_upload)
+    monkeypatch.setattr(ranking_rows, "ranking_row", row_while_others_upload)
     take_up("computations")
     done = Computation.objects.get()
     assert done.is_done
