@@ -25,6 +25,7 @@ from profiles.models import Profile
 KIT_COMMAND, KIT_COST = "make quick", " once (a minute or two)"  # the shortest run of all its workloads
 STRESS_NG_COMMAND = "make stress-ng"
 MIXED_ORIGINS = "origin"  # of a Remedy: one side is simulated, the other one measured
+REPAIRED_BY_KIT = frozenset({"benchmark", "comparable", "shared"})
 WIDEST_MIXING: MixRuntimes = "auto"
 MOST_OUTLIERS_LOOKED_AT, MOST_OUTLIERS_NAMED = 20, 3
 
@@ -145,6 +146,45 @@ def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> 
     counts = kit_counts(user, workload, {target, *hosts})
     in_fleet = None if target in counts else stress_ng_remedy(hosts[0], {target}, user)
     return in_fleet or kit_remedy(hosts, target, counts)
+
+
+def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str], user: Any) -> Remedy | None:
+    """Which run of the kit, on a platform that has the workload, connects the most of the others: its own workloads, or
+    stress-ng, which fleets of others ran. None where all are connected."""
+    database = snapshot.database
+    rows = database.rows_of_workload(workload)
+    name = database.workloads[workload]
+    if not len(rows):
+        return Remedy("measure", f"measure {name} on a machine and upload the results")
+    absent = absent_platforms(snapshot)
+    lacking = {slug: word for slug, word in lacking.items() if word in REPAIRED_BY_KIT and slug not in absent}
+    if not lacking:
+        return None
+    if snapshot.is_simulated[rows].all():
+        return Remedy("measure", f"measure {name} on a machine: only simulated profiles of it are known")
+    measured = rows[~snapshot.is_simulated[rows]]
+    host, *_ = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[measured])], user)
+    counts = kit_counts(user, name)
+    # Where the host ran the kit already, another run of it there connects nothing more.
+    sizes = [] if host in counts else [counts[slug] for slug in lacking if slug in counts]
+    without = [slug for slug in lacking if slug not in counts]
+    remedy = stress_ng_remedy(host, lacking, user, more_than=len(sizes))
+    if remedy is not None or not (sizes or without):
+        return remedy
+    if not sizes:
+        others = "the machines to predict for" if len(without) > 1 else without[0]
+        where = others if host in counts else f"{host} and on {others}"
+        return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
+    platforms = counted(len(sizes), "more machine")
+    up_to = "" if min(sizes) == max(sizes) else "up to "
+    return Remedy(
+        "kit",
+        f"run `{KIT_COMMAND}` on {host}{KIT_COST}: it then shares {up_to}{counted(max(sizes), 'workload')} with "
+        f"{platforms}",
+        platform=host,
+        command=KIT_COMMAND,
+        shared_workloads=max(sizes),
+    )
 
 
 def mixed_origins_remedy(snapshot: Snapshot, target: int, user: Any) -> Remedy | None:

@@ -16,16 +16,11 @@ from predictor.core.assembly import SIMULATED
 from predictor.core.database import Database
 from predictor.core.scenarios import ScenarioQuery
 from predictor.predictions.advice import (
-    KIT_COMMAND,
-    KIT_COST,
     MIXED_ORIGINS,
     absent_platforms,
     complete_refusal,
-    counted,
-    kit_counts,
     left_out_outliers,
-    own_platforms_first,
-    stress_ng_remedy,
+    remedy_for_all,
 )
 from predictor.predictions.question import (
     DEFAULT_METHOD,
@@ -45,7 +40,6 @@ from predictor.predictions.question import (
 )
 from predictor.predictions.rankings import RankingQuestion, summarise_refused
 from predictor.predictions.sliders import title_of
-from predictor.snapshot.building import Snapshot
 from profiles.models import Platform, Profile, Workload
 
 REASONS = {
@@ -54,7 +48,6 @@ REASONS = {
     "shared": "{target} and the machines that have {workload} share no workload",
     "comparable": "what was measured on {target} and where {workload} was measured cannot be compared",
 }
-REPAIRED_BY_KIT = frozenset({"benchmark", "comparable", "shared"})
 
 
 @dataclass(frozen=True)
@@ -302,42 +295,3 @@ def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], use
         "refused_summary": summarise_refused(refused),
         "advice": None if remedy is None else remedy.sentence,
     }
-
-
-def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str], user: Any) -> Remedy | None:
-    """Which run of the kit, on a platform that has the workload, connects the most of the others: its own workloads, or
-    stress-ng, which fleets of others ran. None where all are connected."""
-    database = snapshot.database
-    rows = database.rows_of_workload(workload)
-    name = database.workloads[workload]
-    if not len(rows):
-        return Remedy("measure", f"measure {name} on a machine and upload the results")
-    absent = absent_platforms(snapshot)
-    lacking = {slug: word for slug, word in lacking.items() if word in REPAIRED_BY_KIT and slug not in absent}
-    if not lacking:
-        return None
-    if snapshot.is_simulated[rows].all():
-        return Remedy("measure", f"measure {name} on a machine: only simulated profiles of it are known")
-    measured = rows[~snapshot.is_simulated[rows]]
-    host, *_ = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[measured])], user)
-    counts = kit_counts(user, name)
-    # Where the host ran the kit already, another run of it there connects nothing more.
-    sizes = [] if host in counts else [counts[slug] for slug in lacking if slug in counts]
-    without = [slug for slug in lacking if slug not in counts]
-    remedy = stress_ng_remedy(host, lacking, user, more_than=len(sizes))
-    if remedy is not None or not (sizes or without):
-        return remedy
-    if not sizes:
-        others = "the machines to predict for" if len(without) > 1 else without[0]
-        where = others if host in counts else f"{host} and on {others}"
-        return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
-    platforms = counted(len(sizes), "more machine")
-    up_to = "" if min(sizes) == max(sizes) else "up to "
-    return Remedy(
-        "kit",
-        f"run `{KIT_COMMAND}` on {host}{KIT_COST}: it then shares {up_to}{counted(max(sizes), 'workload')} with "
-        f"{platforms}",
-        platform=host,
-        command=KIT_COMMAND,
-        shared_workloads=max(sizes),
-    )

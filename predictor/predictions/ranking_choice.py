@@ -121,10 +121,10 @@ class RankingChoice:
         ('cheapest within 0.5 s', 'fastest first')
         """
         by = BY_TIME if self.by == BY_COST and not has_prices else self.by
+        word = {BY_TIME: "fastest", BY_CORE_TIME: "least core time", BY_COST: "cheapest"}[by]
         most = self.filters.get("max_time_s")
         if most is None:
-            return {BY_TIME: "fastest first", BY_CORE_TIME: "least core time first", BY_COST: "cheapest first"}[by]
-        word = {BY_TIME: "fastest", BY_CORE_TIME: "least core time", BY_COST: "cheapest"}[by]
+            return f"{word} first"
         return f"{word} within {most:g} {unit}" if unit == "s" else f"{word} within {most:g} ({unit})"
 
     @property

@@ -76,8 +76,6 @@ def example_pairs(database: Database) -> list[tuple[str, str]]:
     """Pairs (workload, platform) with a measured curve, those of the most thread counts first; each platform once. Of
     16 threads and more where there are such, never of fewer than four points. Looks at the arrays, predicts nothing."""
     lengths = np.diff(database.curve_offsets)
-    if not len(lengths):
-        return []
     largest = np.where(lengths > 0, database.curve_n[np.maximum(database.curve_offsets[1:] - 1, 0)], 0)
     elsewhere = np.bincount(database.workload_index, minlength=len(database.workloads))[database.workload_index] > 2
     usable = (lengths >= FEWEST_POINTS) & elsewhere & ~database.hidden
