@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from predictor.computations.running import LongQuestion, revisions, stored_values
+from predictor.computations.running import LongQuestion, stored_values
 from predictor.core.steps import ComputedStep, single_thread, steps_within
 from predictor.models import Computation
 from predictor.predictions.showcase import ShowcaseQuestion
@@ -73,6 +73,12 @@ def question_key(question: LongQuestion, viewer: Any) -> str:
     """What is computed from public rows alone is shared; the rest belongs to its viewer."""
     parts = [ANSWER_LAYOUT, question.kind, question.canonical(), viewer and viewer.pk]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def revisions(question: LongQuestion) -> dict[str, int]:
+    snapshot = question.snapshot
+    own = snapshot.private_revision if snapshot.holds_private else 0
+    return {"revision": snapshot.database.revision, "own_revision": own}
 
 
 def answer_of(computation: Computation) -> LongAnswer:

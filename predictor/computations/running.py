@@ -83,18 +83,12 @@ def resume(computation: Computation) -> LongQuestion | None:
         question = LONG_QUESTIONS[computation.kind](computation.question, computation.private_to)
     except RequestError:
         return None
-    known = {"revision": computation.revision, "own_revision": computation.own_revision}
-    same_revision = revisions(question) == known
-    same_viewer = question.snapshot.holds_private == (computation.private_to_id is not None)
+    snapshot = question.snapshot
+    own_revision = snapshot.private_revision if snapshot.holds_private else 0
+    same_revision = (snapshot.database.revision, own_revision) == (computation.revision, computation.own_revision)
+    same_viewer = snapshot.holds_private == (computation.private_to_id is not None)
     same_question = json.loads(json.dumps(question.canonical())) == computation.question
     return question if same_revision and same_viewer and same_question else None
-
-
-def revisions(question: LongQuestion) -> dict[str, int]:
-    """The columns that say against which state of the database the question is."""
-    snapshot = question.snapshot
-    own = snapshot.private_revision if snapshot.holds_private else 0
-    return {"revision": snapshot.database.revision, "own_revision": own}
 
 
 def compute_steps(computation: Computation, question: LongQuestion) -> None:

@@ -33,9 +33,7 @@ class BaselinePoint(CurvePoint):
     speedup: float | None
 
 
-class PredictedPoint(TypedDict):
-    n: int
-    time_s: float | None
+class PredictedPoint(CurvePoint):
     low_s: float | None
     high_s: float | None
     speedup: float | None
