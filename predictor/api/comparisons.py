@@ -1,6 +1,6 @@
-"""The JSON forms of the pages that compare: /compare/, /distances/ and /maps/."""
+"""The JSON form of /compare/, and what all views that compare have in common."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, get_args
 
@@ -17,7 +17,6 @@ from mpet_site.web.parameters import Flag, Name, Names, OneOf, described
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid_request
 from predictor.api.previews import PUBLIC_ONLY
-from predictor.comparisons.questions import MapQuestion, MatrixQuestion
 from predictor.comparisons.selection import (
     FEWEST_COMPARED,
     MODEL_OF_KIND,
@@ -26,14 +25,11 @@ from predictor.comparisons.selection import (
     provenance,
     select_profiles,
 )
-from predictor.computations.responses import ComputationSerializer, answer_or_progress
-from predictor.computations.running import LongQuestion
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.comparisons.documents import (
     Compared,
     ProfileSummary,
-    SharedWorkload,
     compare_platforms,
     compare_workloads,
 )
@@ -59,7 +55,7 @@ PROVENANCE_FIELDS: dict[str, serializers.Field] = {
 }
 
 
-def compared_profile_serializer(name: str, **more: serializers.Field) -> serializers.Serializer:
+def compared_profile_serializer(name: str, more: dict[str, serializers.Field]) -> serializers.Serializer:
     """What a comparison tells of one profile."""
     fields: dict[str, serializers.Field] = {
         "simulated": serializers.BooleanField(),
@@ -74,39 +70,22 @@ def compared_profile_serializer(name: str, **more: serializers.Field) -> seriali
     return inline_serializer(name, fields | more, many=True)
 
 
-MatrixSerializer = inline_serializer(
-    "DistanceMatrix",
-    {
-        "revision": Integer(),
-        "of": Text(),
-        "slugs": serializers.ListField(child=Text(), help_text="of the rows, and of the columns"),
-        "mean": serializers.ListField(
-            child=serializers.ListField(child=number()), help_text="0 to 1; null where nothing can be compared"
-        ),
-        "count": serializers.ListField(
-            child=serializers.ListField(child=Integer()), help_text="individual distances in each mean"
-        ),
-        **PROVENANCE_FIELDS,
-    },
-)
-MapSerializer = inline_serializer(
-    "WorkloadMap",
-    {
-        "revision": Integer(),
-        "stress": number(help_text="Kruskal's: 0 exact, 0.2 poor"),
-        "workloads": inline_serializer(
-            "WorkloadPlace",
-            {
-                "workload": Text(),
-                "strategy": Text(),
-                "x": number(help_text="null: no distance to any other"),
-                "y": number(),
-            },
-            many=True,
-        ),
-        **PROVENANCE_FIELDS,
-    },
-)
+SPEED_FIELDS: dict[str, serializers.Field] = {
+    "platform": Text(),
+    "whole_n": Integer(help_text="threads that take every physical core, n_max at most"),
+    "whole": serializers.BooleanField(help_text="was measured at whole_n threads or more"),
+    "compared": serializers.ChoiceField(
+        get_args(Compared),
+        help_text="with the first platform: as `whole` machines; at `equal_n` alone, because one of the two is not "
+        "whole; or not: `no_common_n` without an n that all of these platforms have, `not_on_first` where the first "
+        "did not run it",
+    ),
+    "speed": number(help_text="the first platform's fastest time over this one's; null: not both are whole"),
+    "core_time_s": number(help_text="fastest_s multiplied by the physical cores that fastest_n takes"),
+    "speed_per_core": number(help_text="the first platform's core time over this one's, as for speed"),
+    "equal_n_time_s": number(help_text="the time at equal_n"),
+    "speed_at_equal_n": number(help_text="the first platform's time at equal_n over this one's"),
+}
 ComparedPlatformsSerializer = inline_serializer(
     "ComparedPlatforms",
     {
@@ -138,25 +117,7 @@ ComparedPlatformsSerializer = inline_serializer(
                 "winner_per_core": Text(allow_null=True),
                 "winner_at_equal_n": Text(allow_null=True),
                 "equal_n": Integer(allow_null=True, help_text="the largest n that all of these platforms have"),
-                "platforms": compared_profile_serializer(
-                    "PlatformMeasured",
-                    platform=Text(),
-                    whole_n=Integer(help_text="threads that take every physical core, n_max at most"),
-                    whole=serializers.BooleanField(help_text="was measured at whole_n threads or more"),
-                    compared=serializers.ChoiceField(
-                        get_args(Compared),
-                        help_text="with the first platform: as `whole` machines; at `equal_n` alone, because one of "
-                        "the two is not whole; or not: `no_common_n` without an n that all of these platforms have, "
-                        "`not_on_first` where the first did not run it",
-                    ),
-                    speed=number(
-                        help_text="the first platform's fastest time over this one's; null: not both are whole"
-                    ),
-                    core_time_s=number(help_text="fastest_s multiplied by the physical cores that fastest_n takes"),
-                    speed_per_core=number(help_text="the first platform's core time over this one's, as for speed"),
-                    equal_n_time_s=number(help_text="the time at equal_n"),
-                    speed_at_equal_n=number(help_text="the first platform's time at equal_n over this one's"),
-                ),
+                "platforms": compared_profile_serializer("PlatformMeasured", SPEED_FIELDS),
             },
             many=True,
         ),
@@ -168,7 +129,7 @@ ComparedWorkloadsSerializer = inline_serializer(
     {
         "revision": Integer(),
         "platform": Text(),
-        "workloads": compared_profile_serializer("WorkloadMeasured", workload=Text()),
+        "workloads": compared_profile_serializer("WorkloadMeasured", {"workload": Text()}),
         **PROVENANCE_FIELDS,
     },
 )
@@ -187,23 +148,6 @@ class ComparisonView(ApiView):
 
     def answer(self, request: Request, build: Callable[[], dict[str, Any]]) -> HttpResponseBase:
         return respond_unless_unchanged(request, database_etag(request), lambda: Response(nan_to_null(build())))
-
-    def answer_matrix(self, request: Request, selection: ComparedProfiles, kind: Kind) -> HttpResponseBase:
-        question = MatrixQuestion(selection.snapshot, selection.origins, kind)
-        return self.answer_long(request, selection, question, lambda document: not document["slugs"])
-
-    def answer_long(
-        self,
-        request: Request,
-        selection: ComparedProfiles,
-        question: LongQuestion,
-        is_empty: Callable[[Mapping[str, Any]], bool],
-    ) -> HttpResponseBase:
-        def respond(document: Mapping[str, Any]) -> HttpResponseBase:
-            shared = provenance(selection, is_empty=is_empty(document))
-            return self.answer(request, lambda: {**document, **shared})
-
-        return answer_or_progress(request, question, respond, request.user)
 
 
 def position_of_slug(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
@@ -240,49 +184,6 @@ SLUGS_PARAMETER = Names(
 ON_PARAMETER = Name("on", "slug of the platform, or a name that only one has", required=True)
 
 
-class PlatformMatrix(ComparisonView):
-    """Mean distances D_p of all pairs of the platforms with the most profiles (Eq. 19)."""
-
-    @extend_schema(
-        operation_id="distances_platforms_matrix",
-        summary="Distances of platforms",
-        parameters=described(*SELECTION_PARAMETERS),
-        responses={200: MatrixSerializer, 202: ComputationSerializer},
-    )
-    def get(self, request: Request) -> HttpResponseBase:
-        selection = self.select(request)
-        return self.answer_matrix(request, selection, "platforms")
-
-
-class WorkloadMatrix(ComparisonView):
-    """Mean distances D_a of all pairs of the workloads with the most profiles (Eq. 18)."""
-
-    @extend_schema(
-        operation_id="distances_workloads_matrix",
-        summary="Distances of workloads",
-        parameters=described(*SELECTION_PARAMETERS),
-        responses={200: MatrixSerializer, 202: ComputationSerializer},
-    )
-    def get(self, request: Request) -> HttpResponseBase:
-        selection = self.select(request)
-        return self.answer_matrix(request, selection, "workloads")
-
-
-class WorkloadMap(ComparisonView):
-    """A place in the plane for each workload: those that behave alike are near (metric multidimensional scaling)."""
-
-    @extend_schema(
-        operation_id="distances_workloads_map",
-        summary="Map of workloads",
-        parameters=described(*SELECTION_PARAMETERS),
-        responses={200: MapSerializer, 202: ComputationSerializer},
-    )
-    def get(self, request: Request) -> HttpResponseBase:
-        selection = self.select(request)
-        question = MapQuestion(selection.snapshot, selection.origins)
-        return self.answer_long(request, selection, question, lambda document: not document["workloads"])
-
-
 def profile_document(profile: ProfileSummary) -> dict[str, Any]:
     """What a comparison tells of one profile, as `compared_profile_serializer` declares it."""
     return {
@@ -294,27 +195,6 @@ def profile_document(profile: ProfileSummary) -> dict[str, Any]:
             {"n": n, "time_s": time_s} for n, time_s in zip(profile.n.tolist(), profile.time_s.tolist(), strict=True)
         ],
         "characteristics": dict(profile.characteristics),
-    }
-
-
-WINNERS = ("winner", "winner_per_core", "winner_at_equal_n")
-COMPARED_FIELDS = (
-    *("platform", "whole_n", "whole", "compared", "speed", "core_time_s", "speed_per_core"),
-    *("equal_n_time_s", "speed_at_equal_n"),
-)
-
-
-def shared_workload_document(workload: SharedWorkload) -> dict[str, Any]:
-    return {
-        "workload": workload.workload,
-        "decomposed": workload.decomposed,
-        "runtime": workload.runtime,
-        **{name: getattr(workload, name) for name in WINNERS},
-        "equal_n": workload.equal_n,
-        "platforms": [
-            profile_document(profile) | {name: getattr(profile, name) for name in COMPARED_FIELDS}
-            for profile in workload.platforms
-        ],
     }
 
 
@@ -340,7 +220,16 @@ class ComparePlatforms(ComparisonView):
             document = {
                 "revision": comparison.revision,
                 "platforms": [asdict(platform) for platform in comparison.platforms],
-                "workloads": [shared_workload_document(workload) for workload in comparison.workloads],
+                "workloads": [
+                    vars(workload)
+                    | {
+                        "platforms": [
+                            profile_document(profile) | {name: getattr(profile, name) for name in SPEED_FIELDS}
+                            for profile in workload.platforms
+                        ]
+                    }
+                    for workload in comparison.workloads
+                ],
             }
             is_empty = not comparison.workloads
             return document | provenance(selection, is_empty=is_empty, platform__slug__in=slugs)

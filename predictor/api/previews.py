@@ -1,39 +1,46 @@
-"""The JSON form of the pages that predict without storing the answer: the front page and /what-if/."""
+"""What an address asks, answered without keeping the answer: the JSON form of the front page and of /what-if/, whether
+a prediction is possible and what would make it so, and with how many threads to run a workload."""
 
 import typing
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
+from mpet_site.web.fields import serializer_of
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, QueryParameter, WholeNumber, described
-from mpet_site.web.problems import invalid_request
+from mpet_site.web.problems import Problem, invalid_request
 from predictor.api.predictions import EXPLAIN_HELP, PUBLIC_ONLY_HELP, PreviewSerializer, preview_document, problem_of
 from predictor.core.methods import METHODS
 from predictor.core.references import MixRuntimes
+from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.scenario import (
     CHARACTERISTICS,
     FASTEST_MHZ,
     LARGEST_CHANGE_FACTOR,
     LARGEST_N_MAX,
+    NO_PARALLEL_STRATEGY,
     SLOWEST_MHZ,
     least_factor,
 )
-from predictor.predictions.question import DEFAULT_METHOD, InvalidSettings, RequestError
+from predictor.predictions.feasibility import FeasibilityDocument, feasibility, feasible_targets
+from predictor.predictions.question import DEFAULT_METHOD, InvalidSettings, PredictionRequest, RequestError
 from predictor.predictions.service import preview_answer
 from predictor.predictions.sliders import WHAT_IF_PARAMETERS, slider_request
+from predictor.predictions.thread_advice import thread_advice
+from profiles.measurements import STRATEGIES
 
+WORKLOAD = Name("workload", "slug, or a name that only one row has", required=True)
+TARGET = Name("target", "slug, or a name that only one row has", required=True)
+METHOD = OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS))
 MIXING = OneOf("mix_runtimes", "a setting of mpet2020", choices=typing.get_args(MixRuntimes))
-QUESTION = (
-    Name("workload", "slug, or a name that only one row has", required=True),
-    Name("target", "slug, or a name that only one row has", required=True),
-    OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
-    MIXING,
-)
+QUESTION = (WORKLOAD, TARGET, METHOD, MIXING)
 EXPLAIN = Flag("explain", EXPLAIN_HELP, default=False)
 PUBLIC_ONLY = Flag("public_only", PUBLIC_ONLY_HELP, default=False)
+SIMULATED_TOO = Flag("include_simulated", "Simulated profiles take part.", default=False)
 CHANGES: tuple[QueryParameter, ...] = (
     *(
         Number(name, "factor; 1 = the baseline", low=least_factor(name), high=LARGEST_CHANGE_FACTOR)
@@ -43,6 +50,11 @@ CHANGES: tuple[QueryParameter, ...] = (
     WholeNumber("n_max", "new value", low=1, high=LARGEST_N_MAX),
     Number("base_mhz", "new value", low=SLOWEST_MHZ, high=FASTEST_MHZ),
 )
+
+
+def problem_of_parameters(error: RequestError) -> Problem:
+    """As `problem_of`; a setting is a parameter here, which has its name."""
+    return invalid_request(error.name, error.reason) if isinstance(error, InvalidSettings) else problem_of(error)
 
 
 class PredictionPreview(ApiView):
@@ -62,9 +74,113 @@ class PredictionPreview(ApiView):
         changes = {name: float(value) for name, value in values.items() if value is not None}
         try:
             question = slider_request(names, changes, public_only=PUBLIC_ONLY.read(request))
-            answer = preview_answer(question, request.user, explained=bool(EXPLAIN.read(request)))
-        except InvalidSettings as error:  # of a parameter, which is called like the setting
-            raise invalid_request(error.name, error.reason) from error
+            answer = preview_answer(question, request.user, explained=EXPLAIN.read(request))
+        except RequestError as error:
+            raise problem_of_parameters(error) from error
+        return Response(preview_document(answer))
+
+
+PARALLEL_STRATEGIES = tuple(strategy for strategy in STRATEGIES if strategy not in NO_PARALLEL_STRATEGY)
+FEASIBILITY_PARAMETERS = (
+    WORKLOAD,
+    Name("target", "slug, or a name that only one row has; without it all platforms are counted"),
+    METHOD,
+    OneOf("scenario", "with a target", default="migration", choices=SCENARIOS),
+    OneOf("strategy", "of the scenario parallelisation", choices=PARALLEL_STRATEGIES),
+    MIXING,
+    PUBLIC_ONLY,
+    SIMULATED_TOO,
+)
+ONLY_WITH_TARGET = ("strategy", "mix_runtimes")
+
+
+class FeasibilityView(ApiView):
+    """Whether `POST predictions/` answers the same question, why not, and what would help; on one target, or counted
+    over all platforms."""
+
+    query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in FEASIBILITY_PARAMETERS)
+
+    @extend_schema(
+        operation_id="predictions_possible",
+        summary="Is a prediction possible?",
+        parameters=described(*FEASIBILITY_PARAMETERS),
+        responses={200: serializer_of(FeasibilityDocument)},
+    )
+    def get(self, request: Request) -> Response:
+        values = {parameter.name: parameter.read(request) for parameter in FEASIBILITY_PARAMETERS}
+        try:
+            return Response(document_of_values(values, request.user))
+        except RequestError as error:
+            raise problem_of_parameters(error) from error
+
+
+def document_of_values(values: dict[str, Any], user: Any) -> dict[str, Any]:
+    """For one target, or for all. Raises a RequestError."""
+    if values["target"] is None:
+        for name in ONLY_WITH_TARGET:
+            if values[name] is not None:
+                raise invalid_request(name, "only with a target")
+        if values["scenario"] != "migration":
+            raise invalid_request("scenario", "only with a target")
+        chosen = {name: values[name] for name in ("method", "include_simulated")}
+        viewer = None if values["public_only"] else user
+        return feasible_targets(values["workload"], viewer, **chosen)
+    mixing = values.pop("mix_runtimes")
+    settings = {} if mixing is None else {"mix_runtimes": mixing}
+    return feasibility(PredictionRequest(**values, settings=settings), user).document()
+
+
+ADVICE_PARAMETERS = (
+    WORKLOAD,
+    TARGET,
+    METHOD,
+    Flag("include_simulated", "simulated profiles take part too", default=False),
+    PUBLIC_ONLY,
+)
+
+
+class AllThreadsSerializer(serializers.Serializer):
+    n = serializers.IntegerField(help_text="The most threads whose time is known.")
+    time_s = serializers.FloatField()
+    loss = serializers.FloatField(help_text="Their time over that of the advised n, less 1; 0.12: 12 % longer.")
+
+
+class EnvironmentSerializer(serializers.Serializer):
+    OMP_NUM_THREADS = serializers.CharField()
+    OMP_PLACES = serializers.CharField()
+    OMP_PROC_BIND = serializers.CharField()
+
+
+class AdviceSerializer(serializers.Serializer):
+    workload = serializers.CharField()
+    target = serializers.CharField()
+    n = serializers.IntegerField(help_text="The advised number of threads.")
+    time_s = serializers.FloatField()
+    low_s = serializers.FloatField(allow_null=True)
+    high_s = serializers.FloatField(allow_null=True)
+    all_threads = AllThreadsSerializer()
+    probability = serializers.FloatField(help_text="That the advised n is within 5 % of the fastest.")
+    environment = EnvironmentSerializer(help_text="Variables that place the threads as the curves were measured.")
+    reasons = serializers.ListField(child=serializers.CharField())
+    measured = serializers.BooleanField(help_text="Whether it is from times measured there, not from a prediction.")
+    smt = serializers.BooleanField(allow_null=True, help_text="Whether cores run two threads; null: they cannot.")
+    revision = serializers.IntegerField()
+
+
+class AdviceView(ApiView):
+    """The number of threads that is most probably within 5 % of the fastest, and what all threads would lose."""
+
+    query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in ADVICE_PARAMETERS)
+
+    @extend_schema(
+        operation_id="advice",
+        summary="How many threads to use",
+        parameters=described(*ADVICE_PARAMETERS),
+        responses={200: AdviceSerializer, 422: None},
+    )
+    def get(self, request: Request) -> Response:
+        question = PredictionRequest(**{parameter.name: parameter.read(request) for parameter in ADVICE_PARAMETERS})
+        try:
+            return Response(thread_advice(question, request.user))
         except RequestError as error:
             raise problem_of(error) from error
-        return Response(preview_document(answer))

@@ -16,14 +16,13 @@ from accounts.authentication import MayUpload
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import KnownFieldsSerializer, Text, fields_of, serializer_of
-from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
+from mpet_site.web.parameters import Flag, Number, OneOf, described
 from mpet_site.web.problems import Conflict
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.next_measurements import MeasureNextSerializer
 from predictor.api.predictions import problem_of
-from predictor.api.previews import MIXING, PUBLIC_ONLY
+from predictor.api.previews import METHOD, MIXING, PUBLIC_ONLY, SIMULATED_TOO, TARGET, WORKLOAD
 from predictor.computations.responses import ComputationSerializer, answer_or_progress
-from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.programs import (
@@ -33,7 +32,7 @@ from predictor.predictions.programs import (
     program_facts,
     question_of_program,
 )
-from predictor.predictions.question import DEFAULT_METHOD, RequestError
+from predictor.predictions.question import RequestError
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     EXACT,
@@ -95,13 +94,11 @@ class ProgramMeasureNextSerializer(MeasureNextSerializer):
     workload = Text(help_text="the part whose interval adds most to the program's")
 
 
-WORKLOAD = Name("workload", "slug, or a name that only one row has", required=True)
-TARGET = Name("target", "slug, or a name that only one row has", required=True)
 ASKED_PARAMETERS = (
-    OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
+    METHOD,
     Number("level", "of the intervals", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL),
     MIXING,
-    Flag("include_simulated", "Simulated profiles take part.", default=False),
+    SIMULATED_TOO,
     AT_THREAD_COUNT,
     PUBLIC_ONLY,
 )

@@ -1,8 +1,10 @@
-"""Scaling models over the API: a list, and a fit that answers at once and stores nothing."""
+"""Scaling models over the API: a list, a fit that answers at once and stores nothing, and a profile beyond what was
+measured by several of them."""
 
 from typing import Any
 
 from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers
@@ -13,15 +15,23 @@ from rest_framework.response import Response
 from accounts.authentication import MayPredict
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from mpet_site.web.fields import PlainInteger, PlainNumber, number
+from mpet_site.web.fields import KnownFieldsSerializer, PlainInteger, PlainNumber, Text, number
+from mpet_site.web.parameters import Slugs, WholeNumber, described
 from mpet_site.web.plain_json import nan_to_null
-from mpet_site.web.problems import InvalidRequest, Unprocessable, invalid_request
+from mpet_site.web.problems import Unprocessable, invalid_request
 from predictor.core.answers import LARGEST_THREAD_COUNT
-from predictor.extrapolation.questions import FitRequest, InvalidFit
+from predictor.extrapolation.questions import (
+    DEFAULT_MODELS,
+    OFFERED_MODELS,
+    ExtrapolationQuestion,
+    FitRequest,
+    InvalidFit,
+)
 from predictor.scaling_models import SCALING_MODEL_NAMES
 from predictor.scaling_models.companions import SCOPES
 from predictor.scaling_models.points import PointsError
 from profiles.models import Profile
+from profiles.pages.page_cache import database_etag
 
 MOST_POINTS = 500
 SHORTEST_S, LONGEST_S = 1e-12, 1e12
@@ -52,7 +62,7 @@ class FitPointSerializer(AskedPointSerializer):
     waits = plain_number(help_text="Task graph: waits for tasks.")
 
 
-class ScalingFitRequestSerializer(serializers.Serializer):
+class ScalingFitRequestSerializer(KnownFieldsSerializer):
     """Either `profile` or `points`."""
 
     profile = serializers.UUIDField(default=None, allow_null=True, help_text="id of a profile that you may see.")
@@ -67,9 +77,7 @@ class ScalingFitRequestSerializer(serializers.Serializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        attrs = super().validate(attrs)
         if (attrs["profile"] is None) == (not attrs["points"]):
             raise invalid_request("points", "Either a profile or points are needed.")
         return attrs
@@ -83,13 +91,13 @@ def points_serializer(name: str, **fields: serializers.Field) -> Any:
 ScalingModelSerializer = inline_serializer(
     "ScalingModel",
     {
-        "name": serializers.CharField(),
-        "title": serializers.CharField(),
-        "summary": serializers.CharField(),
-        "needed": serializers.ListField(child=serializers.CharField(), help_text="Columns of every point."),
-        "optional": serializers.ListField(child=serializers.CharField(), help_text="Columns it uses where they are."),
+        "name": Text(),
+        "title": Text(),
+        "summary": Text(),
+        "needed": serializers.ListField(child=Text(), help_text="Columns of every point."),
+        "optional": serializers.ListField(child=Text(), help_text="Columns it uses where they are."),
         "settings": serializers.DictField(help_text="With their defaults."),
-        "source": serializers.CharField(),
+        "source": Text(),
     },
 )
 ScalingModelListSerializer = inline_serializer(
@@ -104,23 +112,23 @@ ScalingModelListSerializer = inline_serializer(
 ScalingFitSerializer = inline_serializer(
     "ScalingFit",
     {
-        "model": serializers.CharField(),
+        "model": Text(),
         "settings": serializers.DictField(),
         "parameters": inline_serializer(
             "ScalingParameter",
-            {"name": serializers.CharField(), "value": number(), "low": number(), "high": number()},
+            {"name": Text(), "value": number(), "low": number(), "high": number()},
             many=True,
         ),
         "points": points_serializer("FittedPoint", time_s=number(), fitted_s=number(), residual_percent=number()),
         "level": serializers.FloatField(),
         "predictions": points_serializer("ScalingPrediction", time_s=number(), low_s=number(), high_s=number()),
-        "no_interval": serializers.CharField(help_text="Why predictions have no interval; empty where they have one."),
+        "no_interval": Text(help_text="Why predictions have no interval; empty where they have one."),
         "reasons": inline_serializer(
             "ScalingReason",
             {
-                "model": serializers.CharField(),
+                "model": Text(),
                 "error_percent": number(),
-                "evidence": serializers.CharField(),
+                "evidence": Text(),
                 "chosen": serializers.BooleanField(),
             },
             many=True,
@@ -128,6 +136,59 @@ ScalingFitSerializer = inline_serializer(
         "quality": points_serializer("ScalingQuality", penalty_s=number(), serial_fraction=number()),
     },
 )
+BeyondMeasuredSerializer = inline_serializer(
+    "BeyondMeasured", {"n": serializers.IntegerField(), "time_s": number()}, many=True
+)
+BeyondModelSerializer = inline_serializer(
+    "BeyondModel",
+    {
+        "model": Text(),
+        "title": Text(),
+        "refusal": Text(help_text="Why the model says nothing of this profile; empty where it does."),
+    }
+    | {
+        name: field
+        for name, field in ScalingFitSerializer.fields.items()
+        if name in {"parameters", "points", "predictions", "reasons", "no_interval"}
+    },
+    many=True,
+)
+BeyondSizesSerializer = inline_serializer(
+    "BeyondSizes",
+    {
+        "unit": Text(),
+        "measured": inline_serializer(
+            "BeyondSizeMeasured", {"n": serializers.IntegerField(), "size": number(), "time_s": number()}, many=True
+        ),
+        "reasons": ScalingFitSerializer.fields["reasons"],
+        "answer": serializers.DictField(allow_null=True, help_text="A ScalingFit of the chosen model, with its label."),
+    },
+    allow_null=True,
+)
+BeyondSerializer = inline_serializer(
+    "Beyond",
+    {
+        "profile": serializers.UUIDField(),
+        "workload": Text(),
+        "platform": Text(),
+        "origin": Text(),
+        "time_kind": Text(),
+        "t1_s": number(),
+        "level": serializers.FloatField(help_text="Of the intervals."),
+        "measured": BeyondMeasuredSerializer,
+        "models": BeyondModelSerializer,
+        "quality": points_serializer("BeyondQuality", penalty_s=number(), serial_fraction=number()),
+        "reading": Text(help_text="What the serial fraction says over n; may be empty."),
+        "sizes": BeyondSizesSerializer,
+    },
+)
+MODELS_PARAMETER = Slugs(
+    "models",
+    f"Of {', '.join(OFFERED_MODELS)}; default {','.join(DEFAULT_MODELS)}.",
+    pattern="|".join(OFFERED_MODELS),
+    most=len(OFFERED_MODELS),
+)
+TO_PARAMETER = WholeNumber("to", "The largest thread count that is asked for.", low=1, high=LARGEST_THREAD_COUNT)
 
 
 class ScalingModelList(ApiView):
@@ -167,7 +228,9 @@ class ScalingModelFit(ApiView):
         except InvalidFit as error:
             raise invalid_request(error.name, error.reason) from error
         except PointsError as error:
-            raise invalid_request(field_of_error(error), error.reason) from error
+            is_of_point = error.row is not None and error.column in FitPointSerializer().fields
+            field = f"points.{error.row}.{error.column}" if is_of_point else "points"
+            raise invalid_request(field, error.reason) from error
         except TooFewPoints as error:
             raise Unprocessable(str(error), found=error.found, needed=error.needed) from error
         except ValueError as error:
@@ -187,7 +250,28 @@ def fit_request(name: str, fields: dict[str, Any], user: Any) -> FitRequest:
     return request_for_profile(profile, user, values)
 
 
-def field_of_error(error: PointsError) -> str:
-    if error.row is None or error.column not in FitPointSerializer().fields:
-        return "points"
-    return f"points.{error.row}.{error.column}"
+class ProfileBeyond(ApiView):
+    """One profile at thread counts and input sizes that nobody ran, by the scaling models; its penalty plot."""
+
+    query_parameters = ("models", "to")
+
+    @extend_schema(
+        operation_id="profiles_beyond",
+        summary="One profile beyond what was measured",
+        parameters=described(MODELS_PARAMETER, TO_PARAMETER),
+        responses=BeyondSerializer,
+    )
+    def get(self, request: Request, id: Any) -> HttpResponseBase:
+        from predictor.extrapolation.document import extrapolation_document  # noqa: PLC0415  see questions.py
+
+        profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=id)
+        models, to = MODELS_PARAMETER.read(request), TO_PARAMETER.read(request)
+        try:
+            question = ExtrapolationQuestion(DEFAULT_MODELS if models is None else tuple(dict.fromkeys(models)), to)
+        except InvalidFit as error:
+            raise invalid_request(error.name, error.reason) from error
+        return respond_unless_unchanged(
+            request,
+            database_etag(request),
+            lambda: Response(extrapolation_document(profile, request.user, question)),
+        )
