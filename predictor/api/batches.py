@@ -1,8 +1,6 @@
 """Many predictions in one request, streamed as JSON lines."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from django.conf import settings
 from django.http import StreamingHttpResponse
@@ -133,12 +131,9 @@ class PredictionBatch(StrictView):
             batch = Batch.of(serializer.to_request(), request.user)
         except RequestError as error:
             raise problem_of(error) from error
-        response = StreamingHttpResponse(json_lines(batch.lines(settings.BATCH_SECONDS)), content_type=JSON_LINES)
+        documents = batch.lines(settings.BATCH_SECONDS)
+        lines = (json.dumps(nan_to_null(document), allow_nan=False) + "\n" for document in documents)
+        response = StreamingHttpResponse(lines, content_type=JSON_LINES)
         response["Cache-Control"] = "no-store"
         response["X-Accel-Buffering"] = "no"
         return response
-
-
-def json_lines(documents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for document in documents:
-        yield json.dumps(nan_to_null(document), allow_nan=False) + "\n"

@@ -15,29 +15,19 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from mpet_site.web.fields import Text, number
+from mpet_site.web.fields import Text, fields_of, number
 from mpet_site.web.filters import ChoiceFilter, WholeNumberFilter
 from mpet_site.web.lists import PAGE, PAGE_SIZE, Pagination, check_page
 from mpet_site.web.parameters import OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import error_rows
 from predictor.core.assembly import PREDICTION_ORIGINS
-from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS
+from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, ErrorStatistics
 from predictor.models import Evaluation, PaperReport
 from predictor.models.evaluations import PAPER_TABLES
 
 ERROR_COLUMNS = ("platform", "workload", "method", *(f"{part}_error_percent" for part in ERROR_PARTS))
-
-
-PartStatistics: Any = type(
-    inline_serializer(
-        "PartStatistics",
-        {
-            **{name: number() for name in ("mean", "median", "p70", "p80", "p95", "max", "bias")},
-            **{name: serializers.IntegerField() for name in ("count", "refused")},
-        },
-    )
-)
+PartStatistics: Any = type(inline_serializer("PartStatistics", fields_of(ErrorStatistics)))
 
 
 def statistics_serializer(name: str, **fields: Any) -> Any:
@@ -223,14 +213,12 @@ class PaperTables(ApiView):
     )
     def get(self, request: Request) -> HttpResponseBase:
         origin = REPORTED_ORIGIN.read(request)
-        reports = PaperReport.objects.filter(**({"origin": origin} if origin else {}))
-        report = reports.first()
+        report = PaperReport.objects.filter(**({"origin": origin} if origin else {})).first()
         if report is None:
             raise NotFound
         names = ("created_at", "revision", "origin", "method_version", "sample", "seed")
-        results = {
-            name: report.results[name] for name in PAPER_TABLES
-        }  # a database may keep members in an order of its own
+        # A database may keep members in an order of its own.
+        results = {name: report.results[name] for name in PAPER_TABLES}
         data = {"id": report.uid} | {name: getattr(report, name) for name in names} | {"results": results}
         return respond_unless_unchanged(
             request, etag_of(request.build_absolute_uri(), report.uid), lambda: Response(data)

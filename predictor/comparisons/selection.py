@@ -25,11 +25,6 @@ MODEL_OF_KIND: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
 NEIGHBOURS = 6
 
 
-def has_profiles(database: Database, kind: Kind, position: int) -> bool:
-    rows = database.rows_of_platform(position) if kind == "platforms" else database.rows_of_workload(position)
-    return bool(len(rows))
-
-
 @dataclass(frozen=True, eq=False)
 class ComparedProfiles:
     """The profiles that a comparison looks at: all of `origins` that `viewer` may predict from; None: everybody."""
@@ -58,6 +53,11 @@ class ComparedProfiles:
     @property
     def leaves_simulated_out(self) -> bool:
         return self.origins == MEASURED
+
+    def credits(self, **profiles: Any) -> list[dict[str, str]]:
+        """What is to be credited of them; `profiles` narrows it."""
+        origin = "" if self.origin == "mixed" else self.origin
+        return Source.objects.credited_behind(self.viewer, origin, **profiles).credits()
 
 
 def select_profiles(
@@ -94,7 +94,8 @@ def count_with_profiles(database: Database, kind: Kind, slugs: Sequence[str]) ->
         return min(2, len(np.unique(index[~database.hidden])))
     names = database.platforms if kind == "platforms" else database.workloads
     positions = [position for position in (slug_index(names, slug) for slug in slugs) if position is not None]
-    return int(any(has_profiles(database, kind, position) for position in positions))
+    rows_of = database.rows_of_platform if kind == "platforms" else database.rows_of_workload
+    return int(any(len(rows_of(position)) for position in positions))
 
 
 NOTHING_MEASURED_HINT = (
@@ -103,14 +104,12 @@ NOTHING_MEASURED_HINT = (
 
 
 def provenance(selection: ComparedProfiles, is_empty: bool, **profiles: Any) -> dict[str, Any]:
-    """What every answer that compares says of its profiles: their origin, what is to be credited of them (`profiles`
-    narrows it), and what to ask where nothing was found."""
-    origin = "" if selection.origin == "mixed" else selection.origin
-    credited = Source.objects.credited_behind(selection.viewer, origin, **profiles)
+    """What every answer that compares says of its profiles: their origin, what to ask where nothing was found, and what
+    is to be credited."""
     return {
         "origin": selection.origin,
         "hint": NOTHING_MEASURED_HINT if is_empty and selection.leaves_simulated_out else None,
-        "sources": credited.credits(),
+        "sources": selection.credits(**profiles),
     }
 
 

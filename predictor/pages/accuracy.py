@@ -26,10 +26,15 @@ def accuracy(request: HttpRequest) -> HttpResponse:
     """The published figures, the newest evaluation of one origin, what was before it, and the paper's tables.
     `?origin=` chooses."""
     stored = Evaluation.objects.listed()
-    chosen_origin = request.GET.get("origin", "")
     origins = [origin for origin in PREDICTION_ORIGINS if Evaluation.objects.filter(origin=origin).exists()]
-    origin = chosen_origin if chosen_origin in PREDICTION_ORIGINS else next(iter(origins), "")
+    origin = request.GET.get("origin", "")
+    if origin not in PREDICTION_ORIGINS:
+        origin = next(iter(origins), "")
     newest = stored.filter(origin=origin).newest_with_baselines()
+    charts = []
+    if newest:
+        history = Evaluation.objects.history(origin, newest.holdout, newest.probes)
+        charts = [methods_chart(method_statistics(newest, "full")), history_chart(history)]
     shown = shown_measurements()
     report = PaperReport.objects.filter(origin=origin).first()
     context = {
@@ -37,7 +42,7 @@ def accuracy(request: HttpRequest) -> HttpResponse:
         "origins": origins,
         "evaluation": newest,
         "parts": part_tables(newest) if newest else [],
-        "charts": accuracy_charts(newest) if newest else [],
+        "charts": charts_with_rows(charts, origin),
         "evaluations": stored.filter(origin=origin)[:EVALUATIONS_LISTED],
         "report": report,
         "paper_charts": charts_with_rows(paper_charts(report.results), origin) if report else [],
@@ -63,13 +68,6 @@ def evaluation(request: HttpRequest, uid: Any) -> HttpResponse:
         "twin": json_address("api-evaluation", stored.uid),
     }
     return render(request, "predictor/evaluation.html", context)
-
-
-def accuracy_charts(evaluation: Evaluation) -> list[Chart]:
-    history = Evaluation.objects.history(evaluation.origin, evaluation.holdout, evaluation.probes)
-    return charts_with_rows(
-        [methods_chart(method_statistics(evaluation, "full")), history_chart(history)], evaluation.origin
-    )
 
 
 def charts_with_rows(charts: list[Chart], origin: str) -> list[Chart]:

@@ -32,7 +32,7 @@ from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.presenting import names_by_slug, short_names
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
-from profiles.models import Platform, Profile, Source, Workload
+from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import significant
 
@@ -45,7 +45,7 @@ def compared_profiles(request: HttpRequest, kind: Kind, slugs: Sequence[str] = (
     origin = request.GET.get("origin", "")
     included = request.GET.get("include_simulated") == "true" or None
     return select_profiles(
-        None if asks_for_public(request.GET.get("public_only")) else request.user,
+        None if asks_for_public(request.GET) else request.user,
         origin=origin if origin in PREDICTION_ORIGINS else "",
         include_simulated=included,
         kind=kind,
@@ -55,13 +55,8 @@ def compared_profiles(request: HttpRequest, kind: Kind, slugs: Sequence[str] = (
 
 def selecting_parameters(request: HttpRequest, selection: ComparedProfiles) -> dict[str, str]:
     """The parameters of the JSON form that select the same."""
-    is_public = asks_for_public(request.GET.get("public_only"))
+    is_public = asks_for_public(request.GET)
     return selection.parameters | ({"public_only": "true"} if is_public else {})
-
-
-def datasets_compared(selection: ComparedProfiles, **profiles: Any) -> list[dict[str, str]]:
-    origin = "" if selection.origin == "mixed" else selection.origin
-    return Source.objects.credited_behind(selection.viewer, origin, **profiles).credits()
 
 
 def names_in_address(request: HttpRequest, parameter: str, kind: Kind) -> dict[str, str]:
@@ -94,7 +89,7 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         slugs = database.platforms if kind == "platforms" else database.workloads
         default = [slugs[index] for index in pair_that_shares_most(database, kind)]
         if len(default) == FEWEST_COMPARED:
-            public = {"public_only": ["true"]} if asks_for_public(request.GET.get("public_only")) else {}
+            public = {"public_only": ["true"]} if asks_for_public(request.GET) else {}
             return redirect(f"{request.path}?{urlencode({parameter: default} | public, doseq=True)}")
     build = platforms_context if kind == "platforms" else workloads_context
     offered = {
@@ -115,7 +110,7 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         "section": "compare",
         "origin": selection.origin if len(chosen) >= FEWEST_COMPARED else "measured",
         "leaves_simulated_out": selection.leaves_simulated_out,
-        "public_only": asks_for_public(request.GET.get("public_only")),
+        "public_only": asks_for_public(request.GET),
         "has_private": Profile.objects.has_private_of(request.user),
         **offered,
         **(build(request, selection, chosen, names) if len(chosen) >= FEWEST_COMPARED else {}),
@@ -166,7 +161,7 @@ def platforms_context(
         "charts": curve_charts(chosen_workload, chosen, names, relative) if chosen_workload else [],
         "speed": mark_origin([speed_chart(shared, chosen, short_names(names, origin))], origin) if shared else [],
         "characteristics": figure_9_charts(shared[:WORKLOADS_IN_FIGURE_9], chosen, names) if chosen_workload else [],
-        "sources": datasets_compared(selection, platform__slug__in=chosen),
+        "sources": selection.credits(platform__slug__in=chosen),
         "twin": json_address(
             "api-compare-platforms",
             query=urlencode({"slugs": ",".join(chosen)} | selecting_parameters(request, selection)),
@@ -252,7 +247,7 @@ def workloads_context(
         **figures_context(
             platform, profiles, {slug: names[slug] for slug in chosen}, unit, request.GET.get("show", "")
         ),
-        "sources": datasets_compared(selection, platform=platform, workload__slug__in=chosen),
+        "sources": selection.credits(platform=platform, workload__slug__in=chosen),
         "twin": json_address(
             "api-compare-workloads",
             query=urlencode(

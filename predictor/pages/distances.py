@@ -20,7 +20,7 @@ from predictor.computations.responses import respond_with, shown_answer
 from predictor.core.comparisons.documents import LARGEST_MATRIX, MOST_MAPPED, DistanceMatrix, SimilarityMap
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.figures.comparisons import MapPlace, map_chart
-from predictor.pages.comparisons import compared_profiles, datasets_compared, selecting_parameters, short_names
+from predictor.pages.comparisons import compared_profiles, selecting_parameters, short_names
 from predictor.pages.presenting import names_by_slug
 from profiles.figures import mark_origin
 from profiles.models import Workload
@@ -73,7 +73,7 @@ def map_context(
         "marked": names.get(mark),
         "is_cut": len(places) == MOST_MAPPED,
         "section": "map",
-        "sources": datasets_compared(selection),
+        "sources": selection.credits(),
         "twin": json_address("api-workload-map", query=urlencode(selecting_parameters(request, selection))),
     }
 
@@ -105,7 +105,7 @@ def matrix_context(
         "shades": range(HEAT_MAP_SHADES),
         "is_cut": len(slugs) == LARGEST_MATRIX,
         "section": kind,
-        "sources": datasets_compared(selection),
+        "sources": selection.credits(),
         "twin": json_address(f"api-{kind[:-1]}-matrix", query=urlencode(selecting_parameters(request, selection))),
     }
     return context | (matrix_rows(kind, matrix, names, near) if matrix else {})

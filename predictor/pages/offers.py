@@ -1,22 +1,35 @@
-"""What the pages offer to choose from, and the pair that they begin with."""
+"""What the pages offer to choose from, and the pair that they begin with; the two boxes of the front page, which offer
+only pairs that have an answer. And what is read of an address of such a page."""
+
+from __future__ import annotations
 
 import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from django.conf import settings
+from django.urls import reverse
 
 from predictor.core.assembly import MEASURED, SIMULATED
+from predictor.core.availability import answered_pairs
 from predictor.core.comparisons.documents import positions_with_most_profiles
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
 from predictor.snapshot.cache import read_database
+from profiles.arrays import BoolArray
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
-from profiles.models import Platform, Workload
+from profiles.models import Platform, Profile, Workload
+from profiles.identity.programs import programs_by_source, region_rows
 
 MOST_OFFERED = 150  # on the front page
 MOST_NAMES_IN_LIST = 2000  # of a field; any other visible name can be typed
 LARGEST_WORKLOADS_SEEN = 64
+MOST_IN_BOX = 600  # of the front page, in each; any other name can be typed
+MOST_PROGRAM_SOURCES = 20  # their programs are offered
+PROGRAM_MARK = "program "
 
 
 def mixing_choices(method: str, chosen: str) -> list[tuple[str, bool]]:
@@ -50,16 +63,12 @@ def first_pair(user: Any) -> tuple[str, str]:
         for origins in (MEASURED, SIMULATED):
             database = read_database(user, origins=origins)
             for workload in positions_with_most_profiles(database, "workloads", LARGEST_WORKLOADS_SEEN):
-                if not needs_curves or has_curves(database, workload):
-                    return database.workloads[workload], database.platforms[platforms_of(database, workload)[0]]
+                if needs_curves and not has_curves(database, workload):
+                    continue
+                platforms = np.unique(database.platform_index[database.rows_of_workload(workload)])
+                profiles = np.bincount(database.platform_index)[platforms]
+                return database.workloads[workload], database.platforms[platforms[profiles.argmax()]]
     return "", ""
-
-
-def platforms_of(database: Database, workload: int) -> list[int]:
-    """The platforms that have the workload, those with the most profiles first."""
-    profiles = np.bincount(database.platform_index, minlength=len(database.platforms))
-    platforms = database.platform_index[database.rows_of_workload(workload)].tolist()
-    return sorted(set(platforms), key=lambda platform: (-profiles[platform], platform))
 
 
 def has_curves(database: Database, workload: int) -> bool:
@@ -69,6 +78,66 @@ def has_curves(database: Database, workload: int) -> bool:
     return len(np.unique(database.platform_index[rows[lengths > 1]])) > 1
 
 
-def asks_for_public(value: Any) -> bool:
-    """Whether a check box of a form, or the parameter of an address, asks for public data only."""
-    return str(value).lower() in {"true", "on", "1"}
+def asks_for_public(parameters: Mapping[str, str]) -> bool:
+    """Whether the check box of a form, or the parameter of an address, asks for public data only."""
+    return parameters.get("public_only", "").lower() in {"true", "on", "1"}
+
+
+def given_parameters(parameters: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """Those of these parameters that the address has a value for."""
+    return {name: parameters[name] for name in names if parameters.get(name)}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a box offers: the label that is shown and sent, and the slug or the address that it stands for."""
+
+    label: str
+    stands_for: str
+
+
+@dataclass(frozen=True)
+class OfferedPairs:
+    """Workloads and machines that have an answer together with what the other box has."""
+
+    workloads: list[Offer]
+    programs: list[Offer]
+    machines: list[Offer]
+
+
+def offered_pairs(user: Any, workload: str = "", target: str = "") -> OfferedPairs:
+    """What the boxes offer where they hold the slugs `workload` and `target`; empty: nothing yet."""
+    workloads, machines = set(), set()
+    answered: set[str] = set()
+    for origins in (MEASURED, SIMULATED):
+        database = read_database(user, origins=origins)
+        # Workloads x platforms, computed once for each database.
+        table: BoolArray = database.derive("answered pairs", partial(answered_pairs, database))
+        if target in database.platforms:
+            wanted = table[:, database.platforms.index(target)]
+        else:
+            wanted = np.full(len(database.workloads), not target) & table.any(axis=1)
+        known = np.bincount(database.workload_index, minlength=len(database.workloads)) > 0
+        own = {database.workloads[row] for row in np.flatnonzero(known).tolist()} - answered
+        workloads |= {database.workloads[row] for row in np.flatnonzero(wanted).tolist()} & own
+        rows = [database.workloads.index(slug) for slug in ({workload} if workload else own) & own]
+        columns = table[rows].any(axis=0) if rows else np.zeros(len(database.platforms), dtype=bool)
+        machines |= {database.platforms[column] for column in np.flatnonzero(columns).tolist()}
+        answered |= own
+    return OfferedPairs(offers(Workload, user, workloads), offered_programs(user), offers(Platform, user, machines))
+
+
+def offers(model: Any, user: Any, slugs: set[str]) -> list[Offer]:
+    rows = model.objects.offered_to(user).filter(slug__in=sorted(slugs)[:MOST_IN_BOX])
+    return [Offer(disambiguated_name(row), row.slug) for row in disambiguate(rows, user)]
+
+
+def offered_programs(user: Any) -> list[Offer]:
+    """The programs that were profiled last; each stands for the address of its page."""
+    sources = region_rows(Profile.objects.visible_to(user)).order_by("-source").values_list("source", flat=True)
+    newest = list(sources.distinct()[:MOST_PROGRAM_SOURCES])
+    return [
+        Offer(f"{PROGRAM_MARK}{program.name}", reverse("program", args=program.address))
+        for programs in programs_by_source(newest, user).values()
+        for program in programs
+    ]

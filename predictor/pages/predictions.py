@@ -256,7 +256,7 @@ def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
     """Which measurements would narrow the interval most: a page, or the part of one that htmx asks for."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
     addresses = {"back": reverse("prediction", args=[stored.uid]), "twin": json_address("api-measure-next", stored.uid)}
-    is_public = asks_for_public(request.GET.get("public_only"))
+    is_public = asks_for_public(request.GET)
     viewer = None if is_public else viewer_of(stored, request.user)
     return next_measurements_response(request, stored.answer, viewer, addresses)
 

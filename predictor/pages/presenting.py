@@ -92,32 +92,22 @@ class AnswerPart:
 
     @property
     def template(self) -> str:
-        return f"predictor/answer_{self.id.replace('-', '_')}.html"
-
-
-CHANGES_PART = AnswerPart("changes", "What was changed")
-WHY_PART = AnswerPart("why", "Why")
-CAUTIONS_PART = AnswerPart("cautions", "Cautions")
-CURVES_PART = AnswerPart("curves", "Speedup and time breakdown")
-CANDIDATES_PART = AnswerPart("candidates", "Evidence")
-NEXT_PART = AnswerPart("next", "What to measure next")
-METHOD_PART = AnswerPart("method", "Method and sources")
-COMMANDS_PART = AnswerPart("commands", "Command line")
+        return f"predictor/answer_{self.id}.html"
 
 
 def answer_parts(answer: Mapping[str, Any], charts: Sequence[Any], cautions: int) -> list[AnswerPart]:
     """Those that have something to show for this answer, the first of which is open."""
-    shown = {
-        CHANGES_PART: bool(answer.get("changes")),
-        WHY_PART: True,
-        CAUTIONS_PART: cautions > 0,
-        CURVES_PART: len(charts) > 1,
-        CANDIDATES_PART: True,
-        NEXT_PART: True,
-        METHOD_PART: True,
-        COMMANDS_PART: True,
-    }
-    return [part for part, is_shown in shown.items() if is_shown]
+    parts = (
+        ("changes", "What was changed", bool(answer.get("changes"))),
+        ("why", "Why", True),
+        ("cautions", "Cautions", cautions > 0),
+        ("curves", "Speedup and time breakdown", len(charts) > 1),
+        ("candidates", "Evidence", True),
+        ("next", "What to measure next", True),
+        ("method", "Method and sources", True),
+        ("commands", "Command line", True),
+    )
+    return [AnswerPart(name, title) for name, title, is_shown in parts if is_shown]
 
 
 @dataclass(frozen=True)

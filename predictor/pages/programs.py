@@ -23,7 +23,7 @@ from predictor.computations.asking import LongAnswer
 from predictor.computations.responses import respond_with, shown_answer
 from predictor.figures.answer import measured_label
 from predictor.figures.platforms import ProgramPart, program_chart
-from predictor.pages.offers import asks_for_public
+from predictor.pages.offers import asks_for_public, given_parameters
 from predictor.pages.presenting import rows_by_slug_disambiguated, shown_refusal
 from predictor.predictions.programs import narrowing_question, question_of_program
 from predictor.predictions.question import DEFAULT_METHOD, RequestError
@@ -135,7 +135,7 @@ def program_home(request: HttpRequest, found: ProfiledProgram) -> ProgramHome:
         known=known,
         time_unit="s",
         measured=measured,
-        limits=program_limits(found, request.user),
+        limits=program_limits(found, measured, request.user),
         parts=part_rows(found, measured),
         charts=charts,
         uploads=uploads,
@@ -176,7 +176,7 @@ def workload_home(request: HttpRequest, workload: Workload) -> ProgramHome | Non
         known=measured_label(profile.origin),
         time_unit=time_unit(workload),
         measured=measured,
-        limits=program_limits(found, request.user),
+        limits=program_limits(found, measured, request.user),
         parts=part_rows(found, measured),
         charts=mark_origin(limiting[:1], profile.origin),
         uploads=uploads if profile.source.kind == Source.Kind.TARBALL else (),
@@ -201,10 +201,9 @@ def part_rows(found: ProfiledProgram, measured: MeasuredProgram | None) -> list[
     ]
 
 
-def program_limits(found: ProfiledProgram, user: Any) -> list[str]:
+def program_limits(found: ProfiledProgram, measured: MeasuredProgram | None, user: Any) -> list[str]:
     """Three sentences at most: what the serial rest leaves to gain, and what limits the longest region."""
     sentences = []
-    measured = measured_program(found)
     if measured is not None and found.serial_rest is not None:
         best = measured.best()
         share = float(measured.parts_s[-1, best] / measured.time_s[best])
@@ -242,8 +241,7 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
     """?target=[&method=&n=&include_simulated=true&public_only=true]: what would narrow the interval of the program
     there, a page or the part of one that htmx asks for."""
     found = program_or_404(uid, slug, request.user)
-    names = ("target", "method", "n", "include_simulated", "public_only")
-    given = {name: request.GET[name] for name in names if request.GET.get(name)}
+    given = given_parameters(request.GET, ("target", "method", "n", "include_simulated", "public_only"))
     target = given.pop("target", "")
     context = {
         "program": found,
@@ -256,7 +254,7 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
             "api-program-measure-next", *found.name.address, query=urlencode({"target": target} | given)
         ),
     }
-    public_only = asks_for_public(given.get("public_only"))
+    public_only = asks_for_public(given)
     try:
         question = narrowing_question(
             question_of_program(

@@ -27,7 +27,7 @@ from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.platforms import IntervalScale, PlatformTime, cost_charts, dot_chart, priced
-from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
+from predictor.pages.offers import asks_for_public, first_pair, given_parameters, mixing_choices, offered_names
 from predictor.pages.presenting import rows_by_slug_disambiguated, shown_ranking_refusal, shown_refusal
 from predictor.pages.programs import ProgramHome, program_home, workload_home
 from predictor.predictions.feasibility import in_names
@@ -105,8 +105,7 @@ class RankedSubject:
 
     def twin(self, request: HttpRequest, **more: str) -> str:
         """The same question, filters and order to the API."""
-        names = (*QUESTION_FIELDS, *CHOICE_FIELDS, "page", "today")
-        given = {name: request.GET[name] for name in names if request.GET.get(name)}
+        given = given_parameters(request.GET, (*QUESTION_FIELDS, *CHOICE_FIELDS, "page", "today"))
         paged = {"exact": "false"} if self.is_program else {}
         return json_address(self.api[0], *self.api[1:], query=urlencode(self.parameters | paged | given | more))
 
@@ -201,7 +200,7 @@ def question_of_form(request: HttpRequest) -> dict[str, Any]:
         "level": value_in(request.GET, RANKING_LEVEL),
         "include_simulated": value_in(request.GET, WITH_SIMULATED),
         "n": value_in(request.GET, AT_THREAD_COUNT),
-        "public_only": asks_for_public(request.GET.get("public_only")),
+        "public_only": asks_for_public(request.GET),
         "page": page_number(request.GET.get("page", "")),
     }
 
@@ -230,12 +229,9 @@ def form_context(request: HttpRequest, subject: RankedSubject) -> dict[str, Any]
         "method": request.GET.get("method") or DEFAULT_METHOD,
         "mixing": mixing_choices(request.GET.get("method") or DEFAULT_METHOD, request.GET.get("mix_runtimes", "")),
         "include_simulated": request.GET.get("include_simulated") == "true",
-        "public_only": asks_for_public(request.GET.get("public_only")),
+        "public_only": asks_for_public(request.GET),
         "has_private": not is_private and Profile.objects.has_private_of(request.user),
-        "by": request.GET.get("by", ""),
-        "n": request.GET.get("n", ""),
-        "level": request.GET.get("level", ""),
-        "max_time_s": request.GET.get("max_time_s", ""),
+        **{name: request.GET.get(name, "") for name in ("by", "n", "level", "max_time_s")},
         "is_filtered": any(request.GET.get(parameter.name) for parameter in RANKING_FILTERS),
         "has_filters": any(request.GET.get(name) for name in CHOICE_FIELDS if name not in SHOWN_FIELDS),
         "known": subject.home.known if subject.home else "measured",
@@ -251,7 +247,7 @@ def ranking_context(
     """The rows that pass the filters, each with its place among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
     platforms = rows_by_slug_disambiguated(Platform, request.user, ranking.platforms)
-    is_public_only = asks_for_public(request.GET.get("public_only"))
+    is_public_only = asks_for_public(request.GET)
     chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)
     currency = next((row["currency"] for row in chosen if row["currency"]), "")
     by_cost = choice.by == BY_COST and bool(currency)
@@ -326,7 +322,7 @@ def shown_row(
 ) -> dict[str, Any]:
     """A row of the ranking with what its cells lead to: the prediction of each part."""
     names = ("method", "n", "include_simulated", "public_only", "mix_runtimes")
-    chosen = {"target": result["platform"]} | {name: request.GET[name] for name in names if request.GET.get(name)}
+    chosen = {"target": result["platform"]} | given_parameters(request.GET, names)
     chosen.setdefault("method", DEFAULT_METHOD)
     answer = reverse("unstored-answer")
     parts = [
@@ -343,8 +339,7 @@ def shown_row(
 
 def narrowing_address(request: HttpRequest, subject: RankedSubject, row: Mapping[str, Any]) -> str:
     """The address of what to measure next for the answer on the row's machine."""
-    names = ("method", "n", "include_simulated", "public_only")
-    given = {name: request.GET[name] for name in names if request.GET.get(name)}
+    given = given_parameters(request.GET, ("method", "n", "include_simulated", "public_only"))
     query = urlencode(subject.parameters | {"target": row["platform"]} | given)
     if subject.home and subject.is_program:
         return f"{reverse('program-measure-next', args=subject.home.program.name.address)}?{query}"

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
-from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
+from predictor.pages.offers import asks_for_public, first_pair, given_parameters, mixing_choices, offered_names
 from predictor.pages.permalinks import in_slugs
 from predictor.pages.presenting import (
     ShownRefusal,
@@ -66,7 +66,7 @@ def what_if(request: HttpRequest) -> HttpResponse:
         "target": request.GET["target"],
         "method": request.GET.get("method", ""),
         "mixing": mixing_choices(request.GET.get("method") or DEFAULT_METHOD, request.GET.get("mix_runtimes", "")),
-        "public_only": asks_for_public(request.GET.get("public_only")),
+        "public_only": asks_for_public(request.GET),
         "has_private": Profile.objects.has_private_of(request.user),
         "workloads": offered_names(Workload, request.user, request.GET["workload"], scaling=True),
         "platforms": offered_names(Platform, request.user, request.GET["target"]),
@@ -106,16 +106,19 @@ class Previews:
 
 
 def slider_state(request: HttpRequest) -> dict[str, Any]:
-    """What the address says: slider values, the request that they make, and the address of the same state."""
+    """What the address says: slider values, the request that they make and that without changes, and the address of the
+    same state."""
     parameters = request.GET
-    public_only = asks_for_public(parameters.get("public_only"))
+    public_only = asks_for_public(parameters)
     public = {"public_only": "true"} if public_only else {}
-    question = {name: parameters[name] for name in QUESTION_PARAMETERS if parameters.get(name)}
+    question = given_parameters(parameters, QUESTION_PARAMETERS)
+    unchanged = slider_request(parameters, {}, public_only=public_only)
     try:
         values = slider_values(parameters)
     except InvalidParameter as error:
         return {
             "values": {},
+            "unchanged": unchanged,
             "refusal": ShownRefusal(finished_sentence(str(error))),
             "state": urlencode(question | public),
         }
@@ -124,6 +127,7 @@ def slider_state(request: HttpRequest) -> dict[str, Any]:
         values = drop_neutral_values(values, target)
     return {
         "values": values,
+        "unchanged": unchanged,
         "question": slider_request(parameters, values, public_only=public_only),
         "state": urlencode(question | public | {name: f"{value:g}" for name, value in values.items()}),
     }
@@ -134,9 +138,7 @@ def answer_context(request: HttpRequest, state: dict[str, Any], answers: Preview
     answer = None
     refused: dict[str, Any] = {"refusal": state["refusal"]} if "refusal" in state else {}
     questions = [state["question"]] if "question" in state else []
-    public_only = asks_for_public(request.GET.get("public_only"))
-    unchanged = slider_request(request.GET, {}, public_only=public_only)
-    for question in (*questions, unchanged):  # where a change is refused, the pair as it is
+    for question in (*questions, state["unchanged"]):  # where a change is refused, the pair as it is
         try:
             answer = answers.answer_to(question)
             break
@@ -160,7 +162,7 @@ def answer_context(request: HttpRequest, state: dict[str, Any], answers: Preview
 
 def slider_context(request: HttpRequest, state: dict[str, Any], answers: Previews) -> dict[str, Any]:
     """Sliders of the workload and of the platform; each with the number of the note why it cannot be moved, or 0."""
-    question = slider_request(request.GET, {}, public_only=asks_for_public(request.GET.get("public_only")))
+    question = state["unchanged"]
     try:
         unchanged = answers.answer_to(question)
     except RequestError:

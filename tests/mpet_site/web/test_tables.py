@@ -7,7 +7,7 @@ from django.test import RequestFactory
 from mpet_site.web.glossary import TERM_BY_SLUG
 from mpet_site.web.tables import NUMBER, PageTable, TableColumn, show_attribute, text_link
 from predictor.accuracy.settlement import SETTLED_ORDERINGS
-from predictor.pages.settled import COLUMNS
+from predictor.pages.prediction_lists import COLUMNS
 from profiles.pages import columns as of_profiles
 from profiles.pages.lists import PLATFORMS, PROFILES, WORKLOADS
 

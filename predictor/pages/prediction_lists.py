@@ -1,23 +1,30 @@
-"""The page that keeps the score: predictions whose pair was measured later."""
+"""Lists of stored predictions: those whose pair was measured later, with the track record that they make; and a user's
+own, deleted one by one or all at once."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.web.lists import order_rows, ordering_refusal
-from mpet_site.web.pages import csv_address, json_address, page_of
+from mpet_site.web.pages import csv_address, json_address, list_query, page_of
 from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, text_link
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
+from predictor.pages.predictions import rows_in_answer
 from predictor.pages.presenting import names_by_slug
+from predictor.predictions.service import remove_predictions
 from profiles.models import Platform, Workload
 from profiles.templatetags.quantities import DASH, percent, unmarked
 
@@ -70,12 +77,10 @@ COLUMNS = (
 def settled(request: HttpRequest) -> HttpResponse:
     """What was measured and what was simulated are kept apart; `?origin=` chooses."""
     stored_origins = Prediction.objects.settled_origins(request.user)
-    chosen_origin = request.GET.get("origin", "")
-    origin = (
-        chosen_origin
-        if chosen_origin in PREDICTION_ORIGINS
-        else next((candidate for candidate in PREDICTION_ORIGINS if candidate in stored_origins), PREDICTION_ORIGINS[0])
-    )
+    origins = [candidate for candidate in PREDICTION_ORIGINS if candidate in stored_origins]
+    origin = request.GET.get("origin", "")
+    if origin not in PREDICTION_ORIGINS:
+        origin = next(iter(origins), PREDICTION_ORIGINS[0])
     ordering = request.GET.get("ordering", "")
     refusal = ordering_refusal(ordering, SETTLED_ORDERINGS)
     rows = Prediction.objects.settled_for(request.user, origin).select_related("settled_by")
@@ -88,7 +93,7 @@ def settled(request: HttpRequest) -> HttpResponse:
         "ordering": ordering,
         "refusals": [{"name": "ordering", "reason": refusal}] if refusal else [],
         "origin": origin,
-        "origins": [candidate for candidate in PREDICTION_ORIGINS if candidate in stored_origins],
+        "origins": origins,
         "scores": scores(request.user, origin),
         "table": PageTable("Validated predictions", COLUMNS, named, ordering=ordering),
         "score_twin": json_address("api-score", query=urlencode({"origin": origin})),
@@ -116,3 +121,79 @@ def rows_with_names(request: HttpRequest, rows: list[Prediction], origin: str) -
         )
         for row in rows
     ]
+
+
+WHAT_STAYS = (
+    "A private prediction is deleted.",
+    "One that rests on public data alone leaves your list. It is gone, unless somebody else asked the same question or "
+    "a measurement has validated it: it counts for the track record then, without a name.",
+)
+
+
+def deletion_link(named: Named) -> str:
+    prediction, workload, platform, _ = named
+    address = reverse("delete-prediction", args=[prediction.uid])
+    return text_link(address, "Delete", f"Delete {workload} on {platform}")
+
+
+OWN_COLUMNS = (
+    TableColumn("Workload", settled_workload_link, kind=NAME),
+    TableColumn("Machine", target_link, kind=NAME),
+    TableColumn("Method", lambda named: f"{named[0].method}, {named[0].method_version}"),
+    TableColumn("Asked", lambda named: date_format(named[0].created_at, "j F Y")),
+    TableColumn(
+        "Error",
+        lambda named: percent(named[0].error_full if named[0].is_settled else None),
+        kind=NUMBER,
+        term="validated",
+    ),
+    TableColumn("Delete", deletion_link),
+)
+
+
+@login_required
+@require_safe
+def own_predictions(request: HttpRequest) -> HttpResponse:
+    page = page_of(request, Prediction.objects.mine(request.user).select_related("settled_by"))
+    context = {
+        "page": page,
+        "table": PageTable("Your predictions", OWN_COLUMNS, rows_with_names(request, list(page), "")),
+        "section": "predictions",
+        "csv": csv_address("api-predictions", {"mine": "true"}, ("mine",)),
+        "twin": json_address("api-predictions", query=list_query({"mine": "true"}, page, ("mine",))),
+    }
+    return render(request, "predictor/mine.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_prediction(request: HttpRequest, uid: Any) -> HttpResponse:
+    own = Prediction.objects.asked_by(request.user).filter(uid=uid)
+    prediction = get_object_or_404(own)
+    platforms, workloads = rows_in_answer(request.user, prediction.answer)
+    names = {slug: row.name for slug, row in (platforms | workloads).items()}
+    pair = " on ".join(names.get(slug, slug) for slug in (prediction.workload, prediction.target))
+    return removal_page(request, own, f"Delete {pair}?", "Delete it")
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_predictions(request: HttpRequest) -> HttpResponse:
+    own = Prediction.objects.asked_by(request.user)
+    return removal_page(request, own, f"Delete all your predictions ({own.count()})?", "Delete all of them")
+
+
+def removal_page(request: HttpRequest, rows: Any, title: str, button: str) -> HttpResponse:
+    """Asks first; POST deletes."""
+    if request.method == "POST":
+        removed = remove_predictions(rows, request.user)
+        messages.success(request, f"{removed} prediction{' is' if removed == 1 else 's are'} deleted.")
+        return redirect("own-predictions")
+    context = {
+        "title": title,
+        "consequences": WHAT_STAYS,
+        "button": button,
+        "back": reverse("own-predictions"),
+        "section": "predictions",
+    }
+    return render(request, "confirm.html", context)
