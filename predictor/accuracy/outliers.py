@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from predictor.core import outliers as core
@@ -48,9 +47,9 @@ def contradictions_in_snapshot(
     """By primary key of a profile, why the other profiles of the snapshot contradict it."""
     others = platforms_of_others(profiles)
     located = [
-        (profile, replace(measured, references=positions_in(snapshot, others.get(profile.pk))))
+        (profile, measured)
         for profile in profiles
-        if (measured := measured_in_snapshot(snapshot, profile)) is not None
+        if (measured := measured_in_snapshot(snapshot, profile, others.get(profile.pk))) is not None
     ]
     with single_thread():
         suspicions = core.find_outliers(
@@ -73,30 +72,26 @@ def platforms_of_others(profiles: Sequence[Profile]) -> dict[int, list[str]]:
     return {key: measured[pair] for key, pair in uploaded.items() if pair in measured}
 
 
-def positions_in(snapshot: Snapshot, platforms: Sequence[str] | None) -> tuple[int, ...] | None:
-    """The positions of these platforms in the snapshot's database, as far as they are there; None for None."""
-    if platforms is None:
+def measured_in_snapshot(
+    snapshot: Snapshot, profile: Profile, references: Sequence[str] | None
+) -> core.MeasuredProfile | None:
+    """A stored profile by its positions in the snapshot; None where nothing in the snapshot compares with it.
+    `references`: the platforms that may judge it, None: all."""
+    database, curves = snapshot.database, stored_curves(profile)
+    workload = slug_index(database.workloads, profile.workload.slug)
+    platform = slug_index(database.platforms, profile.platform.slug)
+    group = (profile.decomposed, profile.workload.runtime or "", profile.origin)
+    if curves is None or workload is None or platform is None or group not in database.groups:
         return None
-    positions = (slug_index(snapshot.database.platforms, slug) for slug in platforms)
-    return tuple(sorted(position for position in positions if position is not None))
-
-
-def measured_in_snapshot(snapshot: Snapshot, profile: Profile) -> core.MeasuredProfile | None:
-    """A stored profile by its positions in the snapshot; None where nothing in the snapshot compares with it."""
-    database = snapshot.database
-    curves = stored_curves(profile)
-    group = (profile.decomposed, profile.workload.runtime or "", "+".join((profile.origin,)))
-    if curves is None or profile.platform.slug not in database.platforms or group not in database.groups:
-        return None
-    if profile.workload.slug not in database.workloads:
-        return None
+    judges = (slug_index(database.platforms, slug) for slug in references or ())
     return core.MeasuredProfile(
-        database.workloads.index(profile.workload.slug),
-        database.platforms.index(profile.platform.slug),
+        workload,
+        platform,
         database.groups.index(group),
         curves.n,
         curves.time_s,
         curves.fractions,
+        None if references is None else tuple(sorted(position for position in judges if position is not None)),
     )
 
 

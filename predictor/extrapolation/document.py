@@ -10,12 +10,12 @@ import numpy as np
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.extrapolation.fits import (
+    error_at_larger_sizes,
     fitted_answer,
     measured_runs,
     parallel_quality,
     points_over_sizes,
     request_for_profile,
-    unlearned_error,
 )
 from predictor.extrapolation.questions import DEFAULT_QUESTION, ExtrapolationQuestion, FitRequest
 from predictor.scaling_models.measured import MeasuredPoints
@@ -123,7 +123,7 @@ def sizes_document(profile: Profile) -> dict[str, Any] | None:
     ]
     if not requests:
         return None
-    errors = [(unlearned_error(request, larger_third(request.points)), request) for request in requests]
+    errors = [(error_at_larger_sizes(request), request) for request in requests]
     ranked = sorted((pair for pair in errors if pair[0] is not None), key=lambda pair: pair[0] or 0.0)
     chosen, answer = next(
         ((request, answer) for _, request in ranked if (answer := possible_answer(request))), (None, None)
@@ -173,13 +173,6 @@ def sizes_beyond(largest: float) -> list[float]:
     """
     sizes = [times * largest for times in SIZES_BEYOND]
     return [float(round(size)) for size in sizes] if largest.is_integer() else sizes
-
-
-def larger_third(points: Sequence[dict[str, Any]]) -> list[bool]:
-    """Which points are of the larger third of the sizes."""
-    sizes = sorted({point["size"] for point in points})
-    bound = sizes[-max(len(sizes) // 3, 1)]
-    return [point["size"] >= bound for point in points]
 
 
 def request_label(request: FitRequest) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from predictor.core.database import Database
+from predictor.core.arrays import slug_index
+from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.extrapolation.questions import POINT_COLUMNS, FitRequest, InvalidFit
 from predictor.scaling_models.automatic import AutomaticChoice
 from predictor.scaling_models.base import ScalingModel, TooFewPoints, jackknife
@@ -36,13 +36,11 @@ def request_for_profile(profile: Profile, user: Any, fields: dict[str, Any]) -> 
     breakpoints = {name: getattr(profile.platform, name) for name in ("n_nu", "n_ht") if name in model_settings}
     companions: tuple[Companion, ...] = ()
     if model is AutomaticChoice:
-        companions = tuple(
-            _companions(
-                read_database(user, origins=("simulated",) if profile.origin == "simulated" else ("measured",)),
-                profile,
-                fields["companions"],
-            )
-        )
+        database = read_database(user, origins=SIMULATED if profile.origin == "simulated" else MEASURED)
+        platform = slug_index(database.platforms, profile.platform.slug)
+        workload = slug_index(database.workloads, profile.workload.slug)
+        if platform is not None and workload is not None:
+            companions = tuple(companions_of(database, platform, workload, scope=fields["companions"]))
     points = points_of_profile(profile, model, fields["predict"])
     return FitRequest(
         fields["model"], points, fields["predict"], breakpoints | fields["settings"], fields["level"], companions
@@ -62,7 +60,9 @@ def points_of_profile(
     if "clock_ratio" in model.optional:
         points = measured_runs(profile).over_clocks
         if len(points) and (_any_names(predict, "clock_ratio") or not predict):
-            return _points_over_clocks(profile, points)
+            base_mhz = profile.platform.base_mhz or float(points.clocks_mhz[-1])
+            columns = {"n": points.n, "clock_ratio": points.clock_mhz / base_mhz, "time_s": points.time_s}
+            return _as_points(columns)
     curves = stored_curves(profile)
     if curves is None:
         wanted = "thread counts; this profile has no usable curves (manage.py refit makes them)"
@@ -105,11 +105,6 @@ def points_over_sizes(measured: MeasuredPoints, model: type[ScalingModel]) -> li
     return _as_points(columns)
 
 
-def _points_over_clocks(profile: Profile, points: MeasuredPoints) -> list[dict[str, Any]]:
-    base_mhz = profile.platform.base_mhz or float(points.clocks_mhz[-1])
-    return _as_points({"n": points.n, "clock_ratio": points.clock_mhz / base_mhz, "time_s": points.time_s})
-
-
 def _as_points(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     """A point a row; of very many, some evenly."""
     step = -(-len(next(iter(columns.values()))) // MOST_CURVE_POINTS)
@@ -147,13 +142,6 @@ def _fitted_answer(request: FitRequest) -> dict[str, Any]:
         "reasons": _reasons(model),
         "quality": parallel_quality(request.points),
     }
-
-
-def _companions(database: Database, profile: Profile, scope: str) -> list[Companion]:
-    if profile.platform.slug not in database.platforms or profile.workload.slug not in database.workloads:
-        return []
-    pair = database.platforms.index(profile.platform.slug), database.workloads.index(profile.workload.slug)
-    return companions_of(database, *pair, scope=scope)
 
 
 def _model(request: FitRequest) -> ScalingModel:
@@ -270,13 +258,13 @@ def parallel_quality(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def unlearned_error(request: FitRequest, is_left_out: Sequence[bool]) -> float | None:
-    """The mean relative error at the points left out, of the model that learned the others. None where it refuses, or
-    where it predicts a time that is not above 0."""
-    points = request.points
-    learned = replace(
-        request, points=[point for point, left_out in zip(points, is_left_out, strict=True) if not left_out]
-    )
+def error_at_larger_sizes(request: FitRequest) -> float | None:
+    """The mean relative error at the larger third of the sizes, of the model that learned the smaller ones. None where
+    it refuses, or where it predicts a time that is not above 0."""
+    sizes = sorted({point["size"] for point in request.points})
+    least = sizes[-max(len(sizes) // 3, 1)]
+    larger = [point for point in request.points if point["size"] >= least]
+    learned = replace(request, points=[point for point in request.points if point["size"] < least])
     model = _model(request)
     try:
         with np.errstate(**QUIET):
@@ -285,9 +273,8 @@ def unlearned_error(request: FitRequest, is_left_out: Sequence[bool]) -> float |
                 [point["time_s"] for point in learned.points],
                 **_fit_arguments(learned),
             )
-            left_out = [point for point, is_out in zip(points, is_left_out, strict=True) if is_out]
-            predicted = model.predict(_design_rows(model, left_out, "predict"))
-            error = float(np.abs(predicted / np.array([point["time_s"] for point in left_out]) - 1.0).mean())
+            predicted = model.predict(_design_rows(model, larger, "predict"))
+            error = float(np.abs(predicted / np.array([point["time_s"] for point in larger]) - 1.0).mean())
     except (ValueError, ArithmeticError):
         return None
     return error if np.isfinite(error) and (predicted > 0).all() else None

@@ -18,7 +18,7 @@ from predictor.accuracy.evaluations import Subject, evaluate_subject
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.cuts import Size
 from predictor.core.database import Database
-from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, KNOWN_AT, EvaluationResult, Protocol
+from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, KNOWN_AT, ErrorPart, EvaluationResult, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
 from predictor.core.noise_floor import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
@@ -158,7 +158,11 @@ class Command(BaseCommand):
 
     def methods(self, options: dict[str, Any]) -> list[Method[Any]]:
         """The methods to evaluate; `python -m research evaluate_ablation` adds more."""
-        return chosen_methods(options["method"], options["baselines"])
+        baselines = [name for name, method in METHODS.items() if method.baseline] if options["baselines"] else []
+        try:
+            return [get_method(name) for name in dict.fromkeys([*options["method"], *baselines])]
+        except UnknownMethod as error:
+            raise CommandError(str(error)) from error
 
     def evaluate(
         self, subject: Subject, methods: list[Method[Any]], protocol: Protocol, *, floor: bool, executor: Executor
@@ -191,14 +195,11 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
 
 def why_not_kept(options: dict[str, Any]) -> str:
     """Empty where the evaluation may be kept."""
+    asked = ("references", "unlike", "known_n", "known_at", "wrong")
     reasons = {
         "dataset": "only evaluations of the database are kept: not allowed with --dataset",
         "cut": "a cut is not kept",
-        "references": "what --references asks is not kept",
-        "unlike": "what --unlike asks is not kept",
-        "known_n": "what --known-n asks is not kept",
-        "known_at": "what --known-at asks is not kept",
-        "wrong": "what --wrong asks is not kept",
+        **{name: f"what --{name.replace('_', '-')} asks is not kept" for name in asked},
     }
     if "," in options["holdout"]:
         return "several holdouts at once are not kept"
@@ -212,32 +213,15 @@ def parse_cut_size(text: str) -> Size:
     return Size(*map(int, size.groups()))
 
 
-def chosen_methods(wanted: list[str], baselines: bool) -> list[Method[Any]]:
-    names = [*wanted, *(name for name, method in METHODS.items() if method.baseline and baselines)]
-    try:
-        return [get_method(name) for name in dict.fromkeys(names)]
-    except UnknownMethod as error:
-        raise CommandError(str(error)) from error
-
-
 def evaluation_protocol(options: dict[str, Any], database: Database) -> Protocol:
-    targets = options["targets"]
+    same = (
+        *("holdout", "references", "unlike", "probes", "known_n", "known_at", "wrong", "sample", "seed", "cut"),
+        "diverse",
+    )
+    targets = None if options["targets"] is None else read_targets(options["targets"], database)
+    cuts = 1 if options["cuts"] is None else options["cuts"]
     try:
-        return Protocol(
-            holdout=options["holdout"],
-            references=options["references"],
-            unlike=options["unlike"],
-            probes=options["probes"],
-            known_n=options["known_n"],
-            known_at=options["known_at"],
-            wrong=options["wrong"],
-            targets=None if targets is None else read_targets(targets, database),
-            sample=options["sample"],
-            seed=options["seed"],
-            cut=options["cut"],
-            cuts=1 if options["cuts"] is None else options["cuts"],
-            diverse=options["diverse"],
-        )
+        return Protocol(targets=targets, cuts=cuts, **{name: options[name] for name in same})
     except ValueError as error:
         raise CommandError(str(error)) from error
 
@@ -262,24 +246,15 @@ def read_targets(path: Path, database: Database) -> tuple[int, ...]:
 
 def write_csv(path: Path, evaluation: EvaluationResult) -> None:
     """A row for each prediction; an error is empty where that part was not predicted."""
+    parts: tuple[ErrorPart, ...] = ("t1", "scaling", "full")
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(CSV_COLUMNS)
         for outcomes in evaluation.outcomes.values():
             for outcome in outcomes:
-                errors = [
-                    100 * outcome.errors[part] if part in outcome.errors else "" for part in ("t1", "scaling", "full")
-                ]
-                writer.writerow(
-                    [
-                        outcome.platform,
-                        outcome.workload,
-                        outcome.method,
-                        *errors,
-                        f"{outcome.seconds:.6f}",
-                        outcome.refusal or "",
-                    ]
-                )
+                errors = [100 * outcome.errors[part] if part in outcome.errors else "" for part in parts]
+                pair = outcome.platform, outcome.workload, outcome.method
+                writer.writerow([*pair, *errors, f"{outcome.seconds:.6f}", outcome.refusal or ""])
 
 
 def evaluation_summary(report: dict[str, Any]) -> list[str]:

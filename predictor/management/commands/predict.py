@@ -114,7 +114,12 @@ class Command(BaseCommand):
         choices |= {"choice": choice, "page": None if options["exact"] else options["page"]}
         choices |= {"settings": options["method_settings"], "n": options["n"] and options["n"][0]}
         with tqdm(desc="rank", unit="platform", leave=False) as bar:
-            computed = rank_platforms(workload, progress=lambda step: show_step(bar, step), **choices)
+
+            def progress(step: ComputedStep) -> None:
+                bar.total = step.total
+                bar.update(step.done - bar.n)
+
+            computed = rank_platforms(workload, progress=progress, **choices)
         platforms = {row.slug: row for row in Platform.objects.visible_to(None).filter(slug__in=computed.platforms)}
         chosen = replace(
             computed,
@@ -130,17 +135,11 @@ class Command(BaseCommand):
     def prediction(self, options: dict[str, Any]) -> list[str]:
         refuse_given(options, RANKING_ONLY, "one target takes no")
         changes = dict(options["change"])
+        same = ("workload", "target", "method", "n", "include_simulated", "include_outliers", "scenario", "strategy")
         request = PredictionRequest(
-            workload=options["workload"],
-            target=options["target"],
+            **{name: options[name] for name in same},
             references=options["reference"],
-            method=options["method"],
-            n=options["n"],
             settings=options["method_settings"],
-            include_simulated=options["include_simulated"],
-            include_outliers=options["include_outliers"],
-            scenario=options["scenario"],
-            strategy=options["strategy"],
             workload_changes={name: value for name, value in changes.items() if name not in PLATFORM_CHANGES} or None,
             platform_changes={name: value for name, value in changes.items() if name in PLATFORM_CHANGES} or None,
         )
@@ -258,11 +257,6 @@ def curve_table(answer: dict[str, Any], unit: str) -> list[str]:
     if measured.get("error_percent") is not None:
         lines.append(f"mean error over the measured n: {measured['error_percent']:.1f} %")
     return lines
-
-
-def show_step(bar: Any, step: ComputedStep) -> None:
-    bar.total = step.total
-    bar.update(step.done - bar.n)
 
 
 def ranking_report(ranking: Ranking, choice: RankingChoice) -> list[str]:
