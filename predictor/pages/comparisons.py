@@ -135,17 +135,20 @@ def platforms_context(
     if chosen_workload is None and shared:
         chosen_workload = shared[0]
     labels = short_names(names, selection.origin)
-    relative = relative_workloads(request.user, slugs)
+    units = units_of_times(request.user, slugs)
     origin = origin_of_workloads(shared)
     return {
-        "summary": comparison.platforms,
         "decided": sum(workload.winner is not None for workload in shared),
-        "standings": [(one, names[one.platform]) for one in comparison.platforms],
+        "standings": [
+            (one, names[one.platform], " ".join(series_style(chosen.index(one.platform))))
+            for one in comparison.platforms
+        ],
         "names": names,
         "shared": [
             (
                 workload,
                 labels.get(workload.workload, workload.workload),
+                units[workload.workload],
                 [
                     (profile, cell_note(profile, workload.equal_n, is_first=slug == chosen[0]))
                     for slug in chosen
@@ -157,8 +160,7 @@ def platforms_context(
         "heads": [labels[slug] for slug in chosen],
         "drawn": chosen_workload,
         "drawn_name": chosen_workload and names.get(chosen_workload.workload, chosen_workload.workload),
-        "relative": relative,
-        "charts": curve_charts(chosen_workload, chosen, names, relative) if chosen_workload else [],
+        "charts": curve_charts(chosen_workload, chosen, names, units) if chosen_workload else [],
         "speed": mark_origin([speed_chart(shared, chosen, short_names(names, origin))], origin) if shared else [],
         "characteristics": figure_9_charts(shared[:WORKLOADS_IN_FIGURE_9], chosen, names) if chosen_workload else [],
         "sources": selection.credits(platform__slug__in=chosen),
@@ -184,7 +186,7 @@ def cell_note(profile: ProfileSummary | None, equal_n: int | None, *, is_first: 
 
 
 def curve_charts(
-    workload: SharedWorkload, chosen: Sequence[str], names: Mapping[str, str], relative: set[str]
+    workload: SharedWorkload, chosen: Sequence[str], names: Mapping[str, str], units: Mapping[str, str]
 ) -> list[Chart]:
     """The curves of one workload, a line a platform; those that lack it stay empty, so that the others keep their
     colours."""
@@ -195,7 +197,7 @@ def curve_charts(
         short[slug] + (" (simulated)" if origin == "mixed" and profile and profile.simulated else "")
         for slug, profile in zip(chosen, profiles, strict=True)
     ]
-    charts = comparison_charts(curves_of_profiles(profiles, labels), unit_of_times({workload.workload} & relative))
+    charts = comparison_charts(curves_of_profiles(profiles, labels), units[workload.workload])
     return mark_origin(charts, origin)
 
 
@@ -215,14 +217,11 @@ def origin_of_workloads(workloads: Sequence[SharedWorkload]) -> str:
     return origin_of("simulated" if profile.simulated else "measured" for profile in profiles)
 
 
-def relative_workloads(user: Any, slugs: Sequence[str]) -> set[str]:
-    """The workloads whose times are in an unknown unit."""
+def units_of_times(user: Any, slugs: Sequence[str]) -> dict[str, str]:
+    """The unit of the times of each workload, by slug."""
     rows = Workload.objects.visible_to(user).filter(slug__in=slugs, time_kind=Workload.TimeKind.RELATIVE)
-    return set(rows.values_list("slug", flat=True))
-
-
-def unit_of_times(relative: set[str]) -> str:
-    return "unknown unit" if relative else "s"
+    relative = set(rows.values_list("slug", flat=True))
+    return {slug: "unknown unit" if slug in relative else "s" for slug in slugs}
 
 
 def workloads_context(
@@ -239,7 +238,8 @@ def workloads_context(
     comparison = compare_workloads(database, on, positions, selection.snapshot.is_simulated)
     profiles = {profile.workload: profile for profile in comparison.workloads}
     platform = Platform.objects.visible_to(request.user).get(slug=comparison.platform)
-    unit = unit_of_times(relative_workloads(request.user, [slug for slug in chosen if slug in profiles]))
+    units = units_of_times(request.user, [slug for slug in chosen if slug in profiles])
+    unit = "unknown unit" if "unknown unit" in units.values() else "s"
     return {
         "on": platform,
         "summary": [profiles.get(slug) for slug in chosen],

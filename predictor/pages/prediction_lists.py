@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.web.lists import order_rows, ordering_refusal
 from mpet_site.web.pages import csv_address, json_address, list_query, page_of
-from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, text_link
+from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, show_attribute, text_link
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
@@ -26,7 +26,7 @@ from predictor.pages.predictions import rows_in_answer
 from predictor.pages.presenting import names_by_slug
 from predictor.predictions.service import remove_predictions
 from profiles.models import Platform, Workload
-from profiles.templatetags.quantities import DASH, percent, unmarked
+from profiles.templatetags.quantities import DASH, percent, significant, unmarked
 
 # A prediction, the names of its workload and of its target, and the address of the target's page (empty: it is gone).
 Named = tuple[Prediction, str, str, str]
@@ -72,6 +72,19 @@ COLUMNS = (
     TableColumn("Counts", counts),
 )
 
+SCORE_COLUMNS = (
+    TableColumn("Method", show_attribute("method")),
+    TableColumn("Version", show_attribute("method_version")),
+    TableColumn("Predictions", show_attribute("count"), kind=NUMBER),
+    TableColumn("Owners", show_attribute("owners"), kind=NUMBER),
+    TableColumn("Mean error", show_attribute("mean_error_percent", significant), kind=NUMBER, term="error"),
+    TableColumn("Median error", show_attribute("median_error_percent", significant), kind=NUMBER, term="percentile"),
+    TableColumn("Coverage", show_attribute("coverage", percent), kind=NUMBER, term="coverage"),
+)
+SCORE_CAPTION = (
+    "Track record by method and version: error in %, mean over the measured thread counts and over the owners"
+)
+
 
 @require_safe
 def settled(request: HttpRequest) -> HttpResponse:
@@ -94,7 +107,7 @@ def settled(request: HttpRequest) -> HttpResponse:
         "refusals": [{"name": "ordering", "reason": refusal}] if refusal else [],
         "origin": origin,
         "origins": origins,
-        "scores": scores(request.user, origin),
+        "scores": PageTable("Track record by method", SCORE_COLUMNS, scores(request.user, origin), SCORE_CAPTION),
         "table": PageTable("Validated predictions", COLUMNS, named, ordering=ordering),
         "score_twin": json_address("api-score", query=urlencode({"origin": origin})),
         "csv": csv_address("api-predictions", chosen, ("settled", "origin")),

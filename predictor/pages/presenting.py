@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from mpet_site.web.tables import NUMBER, TableColumn
 from predictor.core.methods import DEFAULT_METHOD
 from predictor.predictions.advice import MIXED_ORIGINS, WIDEST_MIXING
 from predictor.predictions.confidence import width_in_words
@@ -20,6 +21,7 @@ from predictor.predictions.rankings import RankingQuestion
 from profiles.figures import Breakpoints
 from profiles.identity.name_disambiguation import disambiguate
 from profiles.models import Platform, Workload
+from profiles.templatetags.quantities import significant
 
 
 def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -81,6 +83,11 @@ def short_names(names: Mapping[str, str], origin: str) -> dict[str, str]:
     """Names without the mark of the origin, which the title of a figure says of all of them."""
     mark = f" ({origin})"
     return {slug: name.removesuffix(mark) for slug, name in names.items()}
+
+
+def number_column(title: str, name: str, term: str = "") -> TableColumn:
+    """A column for a number that the rows, which are dictionaries, have by this name."""
+    return TableColumn(title, lambda row: significant(row.get(name)), kind=NUMBER, term=term)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def test_compared_platforms_show_speeds_wins_curves_and_figure_9(client, public)
 def test_platforms_are_compared_per_core_and_at_equal_n_too(client, public):
     page = client.get(platforms(0, 1))
     twin = client.get(twin_of(page)).json()
-    assert [one["platform"] for one in twin["platforms"]] == [one.platform for one, _ in page.context["standings"]]
+    assert [one["platform"] for one in twin["platforms"]] == [one.platform for one, *_ in page.context["standings"]]
     assert sum(one["wins_per_core"] for one in twin["platforms"]) == 4
     assert {workload["equal_n"] for workload in twin["workloads"]} == {16}
     table = text_of(page)
