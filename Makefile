@@ -102,7 +102,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/pytest -o testpaths=tests -m "alone and not lab" $(PYTEST_ARGS) || $(NONE_CHOSEN)
 
 # The folders with the most tests for their processor time; CONTRIBUTING.md says how they were chosen.
-QUICK := tests/mpet_site/web tests/accounts tests/predictor/predictions tests/predictor/comparisons \
+QUICK := tests/mpet_site/web tests/accounts tests/predictor/predictions tests/predictor/test_comparisons.py \
 	tests/predictor/computations tests/predictor/extrapolation tests/predictor/snapshot tests/predictor/api
 quick-test: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto -m "not (alone or browser or kit or lab or postgresql or shared_data)" $(QUICK) $(PYTEST_ARGS)

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from drf_spectacular.generators import SchemaGenerator
 
-from predictor.comparisons.selection import FEWEST_COMPARED
+from predictor.comparisons import FEWEST_COMPARED
 from predictor.core.methods import METHODS
 from predictor.extrapolation.questions import OFFERED_MODELS
 from predictor.predictions.question import DEFAULT_METHOD

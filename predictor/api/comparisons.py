@@ -17,7 +17,7 @@ from mpet_site.web.parameters import Flag, Name, Names, OneOf, described
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid_request
 from predictor.api.previews import PUBLIC_ONLY
-from predictor.comparisons.selection import (
+from predictor.comparisons import (
     FEWEST_COMPARED,
     MODEL_OF_KIND,
     MOST_COMPARED,

@@ -23,8 +23,14 @@ from predictor.api.comparisons import (
     position_of_slug,
 )
 from predictor.api.previews import PUBLIC_ONLY
-from predictor.comparisons.questions import MapQuestion, MatrixQuestion
-from predictor.comparisons.selection import MODEL_OF_KIND, ComparedProfiles, neighbours_of, provenance
+from predictor.comparisons import (
+    MODEL_OF_KIND,
+    ComparedProfiles,
+    MapQuestion,
+    MatrixQuestion,
+    neighbours_of,
+    provenance,
+)
 from predictor.computations.responses import ComputationSerializer, answer_or_progress
 from predictor.computations.running import LongQuestion
 from predictor.core.comparisons.distances import PairDistances, platform_distances, workload_distances

@@ -1,19 +1,25 @@
 """What an address asks, answered without keeping the answer: the JSON form of the front page and of /what-if/, whether
-a prediction is possible and what would make it so, and with how many threads to run a workload."""
+a prediction is possible and what would make it so, with how many threads to run a workload, and what to measure next to
+narrow the interval of a stored answer."""
 
 import typing
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
+from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import serializer_of
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, QueryParameter, WholeNumber, described
 from mpet_site.web.problems import Problem, invalid_request
 from predictor.api.predictions import EXPLAIN_HELP, PUBLIC_ONLY_HELP, PreviewSerializer, preview_document, problem_of
+from predictor.computations.responses import ComputationSerializer, answer_or_progress
 from predictor.core.methods import METHODS
 from predictor.core.references import MixRuntimes
 from predictor.core.scenarios import SCENARIOS
@@ -26,12 +32,15 @@ from predictor.core.scenarios.scenario import (
     SLOWEST_MHZ,
     least_factor,
 )
+from predictor.models import Prediction
 from predictor.predictions.feasibility import FeasibilityDocument, feasibility, feasible_targets
+from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
 from predictor.predictions.question import DEFAULT_METHOD, InvalidSettings, PredictionRequest, RequestError
 from predictor.predictions.service import preview_answer
 from predictor.predictions.sliders import WHAT_IF_PARAMETERS, slider_request
 from predictor.predictions.thread_advice import thread_advice
 from profiles.measurements import STRATEGIES
+from profiles.pages.page_cache import database_etag
 
 WORKLOAD = Name("workload", "slug, or a name that only one row has", required=True)
 TARGET = Name("target", "slug, or a name that only one row has", required=True)
@@ -184,3 +193,46 @@ class AdviceView(ApiView):
             return Response(thread_advice(question, request.user))
         except RequestError as error:
             raise problem_of(error) from error
+
+
+class NextMeasurementSerializer(serializers.Serializer):
+    kind = serializers.ChoiceField(
+        ("benchmark", "platform"), help_text="A benchmark on the target, or the workload on a platform."
+    )
+    workload = serializers.CharField()
+    platform = serializers.CharField()
+    interval_now = serializers.FloatField(
+        help_text="As a factor to either side: the geometric mean over n of sqrt(high / low)."
+    )
+    interval_expected = serializers.FloatField()
+    sentence = serializers.CharField()
+
+
+class MeasureNextSerializer(serializers.Serializer):
+    method = serializers.CharField(help_text="Whose intervals: the answer's own, or the default's if it has none.")
+    results = NextMeasurementSerializer(many=True)
+
+
+class MeasureNext(ApiView):
+    """The measurements that are expected to narrow the interval most, the best first. Of what is known now."""
+
+    query_parameters: ClassVar[tuple[str, ...]] = (PUBLIC_ONLY.name,)
+
+    @extend_schema(
+        operation_id="predictions_measure_next",
+        summary="What to measure next",
+        parameters=described(PUBLIC_ONLY),
+        responses={200: MeasureNextSerializer, 202: ComputationSerializer},
+    )
+    def get(self, request: Request, id: Any) -> HttpResponseBase:
+        prediction = get_object_or_404(Prediction.objects.visible_to(request.user), uid=id)
+
+        def respond(document: Mapping[str, Any]) -> HttpResponseBase:
+            return respond_unless_unchanged(request, database_etag(request), lambda: Response(document))
+
+        try:
+            viewer = None if PUBLIC_ONLY.read(request) else viewer_of(prediction, request.user)
+            question = NextMeasurementsQuestion.of_answer(prediction.answer, viewer)
+        except RequestError:
+            return respond(no_next_measurements(prediction.answer))
+        return answer_or_progress(request, question, respond, viewer)

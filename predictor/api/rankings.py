@@ -19,9 +19,8 @@ from mpet_site.web.fields import KnownFieldsSerializer, Text, fields_of, seriali
 from mpet_site.web.parameters import Flag, Number, OneOf, described
 from mpet_site.web.problems import Conflict
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
-from predictor.api.next_measurements import MeasureNextSerializer
 from predictor.api.predictions import problem_of
-from predictor.api.previews import METHOD, MIXING, PUBLIC_ONLY, SIMULATED_TOO, TARGET, WORKLOAD
+from predictor.api.previews import METHOD, MIXING, PUBLIC_ONLY, SIMULATED_TOO, TARGET, WORKLOAD, MeasureNextSerializer
 from predictor.computations.responses import ComputationSerializer, answer_or_progress
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.predictions.feasibility import described_ranking

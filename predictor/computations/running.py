@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db.models import Case, F, When
 from django.utils import timezone
 
-from predictor.comparisons.questions import MapQuestion, MatrixQuestion
+from predictor.comparisons import MapQuestion, MatrixQuestion
 from predictor.core.steps import ComputedStep, single_thread
 from predictor.models import Computation
 from predictor.models.computations import ComputationQuerySet, pack_document

@@ -9,7 +9,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.comparisons.selection import (
+from predictor.comparisons import (
     FEWEST_COMPARED,
     MODEL_OF_KIND,
     MOST_COMPARED,
@@ -41,7 +41,7 @@ WORKLOADS_IN_FIGURE_9 = 8
 
 def compared_profiles(request: HttpRequest, kind: Kind, slugs: Sequence[str] = ()) -> ComparedProfiles:
     """The profiles that the address chooses by ?origin=measured or simulated or by ?include_simulated=true; else those
-    that the rule of predictor.comparisons.selection chooses."""
+    that the rule of predictor.comparisons chooses."""
     origin = request.GET.get("origin", "")
     included = request.GET.get("include_simulated") == "true" or None
     return select_profiles(

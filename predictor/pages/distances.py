@@ -13,8 +13,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.comparisons.questions import MapQuestion, MatrixQuestion, map_from, matrix_from
-from predictor.comparisons.selection import MODEL_OF_KIND, ComparedProfiles
+from predictor.comparisons import MODEL_OF_KIND, ComparedProfiles, MapQuestion, MatrixQuestion, map_from, matrix_from
 from predictor.computations.asking import LongAnswer
 from predictor.computations.responses import respond_with, shown_answer
 from predictor.core.comparisons.documents import LARGEST_MATRIX, MOST_MAPPED, DistanceMatrix, SimilarityMap

@@ -17,8 +17,8 @@ from predictor.accuracy.own_evaluation import shown_measurements
 from predictor.computations.asking import read_showcase
 from predictor.figures.accuracy import error_histogram
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
+from predictor.pages.forms import question_address
 from predictor.pages.offers import Offer, OfferedPairs, offered_pairs
-from predictor.pages.permalinks import question_address
 from predictor.pages.presenting import rows_by_slug
 from profiles.figures import Breakpoints, mark_origin
 from profiles.identity.name_disambiguation import slug_of_label

@@ -18,18 +18,19 @@ from predictor.figures.answer import answer_charts, answer_drawing, answer_origi
 from predictor.figures.candidates import candidate_charts
 from predictor.figures.platforms import sequential_charts
 from predictor.models import Prediction
-from predictor.pages import permalinks
 from predictor.pages.candidate_curves import candidate_curves
-from predictor.pages.forms import PredictionForm
-from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
-from predictor.pages.permalinks import (
+from predictor.pages.forms import (
+    PredictionForm,
+    curl_command,
     form_of_question,
     in_slugs,
+    python_program,
     question_address,
     question_parameters,
     show_names,
     twin_of_question,
 )
+from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.presenting import (
     ShownRefusal,
     answer_facts,
@@ -311,8 +312,8 @@ def answer_snippets(request: HttpRequest, answer: dict[str, Any], *, public_only
     again = {name: answer[name] for name in ("workload", "target", "method")}
     address = request.build_absolute_uri(reverse("api-predictions"))
     return {
-        "curl": permalinks.curl_command(asked, address),
-        "python": permalinks.python_program(asked, address),
+        "curl": curl_command(asked, address),
+        "python": python_program(asked, address),
         "question": urlencode(again | ({"public_only": "true"} if public_only else {})),
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 from django import template
 
 from mpet_site.web.background import NotReadyYet, note_outdated
-from predictor.comparisons.selection import neighbours_of
+from predictor.comparisons import neighbours_of
 from predictor.core.arrays import slug_index
 from predictor.core.comparisons.standing import standing_of
 from predictor.snapshot.cache import read_database

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from predictor.comparisons.questions import MapQuestion
+from predictor.comparisons import MapQuestion
 from predictor.computations import running
 from predictor.computations.asking import ask
 from predictor.computations.running import compute

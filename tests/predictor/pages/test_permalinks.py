@@ -14,9 +14,14 @@ from django.urls import reverse
 
 from accounts.models import ApiToken
 from predictor.models import Prediction
-from predictor.pages import permalinks
-from predictor.pages.forms import PredictionForm
-from predictor.pages.permalinks import form_of_question, question_parameters
+from predictor.pages.forms import (
+    PredictionForm,
+    curl_command,
+    form_of_question,
+    python_program,
+    question_parameters,
+    request_body,
+)
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from tests.mpet_site.api_samples import API, client_of
@@ -163,7 +168,7 @@ def address(live_server) -> str:
 
 
 def test_the_python_program_prints_the_curve(stored, environment, live_server):
-    program = permalinks.python_program(stored.answer, address(live_server))
+    program = python_program(stored.answer, address(live_server))
     printed = [line.split() for line in run([sys.executable, "-c", program], environment).splitlines()]
     expected = [[str(row[name]) for name in ("n", "time_s", "low_s", "high_s")] for row in stored.answer["curve"]]
     assert printed == expected
@@ -171,13 +176,13 @@ def test_the_python_program_prints_the_curve(stored, environment, live_server):
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
 def test_the_command_answers_with_the_stored_prediction(stored, environment, live_server):
-    command = permalinks.curl_command(stored.answer, address(live_server)).replace("curl ", "curl --silent --fail ", 1)
+    command = curl_command(stored.answer, address(live_server)).replace("curl ", "curl --silent --fail ", 1)
     answer = json.loads(run(["sh", "-c", command], environment))
     assert answer["id"] == str(stored.uid)
     assert answer["curve"] == stored.answer["curve"]
 
 
 def test_the_command_is_one_that_a_shell_takes_apart_as_meant(stored):
-    command = shlex.split(permalinks.curl_command(stored.answer, "http://localhost/it's/").replace("\\\n", " "))
+    command = shlex.split(curl_command(stored.answer, "http://localhost/it's/").replace("\\\n", " "))
     assert command[1] == "http://localhost/it's/"
-    assert json.loads(command[command.index("-d") + 1]) == permalinks.request_body(stored.answer)
+    assert json.loads(command[command.index("-d") + 1]) == request_body(stored.answer)

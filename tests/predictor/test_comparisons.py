@@ -1,19 +1,24 @@
-"""trust 9: matrices and maps of large databases are computed behind the request."""
+"""What pages of profiles/ say about likeness, and to whom; trust 9: matrices and maps of large databases are computed
+behind the request."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from django.urls import reverse
 
-from predictor.comparisons.questions import MapQuestion, MatrixQuestion, map_from, matrix_from
+from predictor.comparisons import MapQuestion, MatrixQuestion, map_from, matrix_from, neighbours_of
 from predictor.core.assembly import MEASURED
 from predictor.core.comparisons.documents import workload_map
 from predictor.core.steps import last_step
 from predictor.models import Computation
 from predictor.snapshot.cache import read_snapshot
+from profiles.ingest.service import ingest
 from profiles.jobs.queue import take_up
 from profiles.models import Revision
-from tests.pages import figures_of, store_public, text_of, twin_of, user
+from tests.pages import figures_of, store_private, store_public, text_of, twin_of, user
 from tests.predictor.core.comparisons.matrices import distance_matrix
+from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
 PAGES = ("workload-map", "platform-distances", "workload-distances")
@@ -80,3 +85,33 @@ def test_what_was_hidden_since_is_not_in_an_outdated_one(client, public, started
     assert response.context["shown"].is_outdated
     assert f'="{row.slug}"' not in response.content.decode()
     assert f"/{row.slug}/" not in response.content.decode()
+
+
+def test_neighbours_come_by_rising_distance_with_the_workloads_that_both_have():
+    store_public()
+    neighbours = neighbours_of(None, "platforms", "machine-0")
+    assert {neighbour.row.slug for neighbour in neighbours} == {"machine-1", "machine-2"}
+    assert [neighbour.distance for neighbour in neighbours] == sorted(neighbour.distance for neighbour in neighbours)
+    assert [neighbour.count for neighbour in neighbours] == [4, 4]
+
+
+def test_private_machines_are_nobody_elses_neighbours(client):
+    store_public()
+    ada = user("ada")
+    own = replace(sample_measurements(1, 4, seed=5), platforms=[sample_platform(7, name="secret-machine")])
+    ingest(own, kind="tarball", label="own.tar.gz", sha256="9" * 64, owner=ada, private=True)
+    address = reverse("platform", args=["machine-0"])
+    assert "secret" not in text_of(client.get(address))
+    client.force_login(user("eve"))
+    assert "secret" not in text_of(client.get(address))
+    client.force_login(ada)
+    assert "secret-machine" in text_of(client.get(address))
+
+
+def test_a_machine_that_shares_nothing_has_no_neighbours(client):
+    store_public()
+    ada = user("ada")
+    profile = store_private(ada)[0]
+    client.force_login(ada)
+    assert "no distance" in text_of(client.get(reverse("platform", args=[profile.platform.slug])))
+    assert neighbours_of(ada, "platforms", "never-was") == []

@@ -1,1 +1,0 @@
-"""Which profiles a comparison looks at, and what is most alike."""
