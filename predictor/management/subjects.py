@@ -79,17 +79,13 @@ class WholeTableCommand(BaseCommand):
         name = member_name(self.table, options["format"])
         with chosen_executor(options) as executor, tempfile.TemporaryDirectory(dir=folder) as part:
             try:
-                rows = self.rows_with_progress(subject.database, executor, options)
+                total, parts = self.parts_of_rows(subject.database, executor, options)
+                rows = (row for rows in tqdm(parts, total=total, desc=self.table.name, leave=False) for row in rows)
                 count = write_table({options["format"]: Path(part)}, self.table, rows)
             except ValueError as error:
                 raise CommandError(str(error)) from error
             (Path(part) / name).replace(folder / name)
         self.stdout.write(f"{count} rows in {folder / name}, {time.perf_counter() - start:.1f} s")
-
-    def rows_with_progress(self, database: Database, executor: Executor, options: dict[str, Any]) -> Iterator[DumpRow]:
-        total, parts = self.parts_of_rows(database, executor, options)
-        for rows in tqdm(parts, total=total, desc=self.table.name, leave=False):
-            yield from rows
 
     def parts_of_rows(
         self, database: Database, executor: Executor, options: dict[str, Any]

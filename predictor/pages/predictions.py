@@ -1,6 +1,6 @@
 """The form of a prediction, the page of a stored one, and what to measure next for it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -44,7 +44,7 @@ from predictor.pages.sharing import shared_answer
 from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import feasibility, in_names
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
-from predictor.predictions.question import InvalidSettings, RequestError
+from predictor.predictions.question import InvalidSettings, PredictionRequest, RequestError
 from predictor.predictions.service import predict, preview_answer, reasons_of_prediction, stale_reasons
 from predictor.predictions.thread_advice import advice_from_answer
 from profiles.figures import mark_origin
@@ -60,18 +60,10 @@ def prediction_form(request: HttpRequest) -> HttpResponse:
     for somebody without an account with that of an answer which is not kept."""
     sent = in_slugs(request.POST, request.user) if request.method == "POST" else None
     form = PredictionForm(sent, initial=request.GET.dict())
-    if form.is_valid():
-        if not request.user.is_authenticated:
-            return redirect(question_address(question_parameters(form)))
-        try:
-            prediction = predict(form.prediction_request(), request.user)
-        except InvalidSettings as error:
-            form.refuse(error)
-        except RequestError as error:
-            return form_page(request, form, shown_refusal(error, request))
-        else:
-            return redirect("prediction", uid=prediction.uid)
-    return form_page(request, form)
+    if form.is_valid() and not request.user.is_authenticated:
+        return redirect(question_address(question_parameters(form)))
+    stored = answer_of_form(request, form, lambda question: predict(question, request.user))
+    return stored if isinstance(stored, HttpResponse) else redirect("prediction", uid=stored.uid)
 
 
 def form_page(request: HttpRequest, form: PredictionForm, refusal: ShownRefusal | None = None) -> HttpResponse:
@@ -141,7 +133,7 @@ def unstored_answer(request: HttpRequest) -> HttpResponse:
     """The answer to the question of the address, computed again and not stored; the form, with what is wrong, where it
     has none."""
     form = form_of_question(request.GET, request.user)
-    answer = answer_of_form(request, form)
+    answer = answer_of_form(request, form, lambda question: preview_answer(question, request.user))
     if isinstance(answer, HttpResponse):
         return answer
     parameters = question_parameters(form)
@@ -156,14 +148,12 @@ def unstored_answer(request: HttpRequest) -> HttpResponse:
     return render(request, "predictor/prediction.html", context)
 
 
-def answer_of_form(
-    request: HttpRequest, form: PredictionForm, *, explained: bool = False
-) -> dict[str, Any] | HttpResponse:
-    """The answer, not kept; where there is none, the page of the form that says why."""
+def answer_of_form(request: HttpRequest, form: PredictionForm, ask: Callable[[PredictionRequest], Any]) -> Any:
+    """What `ask` answers to the question of the form; where it has no answer, the page of the form, which says why."""
     if not form.is_valid():
         return form_page(request, form)
     try:
-        return preview_answer(form.prediction_request(), request.user, explained=explained)
+        return ask(form.prediction_request())
     except InvalidSettings as error:
         form.refuse(error)
         return form_page(request, form)
@@ -182,10 +172,8 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
     charts = mark_origin(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin)
     facts = answer_facts(answer, {slug: row.name for slug, row in platforms.items()})
     return {
-        "answer": answer,
+        **pair_context(answer, platforms, workloads),
         "parts": answer_parts(answer, charts, facts["cautions"]),
-        "target": target,
-        "workload": workloads.get(answer["workload"]),
         "candidates": {
             purpose: [(row, platforms.get(row["platform"]), workloads.get(row["workload"])) for row in rows]
             for purpose, rows in answer["candidates"].items()
@@ -193,12 +181,23 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
         "has_negative_weights": any((row["weight"] or 0) < 0 for row in candidates_in(answer)),
         "charts": charts,
         "candidate_charts": mark_origin(candidate_charts(drawing, behind, names, answer["workload"]), origin),
-        "known": measured_label(origin),
         "advice": advice_from_answer(answer, target) if target and len(answer["curve"]) > 1 else None,
         "time_unit": drawing.time_unit,
         **facts,
         **answer_snippets(request, answer, public_only=public_only),
         "sources": answer["sources"],
+    }
+
+
+def pair_context(
+    answer: dict[str, Any], platforms: Mapping[str, Platform], workloads: Mapping[str, Workload]
+) -> dict[str, Any]:
+    """What all pages about an answer name."""
+    return {
+        "answer": answer,
+        "workload": workloads.get(answer["workload"]),
+        "target": platforms.get(answer["target"]),
+        "known": measured_label(answer_origin(answer)),
         "section": "predict",
     }
 
@@ -222,7 +221,7 @@ def why_page(request: HttpRequest, uid: Any) -> HttpResponse:
 def why_of_question(request: HttpRequest) -> HttpResponse:
     """The same for an answer that is not kept."""
     form = form_of_question(request.GET, request.user)
-    answer = answer_of_form(request, form, explained=True)
+    answer = answer_of_form(request, form, lambda question: preview_answer(question, request.user, explained=True))
     if isinstance(answer, HttpResponse):
         return answer
     return why_response(request, answer, answer["why"], {"back": question_address(question_parameters(form))})
@@ -234,17 +233,13 @@ def why_response(
     platforms, workloads = rows_in_answer(request.user, answer)
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     context = {
-        "answer": answer,
-        "workload": workloads.get(answer["workload"]),
-        "target": platforms.get(answer["target"]),
+        **pair_context(answer, platforms, workloads),
         "why": why,
         "sentences": [in_names(sentence, names) for sentence in why.get("sentences", [])],
         "carried": [
             (row, spelled_element(row["name"]) if row["kind"] == "element" else names.get(row["name"], row["name"]))
             for row in why.get("carried", [])
         ],
-        "known": measured_label(answer_origin(answer)),
-        "section": "predict",
     }
     is_part = request.headers.get("HX-Request") == "true"
     response = render(request, "predictor/why_rows.html" if is_part else "predictor/why.html", context | beside)
@@ -257,8 +252,7 @@ def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
     """Which measurements would narrow the interval most: a page, or the part of one that htmx asks for."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
     addresses = {"back": reverse("prediction", args=[stored.uid]), "twin": json_address("api-measure-next", stored.uid)}
-    is_public = asks_for_public(request.GET)
-    viewer = None if is_public else viewer_of(stored, request.user)
+    viewer = None if asks_for_public(request.GET) else viewer_of(stored, request.user)
     return next_measurements_response(request, stored.answer, viewer, addresses)
 
 
@@ -266,7 +260,7 @@ def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
 def next_measurements_of_question(request: HttpRequest) -> HttpResponse:
     """The same for an answer that is not kept."""
     form = form_of_question(request.GET, request.user)
-    answer = answer_of_form(request, form)
+    answer = answer_of_form(request, form, lambda question: preview_answer(question, request.user))
     if isinstance(answer, HttpResponse):
         return answer
     viewer = form.prediction_request().viewer(request.user)
@@ -297,13 +291,9 @@ def next_measurements_context(
 ) -> dict[str, Any]:
     platforms, workloads = rows_named_in(request.user, [pair_of_answer(answer), *document["results"]])
     return {
-        "answer": answer,
-        "workload": workloads.get(answer["workload"]),
-        "target": platforms.get(answer["target"]),
+        **pair_context(answer, platforms, workloads),
         "method": document["method"],
-        "known": measured_label(answer_origin(answer)),
         "rows": [(row, workloads.get(row["workload"]), platforms.get(row["platform"])) for row in document["results"]],
-        "section": "predict",
     }
 
 

@@ -276,7 +276,8 @@ def ranking_context(
     fastest = min(chosen, key=itemgetter("time_s"), default=None)
     if fastest and fastest["estimated"]:
         fastest = None  # an estimate orders; the row is computed next
-    most_s = choice.filters.get("max_time_s") or (subject.home.own_time(question.n) if subject.home else None)
+    own_s = subject.home.own_time(question.n) if subject.home else None
+    most_s = choice.filters.get("max_time_s") or own_s
     in_time = [row for row in chosen if row["cost"] is not None and (most_s is None or row["time_s"] <= most_s)]
     cheapest = min(in_time, key=itemgetter("cost"), default=None)
     return {
@@ -305,7 +306,7 @@ def ranking_context(
         "cheapest": cheapest,
         "cheapest_platform": platforms[cheapest["platform"]] if cheapest else None,
         "most_s": most_s,
-        "own_s": subject.home.own_time(question.n) if subject.home else None,
+        "own_s": own_s,
         "columns": [labels.get(slug, slug) for slug in ranking.regions[:MOST_REGION_COLUMNS]]
         if subject.is_program
         else [],
