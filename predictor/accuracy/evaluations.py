@@ -104,10 +104,7 @@ def store_evaluation(evaluation: EvaluationResult, subject: Subject, started: fl
     stored = StoredEvaluation.objects.create(
         revision=subject.database.revision,
         origin=subject.origin,
-        holdout=protocol.holdout,
-        probes=protocol.probes,
-        sample=protocol.sample,
-        seed=protocol.seed,
+        **{name: getattr(protocol, name) for name in ("holdout", "probes", "sample", "seed")},
         targets=None if targets is None else [subject.database.platforms[target] for target in targets],
         profiles=len(subject.database),
         pairs=_pairs(first),

@@ -17,10 +17,8 @@ from predictor.snapshot.cache import read_database
 CANDIDATES_SHOWN = 2
 
 
-def weightiest_candidates(
-    candidates: Sequence[Mapping[str, Any]], at_most: int = CANDIDATES_SHOWN
-) -> list[Mapping[str, Any]]:
-    """The candidates with the largest |weight|, no platform and no workload twice.
+def weightiest_candidates(candidates: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The two candidates with the largest |weight|, no platform and no workload twice.
 
     >>> rows = [("p", "a", 0.5), ("p", "b", 0.4), ("q", "a", -0.3), ("q", "b", 0.1)]
     >>> rows = [dict(zip(("platform", "workload", "weight"), row)) for row in rows]
@@ -29,7 +27,7 @@ def weightiest_candidates(
     """
     chosen: list[Mapping[str, Any]] = []
     for candidate in sorted(candidates, key=lambda candidate: -abs(candidate["weight"] or 0)):
-        if len(chosen) < at_most and not any(
+        if len(chosen) < CANDIDATES_SHOWN and not any(
             candidate["platform"] == other["platform"] or candidate["workload"] == other["workload"] for other in chosen
         ):
             chosen.append(candidate)

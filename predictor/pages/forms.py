@@ -204,14 +204,10 @@ class PredictionForm(forms.Form):
         }
         scenario = cleaned["scenario"] or "migration"
         return PredictionRequest(
+            **{name: cleaned[name] for name in ("references", "method", "n", "include_simulated", "public_only")},
             workload=cleaned["workload"].strip(),
             target=cleaned["target"].strip(),
-            references=cleaned["references"],
-            method=cleaned["method"],
-            n=cleaned["n"],
             settings=settings,
-            include_simulated=cleaned["include_simulated"],
-            public_only=cleaned["public_only"],
             scenario=scenario,
             strategy=(cleaned["strategy"] or None) if scenario == "parallelisation" else None,
             workload_changes=self.changes("workload_changes", CHARACTERISTICS),
