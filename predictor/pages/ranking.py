@@ -77,16 +77,6 @@ FILTER_TITLES = {
 
 
 @dataclass(frozen=True)
-class RankingField:
-    """A field of the form: a list to choose from where it has values, else a number to type."""
-
-    name: str
-    title: str
-    value: str
-    values: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True)
 class RankedSubject:
     """What is ranked. `address` of the page; `api`: view and arguments of the ranking as JSON; `home`: what is known of
     it besides, on the page of a program or workload; `about`: what a workload's page shows of its profiles."""
@@ -347,8 +337,8 @@ def narrowing_address(request: HttpRequest, subject: RankedSubject, row: Mapping
     return f"{reverse('unstored-measure-next')}?{query}"
 
 
-def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[RankingField]:
-    """A field for each filter: texts are chosen of those that the platforms have."""
+def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[dict[str, Any]]:
+    """A field for each filter: `values` to choose from, of the texts that platforms have; none: a number to type."""
     fields = []
     for parameter in RANKING_FILTERS:
         name = parameter.name
@@ -360,7 +350,8 @@ def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[R
             values = [("true", "yes"), ("false", "no")]
         elif isinstance(parameter, OneOf) and not values:
             values = [(value, value) for value in parameter.choices]
-        fields.append(RankingField(name, FILTER_TITLES.get(name, name.capitalize()), request.GET.get(name, ""), values))
+        title = FILTER_TITLES.get(name, name.capitalize())
+        fields.append({"name": name, "title": title, "value": request.GET.get(name, ""), "values": values})
     return fields
 
 
