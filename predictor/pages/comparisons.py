@@ -28,8 +28,7 @@ from predictor.core.comparisons.documents import (
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.core.database import Database
 from predictor.figures.comparisons import characteristic_charts, curves_of_profiles, speed_chart
-from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
-from predictor.pages.presenting import names_by_slug, short_names
+from predictor.pages.presenting import MOST_NAMES_IN_LIST, asks_for_public, names_by_slug, short_names
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
 from profiles.models import Platform, Profile, Workload

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,17 +17,24 @@ from mpet_site.web.background import NotReadyYet, note_outdated
 from mpet_site.web.pages import json_address
 from predictor.accuracy.own_evaluation import shown_measurements
 from predictor.computations.asking import read_showcase
+from predictor.core.assembly import MEASURED, SIMULATED
+from predictor.core.availability import answered_pairs
 from predictor.figures.accuracy import error_histogram
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
 from predictor.pages.forms import question_address
-from predictor.pages.offers import Offer, OfferedPairs, offered_pairs
 from predictor.pages.presenting import rows_by_slug
+from predictor.snapshot.cache import read_database
+from profiles.arrays import BoolArray
 from profiles.figures import Breakpoints, mark_origin
-from profiles.identity.name_disambiguation import slug_of_label
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
+from profiles.identity.programs import programs_by_source, region_rows
 
 LATEST = 5
+MOST_IN_BOX = 600  # of each; any other name can be typed
+MOST_PROGRAM_SOURCES = 20  # their programs are offered
+PROGRAM_MARK = "program "
 
 
 @require_safe
@@ -124,3 +133,58 @@ def latest_measurements(user: Any) -> list[dict[str, Any]]:
             }
         )
     return latest
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a box offers: the label that is shown and sent, and the slug or the address that it stands for."""
+
+    label: str
+    stands_for: str
+
+
+@dataclass(frozen=True)
+class OfferedPairs:
+    """Workloads and machines that have an answer together with what the other box has."""
+
+    workloads: list[Offer]
+    programs: list[Offer]
+    machines: list[Offer]
+
+
+def offered_pairs(user: Any, workload: str = "", target: str = "") -> OfferedPairs:
+    """What the boxes offer where they hold the slugs `workload` and `target`; empty: nothing yet."""
+    workloads, machines = set(), set()
+    answered: set[str] = set()
+    for origins in (MEASURED, SIMULATED):
+        database = read_database(user, origins=origins)
+        # Workloads x platforms, computed once for each database.
+        table: BoolArray = database.derive("answered pairs", partial(answered_pairs, database))
+        if target in database.platforms:
+            wanted = table[:, database.platforms.index(target)]
+        else:
+            wanted = np.full(len(database.workloads), not target) & table.any(axis=1)
+        known = np.bincount(database.workload_index, minlength=len(database.workloads)) > 0
+        own = {database.workloads[row] for row in np.flatnonzero(known).tolist()} - answered
+        workloads |= {database.workloads[row] for row in np.flatnonzero(wanted).tolist()} & own
+        rows = [database.workloads.index(slug) for slug in ({workload} if workload else own) & own]
+        columns = table[rows].any(axis=0) if rows else np.zeros(len(database.platforms), dtype=bool)
+        machines |= {database.platforms[column] for column in np.flatnonzero(columns).tolist()}
+        answered |= own
+    return OfferedPairs(offers(Workload, user, workloads), offered_programs(user), offers(Platform, user, machines))
+
+
+def offers(model: Any, user: Any, slugs: set[str]) -> list[Offer]:
+    rows = model.objects.offered_to(user).filter(slug__in=sorted(slugs)[:MOST_IN_BOX])
+    return [Offer(disambiguated_name(row), row.slug) for row in disambiguate(rows, user)]
+
+
+def offered_programs(user: Any) -> list[Offer]:
+    """The programs that were profiled last; each stands for the address of its page."""
+    sources = region_rows(Profile.objects.visible_to(user)).order_by("-source").values_list("source", flat=True)
+    newest = list(sources.distinct()[:MOST_PROGRAM_SOURCES])
+    return [
+        Offer(f"{PROGRAM_MARK}{program.name}", reverse("program", args=program.address))
+        for programs in programs_by_source(newest, user).values()
+        for program in programs
+    ]

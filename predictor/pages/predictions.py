@@ -30,11 +30,12 @@ from predictor.pages.forms import (
     show_names,
     twin_of_question,
 )
-from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.presenting import (
+    MOST_NAMES_IN_LIST,
     ShownRefusal,
     answer_facts,
     answer_parts,
+    asks_for_public,
     breakpoints_of,
     rows_by_slug_disambiguated,
     short_names,

@@ -1,27 +1,95 @@
-"""What pages show of an answer: its sections, which the browser makes tabs of, and the stored rows behind the slugs
+"""What the pages about predictions have in common: what their forms offer to choose from, and the pair that they begin
+with. What they show of an answer: its sections, which the browser makes tabs of, and the stored rows behind the slugs
 that it names. And why there is none: one sentence in names, and one link to what would help or to what was meant."""
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 
 from mpet_site.web.tables import NUMBER, TableColumn
-from predictor.core.methods import DEFAULT_METHOD
+from predictor.core.assembly import MEASURED, SIMULATED
+from predictor.core.comparisons.documents import positions_with_most_profiles
+from predictor.core.database import Database
+from predictor.core.methods import DEFAULT_METHOD, METHODS
 from predictor.predictions.advice import MIXED_ORIGINS, WIDEST_MIXING
 from predictor.predictions.confidence import width_in_words
 from predictor.predictions.feasibility import in_names, ranking_refusal, refusal_in_names
 from predictor.predictions.question import NoPrediction, Remedy, RequestError, UnknownName
 from predictor.predictions.rankings import RankingQuestion
+from predictor.snapshot.cache import read_database
 from profiles.figures import Breakpoints
-from profiles.identity.name_disambiguation import disambiguate
+from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.models import Platform, Workload
 from profiles.templatetags.quantities import significant
+
+MOST_OFFERED = 150  # of a list to choose from
+MOST_NAMES_IN_LIST = 2000  # of a field; any other visible name can be typed
+LARGEST_WORKLOADS_SEEN = 64
+
+
+def mixing_choices(method: str, chosen: str) -> list[tuple[str, bool]]:
+    """What `mix_runtimes` may be, and which of it is chosen; empty for a method that has no such setting."""
+    kind = typing.get_type_hints(METHODS[method].settings).get("mix_runtimes") if method in METHODS else None
+    choices = typing.get_args(kind)
+    return [(choice, choice == (chosen or choices[0])) for choice in choices]
+
+
+def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) -> list[tuple[str, str]]:
+    """Slugs and names to choose from, the chosen one among them, those of one name with a label (`disambiguate`);
+    `scaling`: of what ran with more than one thread."""
+    offered = disambiguate(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
+    rows = [(row.slug, disambiguated_name(row)) for row in offered]
+    if not chosen or chosen in dict(rows):
+        return rows
+    (name,) = model.objects.visible_to(user).filter(slug=chosen).values_list("name", flat=True) or (chosen,)
+    return [(chosen, name), *rows]
+
+
+def first_pair(user: Any) -> tuple[str, str]:
+    """The workload and the machine that an empty form shows: those of MPET_FIRST_PAIR where the user sees them, else
+    the workload with the most profiles that has curves, on the machine that has it and most profiles. Measured profiles
+    come before simulated ones; where nothing has a curve, any pair."""
+    if len(settings.FIRST_PAIR) == 2:
+        workload, target = settings.FIRST_PAIR
+        rows = ((Workload, workload), (Platform, target))
+        if all(model.objects.visible_to(user).filter(slug=slug).exists() for model, slug in rows):
+            return workload, target
+    for needs_curves in (True, False):
+        for origins in (MEASURED, SIMULATED):
+            database = read_database(user, origins=origins)
+            for workload in positions_with_most_profiles(database, "workloads", LARGEST_WORKLOADS_SEEN):
+                if needs_curves and not has_curves(database, workload):
+                    continue
+                platforms = np.unique(database.platform_index[database.rows_of_workload(workload)])
+                profiles = np.bincount(database.platform_index)[platforms]
+                return database.workloads[workload], database.platforms[platforms[profiles.argmax()]]
+    return "", ""
+
+
+def has_curves(database: Database, workload: int) -> bool:
+    """Whether the workload was measured on two platforms or more, at more than one thread count."""
+    rows = database.rows_of_workload(workload)
+    lengths = database.curve_offsets[rows + 1] - database.curve_offsets[rows]
+    return len(np.unique(database.platform_index[rows[lengths > 1]])) > 1
+
+
+def asks_for_public(parameters: Mapping[str, str]) -> bool:
+    """Whether the check box of a form, or the parameter of an address, asks for public data only."""
+    return parameters.get("public_only", "").lower() in {"true", "on", "1"}
+
+
+def given_parameters(parameters: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """Those of these parameters that the address has a value for."""
+    return {name: parameters[name] for name in names if parameters.get(name)}
 
 
 def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

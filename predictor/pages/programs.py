@@ -23,8 +23,7 @@ from predictor.computations.asking import LongAnswer
 from predictor.computations.responses import respond_with, shown_answer
 from predictor.figures.answer import measured_label
 from predictor.figures.platforms import ProgramPart, program_chart
-from predictor.pages.offers import asks_for_public, given_parameters
-from predictor.pages.presenting import rows_by_slug_disambiguated, shown_refusal
+from predictor.pages.presenting import asks_for_public, given_parameters, rows_by_slug_disambiguated, shown_refusal
 from predictor.predictions.programs import narrowing_question, question_of_program
 from predictor.predictions.question import DEFAULT_METHOD, RequestError
 from predictor.predictions.ranking_choice import AT_THREAD_COUNT, value_in

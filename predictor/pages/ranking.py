@@ -27,8 +27,16 @@ from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.platforms import IntervalScale, PlatformTime, cost_charts, dot_chart, priced
-from predictor.pages.offers import asks_for_public, first_pair, given_parameters, mixing_choices, offered_names
-from predictor.pages.presenting import rows_by_slug_disambiguated, shown_ranking_refusal, shown_refusal
+from predictor.pages.presenting import (
+    asks_for_public,
+    first_pair,
+    given_parameters,
+    mixing_choices,
+    offered_names,
+    rows_by_slug_disambiguated,
+    shown_ranking_refusal,
+    shown_refusal,
+)
 from predictor.pages.programs import ProgramHome, program_home, workload_home
 from predictor.predictions.feasibility import in_names
 from predictor.predictions.programs import keep_answer, kept_answer, question_of_program

@@ -14,11 +14,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
 from predictor.pages.forms import in_slugs
-from predictor.pages.offers import asks_for_public, first_pair, given_parameters, mixing_choices, offered_names
 from predictor.pages.presenting import (
     ShownRefusal,
     answer_facts,
+    asks_for_public,
     breakpoints_of,
+    first_pair,
+    given_parameters,
+    mixing_choices,
+    offered_names,
     rows_by_slug,
     short_names,
     shown_refusal,

@@ -9,8 +9,8 @@ from django.urls import reverse
 from predictor.computations.asking import read_showcase, request_showcase
 from predictor.core.assembly import MEASURED
 from predictor.models import Computation, EvaluatedMethod, Evaluation, Prediction
-from predictor.pages import offers
-from predictor.pages.offers import first_pair
+from predictor.pages import presenting
+from predictor.pages.presenting import first_pair
 from predictor.predictions.feasibility import feasibility
 from predictor.predictions.question import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.showcase import ENOUGH_THREADS, FEWEST_POINTS, example_pairs
@@ -54,7 +54,7 @@ def store_simulated():
 
 def test_simulated_profiles_are_not_read_where_measured_ones_have_an_answer(public, monkeypatch):
     read = []
-    monkeypatch.setattr(offers, "read_database", lambda user, origins: read.append(origins) or read_database(user))
+    monkeypatch.setattr(presenting, "read_database", lambda user, origins: read.append(origins) or read_database(user))
     assert first_pair(None)[0]
     assert read == [MEASURED]
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from predictor.models import Prediction
-from predictor.pages.offers import first_pair
+from predictor.pages.presenting import first_pair
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from predictor.snapshot.cache import read_database

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from predictor.core import methods
-from predictor.pages.offers import first_pair
+from predictor.pages.presenting import first_pair
 from tests.pages import store_public
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
