@@ -27,9 +27,9 @@ from predictor.snapshot.cache import read_database
 from profiles.arrays import BoolArray
 from profiles.figures import Breakpoints, mark_origin
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
+from profiles.identity.programs import programs_by_source, region_rows
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
-from profiles.identity.programs import programs_by_source, region_rows
 
 LATEST = 5
 MOST_IN_BOX = 600  # of each; any other name can be typed
