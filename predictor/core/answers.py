@@ -79,7 +79,7 @@ def predicted_thread_counts(database: Database, target: int, n: tuple[int, ...] 
     if n is None:
         return answered_thread_counts(int(database.n_max[target]))
     if not n or min(n) < 1:
-        raise InvalidThreadCounts(n)
+        raise InvalidThreadCounts(f"thread counts must be one or more integers of at least 1, not {list(n)}")
     return np.array(n, dtype=np.int64)
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong, each with its evidence as attributes."""
+"""What can go wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ class UnknownMethod(LookupError):
     """No method of that name is registered."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        self.name = name
         self.known = known
         super().__init__(f"unknown method {name!r}; known: {', '.join(known)}")
 
@@ -37,19 +36,9 @@ class PredictionError(Exception):
 class UnknownTarget(PredictionError):
     """The target is no platform of this database."""
 
-    def __init__(self, target: int, platforms: int) -> None:
-        self.target = target
-        self.platforms = platforms
-        super().__init__(f"target {target} is not one of the {platforms} machines of this database")
-
 
 class UnknownWorkload(PredictionError):
     """The workload is no workload of this database."""
-
-    def __init__(self, workload: int, workloads: int) -> None:
-        self.workload = workload
-        self.workloads = workloads
-        super().__init__(f"workload {workload} is not one of the {workloads} workloads of this database")
 
 
 class NoReference(PredictionError):
@@ -58,8 +47,6 @@ class NoReference(PredictionError):
     lacks = "reference"
 
     def __init__(self, workload: str, target: str, reason: str = "") -> None:
-        self.workload = workload
-        self.target = target
         super().__init__(f"{workload} has no reference profile on any machine other than {target}" + reason)
 
 
@@ -69,7 +56,6 @@ class TooFewCandidates(PredictionError):
     def __init__(self, found: int, needed: int, reason: str) -> None:
         self.found = found
         self.needed = needed
-        self.reason = reason
         super().__init__(f"{found} candidates found, {needed} needed: {reason}")
 
 
@@ -115,14 +101,6 @@ class NoScaling(PredictionError):
 
     lacks = "scaling"
 
-    def __init__(self, workload: str) -> None:
-        self.workload = workload
-        super().__init__(f"no scaling of {workload} is known: it was measured at n = 1 alone")
-
 
 class InvalidThreadCounts(PredictionError):
     """A prediction was asked for at no thread count, or at one under 1."""
-
-    def __init__(self, n: tuple[int, ...]) -> None:
-        self.n = n
-        super().__init__(f"thread counts must be one or more integers of at least 1, not {list(n)}")

@@ -1,30 +1,22 @@
 """Every way to predict, by name. A new method: its module, and its name in METHODS.
 
-Profiles whose repeats vary count where nothing quieter answers the question, and nowhere else: `QuietProfilesFirst`.
+Profiles whose repeats vary count where nothing quieter answers the question, and nowhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Generic
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from predictor.core.answers import Answer, Candidate, Method, Query, Settings, settings_values
+from predictor.core.answers import Answer, Method, Query, Settings, settings_values
 from predictor.core.availability import lacks_by_target
 from predictor.core.baselines import BASELINES
 from predictor.core.database import Database
-from predictor.core.errors import (
-    InvalidThreadCounts,
-    NoReference,
-    PredictionError,
-    SettingsError,
-    TooFewCandidates,
-    UnknownMethod,
-    UnknownTarget,
-    UnknownWorkload,
-)
+from predictor.core.errors import PredictionError, SettingsError, TooFewCandidates, UnknownMethod
 from predictor.core.estimates import estimate_targets
 from predictor.core.mpet.method import MPET
 from predictor.core.mpet2020.method import MPET2020
@@ -35,51 +27,37 @@ __all__ = [
     "DEFAULT_METHOD",
     "METHODS",
     "Answer",
-    "Candidate",
-    "InvalidThreadCounts",
     "Method",
-    "NoReference",
     "PredictionError",
     "Query",
     "SettingsError",
     "TooFewCandidates",
     "UnknownMethod",
-    "UnknownTarget",
-    "UnknownWorkload",
     "get_method",
     "settings_values",
 ]
 
 
-@dataclass(frozen=True)
-class QuietProfilesFirst(Generic[Settings]):
+def predict_from_quiet_profiles(
+    predict: Callable[[Database, Query, Settings], Answer], database: Database, query: Query, settings: Settings
+) -> Answer:
     """`predict` without noisy profiles; where it then refuses, with those of the workload and of the target; where it
     still refuses, with all: no question is refused for noise."""
-
-    predict: Callable[[Database, Query, Settings], Answer]
-
-    def __call__(self, database: Database, query: Query, settings: Settings) -> Answer:
-        rows = noisy_rows(database)
-        asked = (database.workload_index[rows] == query.workload) | (database.platform_index[rows] == query.target)
-        for hidden in (rows, rows[~asked]):
-            if len(hidden):
-                quiet = database.without(database.platform_index[hidden], database.workload_index[hidden])
-                try:
-                    return self.predict(quiet, query, settings)
-                except PredictionError:
-                    continue
-        return self.predict(database, query, settings)
-
-
-def noisy_rows(database: Database) -> IntArray:
-    """The rows with a standard error above 0.2, hidden ones too; computed once for a database and all its views."""
     rows: IntArray = database.derive(("noisy",), lambda: np.flatnonzero(database.standard_error > MOST_STANDARD_ERROR))
-    return rows
+    asked = (database.workload_index[rows] == query.workload) | (database.platform_index[rows] == query.target)
+    for hidden in (rows, rows[~asked]):
+        if len(hidden):
+            quiet = database.without(database.platform_index[hidden], database.workload_index[hidden])
+            try:
+                return predict(quiet, query, settings)
+            except PredictionError:
+                continue
+    return predict(database, query, settings)
 
 
 _RANKED = replace(MPET, lacks_by_target=lacks_by_target, estimate=estimate_targets)  # many targets at once
 _EVERY: tuple[Method[Any], ...] = (_RANKED, MPET2020, *BASELINES)
-_REGISTERED = tuple(replace(method, predict=QuietProfilesFirst(method.predict)) for method in _EVERY)
+_REGISTERED = tuple(replace(method, predict=partial(predict_from_quiet_profiles, method.predict)) for method in _EVERY)
 DEFAULT_METHOD = MPET.name
 METHODS: dict[str, Method[Any]] = {method.name: method for method in _REGISTERED}
 

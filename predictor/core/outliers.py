@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from predictor.core.answers import Answer, Query
+from predictor.core.answers import Answer, Query, log_half_widths
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.methods import DEFAULT_METHOD, METHODS
@@ -89,7 +89,8 @@ def find_outliers(
     confirmed: list[Suspicion] = []
     for suspicion in sorted(suspicions, key=lambda suspicion: -suspicion.score):
         position = suspicion.position
-        view = database_without(database, [measured[worse.position] for worse in confirmed])
+        pairs = [measured[worse.position] for worse in confirmed]
+        view = database.without([pair.platform for pair in pairs], [pair.workload for pair in pairs])
         again = judge_profile(view, measured[position], position) if confirmed else suspicion
         if again is not None:
             confirmed.append(again)
@@ -100,12 +101,6 @@ def _judge_batch(database: Database, batch: Sequence[tuple[int, MeasuredProfile]
     with single_thread():
         judged = (judge_profile(database, profile, position) for position, profile in batch)
         return [suspicion for suspicion in judged if suspicion is not None]
-
-
-def database_without(database: Database, measured: Sequence[MeasuredProfile]) -> Database:
-    """The database as if these pairs had not been measured."""
-    platforms = np.array([profile.platform for profile in measured], dtype=np.int64)
-    return database.without(platforms, np.array([profile.workload for profile in measured], dtype=np.int64))
 
 
 def judge_profile(database: Database, profile: MeasuredProfile, position: int = 0) -> Suspicion | None:
@@ -147,7 +142,7 @@ NO_CONTRADICTION: Verdict = (0.0, "")
 
 def _log_gap(answer: Answer, time_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """ln measured / predicted, and the half width of the interval in logs, where there is a prediction."""
-    half = np.maximum(np.log(np.asarray(answer.high_s) / np.asarray(answer.low_s)) / 2, LEAST_HALF_WIDTH)
+    half = np.maximum(log_half_widths(answer), LEAST_HALF_WIDTH)
     gap = np.log(time_s / answer.time_s)
     is_predicted = np.isfinite(gap) & np.isfinite(half)
     return gap[is_predicted], half[is_predicted]

@@ -87,8 +87,6 @@ class PartNotPredicted(PredictionError):
     """The method refuses one of the parts, so there is no time of the whole."""
 
     def __init__(self, workload: str, refusal: PredictionError) -> None:
-        self.workload = workload
-        self.reason = str(refusal)
         self.lacks = refusal.lacks
         super().__init__(f"{workload}: {refusal}")
 

@@ -56,7 +56,6 @@ class UnknownInDump(PredictionError):
     """No platform or workload of the dump has this name, or several have it."""
 
     def __init__(self, kind: str, name: str, slugs: tuple[str, ...]) -> None:
-        self.kind, self.name, self.slugs = kind, name, slugs
         reason = f"is the name of {', '.join(slugs)}" if slugs else "is not in the dump"
         super().__init__(f"{kind} {name!r} {reason}")
 

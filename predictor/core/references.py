@@ -25,9 +25,11 @@ MixRuntimes: TypeAlias = Literal["auto", "never", "always"]
 def check_query(database: Database, query: Query) -> None:
     """Raise UnknownTarget or UnknownWorkload where an index is outside the database."""
     if not 0 <= query.target < len(database.platforms):
-        raise UnknownTarget(query.target, len(database.platforms))
+        count = len(database.platforms)
+        raise UnknownTarget(f"target {query.target} is not one of the {count} machines of this database")
     if not 0 <= query.workload < len(database.workloads):
-        raise UnknownWorkload(query.workload, len(database.workloads))
+        count = len(database.workloads)
+        raise UnknownWorkload(f"workload {query.workload} is not one of the {count} workloads of this database")
 
 
 def reference_rows(database: Database, query: Query) -> IntArray:

@@ -10,7 +10,6 @@ from scipy.special import stdtrit
 from predictor.core.answers import Answer, fractions_of, is_decomposed
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, UnknownStrategy
-from predictor.core.reconstruct import log_shares
 from predictor.core.scenarios.scenario import ScenarioQuery
 from predictor.core.scenarios.sequential import starts_at_one
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -105,13 +104,6 @@ def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatAr
     fractions = np.clip(np.nan_to_num(evaluate_curves(params, n, *bends, gaussian_sum)), 0.0, 1.0)
     most = 1.0 - LEAST_UTILISATION
     return np.asarray(fractions * np.minimum(1.0, most / np.maximum(fractions.sum(axis=1, keepdims=True), most)))
-
-
-def feature_logs(database: Database, row: int, n: IntArray) -> FloatArray:
-    """Log shares and logs of the measures of one profile at n (13, J), from its fitted elements; NaN = not valid."""
-    values, _ = log_shares(database, np.array([[row]]), database.platform_index[[row]].astype(np.int64), n)
-    logs: FloatArray = values[0, 0]
-    return logs
 
 
 def migrated_scaling(database: Database, query: ScenarioQuery, workloads: IntArray, n: IntArray) -> Scaling | None:

@@ -20,7 +20,7 @@ from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance
 from predictor.core.mpet2020.interpolate import candidate_weights
 from predictor.core.normalise import normalise, normaliser_range
-from predictor.core.reconstruct import impossible_elements, predicted_curves
+from predictor.core.reconstruct import consistent_curves, impossible_elements, predicted_curves
 from predictor.core.scenarios.benchmarks import (
     DEFAULT_LEVEL,
     OTHERS_WEIGHT,
@@ -32,7 +32,7 @@ from predictor.core.scenarios.benchmarks import (
 from predictor.core.scenarios.scenario import ScenarioFacts, ScenarioQuery
 from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, predict_sequential, sequential_database
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.names import CURVE_NAMES, FRACTIONS
+from profiles.scaling.names import FRACTIONS
 
 FEW_BENCHMARKS = 3
 WEIGHT_EXPONENT = 1  # k of r(w) where the method has none of its own
@@ -169,15 +169,13 @@ def _answer_by_curves(
         losses = np.vstack([losses, everything.loss])
         weight = np.concatenate([weight, np.full(len(everything), of_all / len(everything))])
     time_s = first.t1_s / n * np.exp(weighted_median(losses, weight))
-    curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES}
-    used = np.ones(len(n))
+    overheads = {}
     if alike.fractions is not None:
         fractions = np.einsum("k,kfj->fj", share, alike.fractions)
         if everything is not None and everything.fractions is not None:
             fractions += of_all * everything.fractions.mean(axis=0)
-        curves |= dict(zip(FRACTIONS, fractions, strict=True))
-        used = 1.0 - fractions.sum(axis=0)
-    curves |= {"redundancy": n * time_s * used / first.t1_s, "utilisation": used}
+        overheads = dict(zip(FRACTIONS, fractions, strict=True))
+    curves = consistent_curves(n, time_s, first.t1_s, overheads)
     bends = float(database.n_nu[target]), float(database.n_ht[target])
     return refit_features(Answer(first.t1_s, n, time_s, np.empty(0), curves, [], []), *bends)
 

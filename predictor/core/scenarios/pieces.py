@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.answers import Answer, fractions_of, is_decomposed
+from predictor.core.reconstruct import consistent_curves
 from predictor.core.scenarios.scenario import PlatformTopology
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import FRACTION_CURVES, FRACTIONS, RELATIVE_MEASURE_CURVES, RELATIVE_MEASURES
@@ -88,17 +89,15 @@ def answer_from_logs(answer: Answer, n: IntArray, logs: FloatArray) -> Answer:
     ([8.0, 4.0], [1.0, 2.0])
     """
     time_s = answer.t1_s / n * np.exp(logs[0])
-    curves = {name: np.full(len(n), np.nan) for name in answer.curves}
-    used = np.ones(len(n))
+    overheads = {}
     if is_decomposed(answer):
         shares = np.exp(logs[FRACTION_CURVES])
         total = shares.sum(axis=0)
         used = (1.0 + len(FRACTIONS) * LEAST_LOGGED_SHARE - LEAST_LOGGED_SHARE * total) / (1.0 + total)
         fractions = np.maximum((used + LEAST_LOGGED_SHARE) * shares - LEAST_LOGGED_SHARE, 0.0)
-        used = 1.0 - fractions.sum(axis=0)
-        curves |= dict(zip(FRACTIONS, fractions, strict=True))
-    curves |= dict(zip(RELATIVE_MEASURES, np.exp(logs[RELATIVE_MEASURE_CURVES]), strict=True))
-    curves |= {"redundancy": n * time_s * used / answer.t1_s, "utilisation": used}
+        overheads = dict(zip(FRACTIONS, fractions, strict=True))
+    measures = dict(zip(RELATIVE_MEASURES, np.exp(logs[RELATIVE_MEASURE_CURVES]), strict=True))
+    curves = answer.curves | consistent_curves(n, time_s, answer.t1_s, overheads) | measures
     return replace(answer, n=n, time_s=time_s, curves=curves, low_s=None, high_s=None)
 
 

@@ -103,7 +103,8 @@ def check_scaling(database: Database, query: ScenarioQuery) -> None:
     if query.references is not None:
         rows = rows[np.isin(database.platform_index[rows], query.references)]
     if len(rows) and all(database.curve(row)[0].max(initial=1) == 1 for row in rows.tolist()):
-        raise NoScaling(database.workloads[query.workload])
+        workload = database.workloads[query.workload]
+        raise NoScaling(f"no scaling of {workload} is known: it was measured at n = 1 alone")
 
 
 def platform_topology(database: Database, platform: int) -> PlatformTopology:

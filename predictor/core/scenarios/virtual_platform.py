@@ -9,7 +9,7 @@ import numpy as np
 from predictor.core.answers import LOW, MEDIUM, Answer, answered_thread_counts, is_decomposed, refit_features
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.scenarios.benchmarks import feature_logs
+from predictor.core.reconstruct import log_shares
 from predictor.core.scenarios.pieces import LOG_ROWS, Piece, cut_piece, mean_piece, move_pieces
 from predictor.core.scenarios.scenario import PlatformTopology, ScenarioQuery
 from profiles.arrays import FloatArray, IntArray
@@ -105,7 +105,10 @@ def move_elements(
         name: np.maximum(answer.curves[name][index] + (after[row] - before[row]), 0.0)
         for row, name in enumerate(CURVE_NAMES)
     }
-    curves["redundancy"] = _scale_redundancy(answer.curves["redundancy"][index], before[0], after[0])
+    # R is carried along in proportion; where a proportion makes no sense it is the model's own.
+    sound = (before[0] > LEAST_REDUNDANCY) & (after[0] > LEAST_REDUNDANCY)
+    scaled = answer.curves["redundancy"][index] * (after[0] / np.where(sound, before[0], 1.0))
+    curves["redundancy"] = np.where(sound, scaled, after[0])
     fractions = np.stack([curves[name] for name in FRACTIONS]) if is_decomposed(answer) else None
     rebuilt = reconstruct(answer.t1_s, curves["redundancy"], fractions, n)
     curves["utilisation"] = rebuilt.utilisation
@@ -136,7 +139,7 @@ def borrowed_piece(database: Database, query: ScenarioQuery, segment: int, answe
         n = np.union1d(answered_thread_counts(int(counts[-1])), [int(start)])
         logs = np.full((LOG_ROWS, len(n)), np.nan)
         logs[0] = np.interp(np.log(n), np.log(counts), np.log(counts * time_s / database.t1_s[row]))
-        logs[1:] = feature_logs(database, row, n)
+        logs[1:] = log_shares(database, np.array([[row]]), np.array([platform]), n)[0][0, 0]
         pieces.append(cut_piece(n, logs, int(start), int(counts[-1])))
     if not pieces:
         raise UnknownEffect(
@@ -200,12 +203,6 @@ def _segment_of_counts(n: IntArray, topology: PlatformTopology) -> IntArray:
 
 def _bends(topology: PlatformTopology) -> tuple[float, float]:
     return topology.n_nu, topology.n_ht
-
-
-def _scale_redundancy(values: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
-    """R carried along in proportion; the model's own value where a proportion makes no sense."""
-    sound = (before > LEAST_REDUNDANCY) & (after > LEAST_REDUNDANCY)
-    return np.where(sound, values * (after / np.where(sound, before, 1.0)), after)
 
 
 def _move_interval(answer: Answer, moved: Answer, source: IntArray) -> Answer:

@@ -27,7 +27,6 @@ class UnknownCharacteristic(PredictionError):
 
     def __init__(self, characteristic: str, reason: str) -> None:
         self.characteristic = characteristic
-        self.reason = reason
         super().__init__(f"{characteristic} cannot be changed: {reason}")
 
 
@@ -71,7 +70,12 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     first = np.flatnonzero(answer.n == 1)
     if not len(first):
         raise ValueError("changes start from n = 1")
-    _require_parts(answer, changes)
+    if changes.changed_fractions and not is_decomposed(answer):
+        raise UnknownCharacteristic(
+            ", ".join(changes.changed_fractions),
+            "the profiles that it is predicted from are time-only, or the method predicts no parts: how much of the "
+            "time it takes is not known",
+        )
     if not changes.changed:
         return answer
     before = split_thread_time(answer)
@@ -146,15 +150,6 @@ def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
     raise UnknownCharacteristic(
         "memory", "neither counters of the last level nor a memory or computation bound are known for this workload"
     )
-
-
-def _require_parts(answer: Answer, changes: WorkloadChanges) -> None:
-    if changes.changed_fractions and not is_decomposed(answer):
-        raise UnknownCharacteristic(
-            ", ".join(changes.changed_fractions),
-            "the profiles that it is predicted from are time-only, or the method predicts no parts: how much of the "
-            "time it takes is not known",
-        )
 
 
 def _rebuild_answer(answer: Answer, before: ThreadTime, after: ThreadTime, first: int) -> Answer:

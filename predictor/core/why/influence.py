@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.answers import Answer, Method, Query
+from predictor.core.answers import Answer, Method, Query, is_decomposed
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.reconstruct import predicted_curves
 from profiles.arrays import FloatArray
-from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, SCALING_PARTS
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, SCALING_PARTS
 from profiles.scaling.runs import CurveTable
 
 NAMED_CANDIDATES = 3  # of each kind, the heaviest
@@ -71,11 +71,14 @@ def influences_on_answer(
     """
 
     def change(kind: str, name: str) -> float | None:
+        if kind == "reference":
+            view = database.without(database.platforms.index(name), query.workload)
+        else:
+            view = database.without(query.target, database.workloads.index(name))
         try:
-            without = method.predict(without_candidate(database, query, kind, name), at_same_n, settings)
+            return mean_change(answer.time_s, method.predict(view, at_same_n, settings).time_s)
         except PredictionError:
             return None
-        return mean_change(answer.time_s, without.time_s)
 
     at_same_n = replace(query, n=tuple(answer.n.tolist()))
     influences = [
@@ -84,13 +87,6 @@ def influences_on_answer(
         for rank, (name, share) in enumerate(list(candidate_shares(answer, kind).items())[:NAMED_CANDIDATES])
     ]
     return influences + element_influences(database, query.target, answer)
-
-
-def without_candidate(database: Database, query: Query, kind: str, name: str) -> Database:
-    """The database without (P,A) of a reference P, or without (T,B) of a workload B."""
-    if kind == "reference":
-        return database.without(database.platforms.index(name), query.workload)
-    return database.without(query.target, database.workloads.index(name))
 
 
 def mean_change(before: FloatArray, after: FloatArray) -> float | None:
@@ -131,10 +127,9 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
     [('redundancy.m', -0.23)]
     """
     n = np.array([answer.n.max()])
-    decomposed = not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
 
     def time_of(features: FloatArray) -> float:
-        rebuilt = predicted_curves(database, target, answer.t1_s, features, n, decomposed=decomposed)
+        rebuilt = predicted_curves(database, target, answer.t1_s, features, n, decomposed=is_decomposed(answer))
         return float(rebuilt.time_s[0])
 
     whole, least = time_of(answer.features), answer.t1_s / n[0]
@@ -192,7 +187,7 @@ def predicted_scaling(answer: Answer) -> CurveTable | None:
         return None
     values = np.stack([answer.time_s, *(answer.curves[name] for name in CURVE_NAMES)])[:, is_predicted]
     n = answer.n[is_predicted].astype(np.int64)
-    decomposed = not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
+    decomposed = is_decomposed(answer)
     if not decomposed:
         values[1] = n * values[0] / answer.t1_s
     return CurveTable(n, values, decomposed, False, answer.t1_s)

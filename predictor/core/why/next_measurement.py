@@ -8,11 +8,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from predictor.core.answers import Answer, Method, Query
+from predictor.core.answers import Answer, Method, Query, log_half_widths
 from predictor.core.arrays import stretch_positions
 from predictor.core.comparisons.mean_distances import mean_distances
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
+from predictor.core.references import groups_beside
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
@@ -54,9 +55,7 @@ def interval_factor(answer: Answer) -> float | None:
     >>> interval_factor(answer)
     1.25
     """
-    if answer.low_s is None or answer.high_s is None:
-        return None
-    half = np.log(answer.high_s / answer.low_s) / 2
+    half = log_half_widths(answer)
     half = half[np.isfinite(half)]
     return float(np.exp(half.mean())) if len(half) else None
 
@@ -107,40 +106,24 @@ def try_measurements(
     extended = with_observations(database, observations)
     measurements: list[NextMeasurement] = []
     for made, observation in enumerate(observations, start=total - len(observations) + 1):
-        expected = _interval_factor_in(without_others(extended, observation, observations), query, method, settings)
+        others = [other for other in observations if other is not observation]
+        view = extended.without([other.platform for other in others], [other.workload for other in others])
+        try:
+            expected = interval_factor(method.predict(view, query, settings))
+        except PredictionError:
+            expected = None
         if expected is not None:
-            measurements.append(next_measurement_of(extended, observation, query.target, now, expected))
+            kind: MeasurementKind = "benchmark" if observation.platform == query.target else "platform"
+            platform, workload = database.platforms[observation.platform], database.workloads[observation.workload]
+            measurements.append(NextMeasurement(kind, platform, workload, now, expected))
         measurements.sort(key=lambda one: (one.expected, one.kind, one.platform, one.workload))
         yield MeasurementsTried(made, total, measurements)
     yield MeasurementsTried(total, total, measurements)
 
 
-def without_others(extended: Database, observation: Observation, observations: Sequence[Observation]) -> Database:
-    """The database with this one of the observations alone."""
-    others = [other for other in observations if other is not observation]
-    return extended.without([other.platform for other in others], [other.workload for other in others])
-
-
-def next_measurement_of(
-    database: Database, observation: Observation, target: int, now: float, expected: float
-) -> NextMeasurement:
-    kind: MeasurementKind = "benchmark" if observation.platform == target else "platform"
-    platform, workload = database.platforms[observation.platform], database.workloads[observation.workload]
-    return NextMeasurement(kind, platform, workload, now, expected)
-
-
-def _interval_factor_in(database: Database, query: Query, method: Method[Any], settings: Any) -> float | None:
-    try:
-        return interval_factor(method.predict(database, query, settings))
-    except PredictionError:
-        return None
-
-
 def of_same_origin(database: Database, query: Query) -> BoolArray:
     """The visible rows (N,) of the groups of the query's origin."""
-    origin = database.groups[query.group or 0].origin
-    groups = [index for index, group in enumerate(database.groups) if group.origin == origin]
-    return np.asarray(np.isin(database.group, groups) & ~database.hidden)
+    return np.asarray(np.isin(database.group, groups_beside(database, query.group or 0)) & ~database.hidden)
 
 
 def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPair]:
@@ -154,14 +137,15 @@ def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPa
 
 
 def unmeasured_platforms(database: Database, query: Query) -> list[UnmeasuredPair]:
-    """(P, A): platforms without A that share a workload with T, nearest to T first."""
+    """(P, A): platforms without A that share a workload with T, nearest to T first; none where the query names its
+    references, as another platform would be no reference."""
+    if query.references is not None:
+        return []
     visible = of_same_origin(database, query)
     have = database.platform_index[visible & (database.workload_index == query.workload)]
     shared = database.workload_index[visible & (database.platform_index == query.target)]
     related = np.unique(database.platform_index[visible & np.isin(database.workload_index, shared)])
     missing = np.setdiff1d(related, np.append(have, query.target)).astype(np.int64)
-    if query.references is not None:
-        return []  # another platform would be no reference
     return [(p, query.workload) for p in _sort_by_distance(database, "platforms", query.target, missing)]
 
 

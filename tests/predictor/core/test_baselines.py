@@ -10,8 +10,9 @@ from predictor.core.baselines.laws import amdahl_terms, fit_law, usl_terms
 from predictor.core.baselines.log_times import LogTimes, additive_parts, log_times, log_times_at
 from predictor.core.baselines.regression import MOST_REFERENCES
 from predictor.core.database import Database, Group
+from predictor.core.errors import NoReference, SettingsError, TooFewCandidates
 from predictor.core.evaluate import Protocol, evaluate
-from predictor.core.methods import METHODS, NoReference, Query, SettingsError, TooFewCandidates
+from predictor.core.methods import METHODS, Query
 from tests.predictor.core.databases import TIME_ONLY, random_database
 
 N = np.array([1, 2, 4, 8])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.core.database import Database
-from predictor.core.outliers import MeasuredProfile, database_without, find_outliers, judge_profile
+from predictor.core.outliers import MeasuredProfile, find_outliers, judge_profile
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 
@@ -76,12 +76,6 @@ def test_with_two_platforms_nobody_is_accused():
     arrays = with_curve(curve_arrays(1, 2, 6, missing=0.0), 3, lambda t: 1e6 * t)
     database = Database.build(**arrays)
     assert find_outliers(database, everything(database)) == []
-
-
-def test_without_leaves_the_pairs_out():
-    database = curve_database(1, 8, 6, missing=0.0)
-    view = database_without(database, [MeasuredProfile.row(database, 5), MeasuredProfile.row(database, 9)])
-    assert np.flatnonzero(view.hidden).tolist() == [5, 9]
 
 
 def test_platforms_of_identical_times_accuse_nobody():

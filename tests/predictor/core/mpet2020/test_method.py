@@ -8,20 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.core.database import Database, Group
-from predictor.core.methods import (
-    METHODS,
+from predictor.core.errors import (
     InvalidThreadCounts,
     NoReference,
     PredictionError,
-    Query,
     SettingsError,
     TooFewCandidates,
     UnknownMethod,
     UnknownTarget,
     UnknownWorkload,
-    get_method,
-    settings_values,
 )
+from predictor.core.methods import METHODS, Query, get_method, settings_values
 from predictor.core.reconstruct import impossible_elements
 from profiles.scaling.features import FEATURE_NAMES
 from tests.paths import ROOT
