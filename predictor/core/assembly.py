@@ -133,23 +133,19 @@ def thinned_curves(lengths: np.ndarray, curve_n: np.ndarray) -> tuple[np.ndarray
 
 def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:
     """The parts one after the other. Their features are taken out of them, as there is no memory for two of each."""
-    return ProfileColumns(
-        values={name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
-        features=_move_features(parts),
-        lengths=np.concatenate([part.lengths for part in parts]),
-        curve_n=np.concatenate([part.curve_n for part in parts]),
-        curve_time_s=np.concatenate([part.curve_time_s for part in parts]),
-        unusable={key: why for part in parts for key, why in part.unusable.items()},
-    )
-
-
-def _move_features(parts: list[ProfileColumns]) -> np.ndarray:
     lengths = [len(part.features) for part in parts]
     features = np.empty((sum(lengths), parts[0].features.shape[1]))
     for part, stop, length in zip(parts, np.cumsum(lengths).tolist(), lengths, strict=True):
         features[stop - length : stop] = part.features
         part.features = part.features[:0].copy()
-    return features
+    return ProfileColumns(
+        values={name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
+        features=features,
+        lengths=np.concatenate([part.lengths for part in parts]),
+        curve_n=np.concatenate([part.curve_n for part in parts]),
+        curve_time_s=np.concatenate([part.curve_time_s for part in parts]),
+        unusable={key: why for part in parts for key, why in part.unusable.items()},
+    )
 
 
 def assemble_database(

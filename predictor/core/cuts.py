@@ -52,8 +52,10 @@ def random_cut(database: Database, size: Size, seed: int, which: int, *, diverse
     visible = np.flatnonzero(~database.hidden)
     order = random.permutation(np.unique(database.platform_index[visible]))
     kinds = ("cpu_model", "microarchitecture") if diverse else ("cpu_model",)
-    for kind in kinds:
-        order = _first_of_each(database, order, kind)
+    for kind in kinds:  # those that share it with an earlier one are left out; an unknown one is shared by none
+        known = [database.platform_table[kind][platform] or f"unknown {platform}" for platform in order.tolist()]
+        _, first = np.unique(np.array(known, dtype=str), return_index=True)
+        order = order[np.sort(first)]
     if len(order) < size.platforms:
         raise ValueError(f"a cut of {size}: there are {len(order)} platforms of different {kinds[-1]} only")
     platforms = np.sort(_most_diverse(database, order, size.platforms) if diverse else order[: size.platforms])
@@ -64,13 +66,6 @@ def random_cut(database: Database, size: Size, seed: int, which: int, *, diverse
     workloads = np.sort(random.choice(measured, size.workloads, replace=False))
     rows = rows[np.isin(database.workload_index[rows], workloads)]
     return Cut(database.part(rows, platforms, workloads), rows)
-
-
-def _first_of_each(database: Database, platforms: IntArray, column: str) -> IntArray:
-    """The platforms without those that share what the column says with an earlier one; unknown is shared by none."""
-    known = [database.platform_table[column][platform] or f"unknown {platform}" for platform in platforms.tolist()]
-    _, first = np.unique(np.array(known, dtype=str), return_index=True)
-    return platforms[np.sort(first)]
 
 
 def _most_diverse(database: Database, platforms: IntArray, count: int) -> IntArray:

@@ -269,7 +269,7 @@ class Database:
 
     def rows_by_workload(self) -> tuple[IntArray, NDArray[np.int32]]:
         """All rows, hidden ones too, ordered by workload, platform, then group; and the workload of each."""
-        return self.derive("by_workload", self._by_workload)
+        return self.derive("by_workload", lambda: order_by_workload(self.workload_index, len(self.workloads)))
 
     def curve(self, row: int) -> tuple[NDArray[np.int32], FloatArray]:
         """The measured curve of a row: n, and t(n) in seconds."""
@@ -363,9 +363,6 @@ class Database:
             for old in list(some)[:-kept]:
                 some.pop(old, None)  # another thread may have done so
         return found
-
-    def _by_workload(self) -> tuple[IntArray, NDArray[np.int32]]:
-        return order_by_workload(self.workload_index, len(self.workloads))
 
     def _count_valid(self) -> IntArray:
         counts = np.zeros((len(self.groups), self.features.shape[1]), dtype=np.int64)

@@ -177,9 +177,9 @@ class MaskedRows:
     @classmethod
     def of(cls, rows: FloatArray, dtype: DTypeLike = np.float64, centre: FloatArray | None = None) -> MaskedRows:
         """O(N E). `dtype`: numpy's float64, or float32, which takes half the time and errs by 1e-6 at most."""
-        if centre is None:
-            centre = _means(rows)
         valid = ~np.isnan(rows)
+        if centre is None:  # the mean of the valid values; 0 where there is none
+            centre = np.where(valid, rows, 0.0).sum(axis=0) / np.maximum(valid.sum(axis=0), 1)
         E = rows.shape[1]
         factors = np.zeros((len(rows), 3 * E), dtype=dtype)
         factors[:, :E] = valid
@@ -247,10 +247,3 @@ def _left_factors(factors: Elements) -> Elements:
     left[:, :E], left[:, E : 2 * E] = factors[:, E : 2 * E], factors[:, :E]
     np.multiply(factors[:, 2 * E :], -2.0, out=left[:, 2 * E :])
     return left
-
-
-def _means(rows: FloatArray) -> FloatArray:
-    """The mean of the valid values of each element; 0 where there is none."""
-    valid = ~np.isnan(rows)
-    total = np.where(valid, rows, 0.0).sum(axis=0)
-    return np.asarray(total / np.maximum(valid.sum(axis=0), 1))

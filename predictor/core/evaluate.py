@@ -10,19 +10,13 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.cuts import Cut, KnownAt, Size, known_at, known_up_to, random_cut, with_wrong_profiles
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.interval_scores import (
-    NO_INTERVALS,
-    IntervalHits,
-    constant_interval_score,
-    interval_hits,
-    mean_score,
-)
+from predictor.core.interval_scores import NO_INTERVALS, IntervalHits, constant_interval_score, interval_hits
+from predictor.core.steps import single_thread
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.jobs.executors import Executor, batches_of
 
@@ -199,7 +193,7 @@ class EvaluationResult:
         """The statistics of every method, and of the noise floor where there is one."""
         return EvaluationReport(
             methods={name: _method_statistics(outcomes) for name, outcomes in self.outcomes.items()},
-            noise_floor=PartErrors(*_part_statistics(self.floor)) if self.floor else None,
+            noise_floor=PartErrors(**_part_statistics(self.floor)) if self.floor else None,
         )
 
     def by_distance(self) -> dict[str, dict[str, DistanceStatistics]]:
@@ -374,7 +368,7 @@ def _outcomes(
 ) -> list[Outcome]:
     methods, protocol, rows = batch
     outcomes = []
-    with threadpool_limits(1):  # predictions run side by side: threads inside one would only wait for each other
+    with single_thread():  # predictions run side by side: threads inside one would only wait for each other
         for row in rows:
             seen = _known_database(database, int(database.workload_index[row]), protocol)
             view = seen.without(*hidden_pairs(database, row, protocol))
@@ -472,11 +466,12 @@ def _method_statistics(outcomes: list[Outcome]) -> MethodReport:
     by_platform = [(outcome.platform, outcome.intervals) for outcome in outcomes]
     with_interval = sum(intervals.with_interval for intervals in of_outcomes)
     widths = [width for intervals in of_outcomes for width in intervals.widths]
+    scores = [score for intervals in of_outcomes for score in intervals.scores]
     return MethodReport(
-        *_part_statistics(outcomes),
+        **_part_statistics(outcomes),
         coverage=sum(intervals.covered for intervals in of_outcomes) / with_interval if with_interval else None,
         interval_width=float(np.median(widths)) if widths else None,
-        interval_score=mean_score(of_outcomes),
+        interval_score=float(np.mean(scores)) if scores else None,
         constant_interval_score=constant_interval_score(by_platform),
         refused_n=sum(outcome.refused_n for outcome in outcomes),
         seconds=sum(outcome.seconds for outcome in outcomes),
@@ -494,10 +489,8 @@ def _distance_statistics(outcomes: list[Outcome], above: int, most: int) -> Dist
     return DistanceStatistics(float(np.mean(errors)), float(np.median(errors)), coverage, len(errors))
 
 
-def _part_statistics(outcomes: list[Outcome]) -> tuple[ErrorStatistics, ErrorStatistics, ErrorStatistics]:
-    """The errors of the full curves, of t(1) and of the scaling."""
-    full, t1, scaling = (_error_statistics(outcomes, part) for part in ERROR_PARTS)
-    return full, t1, scaling
+def _part_statistics(outcomes: list[Outcome]) -> dict[ErrorPart, ErrorStatistics]:
+    return {part: _error_statistics(outcomes, part) for part in ERROR_PARTS}
 
 
 def _error_statistics(outcomes: list[Outcome], part: ErrorPart) -> ErrorStatistics:

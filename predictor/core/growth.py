@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.arrays import read_only
-from predictor.core.assembly import representative_rows
+from predictor.core.assembly import positions_of_ids, representative_rows
 from predictor.core.database import (
     EXTREME_ROWS_KEPT,
     VALID_COUNTS,
@@ -25,8 +25,6 @@ from predictor.core.database import (
     smallest_positions,
 )
 from profiles.arrays import BoolArray, FloatArray, IntArray
-
-PositionArray: TypeAlias = IntArray | NDArray[np.int32]
 
 
 class CannotGrow(Exception):
@@ -194,14 +192,13 @@ class GrownRows:
 
 
 def _positions(ids: IntArray, among: IntArray) -> IntArray:
-    order = np.argsort(among)
-    ranks = np.searchsorted(among, ids, sorter=order)
-    if not np.isin(ids, among).all():
+    positions = positions_of_ids(among, ids)
+    if (positions < 0).any():
         raise CannotGrow("a platform or a workload is there no more")
-    return np.asarray(order[ranks]) if len(among) else np.zeros(0, dtype=np.int64)
+    return positions
 
 
-def _keys(platforms: PositionArray, workloads: PositionArray, groups: IntArray, sizes: tuple[int, int]) -> IntArray:
+def _keys(platforms: np.ndarray, workloads: np.ndarray, groups: IntArray, sizes: tuple[int, int]) -> IntArray:
     return (platforms.astype(np.int64) * sizes[0] + workloads) * max(sizes[1], 1) + groups
 
 

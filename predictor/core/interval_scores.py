@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,29 +47,23 @@ def interval_hits(answer: Answer, time_s: FloatArray) -> IntervalHits:
     )
 
 
-def interval_scores(low: FloatArray, high: FloatArray, level: float = SCORED_LEVEL) -> FloatArray:
+def interval_scores(low: FloatArray, high: FloatArray) -> FloatArray:
     """The interval score of each interval around 0: its width, and a fine for what lies outside.
 
-        score = high - low + 2/(1 - level) (max(low, 0) + max(-high, 0))
+        score = high - low + 2/(1 - 0.9) (max(low, 0) + max(-high, 0))
 
     The less, the better; on average nothing has a lower one than the true quantiles (Gneiting and Raftery 2007,
     Eq. 43). Here in logarithms of time: of a short and of a long time they mean the same.
 
-    Example, at 90 %: -0.1..0.3 holds 0 and scores 0.4; 0.1..0.3 misses it by 0.1: 0.2 + 20 * 0.1.
+    Example: -0.1..0.3 holds 0 and scores 0.4; 0.1..0.3 misses it by 0.1: 0.2 + 20 * 0.1.
 
     Parameters: `low`, `high` of any shape, less what was measured, both as logarithms. Returns that shape, no unit.
 
     >>> interval_scores(np.array([-0.1, 0.1]), np.array([0.3, 0.3])).round(9).tolist()
     [0.4, 2.2]
     """
-    fine = 2.0 / (1.0 - level)
+    fine = 2.0 / (1.0 - SCORED_LEVEL)
     return np.asarray(high - low + fine * (np.maximum(low, 0.0) + np.maximum(-high, 0.0)))
-
-
-def mean_score(predictions: Iterable[IntervalHits]) -> float | None:
-    """The mean score of all intervals; None without any."""
-    scores = [score for intervals in predictions for score in intervals.scores]
-    return float(np.mean(scores)) if scores else None
 
 
 def constant_interval_score(predictions: Sequence[tuple[str, IntervalHits]]) -> float | None:

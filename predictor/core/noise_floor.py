@@ -64,7 +64,8 @@ def repeat_errors(runs: RunTable) -> dict[ErrorPart, FloatArray]:
         return dict.fromkeys(("full", "t1", "scaling"), np.zeros(0))
     first_is_measured_twice = len(_own_times(runs, runs.n.min())) > 1
     first = ratios[0] if first_is_measured_twice else np.zeros(0)
-    paired = [np.zeros(0), *(_divide_by_first(ratio, first) for ratio in ratios)]
+    # The r-th ratio over the r-th at the smallest n, for the repeats that both have.
+    paired = [np.zeros(0), *(ratio[: len(first)] / first[: len(ratio)] for ratio in ratios)]
     return {"full": np.concatenate(ratios) - 1, "t1": first - 1, "scaling": np.concatenate(paired) - 1}
 
 
@@ -73,9 +74,3 @@ def _own_times(runs: RunTable, n: int) -> FloatArray:
     clean = at_n & ~runs.is_profile_pass
     chosen = np.flatnonzero(clean if clean.any() else at_n)
     return runs.time_s[chosen[np.argsort(runs.repeat[chosen], kind="stable")]]
-
-
-def _divide_by_first(ratios: FloatArray, first: FloatArray) -> FloatArray:
-    """The r-th ratio over the r-th at the smallest n, for the repeats that both have."""
-    both = min(len(ratios), len(first))
-    return ratios[:both] / first[:both]

@@ -50,7 +50,9 @@ def normaliser_range(database: Database, origin: str, normalisation: Normalisati
     """
     if normalisation == "range":
         return database.element_range(origin)
-    counted = database.derive(("valid values", origin), lambda: _valid_values(database, origin))
+    # How many profiles of the origin have each element; hidden ones count: it is only a limit.
+    groups = [g for g, group in enumerate(database.groups) if group.origin == origin]
+    counted = database.valid_counts()[groups].sum(axis=0)
     most = int(np.clip(LARGEST_DROPPED_SHARE * counted.max(initial=0), 1, MOST_DROPPED_VALUES))
     low, high = robust_range(*database.element_extremes(origin, most + 1))
     few = counted < FEWEST_VALUES_FOR_ROBUST_RANGE
@@ -85,9 +87,3 @@ def robust_range(smallest: FloatArray, largest: FloatArray) -> tuple[FloatArray,
     with np.errstate(invalid="ignore"):
         stretched = highs[0] - lows[0] > LARGEST_STRETCH * spans[least, elements]
     return np.where(stretched, lows[least, elements], lows[0]), np.where(stretched, highs[least, elements], highs[0])
-
-
-def _valid_values(database: Database, origin: str) -> FloatArray:
-    """How many profiles of the origin have each element, (84,); hidden ones count: it is only a limit."""
-    groups = [g for g, group in enumerate(database.groups) if group.origin == origin]
-    return np.asarray(database.valid_counts()[groups].sum(axis=0), dtype=np.float64)

@@ -85,25 +85,22 @@ def _make_answer(database: Database, query: Query, logs: LogTimes, estimate: Est
     values = np.interp(np.log(counts), np.log(logs.n), estimate.values)
     thread_time = np.exp(values if estimate.curve is None else values + estimate.curve(counts))
     t1_s, time_s = float(thread_time[-1]), thread_time[:-1] / n
+    # Of a time-only profile R(n) = n t(n) / t(1) and U = 1; of a decomposed one the parts are not predicted.
+    curves = dict.fromkeys((*CURVE_NAMES, "utilisation"), np.full(len(n), np.nan))
+    if not database.groups[logs.groups[0]].decomposed:
+        curves |= {"redundancy": n * time_s / t1_s, "utilisation": np.ones(len(n))}
     candidates = _candidates(database, logs, estimate)
     return Answer(
         t1_s=t1_s,
         n=n,
         time_s=time_s,
         features=np.full(len(FEATURE_NAMES), np.nan),
-        curves=_curves(n * time_s / t1_s, decomposed=database.groups[logs.groups[0]].decomposed),
+        curves=curves,
         candidates_t1=candidates,
         candidates_scaling=candidates,
         warnings=["a baseline, for comparison: it predicts times alone, no features and no shares"],
         confidence=BaselineConfidence(references=len(logs.platforms), benchmarks=len(logs.workloads)),
     )
-
-
-def _curves(redundancy: FloatArray, *, decomposed: bool) -> dict[str, FloatArray]:
-    """Of a time-only profile R(n) = n t(n) / t(1) and U = 1; of a decomposed one the parts are not predicted."""
-    invalid = np.full(len(redundancy), np.nan)
-    curves = dict.fromkeys((*CURVE_NAMES, "utilisation"), invalid)
-    return curves if decomposed else curves | {"redundancy": redundancy, "utilisation": np.ones(len(redundancy))}
 
 
 def _candidates(database: Database, logs: LogTimes, estimate: Estimate) -> list[Candidate]:

@@ -51,7 +51,7 @@ def fit_law(terms: FloatArray, values: FloatArray) -> FloatArray:
     return coefficients
 
 
-def _law_estimator(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], Estimate]:
+def _law_method(name: str, terms: Terms, whose: str) -> Method[NoSettings]:
     def estimate(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
         p = nearest_reference(shape_distance(logs), logs)
         row = int(database.lookup(logs.platforms[p], logs.workload, logs.groups))
@@ -65,16 +65,8 @@ def _law_estimator(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], E
 
         return Estimate(np.full(len(logs.n), speed_ratio(logs, p)), {p: 1.0}, curve)
 
-    return estimate
-
-
-def _law_method(name: str, terms: Terms, whose: str) -> Method[NoSettings]:
-    return baseline_method(
-        name,
-        NoSettings,
-        _law_estimator(terms),
-        f"{whose} law, fitted on the most similar machine, with one speed ratio.",
-    )
+    summary = f"{whose} law, fitted on the most similar machine, with one speed ratio."
+    return baseline_method(name, NoSettings, estimate, summary)
 
 
 AMDAHL_BASELINE = _law_method("amdahl", amdahl_terms, "Amdahl's")

@@ -18,6 +18,7 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ADDITIVE_ROUNDS = 2
 VALUES_AT_ONCE = 1 << 17  # stay in the caches
+KEY_STRIDE = int(np.iinfo(np.int32).max)  # between the keys of two rows: no n is larger
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +110,8 @@ def _log_times_of_rows(database: Database, rows: IntArray, n: IntArray) -> Float
     start, stop = database.curve_offsets[rows], database.curve_offsets[rows + 1]
     is_measured = (rows >= 0) & (stop > start)
     start, last = np.where(is_measured, start, 0)[..., None], np.where(is_measured, stop - 1, 0)[..., None]
-    log_n, log_time = _measured_logs(database)
-    # Curves follow each other in one array: with the row number in front they are one ascending key.
-    above = np.searchsorted(_curve_keys(database), rows[..., None] * _stride(database) + n).clip(start, last)
+    keys, log_n, log_time = database.derive("measured_logs", lambda: _measured_logs(database))
+    above = np.searchsorted(keys, rows[..., None] * KEY_STRIDE + n).clip(start, last)
     below = (above - 1).clip(start, last)
     wanted = np.log(n)
     gap = log_n[above] - log_n[below]
@@ -120,26 +120,12 @@ def _log_times_of_rows(database: Database, rows: IntArray, n: IntArray) -> Float
     return np.where(is_measured[..., None], values, np.nan)
 
 
-def _measured_logs(database: Database) -> tuple[FloatArray, FloatArray]:
-    def logs() -> tuple[FloatArray, FloatArray]:
-        log_n = np.log(database.curve_n.astype(np.float64))
-        return log_n, log_n + np.log(database.curve_time_s)
-
-    values: tuple[FloatArray, FloatArray] = database.derive("measured_logs", logs)
-    return values
-
-
-def _stride(database: Database) -> int:
-    return int(np.iinfo(np.int32).max)
-
-
-def _curve_keys(database: Database) -> IntArray:
-    def keys() -> IntArray:
-        row = np.repeat(np.arange(len(database)), np.diff(database.curve_offsets))
-        return row * _stride(database) + database.curve_n
-
-    values: IntArray = database.derive("curve_keys", keys)
-    return values
+def _measured_logs(database: Database) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Of every measured point its key, ln n and ln(n t(n)). Curves follow each other in one array: with the row number
+    in front of n they are one ascending key."""
+    row = np.repeat(np.arange(len(database)), np.diff(database.curve_offsets))
+    log_n = np.log(database.curve_n.astype(np.float64))
+    return row * KEY_STRIDE + database.curve_n, log_n, log_n + np.log(database.curve_time_s)
 
 
 def additive_parts(values: FloatArray) -> tuple[FloatArray, FloatArray]:
