@@ -192,7 +192,7 @@ class GrownRows:
 
 
 def _positions(ids: IntArray, among: IntArray) -> IntArray:
-    positions = positions_of_ids(among, ids)
+    positions: IntArray = positions_of_ids(among, ids)
     if (positions < 0).any():
         raise CannotGrow("a platform or a workload is there no more")
     return positions

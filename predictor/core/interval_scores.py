@@ -50,7 +50,7 @@ def interval_hits(answer: Answer, time_s: FloatArray) -> IntervalHits:
 def interval_scores(low: FloatArray, high: FloatArray) -> FloatArray:
     """The interval score of each interval around 0: its width, and a fine for what lies outside.
 
-        score = high - low + 2/(1 - 0.9) (max(low, 0) + max(-high, 0))
+        score = high - low + 2/(1 - level) (max(low, 0) + max(-high, 0)),    level = 0.9
 
     The less, the better; on average nothing has a lower one than the true quantiles (Gneiting and Raftery 2007,
     Eq. 43). Here in logarithms of time: of a short and of a long time they mean the same.

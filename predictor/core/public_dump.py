@@ -204,22 +204,16 @@ def _profile_columns(package: DumpPackage, platforms: Columns, workloads: Column
         curve_n=curves["n"][points].astype("<i4"),
         curve_time_s=curves["time_s"][points],
     )
-    return _thinned(_without_faults(profiles))
+    # By the rules that the server has for its rows: without those that cannot be computed with, and thinned.
+    faults = profile_faults(
+        profiles.values["t1_s"], profiles.features, profiles.lengths, profiles.curve_n, profiles.curve_time_s
+    )
+    if faults:
+        profiles = profiles.take(np.setdiff1d(np.arange(len(profiles.lengths)), list(faults)))
+    lengths, kept = thinned_curves(profiles.lengths, profiles.curve_n)
+    curve_n, curve_time_s = profiles.curve_n[kept], profiles.curve_time_s[kept]
+    return replace(profiles, lengths=lengths, curve_n=curve_n, curve_time_s=curve_time_s)
 
 
 def _arrays(package: DumpPackage, table: DumpTable, names: Sequence[str]) -> dict[str, Any]:
     return read_arrays(package.folder, table, package.form, names)
-
-
-def _without_faults(profiles: ProfileColumns) -> ProfileColumns:
-    """Those that can be computed with, by the rules that the server has for its rows."""
-    faults = profile_faults(
-        profiles.values["t1_s"], profiles.features, profiles.lengths, profiles.curve_n, profiles.curve_time_s
-    )
-    return profiles.take(np.setdiff1d(np.arange(len(profiles.lengths)), list(faults))) if faults else profiles
-
-
-def _thinned(profiles: ProfileColumns) -> ProfileColumns:
-    lengths, points = thinned_curves(profiles.lengths, profiles.curve_n)
-    curve_n, curve_time_s = profiles.curve_n[points], profiles.curve_time_s[points]
-    return replace(profiles, lengths=lengths, curve_n=curve_n, curve_time_s=curve_time_s)

@@ -39,7 +39,7 @@ def reference_rows(database: Database, query: Query) -> IntArray:
         rows = rows[np.isin(database.platform_index[rows], query.references)]
     if not len(rows):
         where = "" if query.references is None else " among the references that were asked for"
-        raise NoReference(workload_slug(database, query), database.platforms[query.target], where)
+        raise NoReference(database.workloads[query.workload], database.platforms[query.target], where)
     return rows
 
 
@@ -113,21 +113,37 @@ def groups_of_query(database: Database, query: Query, settings: object) -> tuple
     return feature_groups(database, query, rows_pa, mix_runtimes)
 
 
+def connecting_rows(
+    database: Database, query: Query, rows_pa: IntArray, groups: tuple[int, ...]
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """What connects A (rows `rows_pa`) with T in these groups: R platforms that have A, B workloads of T, and the rows
+    of the platforms (R, B + 1), A last, and of T (B,); -1 = none. Raises NoBenchmark or NothingComparable where B = 0.
+    """
+    platforms = np.unique(database.platform_index[rows_pa[np.isin(database.group[rows_pa], groups)]]).astype(np.int64)
+    rows_t = database.rows_of_platform(query.target)
+    workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]]).astype(np.int64)
+    if not len(workloads):
+        raise missing_benchmarks(database, query, groups, rows_t)
+    rows_p = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
+    return platforms, workloads, rows_p, database.lookup(query.target, workloads, groups)
+
+
 def missing_benchmarks(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> TooFewCandidates:
     """The refusal where T has no workload to compare with, in words that say what would help."""
-    target, wanted = database.platforms[query.target], database.groups[groups[0]]
+    workload, target = database.workloads[query.workload], database.platforms[query.target]
+    wanted = database.groups[groups[0]]
     have = {database.groups[g] for g in np.unique(database.group[rows_t])}
     if not have:
         return NoBenchmark(f"no other workload was measured on {target}")
     if any((g.decomposed, g.origin) == (wanted.decomposed, wanted.origin) for g in have):
         runtimes = ", ".join(sorted(g.runtime or "unknown" for g in have))
         return NothingComparable(
-            f"{workload_slug(database, query)} uses runtime {wanted.runtime or 'unknown'}, "
+            f"{workload} uses runtime {wanted.runtime or 'unknown'}, "
             f"the workloads measured on {target} use {runtimes}; set mix_runtimes to auto to compare across runtimes"
         )
     kinds = ", ".join(sorted(f"{'decomposed' if g.decomposed else 'time-only'} {g.origin}" for g in have))
     return NothingComparable(
-        f"profiles of {workload_slug(database, query)} are {'decomposed' if wanted.decomposed else 'time-only'} "
+        f"profiles of {workload} are {'decomposed' if wanted.decomposed else 'time-only'} "
         f"{wanted.origin}, those on {target} are {kinds}: set mix_runtimes to auto to compare them"
     )
 
@@ -148,8 +164,3 @@ def runtimes_of_rows(database: Database, rows: IntArray) -> list[str]:
     """The runtimes of these profiles (-1 = none), in alphabetical order; one that nobody named is `unknown`."""
     groups = np.unique(database.group[rows[rows >= 0]])
     return sorted({database.groups[group].runtime or "unknown" for group in groups.tolist()})
-
-
-def workload_slug(database: Database, query: Query) -> str:
-    """The slug of A."""
-    return database.workloads[query.workload]

@@ -100,13 +100,14 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
         return values
 
     def _ask(self, platform: str, workload: str, n: IntArray) -> Answer | None:
-        places = slug_index(self.database_.workloads, workload), slug_index(self.database_.platforms, platform)
-        if None in places:
+        program = slug_index(self.database_.workloads, workload)
+        target = slug_index(self.database_.platforms, platform)
+        if program is None or target is None:
             self.refusals_[platform, workload] = "no time of this platform, or of this workload, was learned"
             return None
-        query = Query(workload=int(places[0] or 0), target=int(places[1] or 0), n=tuple(n.tolist()))
         try:
             with single_thread():
+                query = Query(program, target, n=tuple(n.tolist()))
                 return self.method_.predict(self.database_, query, self.settings_)
         except PredictionError as error:
             self.refusals_[platform, workload] = str(error)

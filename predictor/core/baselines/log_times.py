@@ -13,7 +13,7 @@ from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.errors import NothingShared
 from predictor.core.reconstruct import knots
-from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
+from predictor.core.references import check_query, connecting_rows, evidence_groups, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ADDITIVE_ROUNDS = 2
@@ -192,13 +192,7 @@ def connect_rows(view: Database, query: Query) -> ConnectedRows:
     NothingShared."""
     rows_a = reference_rows(view, query)
     groups = evidence_groups(view, query, rows_a)
-    platforms = np.unique(view.platform_index[rows_a[np.isin(view.group[rows_a], groups)]]).astype(np.int64)
-    rows_t = view.rows_of_platform(query.target)
-    workloads = np.unique(view.workload_index[rows_t[np.isin(view.group[rows_t], groups)]]).astype(np.int64)
-    if not len(workloads):
-        raise missing_benchmarks(view, query, groups, rows_t)
-    rows = view.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
-    rows_of_target = view.lookup(query.target, workloads, groups)
+    platforms, workloads, rows, rows_of_target = connecting_rows(view, query, rows_a, groups)
     has_curve = _have_curves(view, rows)
     shared = has_curve[:, :-1] & _have_curves(view, rows_of_target)
     usable = shared.any(axis=1) & has_curve[:, -1]

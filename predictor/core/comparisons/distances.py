@@ -116,18 +116,12 @@ def distances_of_rows(database: Database, rows: IntArray, partner_rows: IntArray
         dim=int(dims[defined].min()) if defined.any() else 0,
         count=int(defined.sum()),
     )
-    individual = tuple(
-        individual_distance(database, row, shared, value, dim)
-        for row, value, dim in zip(rows.tolist(), values.tolist(), dims.tolist(), strict=True)
-    )
-    return PairDistances(database.revision, mean, individual)
-
-
-def individual_distance(database: Database, row: int, shared: Kind, value: float, dim: int) -> IndividualDistance:
-    """The distance with the slug of what the pair shares and its group."""
-    group = database.groups[database.group[row]]
-    if shared == "workloads":
-        partner = database.workloads[int(database.workload_index[row])]
-    else:
-        partner = database.platforms[int(database.platform_index[row])]
-    return IndividualDistance(partner, group.decomposed, group.runtime or None, value, dim)
+    slugs, index = database.workloads, database.workload_index
+    if shared == "platforms":
+        slugs, index = database.platforms, database.platform_index
+    individual = []
+    for row, value, dim in zip(rows.tolist(), values.tolist(), dims.tolist(), strict=True):
+        group = database.groups[database.group[row]]
+        partner = slugs[index[row]]
+        individual.append(IndividualDistance(partner, group.decomposed, group.runtime or None, value, dim))
+    return PairDistances(database.revision, mean, tuple(individual))

@@ -187,11 +187,6 @@ def matrix_of(database: Database, kind: Kind, chosen: Sequence[int], distances: 
 
 def workload_map(database: Database) -> SimilarityMap:
     """A point for each workload, so that those that behave alike are near each other (see `map_in_plane`)."""
-    similarity_map: SimilarityMap = database.derive("map", lambda: _workload_map(database))
-    return similarity_map
-
-
-def _workload_map(database: Database) -> SimilarityMap:
     chosen, landmarks = mapped_positions(database)
     return map_of(database, chosen, landmarks, mean_distances(database, "workloads", chosen, landmarks).mean)
 
@@ -255,7 +250,7 @@ def compare_on_workload(
 ) -> SharedWorkload:
     """The platforms' profiles of one (workload, group); `rows`: the row of each platform that has one."""
     profiles = [summarise_profile(database, rows[platform], simulated) for platform in platforms if platform in rows]
-    equal_n = largest_shared_n(profiles)
+    equal_n = max(set.intersection(*(set(profile.n.tolist()) for profile in profiles)), default=None)
     if equal_n is not None:
         profiles = [replace(one, equal_n_time_s=float(one.time_s[one.n == equal_n][0])) for one in profiles]
     first = next((one for one in profiles if one.platform == database.platforms[platforms[0]]), None)
@@ -270,12 +265,6 @@ def compare_on_workload(
         equal_n=equal_n,
         platforms=tuple(with_speeds(one, first) for one in profiles),
     )
-
-
-def largest_shared_n(profiles: Sequence[ProfileSummary]) -> int | None:
-    """The largest n at which all of them were measured; None where there is none."""
-    shared = set.intersection(*(set(profile.n.tolist()) for profile in profiles))
-    return max(shared, default=None)
 
 
 def least_of_two(profiles: Sequence[ProfileSummary], name: str) -> str | None:

@@ -142,17 +142,11 @@ def comparable_batches(database: Database, own: IntArray, other: IntArray, takes
     for block in blocks:
         elements = elements_of(database, block)
         alike.setdefault((database.group[block[0]], own[block].tobytes(), elements.tobytes()), []).append(block)
-    return [batch for some in alike.values() for batch in cut_batches(some)]
-
-
-def cut_batches(alike: list[IntArray]) -> list[IntArray]:
-    """Blocks of the same length in batches of at most BATCH_ROWS rows, and of one block at least.
-
-    >>> [batch.shape for batch in cut_batches([np.arange(10_000)] * 3)]
-    [(1, 10000), (1, 10000), (1, 10000)]
-    """
-    size = max(1, BATCH_ROWS // len(alike[0]))
-    return [np.array(alike[start : start + size]) for start in range(0, len(alike), size)]
+    batches = []
+    for some in alike.values():  # in batches of at most BATCH_ROWS rows, and of one block at least
+        size = max(1, BATCH_ROWS // len(some[0]))
+        batches += [np.array(some[start : start + size]) for start in range(0, len(some), size)]
+    return batches
 
 
 def elements_of(database: Database, rows: IntArray) -> IntArray:
@@ -307,26 +301,14 @@ def _one_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
     partner[key[mine]] = mine
     rows = np.flatnonzero((partner[key] >= 0) & ~database.hidden)
     total, count = np.zeros(size), np.zeros(size, dtype=np.int64)
-    columns = np.flatnonzero(~np.isnan(database.features[mine]).all(axis=0))
-    spans = _spans_of_groups(database)[:, columns]
+    columns = elements_of(database, mine)
+    # What the elements of each group's origin are divided by (Eq. 10-12), (G, columns).
+    spans = np.array([element_spans(*database.element_range(group.origin))[columns] for group in database.groups])
     for start in range(0, len(rows), COMPARED_AT_ONCE):
         chunk = rows[start : start + COMPARED_AT_ONCE]
-        distances = _distances_of_pairs(database, chunk, partner[key[chunk]], columns, spans)
+        partners = partner[key[chunk]]
+        difference = database.features[chunk[:, None], columns] - database.features[partners[:, None], columns]
+        distances = root_mean_square(difference / spans[database.group[chunk]])
         total += np.bincount(own[chunk], np.nan_to_num(distances), size)
         count += np.bincount(own[chunk], ~np.isnan(distances), size).astype(np.int64)
     return MeanDistances(np.where(count > 0, total / np.maximum(count, 1), np.nan)[None], count[None])
-
-
-def _distances_of_pairs(
-    database: Database, rows: IntArray, partners: IntArray, columns: IntArray, spans: FloatArray
-) -> FloatArray:
-    """D (Eq. 13) of rows (K,) and their partners, both of the group of the row, at some elements; NaN where none is
-    valid in both."""
-    difference = database.features[rows[:, None], columns] - database.features[partners[:, None], columns]
-    return root_mean_square(difference / spans[database.group[rows]])
-
-
-def _spans_of_groups(database: Database) -> FloatArray:
-    """What the elements of each group's origin are divided by (Eq. 10-12), (G, 84)."""
-    spans = [element_spans(*database.element_range(group.origin)) for group in database.groups]
-    return np.array(spans).reshape(-1, database.features.shape[1])

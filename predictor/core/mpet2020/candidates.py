@@ -15,14 +15,7 @@ from predictor.core.distance import distance, mean_distance, tuple_distance
 from predictor.core.errors import NoReference
 from predictor.core.mpet2020.weights import ElementWeight, element_weights
 from predictor.core.normalise import Normalisation, normalise, normaliser_range
-from predictor.core.references import (
-    MixRuntimes,
-    check_query,
-    feature_groups,
-    missing_benchmarks,
-    reference_rows,
-    workload_slug,
-)
+from predictor.core.references import MixRuntimes, check_query, connecting_rows, feature_groups, reference_rows
 from profiles.arrays import FloatArray, IntArray
 
 DistanceKind = Literal["mean", "individual"]
@@ -126,17 +119,10 @@ def find_neighbourhood(
     database = database.without(query.target, query.workload)
     rows_pa = reference_rows(database, query)
     groups = feature_groups(database, query, rows_pa, mix_runtimes)
-    platforms = np.unique(database.platform_index[rows_pa[np.isin(database.group[rows_pa], groups)]]).astype(np.int64)
-    if not len(platforms):
-        raise NoReference(
-            workload_slug(database, query), database.platforms[query.target], " in the group that was asked for"
-        )
-    rows_t = database.rows_of_platform(query.target)
-    workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]]).astype(np.int64)
-    if not len(workloads):
-        raise missing_benchmarks(database, query, groups, rows_t)
-    rows_p = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
-    rows_tb = database.lookup(query.target, workloads, groups)
+    if not np.isin(database.group[rows_pa], groups).any():
+        slugs = database.workloads[query.workload], database.platforms[query.target]
+        raise NoReference(*slugs, " in the group that was asked for")
+    platforms, workloads, rows_p, rows_tb = connecting_rows(database, query, rows_pa, groups)
     workload_distance, platform_distance = _distances(
         database, groups, (rows_p, rows_tb), normalisation, element_weight
     )

@@ -149,7 +149,8 @@ def answer_from_candidates(
     n = predicted_thread_counts(database, query.target, query.n)
     weights_t1 = _weights(database, near, t1, settings.t1_k, settings.candidate_weight)
     weights_scaling = _weights(database, near, scaling, settings.scaling_k, settings.candidate_weight)
-    first = interpolate(*_candidate_values(database.t1_s[:, None], near, t1), weights_t1)
+    v_pa, v_pb, v_tb = database.t1_s[_rows(near, t1), None]
+    first = interpolate(v_pa, v_pb, v_tb, weights_t1)
     vector = _feature_vector(database, query.target, near, scaling, weights_scaling)
     t1_s = float(first.values[0])
     curves = predicted_curves(
@@ -173,28 +174,20 @@ def _weights(
 ) -> FloatArray:
     """r(w) of each candidate, times how certain it is where that is asked for."""
     weights = candidate_weights(chosen.workload_distance, k)
-    return weights if kind == "distance" else weights * candidate_certainty(database, _rows(near, chosen), kind)
+    return weights if kind == "distance" else weights * candidate_certainty(database, _rows(near, chosen).T, kind)
 
 
 def _rows(near: Neighbourhood, chosen: SelectedCandidates) -> IntArray:
-    """The rows of (P,A), (P,B) and (T,B) of each candidate, (C, 3)."""
+    """The rows of (P,A), (P,B) and (T,B) of each candidate, (3, C)."""
     of_a, of_b = near.rows_pa[chosen.platforms], near.rows_pb[chosen.platforms, chosen.workloads]
-    return np.stack([of_a, of_b, near.rows_tb[chosen.workloads]], axis=1)
-
-
-def _candidate_values(
-    column: FloatArray, near: Neighbourhood, chosen: SelectedCandidates
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """v_P,A, v_P,B and v_T,B of the chosen candidates, (C, E) each."""
-    rows = _rows(near, chosen)
-    return column[rows[:, 0]], column[rows[:, 1]], column[rows[:, 2]]
+    return np.stack([of_a, of_b, near.rows_tb[chosen.workloads]])
 
 
 def _feature_vector(
     database: Database, target: int, near: Neighbourhood, chosen: SelectedCandidates, weights: FloatArray
 ) -> Interpolation:
     """The 84 elements; none where A was measured at n = 1 alone, and never one that the target cannot have."""
-    v_pa, v_pb, v_tb = _candidate_values(database.features, near, chosen)
+    v_pa, v_pb, v_tb = database.features[_rows(near, chosen)]
     vector = interpolate(v_pa, v_pb, v_tb, weights)
     invalid = impossible_elements(float(database.n_nu[target]), float(database.n_ht[target]))
     if np.isnan(v_pa).all():

@@ -91,6 +91,8 @@ def parallelise(database: Database, query: ScenarioQuery, facts: ScenarioFacts) 
     level = query.setting("level", DEFAULT_LEVEL)
     half_width = np.hypot(first.half_width, half_width_of_strategy(alike, everything, level))
     has_interval = not np.isnan(half_width).all()
+    confidence = LOW if len(alike) < FEW_BENCHMARKS or alike.is_migrated else MEDIUM
+    because = f"not parallel yet: the scaling is that of {len(alike)} benchmarks of strategy {query.scenario.strategy}"
     return replace(
         answer,
         candidates_t1=list(first.candidates),
@@ -103,7 +105,7 @@ def parallelise(database: Database, query: ScenarioQuery, facts: ScenarioFacts) 
         low_s=answer.time_s * np.exp(-half_width) if has_interval else None,
         high_s=answer.time_s * np.exp(half_width) if has_interval else None,
         confidence=ParallelisationConfidence(benchmarks=len(alike), t1_is_measured=first.is_own),
-        lowered=_reasons(query.scenario.strategy, alike),
+        lowered=((confidence, because),),
         largest_measured_n=int(alike.largest_n.max()),
     )
 
@@ -256,8 +258,3 @@ def _warnings_about_first(database: Database, query: ScenarioQuery, first: First
     if any(database.curve(row)[0].max(initial=1) > 1 for row in rows):
         sentences.append("the workload was measured in parallel too: of that, n = 1 alone takes part here")
     return [*sentences, *first.warnings]
-
-
-def _reasons(strategy: str | None, alike: Scaling) -> tuple[tuple[int, str], ...]:
-    level = LOW if len(alike) < FEW_BENCHMARKS or alike.is_migrated else MEDIUM
-    return ((level, f"not parallel yet: the scaling is that of {len(alike)} benchmarks of strategy {strategy}"),)

@@ -16,8 +16,7 @@ from profiles.scaling.names import FRACTIONS, SCALING_PARTS
 from profiles.scaling.runs import CurveTable
 
 CHARACTERISTICS = (*SCALING_PARTS, "memory", "work")
-TOPOLOGY_CHANGES = ("n_nu", "n_ht", "n_max")
-PLATFORM_CHANGES = (*TOPOLOGY_CHANGES, "base_mhz")
+PLATFORM_CHANGES = ("n_nu", "n_ht", "n_max", "base_mhz")
 LARGEST_CHANGE_FACTOR = 1000.0  # a larger factor is a mistake
 LARGEST_N_MAX = 4096
 SLOWEST_MHZ, FASTEST_MHZ = 1.0, 1e6
@@ -218,12 +217,7 @@ class Scenario:
         if name == "sequential" and (workload_changes or platform_changes):
             which = "workload_changes" if workload_changes else "platform_changes"
             raise SettingsError(which, "the scenario sequential knows t(1) alone, and not what it is made of")
-        return cls(
-            name,
-            strategy,
-            WorkloadChanges.of(workload_changes),
-            PlatformChanges.of(platform_changes),
-        )
+        return cls(name, strategy, WorkloadChanges.of(workload_changes), PlatformChanges.of(platform_changes))
 
     @property
     def is_virtual(self) -> bool:

@@ -11,13 +11,11 @@ from predictor.core.answers import Answer, log_half_widths
 from predictor.core.database import Database, Group
 from predictor.core.scenarios.scenario import ScenarioFacts, ScenarioQuery
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
+from profiles.scaling.names import ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURE_CURVES, RELATIVE_MEASURES
 
-ELEMENTS_PER_CURVE = len(ELEMENTS)
-MEASURE_POSITIONS = np.array([CURVE_NAMES.index(name) for name in RELATIVE_MEASURES])  # among the curves
-MEASURE_SLOPES = MEASURE_POSITIONS * ELEMENTS_PER_CURVE  # the element m of each measure
+# The element m of each relative measure.
+MEASURE_SLOPES = np.arange(0, len(FEATURE_NAMES), len(ELEMENTS))[RELATIVE_MEASURE_CURVES]
 MEASURE_ELEMENTS = MEASURE_SLOPES + 1  # the element b
-Counted = Callable[[], FloatArray | None]
 ABOUT_SCALING = ("no scaling", "no time at")  # warnings that say nothing about t(1)
 
 
@@ -53,7 +51,7 @@ def sequential_query(query: ScenarioQuery) -> ScenarioQuery:
     return replace(query, group=None, n=(1,))
 
 
-def sequential_database(database: Database, counted: Counted = lambda: None) -> Database:
+def sequential_database(database: Database, counted: Callable[[], FloatArray | None]) -> Database:
     """The same profiles as if only n = 1 had been measured, once per database; what is hidden there is hidden here.
 
     Features are invalid but the seven relative measures at n = 1, as the element b. Of a pair's profiles in several

@@ -193,6 +193,6 @@ def test_of_very_many_workloads_all_are_on_the_map(monkeypatch):
     whole = workload_map(database)
     monkeypatch.setattr(documents, "LARGEST_MAP", 30)
     monkeypatch.setattr(documents, "LANDMARKS", 20)
-    cut = documents._workload_map(database)
+    cut = workload_map(database)
     assert [point.workload for point in cut.points] == [point.workload for point in whole.points]
     assert all(np.isfinite(point.x) for point in cut.points)
