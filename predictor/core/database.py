@@ -254,6 +254,11 @@ class Database:
             revision=self.revision,
         )
 
+    def with_profiles(self, **profiles: Any) -> Database:
+        """The same platforms, workloads and groups with other profiles: arguments of `build`."""
+        kept = ("revision", "platforms", "workloads", "groups", "n_nu", "n_ht", "n_max", "platform_table")
+        return Database.build(**{name: getattr(self, name) for name in (*kept, "workload_table")} | profiles)
+
     def rows_of_platform(self, platform: int) -> IntArray:
         """Visible rows of one platform, ordered by workload, then group."""
         bounds = np.searchsorted(self.platform_index, [platform, platform + 1])

@@ -191,15 +191,15 @@ class GrownRows:
         return (self.keys // self.group_count % max(workload_count, 1)).astype(np.int32)
 
 
-def _positions(ids: IntArray, among: IntArray) -> IntArray:
-    positions: IntArray = positions_of_ids(among, ids)
+def _positions(ids: IntArray, among: IntArray) -> np.ndarray:
+    positions = positions_of_ids(among, ids)
     if (positions < 0).any():
         raise CannotGrow("a platform or a workload is there no more")
     return positions
 
 
 def _keys(platforms: np.ndarray, workloads: np.ndarray, groups: IntArray, sizes: tuple[int, int]) -> IntArray:
-    return (platforms.astype(np.int64) * sizes[0] + workloads) * max(sizes[1], 1) + groups
+    return np.asarray((platforms.astype(np.int64) * sizes[0] + workloads) * max(sizes[1], 1) + groups)
 
 
 def _stay(base: Ranks, base_rows: IntArray, segment: Ranks, segment_rows: IntArray) -> BoolArray:

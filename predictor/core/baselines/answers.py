@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 
-from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query, predicted_thread_counts
+from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query, Settings, predicted_thread_counts
 from predictor.core.baselines.log_times import LogTimes, connect_rows, log_times
 from predictor.core.database import Database
 from predictor.core.references import check_query
@@ -16,8 +15,6 @@ from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES
 
 BASELINE_VERSION = "3"
-
-BaselineSettings = TypeVar("BaselineSettings")
 
 
 @dataclass(frozen=True)
@@ -47,29 +44,29 @@ class Estimate:
 
 
 ReferenceCheck = Callable[[Database, IntArray, int], None]  # of the references (R,) and the target, beyond curves
-Estimator = Callable[[Database, LogTimes, BaselineSettings], Estimate]
+Estimator = Callable[[Database, LogTimes, Settings], Estimate]
 
 
 def baseline_method(
     name: str,
-    settings: type[BaselineSettings],
-    estimate: Estimator[BaselineSettings],
+    settings: type[Settings],
+    estimate: Estimator[Settings],
     summary: str,
     *,
     most_references: int | None = None,
     check_references: ReferenceCheck | None = None,
-) -> Method[BaselineSettings]:
+) -> Method[Settings]:
     """The estimator as a registered method, which learns from the `most_references` nearest at most.
     `check_references` raises what else the estimator refuses for."""
 
-    def predict(database: Database, query: Query, chosen: BaselineSettings) -> Answer:
+    def predict(database: Database, query: Query, chosen: Settings) -> Answer:
         view = database.without(query.target, query.workload)
         logs = log_times(view, query)
         if most_references is not None:
             logs = logs.with_nearest_references(most_references)
         return _make_answer(view, query, logs, estimate(view, logs, chosen))
 
-    def check(database: Database, query: Query, chosen: BaselineSettings) -> None:
+    def check(database: Database, query: Query, chosen: Settings) -> None:
         check_query(database, query)
         predicted_thread_counts(database, query.target, query.n)
         near = connect_rows(database.without(query.target, query.workload), query)

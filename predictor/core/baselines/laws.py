@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from predictor.core.answers import Method
-from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
+from predictor.core.baselines.answers import Estimate, NoSettings
 from predictor.core.baselines.log_times import LogTimes
 from predictor.core.baselines.nearest import nearest_reference, shape_distance, speed_ratio
 from predictor.core.database import Database
@@ -51,7 +50,7 @@ def fit_law(terms: FloatArray, values: FloatArray) -> FloatArray:
     return coefficients
 
 
-def _law_method(name: str, terms: Terms, whose: str) -> Method[NoSettings]:
+def law_estimator(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], Estimate]:
     def estimate(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
         p = nearest_reference(shape_distance(logs), logs)
         row = int(database.lookup(logs.platforms[p], logs.workload, logs.groups))
@@ -65,9 +64,4 @@ def _law_method(name: str, terms: Terms, whose: str) -> Method[NoSettings]:
 
         return Estimate(np.full(len(logs.n), speed_ratio(logs, p)), {p: 1.0}, curve)
 
-    summary = f"{whose} law, fitted on the most similar machine, with one speed ratio."
-    return baseline_method(name, NoSettings, estimate, summary)
-
-
-AMDAHL_BASELINE = _law_method("amdahl", amdahl_terms, "Amdahl's")
-USL_BASELINE = _law_method("usl", usl_terms, "Gunther's universal scalability")
+    return estimate

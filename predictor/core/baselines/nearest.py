@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
+from predictor.core.baselines.answers import Estimate, NoSettings
 from predictor.core.baselines.log_times import LogTimes, log_times_at, valid_mean
 from predictor.core.database import Database
 from predictor.core.errors import UnknownClock
@@ -110,25 +110,3 @@ def estimate_ideal(database: Database, logs: LogTimes, settings: NoSettings) -> 
     """n t(n) = t(1), with t(1) of the speed ratio."""
     p = nearest_reference(shape_distance(logs), logs)
     return Estimate(np.full(len(logs.n), logs.of_workload[p, 0] + speed_ratio(logs, p)), {p: 1.0})
-
-
-IDEAL = baseline_method("ideal", NoSettings, estimate_ideal, "t(1) of one speed ratio, divided by n: no loss at all.")
-COPY = baseline_method(
-    "copy-nearest", NoSettings, estimate_copy, "The times of the machine whose times are most alike."
-)
-FREQUENCY = baseline_method(
-    "frequency-scaling",
-    NoSettings,
-    estimate_by_frequency,
-    "The times of the most alike machine, by the ratio of clocks.",
-    check_references=check_clocks,
-)
-SPEED_RATIO = baseline_method(
-    "speed-ratio", NoSettings, estimate_by_speed_ratio, "One geometric mean speed ratio from the most similar machine."
-)
-SPEED_RATIO_PER_N = baseline_method(
-    "speed-ratio-per-n",
-    NoSettings,
-    estimate_by_speed_ratio_per_n,
-    "A speed ratio for each n from the most similar machine.",
-)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
+from predictor.core.baselines.answers import Estimate, NoSettings
 from predictor.core.baselines.log_times import LogTimes
 from predictor.core.database import PLATFORM_NUMBER_COLUMNS, Database
 from predictor.core.errors import SettingsError
@@ -145,36 +145,3 @@ def _metadata(database: Database, platforms: IntArray) -> FloatArray:
     )
     numbers = numbers[platforms]
     return np.asarray(np.log(np.where(numbers > 0, numbers, np.nan)))
-
-
-ADDITIVE = baseline_method(
-    "additive-log", NoSettings, estimate_additive, "Log time = speed of the machine + size of the workload."
-)
-RIDGE = baseline_method(
-    "ridge",
-    NoSettings,
-    estimate_ridge,
-    "Ridge regression on the log times of the benchmarks.",
-    most_references=MOST_REFERENCES,
-)
-KERNEL_RIDGE = baseline_method(
-    "kernel-ridge",
-    KernelRidgeSettings,
-    estimate_kernel_ridge,
-    "Ridge regression with a Gaussian kernel on the same.",
-    most_references=MOST_REFERENCES,
-)
-BOOSTING = baseline_method(
-    "gradient-boosting",
-    BoostingSettings,
-    estimate_boosting,
-    "Gradient boosted trees on the same and metadata.",
-    most_references=MOST_REFERENCES,
-)
-LOW_RANK = baseline_method(
-    "low-rank",
-    LowRankSettings,
-    estimate_low_rank,
-    "Low-rank factorisation of the log times.",
-    most_references=MOST_REFERENCES,
-)

@@ -156,6 +156,14 @@ def answer_from_candidates(
     curves = predicted_curves(
         database, query.target, t1_s, vector.values, n, decomposed=database.groups[near.groups[0]].decomposed
     )
+    candidates_scaling = _candidates(database, near, scaling, weights_scaling)
+    confidence = Mpet2020Confidence(
+        references=len(near.platforms),
+        benchmarks=len(near.workloads),
+        nearest_distance=candidates_scaling[0].distance_tuple if candidates_scaling else None,
+        elements_interpolated=int((vector.origins == ValueOrigin.INTERPOLATED).sum()),
+        elements_replaced=int((vector.origins > ValueOrigin.INTERPOLATED).sum()),
+    )
     return Answer(
         t1_s=t1_s,
         n=n,
@@ -163,9 +171,9 @@ def answer_from_candidates(
         features=vector.values,
         curves=curves.curves,
         candidates_t1=_candidates(database, near, t1, weights_t1),
-        candidates_scaling=_candidates(database, near, scaling, weights_scaling),
+        candidates_scaling=candidates_scaling,
         warnings=[*_warnings(database, query, near, first, vector), *curves.warnings],
-        confidence=_confidence(near, scaling, vector),
+        confidence=confidence,
     )
 
 
@@ -242,17 +250,6 @@ def _mixture_warnings(database: Database, near: Neighbourhood) -> list[str]:
     if len({database.groups[group].decomposed for group in np.unique(database.group[rows[rows >= 0]])}) > 1:
         warnings.append("decomposed profiles are compared with time-only ones")
     return warnings
-
-
-def _confidence(near: Neighbourhood, scaling: SelectedCandidates, vector: Interpolation) -> Mpet2020Confidence:
-    distances = tuple_distance(scaling.platform_distance, scaling.workload_distance)
-    return Mpet2020Confidence(
-        references=len(near.platforms),
-        benchmarks=len(near.workloads),
-        nearest_distance=float(distances[0]) if len(distances) else None,
-        elements_interpolated=int((vector.origins == ValueOrigin.INTERPOLATED).sum()),
-        elements_replaced=int((vector.origins > ValueOrigin.INTERPOLATED).sum()),
-    )
 
 
 def _no_candidate(database: Database, near: Neighbourhood) -> TooFewCandidates:

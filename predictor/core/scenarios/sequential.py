@@ -68,10 +68,7 @@ def _reduce_to_one(database: Database, counted: FloatArray | None) -> Database:
     group = np.array([origins.index(old_group.origin) for old_group in database.groups], dtype=np.int64)
     features = np.full((len(rows), len(FEATURE_NAMES)), np.nan)
     features[:, MEASURE_ELEMENTS] = relative_measures_at_one(database, counted)[rows]
-    return Database.build(
-        revision=database.revision,
-        platforms=database.platforms,
-        workloads=database.workloads,
+    return database.with_profiles(
         platform_index=database.platform_index[rows],
         workload_index=database.workload_index[rows],
         groups=[Group(False, "", origin) for origin in origins],
@@ -81,11 +78,6 @@ def _reduce_to_one(database: Database, counted: FloatArray | None) -> Database:
         curve_offsets=np.arange(len(rows) + 1),
         curve_n=np.ones(len(rows)),
         curve_time_s=database.t1_s[rows],
-        n_nu=database.n_nu,
-        n_ht=database.n_ht,
-        n_max=database.n_max,
-        platform_table=database.platform_table,
-        workload_table=database.workload_table,
     )
 
 

@@ -20,7 +20,15 @@ from profiles.scaling.runs import LEAST_REDUNDANCY, reconstruct
 SEGMENTS = ("one NUMA node", "further NUMA nodes", "SMT threads")
 SEGMENT_ELEMENTS = (slice(0, 2), slice(2, 4), slice(4, 6))  # the elements of each segment
 WIDENING_BEYOND_SEGMENT = 0.2  # of ln t for each ln n that a segment is longer: by judgement, not by calibration
-FOLLOWS_CLOCK, IGNORES_CLOCK, HALF_FOLLOWS_CLOCK = 1.0, 0.0, 0.5  # the exponent of the clock's ratio in the time
+# By the workload's bound: the exponent of the clock's ratio in the time, and a sentence; else half of it.
+CLOCK_EFFECTS = {
+    "computation": (1.0, "computation-bound: its time changes in proportion"),
+    "memory": (0.0, "memory-bound: its time stays, as memory does"),
+}
+HALF_FOLLOWS_CLOCK = (
+    0.5,
+    ("of unknown bound: taken half way between changing in proportion and not at all, both in the interval"),
+)
 NUMA, HYPERTHREADS = 1, 2
 
 
@@ -222,18 +230,9 @@ def _change_clock(answer: Answer, old: PlatformTopology, new: PlatformTopology, 
     faster = new.base_mhz / old.base_mhz if new.base_mhz != old.base_mhz else 1.0
     if np.isnan(faster) or faster == 1.0:
         return answer
-    exponents = {"computation": FOLLOWS_CLOCK, "memory": IGNORES_CLOCK}
-    exponent = exponents.get(bound or "", HALF_FOLLOWS_CLOCK)
+    exponent, why = CLOCK_EFFECTS.get(bound or "", HALF_FOLLOWS_CLOCK)
     factor = faster**-exponent
-    is_uncertain = exponent == HALF_FOLLOWS_CLOCK
-    wider = max(faster, 1 / faster) ** (HALF_FOLLOWS_CLOCK if is_uncertain else 0.0)
-    why = {
-        FOLLOWS_CLOCK: "computation-bound: its time changes in proportion",
-        IGNORES_CLOCK: "memory-bound: its time stays, as memory does",
-        HALF_FOLLOWS_CLOCK: (
-            "of unknown bound: taken half way between changing in proportion and not at all, both in the interval"
-        ),
-    }[exponent]
+    wider = 1.0 if bound in CLOCK_EFFECTS else max(faster, 1 / faster) ** exponent
     sentence = f"clock from {old.base_mhz:g} to {new.base_mhz:g} MHz; the workload is {why}"
     return replace(
         answer,

@@ -194,22 +194,13 @@ def with_observations(database: Database, observations: Sequence[Observation]) -
     def column(old: Any, new: list[Any]) -> FloatArray:
         return np.concatenate([old[rows], np.array(new, dtype=old.dtype)])
 
-    return Database.build(
-        revision=database.revision,
-        platforms=database.platforms,
-        workloads=database.workloads,
+    return database.with_profiles(
         platform_index=column(database.platform_index, [observation.platform for observation in observations]),
         workload_index=column(database.workload_index, [observation.workload for observation in observations]),
-        groups=database.groups,
         group=column(database.group, [observation.group for observation in observations]),
         features=np.concatenate([database.features[rows], vectors]),
         t1_s=column(database.t1_s, [observation.answer.t1_s for observation in observations]),
         curve_offsets=np.append(0, np.cumsum([*lengths, *map(len, new_n)])),
         curve_n=np.concatenate([database.curve_n[points], *new_n]),
         curve_time_s=np.concatenate([database.curve_time_s[points], *new_time_s]),
-        n_nu=database.n_nu,
-        n_ht=database.n_ht,
-        n_max=database.n_max,
-        platform_table=database.platform_table,
-        workload_table=database.workload_table,
     )
