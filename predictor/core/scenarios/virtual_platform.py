@@ -62,7 +62,9 @@ def move_platform(
     scaling = answer.features[0:2] if query.predicts_elements else answer.time_s
     if np.isnan(scaling).any() and old.n_max > 1:
         raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this machine")
-    lacking = _lacking_segments(old, new, int(n.max()))
+    # The segments that the new platform has before the most threads and the old one has not.
+    begun = [segment for segment in (NUMA, HYPERTHREADS) if new.starts[segment] < n.max()]
+    lacking = [segment for segment in begun if old.starts[segment] >= old.n_max]
     if query.predicts_elements:
         borrowed = borrowed_elements(database, query, decomposed=is_decomposed(answer))
         moved = move_elements(answer, old, new, n, _add_borrowed_elements(answer, lacking, borrowed))
@@ -162,15 +164,6 @@ def _other_profiles(database: Database, query: ScenarioQuery, *, decomposed: boo
     rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
     alike = np.array([decomposed is None or group.decomposed == decomposed for group in database.groups])
     return np.asarray(rows[alike[database.group[rows]]])
-
-
-def _lacking_segments(old: PlatformTopology, new: PlatformTopology, largest: int) -> list[int]:
-    """The segments that the new platform has before `largest` threads and the old one has not."""
-    return [
-        segment
-        for segment in (NUMA, HYPERTHREADS)
-        if new.starts[segment] < largest and old.starts[segment] >= old.n_max
-    ]
 
 
 def _add_borrowed_elements(answer: Answer, lacking: list[int], borrowed: FloatArray) -> FloatArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 
 from predictor.core.database import Database, Group
@@ -101,6 +103,13 @@ def random_arrays(seed, platforms=6, workloads=7, *, missing=0.25, invalid=0.3, 
 
 def random_database(seed, *shape, **options):
     return Database.build(**random_arrays(seed, *shape, **options))
+
+
+def rebuilt(database, **columns):
+    """The same database with other arguments of Database.build."""
+    return Database.build(
+        **{name: getattr(database, name) for name in inspect.signature(Database.build).parameters} | columns
+    )
 
 
 def permuted(arrays, seed):

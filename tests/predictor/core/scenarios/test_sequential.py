@@ -8,6 +8,7 @@ from predictor.core.database import Database, Group
 from predictor.core.errors import TooFewCandidates
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, relative_measures_at_one, sequential_database
+from tests.predictor.core.databases import rebuilt
 from tests.predictor.core.scenarios.answers import decomposed_database, in_scenario
 
 SEQUENTIAL = Scenario("sequential")
@@ -36,7 +37,7 @@ def test_nothing_but_one_thread_takes_part():
     database, _, counted = decomposed_database()
     absurd = database.features.copy()
     absurd[:, :42] = 1e9
-    other = _with(database, features=absurd, curve_time_s=np.where(database.curve_n > 1, 1e9, database.curve_time_s))
+    other = rebuilt(database, features=absurd, curve_time_s=np.where(database.curve_n > 1, 1e9, database.curve_time_s))
     for method in ("mpet", "mpet2020"):
         one, two = (asked(known, Query(0, 2), method, counted) for known in (database, other))
         assert (one.t1_s, one.candidates_t1) == (two.t1_s, two.candidates_t1)
@@ -48,13 +49,13 @@ def test_the_target_is_hidden():
     t1_s[database.lookup(2, 0, 0)] = 1e9
     times = database.curve_time_s.copy()
     times[database.curve_offsets[database.lookup(2, 0, 0)]] = 1e9
-    other = _with(database, t1_s=t1_s, curve_time_s=times)
+    other = rebuilt(database, t1_s=t1_s, curve_time_s=times)
     assert asked(other, Query(0, 2), counted=counted).t1_s == asked(database, Query(0, 2), counted=counted).t1_s
 
 
 def test_the_paper_ranks_by_counters_and_refuses_without():
     database, _, _ = decomposed_database(sequential=("w0",))
-    without = _with(database, features=np.full_like(database.features, np.nan))
+    without = rebuilt(database, features=np.full_like(database.features, np.nan))
     with pytest.raises(TooFewCandidates, match="no valid feature"):
         asked(without, Query(0, 2), "mpet2020")
     assert asked(without, Query(0, 2), "mpet").t1_s > 0
@@ -88,16 +89,9 @@ def test_profiles_of_all_groups_are_comparable_but_origins_stay_apart():
         n_ht=[np.nan] * 2,
         n_max=[4, 4],
     )
-    known = sequential_database(database)
+    known = sequential_database(database, lambda: None)
     assert known.groups == (Group(False, "", "measured"), Group(False, "", "simulated"))
     assert known.t1_s.tolist() == [1.0, 3.0, 4.0]  # decomposed first; (q, w) has no run at n = 1
-    hidden = sequential_database(database.without(0, 0))
+    hidden = sequential_database(database.without(0, 0), lambda: None)
     assert hidden.lookup(0, 0, (0, 1)) == -1
     assert hidden.lookup(1, 0, 0) >= 0
-
-
-def _with(database, **columns):
-    """The same database with other columns."""
-    names = ("platforms", "workloads", "platform_index", "workload_index", "groups", "group", "features", "t1_s")
-    names += ("curve_offsets", "curve_n", "curve_time_s", "n_nu", "n_ht", "n_max", "platform_table", "workload_table")
-    return Database.build(**{name: getattr(database, name) for name in names} | columns)

@@ -1,13 +1,11 @@
 """What is expected of measurements, beside what they do when they are truly added."""
 
-import inspect
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.database import Database
 from predictor.core.methods import get_method
 from predictor.core.why.next_measurement import (
     Observation,
@@ -18,6 +16,7 @@ from predictor.core.why.next_measurement import (
     with_observations,
 )
 from tests.predictor.core.curves import curve_database
+from tests.predictor.core.databases import rebuilt
 
 MPET = get_method("mpet")
 KNOWN_WORKLOADS, KNOWN_PLATFORMS = 4, 10
@@ -108,9 +107,7 @@ def of_another_runtime(database, workload):
     """The same profiles, those of the workload in a group of their own."""
     groups = (*database.groups, database.groups[0]._replace(runtime="libgomp"))
     group = np.where(database.workload_index == workload, len(groups) - 1, database.group)
-    values = {field.name: getattr(database, field.name) for field in fields(Database) if field.init}
-    named = {name: values[name] for name in inspect.signature(Database.build).parameters if name in values}
-    return Database.build(**named | {"groups": groups, "group": group})
+    return rebuilt(database, groups=groups, group=group)
 
 
 def test_benchmarks_and_platforms_of_other_runtimes_are_tried_too():
