@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -253,12 +253,15 @@ def evaluate(
     outcomes: dict[str, list[Outcome]] = {method.name: [] for method in methods}
     executor = executor or Executor()
     done = 0
-    for batch in (batch for cut, rows in subjects for batch in _batches(cut, chosen, protocol, rows, executor)):
-        for outcome in batch:
-            outcomes[outcome.method].append(outcome)
-        done += len(batch)
-        if progress:
-            progress(done, total)
+    for cut, rows in subjects:
+        cut.prepare()
+        batches = batches_of(rows.tolist(), executor, PREDICTIONS_PER_BATCH // len(chosen))
+        for found in executor.map(_outcomes, cut, [(chosen, protocol, batch) for batch in batches]):
+            for outcome in found:
+                outcomes[outcome.method].append(outcome)
+            done += len(found)
+            if progress:
+                progress(done, total)
     return EvaluationResult(protocol, outcomes)
 
 
@@ -349,18 +352,6 @@ def _sharing(database: Database, table: str, column: str, index: int) -> IntArra
         (table, column), lambda: np.unique(np.array(words, dtype=str), return_inverse=True)[1]
     )
     return np.flatnonzero(codes == codes[index]) if words[index] else np.array([index])
-
-
-def _batches(
-    database: Database,
-    methods: list[tuple[Method[Any], Any]],
-    protocol: Protocol,
-    rows: IntArray,
-    executor: Executor,
-) -> Iterator[list[Outcome]]:
-    database.prepare()
-    batches = batches_of(rows.tolist(), executor, PREDICTIONS_PER_BATCH // len(methods))
-    return executor.map(_outcomes, database, [(methods, protocol, batch) for batch in batches])
 
 
 def _outcomes(

@@ -55,10 +55,6 @@ READ_TABLES = (PLATFORMS_TABLE, WORKLOADS_TABLE, PROFILES_TABLE, CURVES_TABLE, F
 class UnknownInDump(PredictionError):
     """No platform or workload of the dump has this name, or several have it."""
 
-    def __init__(self, kind: str, name: str, slugs: tuple[str, ...]) -> None:
-        reason = f"is the name of {', '.join(slugs)}" if slugs else "is not in the dump"
-        super().__init__(f"{kind} {name!r} {reason}")
-
 
 @dataclass
 class PublicDump:
@@ -103,7 +99,8 @@ class PublicDump:
         if index is None and len(named) == 1:
             index = slug_index(slugs, named[0])
         if index is None:
-            raise UnknownInDump(kind, name, named)
+            reason = f"is the name of {', '.join(named)}" if named else "is not in the dump"
+            raise UnknownInDump(f"{kind} {name!r} {reason}")
         return index
 
     def predict(

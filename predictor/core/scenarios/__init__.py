@@ -2,16 +2,12 @@
 
 from predictor.core.scenarios.run import refusal_of_scenario, run_scenario
 from predictor.core.scenarios.scenario import SCENARIOS, Scenario, ScenarioFacts, ScenarioQuery
-from predictor.core.scenarios.virtual_platform import UnknownEffect
-from predictor.core.scenarios.virtual_workload import UnknownCharacteristic
 
 __all__ = [
     "SCENARIOS",
     "Scenario",
     "ScenarioFacts",
     "ScenarioQuery",
-    "UnknownCharacteristic",
-    "UnknownEffect",
     "refusal_of_scenario",
     "run_scenario",
 ]

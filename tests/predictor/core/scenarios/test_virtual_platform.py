@@ -6,10 +6,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from predictor.core.answers import Query, answered_thread_counts
-from predictor.core.scenarios import Scenario, UnknownEffect, run_scenario
+from predictor.core.scenarios import Scenario, run_scenario
 from predictor.core.scenarios.pieces import cut_piece, logs_of_answer, move_pieces, unchanged_until
 from predictor.core.scenarios.scenario import PlatformChanges, PlatformTopology
-from predictor.core.scenarios.virtual_platform import move_elements, move_platform, source_counts
+from predictor.core.scenarios.virtual_platform import UnknownEffect, move_elements, move_platform, source_counts
 from tests.predictor.core.scenarios.answers import answer_of, assert_consistent, decomposed_database, in_scenario
 
 NONE = np.nan
