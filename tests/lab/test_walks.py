@@ -22,7 +22,7 @@ with traced() as trace:
     errors.UnknownMethod("a", ("b",))
 print(trace.files)
 with traced(errors.UnknownMethod.__init__.__code__) as trace:
-    errors.UnknownTarget(1, 1)
+    errors.SettingsError("a", "b")
 print(trace.files)
 """
 

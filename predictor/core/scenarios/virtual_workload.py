@@ -92,10 +92,14 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     changed = _rebuild_answer(answer, before, after, int(first[0]))
     if bound == "computation" and changes.factor("memory") > 1 and changed.high_s is not None:
         changed = replace(changed, high_s=np.asarray(changed.high_s * changes.factor("memory")))
+    named = ", ".join(name.replace("_", " ") for name in changes.changed)
+    lowered = [(MEDIUM, f"a workload that nobody ran: {named} changed, everything else kept")]
+    if "memory" in changes.changed:
+        lowered.append((LOW, "what memory traffic costs is estimated, not measured"))
     return replace(
         changed,
         changes=(*answer.changes, *_sentences(answer, changes, how)),
-        lowered=(*answer.lowered, *_reasons(changes)),
+        lowered=(*answer.lowered, *lowered),
     )
 
 
@@ -197,11 +201,3 @@ def _sentences(answer: Answer, changes: WorkloadChanges, memory: str) -> list[st
             sentence += f": computing, {grow} grow with the work; creating, switching and joining threads stay"
         sentences.append(sentence)
     return sentences
-
-
-def _reasons(changes: WorkloadChanges) -> list[tuple[int, str]]:
-    named = ", ".join(name.replace("_", " ") for name in changes.changed)
-    reasons = [(MEDIUM, f"a workload that nobody ran: {named} changed, everything else kept")]
-    if "memory" in changes.changed:
-        reasons.append((LOW, "what memory traffic costs is estimated, not measured"))
-    return reasons
