@@ -58,18 +58,6 @@ class ArchiveError(UnreadableError):
         self.problems = problems
         self.more = more
 
-    @property
-    def member(self) -> str | None:
-        return self.problems[0].member
-
-    @property
-    def line(self) -> int | None:
-        return self.problems[0].line
-
-    @property
-    def reason(self) -> str:
-        return self.problems[0].reason
-
     def __str__(self) -> str:
         lines = [str(problem) for problem in self.problems]
         return "\n".join(lines + [f"and {self.more} more"] * bool(self.more))
@@ -214,7 +202,10 @@ class _TarballReader:
                 reason = f"is larger than {_spell_bytes(unpacked_bytes)} unpacked"
                 unpacked = _LimitedReader(unzipped, unpacked_bytes, reason)
                 self._read_tar(unpacked)
-                _read_to_end(unpacked)
+                # gzip's checksum is at the end; only the zeros that tar pads with may follow the archive.
+                while piece := unpacked.read():
+                    if piece.strip(b"\0"):
+                        _refuse("has something behind the end of the tar archive")
         except UNREADABLE as error:
             said = str(error).partition(" (b'")[0]  # of a file that is no gzip, Python shows the first bytes
             _refuse(f"is not {stage}, or is truncated or damaged: {said or type(error).__name__}")
@@ -245,13 +236,6 @@ class _TarballReader:
         else:
             wanted = parts[-1] in self.kept_bytes and len(parts) <= 2
             self.files[path] = _copy_member(tar, info, self.kept_bytes[parts[-1]] if wanted else -1)
-
-
-def _read_to_end(unpacked: _LimitedReader) -> None:
-    """Read to the end, where gzip's checksum is; only the zeros that tar pads with may follow the archive."""
-    while piece := unpacked.read():
-        if piece.strip(b"\0"):
-            _refuse("has something behind the end of the tar archive")
 
 
 def _kind_of_member(info: tarfile.TarInfo) -> str:

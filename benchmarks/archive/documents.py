@@ -126,28 +126,23 @@ class _LocatingDecoder(json.JSONDecoder):
             self.values += 1
             if self.values > MOST_JSON_VALUES:
                 raise json.JSONDecodeError(f"More than {MOST_JSON_VALUES} values", text, position)
-            value, end = _scan_checked(scan_once, text, position)
+            if text.startswith(("NaN", "Infinity", "-Infinity"), position):
+                raise json.JSONDecodeError("NaN and Infinity are not JSON", text, position)
+            try:
+                value, end = scan_once(text, position)
+            except json.JSONDecodeError:
+                raise
+            except ValueError:  # more digits than Python converts
+                raise json.JSONDecodeError("Number too long", text, position) from None
+            if isinstance(value, float) and not math.isfinite(value):
+                raise json.JSONDecodeError("Number too large", text, position)
+            if isinstance(value, str):
+                _check_text(value, text, position)
             if starts is not None:
                 starts.append(position)
             return value, end
 
         return scan
-
-
-def _scan_checked(scan_once: Scan, text: str, position: int) -> tuple[Any, int]:
-    if text.startswith(("NaN", "Infinity", "-Infinity"), position):
-        raise json.JSONDecodeError("NaN and Infinity are not JSON", text, position)
-    try:
-        value, end = scan_once(text, position)
-    except json.JSONDecodeError:
-        raise
-    except ValueError:  # more digits than Python converts
-        raise json.JSONDecodeError("Number too long", text, position) from None
-    if isinstance(value, float) and not math.isfinite(value):
-        raise json.JSONDecodeError("Number too large", text, position)
-    if isinstance(value, str):
-        _check_text(value, text, position)
-    return value, end
 
 
 def _check_text(value: str, text: str, position: int) -> None:

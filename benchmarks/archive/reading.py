@@ -145,7 +145,9 @@ class _Reading:
         )
         n_max = None if platform is None else platform.n_max or platform.threads
         runs = read_runs(self._rows("runs.csv", "runs"), index, n_max, self.problems)
-        counters = self._counters(index, n_max)
+        counters: dict[int, CounterTable] = {}
+        if "counters.csv" in self.members:
+            counters = read_counters(self._rows("counters.csv", "counters"), index, n_max, self.problems)
         environment, log = self._environment(), self._log()
         self.problems.raise_if_any()
         assert platform is not None  # noqa: S101
@@ -169,11 +171,6 @@ class _Reading:
         content = self.members[name].content
         assert content is not None  # noqa: S101
         return read_rows(name, content, schema, self.allowance, self.problems)
-
-    def _counters(self, index: WorkloadIndex, n_max: int | None) -> dict[int, CounterTable]:
-        if "counters.csv" not in self.members:
-            return {}
-        return read_counters(self._rows("counters.csv", "counters"), index, n_max, self.problems)
 
     def _document(self, name: str, schema: str) -> Document | None:
         document = parse_document(name, self.members[name].read(), self.limits.json_bytes, self.problems)

@@ -4,7 +4,7 @@ reading a row."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from sys import intern
 from typing import Any
 
@@ -88,14 +88,13 @@ def _check_rows(rows: CsvRows, index: WorkloadIndex, n_max: int | None, checksum
 
 def _counts_or_nan(rows: CsvRows, name: str) -> FloatArray:
     """A column of counts, NaN where empty or bad."""
-    text = rows.columns[name]
-    values, good = rows.integers(name, np.fromiter(map(bool, text), dtype=bool, count=len(rows)))
+    values, good = rows.integers(name, rows.given(name))
     return np.where(rows.within(name, values, good), values.astype(np.float64), np.nan)
 
 
 def _numbers_or_nan(rows: CsvRows, name: str) -> tuple[FloatArray, BoolArray]:
     """A column of numbers, NaN where empty, and which rows are good."""
-    given = np.fromiter(map(bool, rows.columns[name]), dtype=bool, count=len(rows))
+    given = rows.given(name)
     values, good = rows.numbers(name, given)
     return values, np.where(given, rows.within(name, values, good), True)
 
@@ -120,7 +119,7 @@ def _parts_ns(
     rest = n * time_ns
     complete = good & is_profile & (time_ns > 0)
     for place, name in enumerate(PART_COLUMNS):
-        given = np.fromiter(map(bool, rows.columns[name]), dtype=bool, count=len(rows))
+        given = rows.given(name)
         _refuse_stray_parts(rows, name, given, good, is_profile)
         values, integer = rows.integers(name, given & is_profile)
         complete &= rows.within(name, values, integer)
@@ -241,33 +240,17 @@ def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:
     return tables
 
 
-@dataclass
-class _Readings:
-    """Rows without a problem, gathered piece by piece."""
-
-    lines: list[IntArray] = field(default_factory=list)
-    workload: list[IntArray] = field(default_factory=list)
-    n: list[IntArray] = field(default_factory=list)
-    repeat: list[IntArray] = field(default_factory=list)
-    value: list[FloatArray] = field(default_factory=list)
-    counter: list[str] = field(default_factory=list)
-    status: list[str] = field(default_factory=list)
-
-
 def read_counters(
     pieces: Iterable[CsvRows], index: WorkloadIndex, n_max: int | None, problems: ArchiveProblems
 ) -> dict[int, CounterTable]:
     """The readings of each workload that has any, in the order of the file."""
-    readings = _Readings()
-    for rows in pieces:
-        _check_readings(rows, index, n_max, readings)
-    if not any(map(len, readings.lines)):
+    checked = [_check_readings(rows, index, n_max) for rows in pieces]
+    if not any(len(lines) for lines, *_ in checked):
         return {}
-    lines, workload = np.concatenate(readings.lines), np.concatenate(readings.workload)
-    n, repeat = np.concatenate(readings.n), np.concatenate(readings.repeat)
-    names = {name: number for number, name in enumerate(dict.fromkeys(readings.counter))}
-    counter = np.array([names[name] for name in readings.counter], dtype=np.int64)
-    repeated, first = find_duplicates(np.stack([counter, repeat, n, workload]))
+    lines, workload, n, repeat, value, counter, status = map(np.concatenate, zip(*checked, strict=True))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(counter.tolist()))}
+    number_of_counter = np.array([numbers[name] for name in counter.tolist()], dtype=np.int64)
+    repeated, first = find_duplicates(np.stack([number_of_counter, repeat, n, workload]))
     problems.add_rows(
         COUNTERS_MEMBER,
         lines[repeated],
@@ -277,33 +260,30 @@ def read_counters(
     )
     order = np.argsort(workload, kind="stable")
     workloads, starts = np.unique(workload[order], return_index=True)
-    value = np.concatenate(readings.value)
     return {
         number: CounterTable(
             n=n[rows],
             repeat=repeat[rows],
-            counter=tuple(readings.counter[row] for row in rows.tolist()),
+            counter=tuple(counter[rows].tolist()),
             value=value[rows],
-            status=tuple(readings.status[row] for row in rows.tolist()),
+            status=tuple(status[rows].tolist()),
         )
         for number, rows in zip(workloads.tolist(), np.split(order, starts[1:]), strict=True)
     }
 
 
-def _check_readings(rows: CsvRows, index: WorkloadIndex, n_max: int | None, readings: _Readings) -> None:
+def _check_readings(rows: CsvRows, index: WorkloadIndex, n_max: int | None) -> tuple[NDArray[Any], ...]:
+    """Of the rows without a problem: lines, workload, n, repeat, value, counter and status."""
     workload, good = rows.workloads(index)
     n, n_good = rows.counts("n", n_max)
     repeat, repeat_good = rows.counts("repeat")
     value, value_good = _check_values(rows)
     good &= n_good & repeat_good & value_good & _check_names(rows)
-    readings.lines.append(rows.lines[good])
-    readings.workload.append(workload[good])
-    readings.n.append(n[good])
-    readings.repeat.append(repeat[good])
-    readings.value.append(value[good])
-    for row in np.flatnonzero(good).tolist():
-        readings.counter.append(intern(rows.columns["counter"][row]))
-        readings.status.append(intern(rows.columns["status"][row]))
+    kept = np.flatnonzero(good).tolist()
+    counter, status = (
+        np.array([intern(rows.columns[name][row]) for row in kept], dtype=object) for name in ("counter", "status")
+    )
+    return rows.lines[good], workload[good], n[good], repeat[good], value[good], counter, status
 
 
 def _check_names(rows: CsvRows) -> BoolArray:
@@ -316,9 +296,8 @@ def _check_names(rows: CsvRows) -> BoolArray:
 
 def _check_values(rows: CsvRows) -> tuple[FloatArray, BoolArray]:
     """The values, NaN where the status says that there is none, and which rows have a good status and value."""
-    text, status = rows.columns["value"], rows.columns["status"]
+    status, given = rows.columns["status"], rows.given("value")
     status_good = rows.one_of("status", COUNTER_STATUSES)
-    given = np.fromiter(map(bool, text), dtype=bool, count=len(rows))
     due = np.fromiter((word in WITH_VALUE for word in status), dtype=bool, count=len(rows))
     rows.refuse(status_good & due & ~given, "no value", lambda row: f"value is empty although status is {status[row]}")
     rows.refuse(

@@ -43,6 +43,10 @@ class CsvRows:
     def __len__(self) -> int:
         return len(self.lines)
 
+    def given(self, name: str) -> BoolArray:
+        """Which cells of a column are not empty."""
+        return np.fromiter(map(bool, self.columns[name]), dtype=bool, count=len(self))
+
     def refuse(self, bad: BoolArray, kind: str, reason: Callable[[int], str]) -> None:
         self.problems.add_rows(self.member, self.lines, bad, kind, reason)
 
@@ -187,10 +191,16 @@ def read_rows(
     text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
     try:
         records = _records(member, text, LINES_A_ROW * allowance.limit + 1, problems)
-        line, header = next(records, (1, []))
-        places = _header(member, line, header, load_schema(schema)["fields"], problems)
-        if places is not None:
-            yield from _pieces(records, _Header(member, len(header), places), allowance, problems)
+        header = _read_header(member, *next(records, (1, [])), load_schema(schema)["fields"], problems)
+        if header is None:
+            return
+        good = _good_records(records, header, allowance, problems)
+        while piece := list(_take_piece(good)):
+            lines, rows = zip(*piece, strict=True)
+            cells = dict(zip(header.columns, zip(*rows, strict=True), strict=True))
+            nothing = ("",) * len(piece)
+            named = {name: nothing if place is None else cells[place] for name, place in header.places.items()}
+            yield CsvRows(member, np.array(lines, dtype=np.int64), named, problems)
     except UnicodeDecodeError:
         problems.add(member, _undecodable_line(content), "is not UTF-8")
     finally:
@@ -210,18 +220,6 @@ def _records(
             start = reader.line_num + 1
     except csv.Error as error:
         problems.add(member, start, f"is not valid CSV: {error}")
-
-
-def _pieces(
-    records: Iterator[tuple[int, list[str]]], header: _Header, allowance: RowAllowance, problems: ArchiveProblems
-) -> Iterator[CsvRows]:
-    good = _good_records(records, header, allowance, problems)
-    while piece := list(_take_piece(good)):
-        lines, rows = zip(*piece, strict=True)
-        cells = dict(zip(header.columns, zip(*rows, strict=True), strict=True))
-        nothing = ("",) * len(piece)
-        named = {name: nothing if place is None else cells[place] for name, place in header.places.items()}
-        yield CsvRows(header.member, np.array(lines, dtype=np.int64), named, problems)
 
 
 def _good_records(
@@ -253,10 +251,10 @@ def _take_piece(good: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[i
             return
 
 
-def _header(
+def _read_header(
     member: str, line: int, row: list[str], promised: list[dict[str, Any]], problems: ArchiveProblems
-) -> dict[str, int | None] | None:
-    """Where the promised columns are; further columns may stand anywhere."""
+) -> _Header | None:
+    """The header in this row, where further columns may stand anywhere; None where it is refused."""
     if not row:
         problems.add(member, line, "has no header")
         return None
@@ -270,7 +268,9 @@ def _header(
         problems.add(member, line, f"has no column {', '.join(missing)}")
     if twice:
         problems.add(member, line, f"has column {', '.join(twice)} twice")
-    return None if missing or twice else {name: row.index(name) if name in row else None for name in names}
+    if missing or twice:
+        return None
+    return _Header(member, len(row), {name: row.index(name) if name in row else None for name in names})
 
 
 def _lines(text: io.TextIOWrapper, most_lines: int) -> Iterator[list[str]]:

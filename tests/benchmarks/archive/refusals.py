@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.archive import ArchiveError, ArchiveProblem
+from benchmarks.archive import ArchiveError
 from profiles.measurements import (
     Measurements,
 )
@@ -20,8 +20,8 @@ def good_members() -> dict[str, bytes]:
 
 
 def first(error: ArchiveError) -> tuple:
-    assert error.problems[0] == ArchiveProblem(error.member, error.line, error.reason)
-    return error.member, error.line, error.reason
+    problem = error.problems[0]
+    return problem.member, problem.line, problem.reason
 
 
 def line_of(content: bytes, wanted: str) -> int:
