@@ -24,6 +24,11 @@ def first(error: ArchiveError) -> tuple:
     return problem.member, problem.line, problem.reason
 
 
+def reason_of(content: bytes, **limits) -> str:
+    """The first reason for which the tarball is refused."""
+    return refusal(content, **limits).problems[0].reason
+
+
 def line_of(content: bytes, wanted: str) -> int:
     """The line on which a text first stands."""
     return content.decode().split(wanted)[0].count("\n") + 1

@@ -276,7 +276,7 @@ def test_a_workload_that_is_there_twice(files):
 
 def test_no_workloads(files):
     error = refusal(pack(with_manifest(files | {"workloads.json": b"[]"})))
-    assert error.member == "workloads.json"
+    assert first(error)[0] == "workloads.json"
 
 
 def test_runs_are_checked_even_where_workloads_and_platform_cannot_be_read(files):

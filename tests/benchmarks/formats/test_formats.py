@@ -230,8 +230,8 @@ def test_plain_csv_under_our_own_names_needs_no_mapping():
 def test_what_is_no_such_file_is_refused_with_its_name(form, content):
     with pytest.raises(ArchiveError) as caught:
         read_content(form, content.encode("utf-8", "surrogatepass"), "file")
-    assert caught.value.member in ("file", None)
-    assert caught.value.reason
+    assert caught.value.problems[0].member in ("file", None)
+    assert caught.value.problems[0].reason
 
 
 @pytest.mark.parametrize(
