@@ -146,19 +146,15 @@ def recognise_form(content: IO[bytes], *, name: str, packed: bool, limits: Forei
     return recognise(unpack_files(name, held) if packed else [ForeignFile(name, held)], limits.file_bytes)
 
 
-def read_upload_file(
-    content: IO[bytes], *, name: str, reading: ForeignReading | None, limits: Limits, foreign_limits: ForeignLimits
-) -> tuple[Measurements, list[str]]:
-    """A results tarball, or a file of another tool, and what is odd about its times. Raises ArchiveError."""
-    measurements = _read(content, name, reading, limits, foreign_limits)
+def read_upload_file(content: IO[bytes], **options: Any) -> tuple[Measurements, list[str]]:
+    """What `_read` reads, and what is odd about its times. Raises ArchiveError."""
+    measurements = _read(content, **options)
     return measurements, quality_warnings(measurements)
 
 
-def describe_file(
-    content: IO[bytes], *, name: str, reading: ForeignReading | None, limits: Limits, foreign_limits: ForeignLimits
-) -> dict[str, Any]:
+def describe_file(content: IO[bytes], **options: Any) -> dict[str, Any]:
     """What would be understood of it. Raises ArchiveError."""
-    return describe_measurements(_read(content, name, reading, limits, foreign_limits))
+    return describe_measurements(_read(content, **options))
 
 
 def describe_table(content: IO[bytes], *, name: str, packed: bool) -> dict[str, Any] | None:
@@ -168,8 +164,9 @@ def describe_table(content: IO[bytes], *, name: str, packed: bool) -> dict[str, 
 
 
 def _read(
-    content: IO[bytes], name: str, reading: ForeignReading | None, limits: Limits, foreign_limits: ForeignLimits
+    content: IO[bytes], *, name: str, reading: ForeignReading | None, limits: Limits, foreign_limits: ForeignLimits
 ) -> Measurements:
+    """A results tarball, or a file of another tool."""
     if reading is None:
         return read_archive(content, limits=limits)
     held = content.read()

@@ -51,14 +51,6 @@ def known_platform(slug: str, user: Any) -> PlatformRecord:
     return PlatformRecord(**record | {"placement": None if row.placement is None else tuple(row.placement)})
 
 
-def foreign_sha256(form: str, files: Sequence[ForeignFile], platform: PlatformRecord) -> str:
-    """The same files of another machine are another delivery."""
-    digest = hashlib.sha256(json.dumps([form, asdict(platform)]).encode())
-    for file in files:
-        digest.update(hashlib.sha256(file.content).digest())
-    return digest.hexdigest()
-
-
 def ingest_foreign(
     form: str,
     files: Sequence[ForeignFile],
@@ -70,11 +62,15 @@ def ingest_foreign(
 ) -> IngestResult:
     """Store what was read of the files. Raises IngestError."""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    # The same files of another machine are another delivery.
+    digest = hashlib.sha256(json.dumps([form, asdict(measurements.platforms[0])]).encode())
+    for file in files:
+        digest.update(hashlib.sha256(file.content).digest())
     return ingest(
         measurements,
         kind=Source.Kind.FILES,
         label=f"{files[0].name}{more}",
-        sha256=foreign_sha256(form, files, measurements.platforms[0]),
+        sha256=digest.hexdigest(),
         owner=owner,
         private=private,
         progress=progress,

@@ -1,7 +1,7 @@
 """The form that takes results: of the kit, or of other tools."""
 
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -165,7 +165,10 @@ class UploadForm(forms.Form):
             platform = self._platform(found)
             if not self.errors:
                 reading = ForeignReading(found["form"] or RECOGNISED, platform, found["columns"])
-                found["sent"] = self._as_one_file(found["file"], reading)
+                try:
+                    found["sent"] = as_one_file([(file.name, file) for file in found["file"]], reading)
+                except UnreadableError as error:
+                    self.add_error("file", str(error))
         return found
 
     def _platform(self, found: Mapping[str, Any]) -> PlatformRecord | None:
@@ -179,15 +182,6 @@ class UploadForm(forms.Form):
         elif said == ["machine"]:
             return PlatformRecord(found["machine"], found["processor"], threads=found["threads"])
         return found["platform"] or found["platform_json"]
-
-    def _as_one_file(
-        self, files: list[Any], reading: ForeignReading
-    ) -> tuple[str, IO[bytes], ForeignReading | None] | None:
-        try:
-            return as_one_file([(file.name, file) for file in files], reading)
-        except UnreadableError as error:
-            self.add_error("file", str(error))
-            return None
 
 
 def _mapped(pair: str) -> tuple[str, str]:

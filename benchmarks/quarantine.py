@@ -20,7 +20,7 @@ from accounts.models import digest_of
 from accounts.user_data import close_account
 from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Quarantine, Upload
-from benchmarks.services import begin_processing, keep_tarball, receive_tarball
+from benchmarks.services import begin_processing, keep_tarball
 from profiles.models import held
 
 SECRET_BYTES = 32
@@ -56,7 +56,7 @@ def take_in(file: IO[bytes], filename: str, reading: ForeignReading | None = Non
             username=f"quarantine-{secrets.token_hex(8)}", password=make_password(None), is_active=False
         )
         quarantine = Quarantine.objects.create(holder=holder, digest=digest_of(secret))
-    receive_tarball(file, holder, Upload.Visibility.PRIVATE, filename, reading=reading)
+    begin_processing(keep_tarball(file, holder, Upload.Visibility.PRIVATE, filename, reading=reading))
     return quarantine, secret
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
 from tempfile import SpooledTemporaryFile
@@ -29,37 +28,8 @@ UPLOAD_PIECE_BYTES = 1 << 20
 UPLOAD_IN_MEMORY_BYTES = 4 << 20
 
 
-@dataclass(frozen=True)
-class MeasuredCommit:
-    """Which state of a program was measured, in the words of its own repository; empty: nobody said."""
-
-    commit: str = ""
-    branch: str = ""
-
-
-UNKNOWN_COMMIT = MeasuredCommit()
-
-
-def receive_tarball(
-    file: IO[bytes],
-    owner: Any,
-    visibility: str,
-    filename: str,
-    licence: str = Upload.Licence.AS_SOURCE,
-    *,
-    reading: ForeignReading | None = None,
-    measured: MeasuredCommit = UNKNOWN_COMMIT,
-) -> Upload:
-    """Keep a tarball, or a file of another tool with how it is to be read, and have it processed, now or by a worker
-    (MPET_TASKS). The same bytes, read alike, from the same owner answer with the first upload, whatever visibility and
-    licence are asked for now; a rejected one may be tried again."""
-    return begin_processing(
-        keep_tarball(file, owner, visibility, filename, licence, reading=reading, measured=measured)
-    )
-
-
 def begin_processing(upload: Upload) -> Upload:
-    """Have a kept upload processed, now or by a worker, where it waits and no process has claimed it."""
+    """Have a kept upload processed, now or by a worker (MPET_TASKS), where it waits and no process has claimed it."""
     if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
         if uses_workers():
             call_workers()
@@ -77,9 +47,13 @@ def keep_tarball(
     licence: str = Upload.Licence.AS_SOURCE,
     *,
     reading: ForeignReading | None = None,
-    measured: MeasuredCommit = UNKNOWN_COMMIT,
+    commit: str = "",
+    branch: str = "",
 ) -> Upload:
-    """Keep a tarball or a file of another tool for `process`. One over the size limit is rejected, and not kept."""
+    """Keep a tarball, or a file of another tool with how it is to be read, for `process`. One over the size limit is
+    rejected, and not kept. The same bytes, read alike, from the same owner answer with the first upload, whatever
+    visibility and licence are asked for now; a rejected one may be tried again. `commit`, `branch`: the state of the
+    program that was measured; empty: nobody said."""
     filename = INVISIBLE.sub("", PurePath(filename.replace("\\", "/")).name)[:255] or "results.tar.gz"
     with SpooledTemporaryFile(max_size=UPLOAD_IN_MEMORY_BYTES) as spooled:
         sha256, size_bytes = _copy_hashed(file, spooled, settings.UPLOAD_MAX_PACKED_BYTES)
@@ -88,8 +62,8 @@ def keep_tarball(
             visibility=visibility,
             licence=licence,
             filename=filename,
-            commit=measured.commit,
-            branch=measured.branch,
+            commit=commit,
+            branch=branch,
             sha256=sha256 if reading is None else reading.sha256_of(sha256),
             form="" if reading is None else reading.form,
             reading=None if reading is None else reading.document(),

@@ -34,10 +34,6 @@ def measurement_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
         yield ArchiveMember.of_json(f"{folder}/report.json", report)
         if upload.file_is_there:
             yield ArchiveMember(f"{folder}/{upload.filename}", upload.file.size, upload.file.open("rb"))
-    yield from profile_members(user, request)
-
-
-def profile_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
     rows = Profile.objects.in_api(user).filter(source__owner=user).order_by("pk").iterator(ROWS_AT_ONCE)
     while profiles := list(islice(rows, ROWS_AT_ONCE)):
         details = ProfileDetails(profiles, user)

@@ -21,7 +21,7 @@ from benchmarks.notes import notes_of
 from benchmarks.preview import preview_of
 from benchmarks.quarantine import is_open
 from benchmarks.reading import preview_table, preview_upload
-from benchmarks.services import delete_uploads, publish_upload, receive_tarball
+from benchmarks.services import begin_processing, delete_uploads, keep_tarball, publish_upload
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from mpet_site.web.throttling import too_many_requests, wait_of_preview
@@ -74,8 +74,8 @@ def upload(request: HttpRequest) -> HttpResponse:
         name, file, reading = form.cleaned_data["sent"]
         visibility, licence = form.cleaned_data["visibility"], form.cleaned_data["licence"]
         if "preview" not in request.POST:
-            received = receive_tarball(file, request.user, visibility, name, licence, reading=reading)
-            return redirect("upload-report", uid=received.uid)
+            kept = keep_tarball(file, request.user, visibility, name, licence, reading=reading)
+            return redirect("upload-report", uid=begin_processing(kept).uid)
         found = preview_upload(file, name, reading)
         if reading is not None and reading.form == "csv":
             head = preview_table(file, name, packed=reading.packed)

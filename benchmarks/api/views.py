@@ -38,7 +38,7 @@ from benchmarks.kit_archive import (
 from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads, stress_ng_versions
 from benchmarks.models import Upload
 from benchmarks.reading import preview_upload
-from benchmarks.services import MeasuredCommit, delete_uploads, publish_upload, receive_tarball
+from benchmarks.services import begin_processing, delete_uploads, keep_tarball, publish_upload
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter, TextFilter
@@ -102,8 +102,9 @@ class UploadList(ListView):
         name, file, reading = sent.sent()
         if sent.validated_data["preview"]:
             return Response(preview_upload(file, name, reading))
-        measured = MeasuredCommit(sent.validated_data.get("commit", ""), sent.validated_data.get("branch", ""))
-        upload = receive_tarball(file, request.user, visibility, name, licence, reading=reading, measured=measured)
+        measured = {name: sent.validated_data.get(name, "") for name in ("commit", "branch")}
+        kept = keep_tarball(file, request.user, visibility, name, licence, reading=reading, **measured)
+        upload = begin_processing(kept)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
         return Response(data, status=status, headers={"Location": str(data["url"])})  # wsgiref takes no subclass

@@ -54,7 +54,7 @@ def test_filenames_lose_their_folders(filename, kept):
 
 def test_django_uploaded_files_are_taken(alice):
     file = SimpleUploadedFile("run.tar.gz", tarball())
-    assert services.receive_tarball(file, alice, "public", file.name).status == Upload.Status.ACCEPTED
+    assert services.begin_processing(keep_tarball(file, alice, "public", file.name)).status == Upload.Status.ACCEPTED
 
 
 def test_the_same_tarball_again_answers_with_the_first(alice, bob, media):
@@ -121,7 +121,7 @@ def test_an_endless_file_is_not_read_to_its_end(alice, settings):
 
     settings.UPLOAD_MAX_PACKED_BYTES = 3 << 20
     file = Endless()
-    assert services.receive_tarball(file, alice, "public", "endless").status == Upload.Status.REJECTED
+    assert keep_tarball(file, alice, "public", "endless").status == Upload.Status.REJECTED
     assert file.read_bytes <= 5 << 20
 
 

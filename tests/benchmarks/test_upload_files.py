@@ -1,6 +1,5 @@
 """What was sent can be had, with environment and log: by everybody where it is public, else by its owner alone."""
 
-import io
 from dataclasses import replace
 
 import pytest
@@ -9,7 +8,6 @@ from django.urls import reverse
 
 from benchmarks.models import Upload
 from benchmarks.notes import MOST_SHOWN
-from benchmarks.services import receive_tarball
 from profiles.models import Profile
 from profiles.moderation import set_hidden
 from tests.benchmarks.formats.test_formats import SPECIMENS
@@ -114,7 +112,7 @@ def test_a_file_once_public_has_the_etag_of_nobody_when_it_is_hidden():
 def test_without_a_file_there_is_none_to_have(how, client):
     ada = make_user("ada")
     if how == "rejected":
-        upload = receive_tarball(io.BytesIO(b"no tarball"), ada, "public", "x.tar.gz")
+        upload = receive(b"no tarball", ada, "public", "x.tar.gz")
     else:
         upload, _ = sent(ada, "public")
         upload.file.storage.delete(upload.file.name)

@@ -17,7 +17,8 @@ def tarball(measurements=None) -> bytes:
 
 
 def receive(content, owner=None, visibility="public", filename="run.tar.gz", **options):
-    return services.receive_tarball(io.BytesIO(content), owner, visibility, filename, **options)
+    file = io.BytesIO(content)
+    return services.begin_processing(services.keep_tarball(file, owner, visibility, filename, **options))
 
 
 def kept_files(media):

@@ -6,18 +6,17 @@ import io
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 from playwright.sync_api import Page, expect
 
 from accounts.models import ApiToken
 from benchmarks.quarantine import take_in
-from benchmarks.services import receive_tarball
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.identity.programs import programs_by_source
 from profiles.models import Profile
 from tests.benchmarks.tarballs import packed
+from tests.benchmarks.uploads import receive
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.programs import program_measurements
 from tests.samples import sample_measurements
@@ -101,8 +100,8 @@ class Walk:
 
 def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: str = TARGET) -> Walk:
     """Of a database with the sample profiles: what anybody sees, and what needs `owner` to be signed in."""
-    accepted = receive_tarball(io.BytesIO(packed(sample_measurements(1, 2, seed=4))), owner, "private", "mine.tar.gz")
-    rejected = receive_tarball(SimpleUploadedFile("broken.tar.gz", b"no tarball"), owner, "public", "broken.tar.gz")
+    accepted = receive(packed(sample_measurements(1, 2, seed=4)), owner, "private", "mine.tar.gz")
+    rejected = receive(b"no tarball", owner, "public", "broken.tar.gz")
     ApiToken.issue(owner, name="laptop")
     public = {name: plain_address(name) for name in page_names() - {*OWN} if plain_address(name)}
     public |= {
@@ -167,8 +166,7 @@ def predictor_pages(workload: str, target: str) -> dict[str, str]:
 
 def program_pages(target: str) -> dict[str, str]:
     """Of a program that was measured on the first of the sample machines."""
-    packed_program = io.BytesIO(packed(program_measurements()))
-    source = receive_tarball(packed_program, None, "public", "program.tar.gz").source
+    source = receive(packed(program_measurements()), filename="program.tar.gz").source
     (program,) = programs_by_source([source.pk], None)[source.pk]
     return {
         "program": reverse("program", args=program.address),

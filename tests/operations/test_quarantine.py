@@ -17,13 +17,14 @@ from accounts.user_data import close_account
 from benchmarks import quarantine
 from benchmarks.models import Quarantine, Upload
 from benchmarks.quarantine import ClaimError, claim_upload, find_quarantine, take_in
-from benchmarks.services import delete_uploads, receive_tarball
+from benchmarks.services import delete_uploads
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from mpet_site.web.request_logs import SECRET_HEADERS
 from operations.retention import apply_retention
 from predictor.snapshot.cache import read_database
 from profiles.models import Platform, Profile, Source, Workload
 from tests.benchmarks.tarballs import files_of, pack, packed, with_manifest
+from tests.benchmarks.uploads import receive
 from tests.logs import written_log
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, tarball
 from tests.operations.test_metrics import TOKEN, samples
@@ -293,7 +294,7 @@ def test_a_quarantine_whose_upload_never_came_is_deleted(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
-        killed.setattr(quarantine, "receive_tarball", kill)
+        killed.setattr(quarantine, "keep_tarball", kill)
         quarantined_once()
     quarantine.end_abandoned()
     assert Quarantine.objects.exists()
@@ -505,8 +506,7 @@ def of_hardware(name: str, fingerprint: str) -> bytes:
 def test_hardware_that_is_known_is_said_to_who_claims_it_and_to_nobody_before(client):
     """docs/decisions/hardware-fingerprint.md: a fingerprint identifies a machine among those of one owner."""
     ada, hardware = make_user("ada"), "a" * 64
-    with io.BytesIO(of_hardware("J3 laptop", hardware)) as file:
-        receive_tarball(file, ada, Upload.Visibility.PUBLIC, "known.tar.gz")
+    receive(of_hardware("J3 laptop", hardware), ada)
     with io.BytesIO(of_hardware("host-17", hardware)) as file:
         anonymous, secret = take_in(file, "mine.tar.gz")
     upload = anonymous.upload
@@ -521,8 +521,7 @@ def test_hardware_that_is_known_is_said_to_who_claims_it_and_to_nobody_before(cl
 
 
 def test_without_an_account_the_name_of_a_public_machine_decides():
-    with io.BytesIO(of_hardware("J3 laptop", "a" * 64)) as file:
-        known = receive_tarball(file, make_user("ada"), Upload.Visibility.PUBLIC, "known.tar.gz")
+    known = receive(of_hardware("J3 laptop", "a" * 64), make_user("ada"))
     for fingerprint in ("a" * 64, "b" * 64):
         with io.BytesIO(of_hardware("J3 laptop", fingerprint)) as file:
             anonymous, _ = take_in(file, "mine.tar.gz")

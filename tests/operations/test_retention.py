@@ -57,15 +57,13 @@ def test_reports_of_what_was_rejected_go(settings):
 
 
 def test_tarballs_go_and_what_came_of_them_stays(settings, tmp_path, alice):
-    import io  # noqa: PLC0415
 
-    from benchmarks.services import receive_tarball  # noqa: PLC0415
+    from tests.benchmarks.uploads import receive  # noqa: PLC0415
 
     settings.MEDIA_ROOT = tmp_path / "media"
     settings.KEEP_TARBALLS_DAYS = 7.0
     old, new = (
-        receive_tarball(io.BytesIO(packed(sample_measurements(1, 2, seed=seed))), alice, "public", f"{seed}.tar.gz")
-        for seed in (4, 5)
+        receive(packed(sample_measurements(1, 2, seed=seed)), alice, "public", f"{seed}.tar.gz") for seed in (4, 5)
     )
     Upload.objects.filter(pk=old.pk).update(finished_at=long_ago(8))
     profiles = Profile.objects.count()
@@ -73,9 +71,9 @@ def test_tarballs_go_and_what_came_of_them_stays(settings, tmp_path, alice):
     assert [path.name for path in (tmp_path / "media/uploads").iterdir()] == [new.file.name.split("/")[1]]
     old.refresh_from_db()
     assert (old.status, old.file.name, Profile.objects.count()) == ("accepted", "", profiles)
-    assert (
-        receive_tarball(io.BytesIO(packed(sample_measurements(1, 2, seed=4))), alice, "public", "again.tar.gz") == old
-    ), "the same bytes are the same upload still"
+    assert receive(packed(sample_measurements(1, 2, seed=4)), alice, "public", "again.tar.gz") == old, (
+        "the same bytes are the same upload still"
+    )
 
 
 def test_servers_do_it_by_themselves():

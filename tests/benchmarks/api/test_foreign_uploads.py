@@ -9,10 +9,10 @@ from rest_framework.test import APIClient
 from accounts.models import ApiToken
 from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Upload
-from benchmarks.services import receive_tarball
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform, Profile, Source
 from tests.benchmarks.formats.test_formats import CSV_COLUMNS, SPECIMENS
+from tests.benchmarks.uploads import receive
 from tests.mpet_site.api_samples import API, make_user
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform
@@ -155,6 +155,6 @@ def test_a_stored_archive_is_not_trusted(alice):
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.addfile(link)
     for content in (packed.getvalue(), b"no archive"):
-        upload = receive_tarball(io.BytesIO(content), alice, "private", "talp.tar", reading=reading)
+        upload = receive(content, alice, "private", "talp.tar", reading=reading)
         assert upload.status == "rejected"
         assert upload.report["errors"][0]["member"] == "talp.tar"

@@ -50,7 +50,7 @@ def test_a_bad_tarball_is_rejected_with_the_reason_and_nothing_is_stored(ada):
 
 
 def test_work_left_to_a_worker_is_202(ada, monkeypatch):
-    monkeypatch.setattr("benchmarks.api.views.receive_tarball", lambda file, owner, *_, **__: later(owner))
+    monkeypatch.setattr("benchmarks.api.views.begin_processing", later)
     response = send(ada)
     assert (response.status_code, response.json()["status"]) == (202, "processing")
     upload = Upload.objects.get()
@@ -60,8 +60,11 @@ def test_work_left_to_a_worker_is_202(ada, monkeypatch):
     assert ada.get(response["Location"], HTTP_IF_NONE_MATCH=before["ETag"]).json()["status"] == "rejected"
 
 
-def later(owner):
-    return Upload.objects.create(owner=owner, status="processing", filename="x.tar.gz", sha256="0" * 64, size_bytes=1)
+def later(upload):
+    """The upload as a worker that has claimed it leaves it until it is done."""
+    upload.status = Upload.Status.PROCESSING
+    upload.save()
+    return upload
 
 
 def test_the_same_tarball_again_is_the_first_upload(ada):
