@@ -10,7 +10,7 @@ from django.db import transaction
 
 from predictor.models import Prediction
 from profiles.dump.files import DumpRow
-from profiles.dump.rows import DumpedKeys, DumpedTable, FurtherTable
+from profiles.dump.rows import DumpedKeys, FurtherTable
 from profiles.dump.tables import DumpColumn, DumpTable
 from profiles.models import Profile
 
@@ -88,4 +88,4 @@ def _restore_batch(batch: list[dict[str, Any]]) -> int:
     return len(made)
 
 
-VALIDATED_PREDICTIONS = FurtherTable(DumpedTable(PREDICTIONS_TABLE, validated_prediction_rows), restore_predictions)
+VALIDATED_PREDICTIONS = FurtherTable(PREDICTIONS_TABLE, validated_prediction_rows, restore_predictions)

@@ -57,16 +57,12 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
             exported = _write_all(unfinished, progress)
             if exported is not None:
                 for form, folder in folders.items():
-                    _put_in_place(unfinished[form], folder)
+                    if folder.exists():
+                        folder.rmdir()
+                    unfinished[form].chmod(0o755)
+                    unfinished[form].rename(folder)
                 return exported
     raise ExportError("the database changed all the time while it was read")
-
-
-def _put_in_place(unfinished: Path, folder: Path) -> None:
-    if folder.exists():
-        folder.rmdir()
-    unfinished.chmod(0o755)
-    unfinished.rename(folder)
 
 
 def _write_all(folders: Mapping[str, Path], progress: TableProgress) -> Exported | None:

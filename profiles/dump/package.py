@@ -48,7 +48,6 @@ class DumpPackage:
     folder: Path
     form: str
     revision: int
-    tables: frozenset[str]
 
 
 def package_document(
@@ -143,16 +142,16 @@ def open_dump(folder: Path, tables: Iterable[DumpTable]) -> DumpPackage:
         raise DumpError(PACKAGE_FILE, None, f"mpet.revision is {revision!r}, no revision")
     hashes = _hashes(document)
     known = {table.name: member_name(table, form) for table in tables}
-    there = frozenset(name for name, member in known.items() if (folder / member).is_file())
     for name, member in known.items():
-        if name not in hashes and (form == "sqlite" or name in there):
+        is_there = (folder / member).is_file()
+        if name not in hashes and (form == "sqlite" or is_there):
             raise DumpError(PACKAGE_FILE, None, f"does not list {member} of {name}")
-        if name not in there:
+        if not is_there:
             raise DumpError(member, None, "is missing")
-    for member, expected in {known[name]: hashes[name] for name in known}.items():
+    for member, expected in {member: hashes[name] for name, member in known.items()}.items():
         if f"sha256:{file_sha256(folder / member)}" != expected:
             raise DumpError(member, None, f"its sha256 is not the one in {PACKAGE_FILE}")
-    return DumpPackage(folder, form, revision, there)
+    return DumpPackage(folder, form, revision)
 
 
 def _read_descriptor(path: Path) -> dict[str, Any]:

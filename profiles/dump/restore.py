@@ -79,8 +79,7 @@ def restore_dump(folder: Path, progress: Callable[[int], Any] = lambda profiles:
         counts["profiles"] += len(delivery) if is_new else 0
         progress(len(delivery))
     further = {
-        one.dumped.table.name: one.restore(read_table(package.folder, one.dumped.table, package.form))
-        for one in further_tables()
+        one.table.name: one.restore(read_table(package.folder, one.table, package.form)) for one in further_tables()
     }
     _follow_revision(package.revision, was_empty=was_empty)
     return Restored(package.revision, **counts, further=further)
@@ -95,6 +94,8 @@ class _Named:
     any delivery, all at once, so that two which are spelled alike stay two."""
 
     def __init__(self, platforms: list[DumpRecord], workloads: list[DumpRecord]) -> None:
+        for record in platforms:
+            record["cpu_model"] = record["cpu_model"] or ""  # an empty text of a dump is read as null
         self.platforms = {record["platform"]: record for record in platforms}
         self.workloads = {record["workload"]: record for record in workloads}
         try:
@@ -110,7 +111,7 @@ def _make_rows(rules: MatchingRules, records: list[DumpRecord], key: str, kind: 
     names = [field.name for field in fields(kind)]
     more = ["time_kind"] if kind is WorkloadRecord else []
     drafts: list[Any] = [
-        rules.model(slug=record[key], facts_by=OPERATOR, **{name: _known(record[name], name) for name in names + more})
+        rules.model(slug=record[key], facts_by=OPERATOR, **{name: record[name] for name in names + more})
         for record in records
     ]
     rows = match_rows(rules, drafts, MatchingNotes())
@@ -118,10 +119,6 @@ def _make_rows(rules: MatchingRules, records: list[DumpRecord], key: str, kind: 
     for row, record in made:
         row.created_at = record["created_at"]
     rules.model.objects.bulk_update([row for row, _ in made], ["created_at"], batch_size=200)
-
-
-def _known(value: Any, name: str) -> Any:
-    return "" if value is None and name == "cpu_model" else value
 
 
 @dataclass(frozen=True)
@@ -247,7 +244,7 @@ def _record_of(kind: Any, record: DumpRecord) -> Any:
     values = {field.name: record[field.name] for field in fields(kind)}
     if values.get("placement") is not None:
         values["placement"] = tuple(values["placement"])
-    return kind(**values | ({"cpu_model": values["cpu_model"] or ""} if "cpu_model" in values else {}))
+    return kind(**values)
 
 
 def _run_table(package: DumpPackage, one: _DumpedProfile) -> RunTable:

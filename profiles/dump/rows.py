@@ -7,13 +7,14 @@ and predicted numbers leave and come back together.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 
 from profiles.dump.files import DumpRow
 from profiles.dump.package import CreditedSource
@@ -33,20 +34,14 @@ from profiles.models.querysets import PROFILES_PER_QUERY
 from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES
 
 ROWS_PER_FETCH = 5_000
-PUBLIC = Q(private_to=None, hidden=False)
 
 
 def public_profiles() -> QuerySet[Profile]:
     """Those that everybody sees, with a source, platform and workload that everybody sees."""
-    beside = {
-        f"{relation}__{name}": value
-        for relation in ("source", "platform", "workload")
-        for name, value in (
-            ("private_to", None),
-            ("hidden", False),
-        )
-    }
-    return Profile.objects.filter(PUBLIC, **beside).exclude(origin="emulated").order_by("pk")
+    public: dict[str, Any] = {}
+    for relation in ("", "source__", "platform__", "workload__"):
+        public |= {f"{relation}private_to": None, f"{relation}hidden": False}
+    return Profile.objects.filter(**public).exclude(origin="emulated").order_by("pk")
 
 
 @dataclass(frozen=True)
@@ -76,8 +71,26 @@ class DumpedTable:
     rows: Callable[[DumpedKeys], Iterator[DumpRow]]
 
 
-def measured_tables() -> tuple[DumpedTable, ...]:
-    """What this application has for a dump."""
+@dataclass(frozen=True)
+class FurtherTable(DumpedTable):
+    """A table of another application. `restore` stores the rows that are not there yet, and returns how many."""
+
+    restore: Callable[[Iterator[DumpRow]], int]
+
+
+_registered: dict[str, FurtherTable] = {}
+
+
+def register_table(further: FurtherTable) -> None:
+    """For `AppConfig.ready`; a name that is there already is replaced."""
+    _registered[further.table.name] = further
+
+
+def further_tables() -> tuple[FurtherTable, ...]:
+    return tuple(_registered[name] for name in sorted(_registered))
+
+
+def dumped_tables() -> tuple[DumpedTable, ...]:
     return (
         DumpedTable(SOURCES_TABLE, _source_rows),
         DumpedTable(PLATFORMS_TABLE, lambda keys: _described_rows(Platform, PLATFORMS_TABLE, keys.platforms)),
@@ -89,6 +102,7 @@ def measured_tables() -> tuple[DumpedTable, ...]:
         ),
         DumpedTable(CURVES_TABLE, _curve_rows),
         DumpedTable(FEATURES_TABLE, _feature_rows),
+        *further_tables(),
     )
 
 
@@ -97,11 +111,10 @@ def credited_sources() -> list[CreditedSource]:
     profiles = (
         public_profiles().order_by().values("source__kind", "source__label", "source__licence", "source__citation")
     )
-    counts: dict[tuple[str, str, str], int] = {}
+    counts: Counter[tuple[str, str, str]] = Counter()
     for row in profiles.annotate(many=Count("pk")):
         label = "" if row["source__kind"] == Source.Kind.TARBALL else row["source__label"]
-        key = (label, row["source__licence"], row["source__citation"])
-        counts[key] = counts.get(key, 0) + row["many"]
+        counts[label, row["source__licence"], row["source__citation"]] += row["many"]
     return [CreditedSource(*key, many) for key, many in sorted(counts.items())]
 
 
@@ -116,12 +129,9 @@ def _source_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
                 source.label,
                 None if source.kind == Source.Kind.TARBALL else source.sha256,
                 *(source.licence, source.citation, source.note, source.generator),
-                *(_object(source.environment), source.log, source.created_at),
+                source.environment if isinstance(source.environment, dict) else None,
+                *(source.log, source.created_at),
             )
-
-
-def _object(document: Any) -> dict[str, Any] | None:
-    return document if isinstance(document, dict) else None
 
 
 def _described_rows(model: Any, table: DumpTable, keys: Sequence[int]) -> Iterator[DumpRow]:
@@ -184,27 +194,3 @@ def _known(numbers: Any) -> Any:
     known: Any = numbers.astype(object)
     known[~np.isfinite(numbers)] = None
     return known.tolist()
-
-
-@dataclass(frozen=True)
-class FurtherTable:
-    """A table of another application. `restore` stores the rows that are not there yet, and returns how many."""
-
-    dumped: DumpedTable
-    restore: Callable[[Iterator[DumpRow]], int]
-
-
-_registered: dict[str, FurtherTable] = {}
-
-
-def register_table(further: FurtherTable) -> None:
-    """For `AppConfig.ready`; a name that is there already is replaced."""
-    _registered[further.dumped.table.name] = further
-
-
-def further_tables() -> tuple[FurtherTable, ...]:
-    return tuple(_registered[name] for name in sorted(_registered))
-
-
-def dumped_tables() -> tuple[DumpedTable, ...]:
-    return (*measured_tables(), *(further.dumped for further in further_tables()))

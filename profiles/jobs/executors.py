@@ -81,22 +81,16 @@ class ProcessesWherePaying(Executor):
     ) -> Iterator[ResultT]:
         taken_s = 0.0
         for done, batch in enumerate(batches):
-            if self.others is not None or self._pays(taken_s, done, len(batches)):
-                yield from self._started().map(function, shared, batches[done:])
+            left_s = taken_s / max(done, 1) * (len(batches) - done)
+            if self.others is None and left_s * (1 - 1 / self.count) > self.pays_from_s:
+                self.others = self.start(self.count)
+            if self.others is not None:
+                yield from self.others.map(function, shared, batches[done:])
                 return
             start = time.monotonic()
             result = function(shared, batch)
             taken_s += time.monotonic() - start
             yield result
-
-    def _pays(self, taken_s: float, done: int, total: int) -> bool:
-        left_s = taken_s / max(done, 1) * (total - done)
-        return left_s * (1 - 1 / self.count) > self.pays_from_s
-
-    def _started(self) -> Executor:
-        if self.others is None:
-            self.others = self.start(self.count)
-        return self.others
 
     def close(self) -> None:
         if self.others is not None:

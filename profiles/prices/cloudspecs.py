@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from profiles.models import Platform, Price
+from profiles.models import Price
 from profiles.prices.tables import PlatformNames
 
 SOURCE = "https://github.com/TUM-DIS/cloudspecs"
@@ -53,7 +53,7 @@ def read_cloudspecs(path: Path, date: datetime.date) -> tuple[list[Price], int]:
             rows = list(_priced_instances(connection))
     except duckdb.Error as error:
         raise CloudspecsError(f"it cannot be read as a DuckDB file: {error}") from error
-    machines = PlatformNames(Platform.objects.public(), "public platform")
+    machines = PlatformNames()
     prices, unknown = [], 0
     for name, region, amount in rows:
         platform = machines.find(name)

@@ -19,7 +19,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from profiles.models import Platform, Price
+from profiles.models import Price
 from profiles.prices.cloudspecs import CLOUDS, PRICE_DIGITS
 from profiles.prices.tables import MOST_COMPLAINTS, PlatformNames, PriceTableError
 
@@ -83,7 +83,7 @@ def read_sparecores(paths: Sequence[Path]) -> SpareCoresPrices:
             offers.append(offer)
     if complaints:
         raise PriceTableError(complaints)
-    machines = PlatformNames(Platform.objects.public(), "public platform")
+    machines = PlatformNames()
     known = [offer for offer in offers if machines.find(offer.machine) is not None]
     read.unknown = len({offer.machine for offer in offers}) - len({offer.machine for offer in known})
     read.regions = _choose_regions(known)

@@ -129,7 +129,7 @@ def restore_prices(lines: Iterable[str]) -> tuple[int, int]:
 
 def restore_own_prices(prices: Iterable[OwnPrice]) -> None:
     """Store users' own prices of machines that are gone again, on the public machines that have their names now."""
-    machines = PlatformNames(Platform.objects.public(), "public platform")
+    machines = PlatformNames()
     for price in prices:
         platform = machines.find(price.platform.name)
         if platform is not None:
@@ -154,10 +154,11 @@ def _store(price: Price) -> str:
 
 
 class PlatformNames:
-    """The platforms of a queryset by slug, or by a name that only one of them has."""
+    """The platforms of a queryset (None: the public ones) by slug, or by a name that only one of them has."""
 
-    def __init__(self, platforms: Any, noun: str) -> None:
-        self.platforms, self.noun = platforms, noun
+    def __init__(self, platforms: Any = None) -> None:
+        self.platforms = Platform.objects.public() if platforms is None else platforms
+        self.noun = "public platform" if platforms is None else "machine"
         self.found: dict[str, Platform | None] = {}
 
     def find(self, name: str) -> Platform | None:
@@ -177,10 +178,7 @@ def _read_prices(
 ) -> Iterator[Any]:
     """A `model` for each line that has a price of one of these platforms (a queryset; None: the public ones)."""
     rows = csv.DictReader(lines, strict=True)
-    public = platforms is None
-    named = (
-        PlatformNames(Platform.objects.public(), "public platform") if public else PlatformNames(platforms, "machine")
-    )
+    named = PlatformNames(platforms)
     try:
         if missing := [name for name in PRICE_COLUMNS if name not in (rows.fieldnames or ())]:
             complaints.append(f"line 1: column {missing[0]!r} is missing")

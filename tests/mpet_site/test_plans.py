@@ -19,7 +19,7 @@ from predictor.predictions.service import predict
 from profiles.dump.export import export_dump
 from profiles.dump.files import DUMP_FORMS
 from profiles.dump.restore import restore_dump
-from profiles.dump.rows import PUBLIC, public_profiles
+from profiles.dump.rows import public_profiles
 from profiles.ingest.withdrawal import withdraw
 from profiles.models import Platform, Profile, Source
 from tests.plans import captured_queries, plan_of, repeated_reads, whole_reads
@@ -103,8 +103,8 @@ def plans_of(rows):
 
 
 def test_the_query_that_ran_for_hours_is_found(profile):
-    named = Platform.objects.filter(PUBLIC, profiles__in=public_profiles()).distinct().order_by("pk")
-    whole, repeated = plans_of(named)
+    named = Platform.objects.filter(private_to=None, hidden=False, profiles__in=public_profiles())
+    whole, repeated = plans_of(named.distinct().order_by("pk"))
     assert whole
     assert len(repeated) == 1
 
