@@ -14,9 +14,8 @@ class BenchmarksConfig(AppConfig):
     def ready(self) -> None:
         from accounts.user_data import register_user_data  # noqa: PLC0415
         from benchmarks.models import Upload  # noqa: PLC0415
-        from benchmarks.processing import process_claimed  # noqa: PLC0415
+        from benchmarks.processing import process_claimed, sweep_files, unclaimed_uploads  # noqa: PLC0415
         from benchmarks.quarantine import end_abandoned  # noqa: PLC0415
-        from benchmarks.recovery import sweep_files, unclaimed_uploads  # noqa: PLC0415
         from benchmarks.user_data import MEASUREMENTS  # noqa: PLC0415  models are not there before
         from profiles.jobs.queue import KindOfWork, register_work  # noqa: PLC0415
 

@@ -44,8 +44,20 @@ class BuiltKit:
     command: str
 
 
+def kit_guide(site: str, user: Any) -> dict[str, Any]:
+    """What the page and its JSON form say; `site` is the server's address with a slash at its end. Raises
+    NoKitError."""
+    return {
+        "version": kit_version(),
+        "built": built_kits(site),
+        "steps": kit_steps(site),
+        "workloads": kit_workloads(),
+        "stress_ng_versions": stress_ng_versions(user),
+    }
+
+
 def built_kits(site: str) -> list[BuiltKit]:
-    """Those that the operator built; `site` is the server's address with a slash at its end."""
+    """Those that the operator built."""
     built = []
     for architecture in built_architectures():
         content, url = built_tarball(architecture, site), f"{site}api/v1/kit/{architecture}/"
@@ -60,7 +72,7 @@ def built_kits(site: str) -> list[BuiltKit]:
 
 
 def kit_steps(site: str) -> list[Step]:
-    """The commands to copy; `site` is the server's address with a slash at its end."""
+    """The commands to copy."""
     return [
         Step(
             "unpack",

@@ -35,7 +35,7 @@ class LeaseLostError(Exception):
 
 class UploadQuerySet(LeasedQuerySet):
     def waiting(self) -> Self:
-        return self.filter(status__in=(Upload.Status.RECEIVED, Upload.Status.PROCESSING))
+        return self.filter(status__in=Upload.WAITING)
 
     def readable_by(self, user: Any) -> Self:
         """The user's own uploads; of others those that were accepted and are public."""
@@ -68,6 +68,8 @@ class Upload(LeasedWork):
         PROCESSING = "processing"
         ACCEPTED = "accepted"
         REJECTED = "rejected"
+
+    WAITING = (Status.RECEIVED, Status.PROCESSING)
 
     class Visibility(models.TextChoices):
         PUBLIC = "public"
@@ -154,12 +156,11 @@ class Upload(LeasedWork):
 
     @property
     def waits(self) -> bool:
-        return self.status in {self.Status.RECEIVED, self.Status.PROCESSING}
+        return self.status in self.WAITING
 
     def claim_to_process(self) -> bool:
         """Claim it, where it waits and no process has claimed it."""
-        waiting = Q(status__in=(self.Status.RECEIVED, self.Status.PROCESSING))
-        return self.claim(only=waiting, status=self.Status.PROCESSING)
+        return self.claim(only=Q(status__in=self.WAITING), status=self.Status.PROCESSING)
 
     def reject(self, errors: list[dict[str, Any]]) -> Self:
         """Nothing came of it; its file is not kept. A file that outlives its row's mention of it is swept."""
@@ -199,13 +200,6 @@ class FetchedFolder(models.Model):
         return f"{self.public_source} {self.folder}"
 
 
-class QuarantineQuerySet(LeasedQuerySet):
-    def standing(self) -> Self:
-        """Those whose time is not over, and that nobody has claimed or deleted."""
-        oldest = timezone.now() - timedelta(days=settings.QUARANTINE_DAYS)
-        return self.filter(created_at__gt=oldest, ended_at=None)
-
-
 class Quarantine(LeasedWork):
     """An upload that somebody sent without an account. It belongs to a `holder`, a user made for it who cannot sign in:
     so it is private as every private upload is. Whoever has the secret reads it, and may claim it.
@@ -225,7 +219,7 @@ class Quarantine(LeasedWork):
     # The code before inserts rows without this column while both serve.
     attempts = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
-    objects = QuarantineQuerySet.as_manager()
+    objects = LeasedQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"of {self.created_at:%Y-%m-%d}"

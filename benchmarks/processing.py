@@ -1,21 +1,27 @@
-"""What is done with a received tarball: it is read, checked, ingested and reported."""
+"""What is done with a received tarball: it is read, checked, ingested and reported; also where a request could not
+wait for it, or its process was killed. And files that killed processes left are deleted."""
 
 from __future__ import annotations
 
 import logging
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
 
 from django.conf import settings
+from django.core.files.storage import default_storage
 from django.db import OperationalError
-from django.db.models import F
+from django.db.models import F, Q
+from django.utils import timezone
 
 from benchmarks.archive import ArchiveError
-from benchmarks.models import LeaseLostError, Quarantine, Upload, error_entries, report_entry
+from benchmarks.models import LeaseLostError, Quarantine, Upload, UploadQuerySet, error_entries, report_entry
 from benchmarks.reading import ReaderBusyError, one_request_at_a_time, read_upload
+from mpet_site.state_folder import is_older_than
 from mpet_site.web.database_unavailable import is_storage_failure
 from profiles.ingest.service import IngestError, IngestResult, ingest
-from profiles.jobs.queue import begin_soon
+from profiles.jobs.queue import begin_soon, uses_workers
 from profiles.models import Source, held
 
 logger = logging.getLogger(__name__)
@@ -23,10 +29,12 @@ GIVEN_UP = "was tried {count} times, and each time the process that read it ende
 FILE_GONE = "its file is no longer there: send it again"
 MEMBER_OF = {"platform": "platform.json", "workload": "workloads.json"}
 INTERNAL_ERROR = "internal error: nothing was stored, and the operators were told"
+UPLOADS_FOLDER = "uploads"
+ORPHANED_AFTER_LEASES = 10  # a file is older before it can be said that no row will come
 
 
 def process_in_request(upload: Upload) -> None:
-    """Process it, unless another request waits for a file: then the next periodic task does (benchmarks.recovery)."""
+    """Process it, unless another request waits for a file: then the next periodic task does."""
     try:
         with one_request_at_a_time():
             process(upload)
@@ -116,3 +124,30 @@ def _take_visibility(upload: Upload, result: IngestResult) -> list[str]:
         return []
     upload.visibility = stored
     return [] if result.existing else [f"stored as {stored}: the measurements are {result.source.origin}"]
+
+
+def unclaimed_uploads() -> UploadQuerySet:
+    """Those that wait and that no process has claimed. Without workers a new one is its request's own for as long as a
+    lease; one that its request left to others says "processing"."""
+    unclaimed = Upload.objects.waiting().unheld().select_related("owner").order_by("pk")
+    if uses_workers():
+        return unclaimed
+    lease_ago = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
+    return unclaimed.exclude(Q(status=Upload.Status.RECEIVED, created_at__gte=lease_ago))
+
+
+def sweep_files() -> int:
+    """Delete uploaded files without a row, and what was on its way in when its process died. Returns the number of
+    files."""
+    old = _old_files(Path(default_storage.path(UPLOADS_FOLDER)))
+    known = set(Upload.objects.exclude(file="").values_list("file", flat=True))  # read after the folder was
+    orphans = [path for path in old if f"{UPLOADS_FOLDER}/{path.name}" not in known]
+    orphans += _old_files(Path(settings.FILE_UPLOAD_TEMP_DIR))
+    for path in orphans:
+        path.unlink(missing_ok=True)
+    return len(orphans)
+
+
+def _old_files(folder: Path) -> list[Path]:
+    left_after = ORPHANED_AFTER_LEASES * settings.LEASE_SECONDS
+    return [path for path in folder.glob("*") if path.is_file() and is_older_than(path, left_after)]

@@ -66,7 +66,9 @@ def find_quarantine(secret: str) -> Quarantine | None:
 
 
 def find_by_digest(digest: str) -> Quarantine | None:
-    return Quarantine.objects.standing().select_related("holder").filter(digest=digest).first()
+    """The one whose secret has this digest, if its time is not over and nobody has claimed or deleted it."""
+    oldest = timezone.now() - timedelta(days=settings.QUARANTINE_DAYS)
+    return Quarantine.objects.filter(STANDS, created_at__gt=oldest, digest=digest).select_related("holder").first()
 
 
 def claim_upload(quarantine: Quarantine, user: Any) -> Upload:

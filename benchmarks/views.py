@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from benchmarks.client_wheel import wheel_name
 from benchmarks.forms import OF_OTHER_TOOLS, UploadForm
-from benchmarks.kit_archive import NoKitError, kit_version
-from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads, stress_ng_versions
+from benchmarks.kit_archive import NoKitError
+from benchmarks.kit_guide import kit_guide
 from benchmarks.models import Upload
 from benchmarks.notes import notes_of
 from benchmarks.preview import preview_of
@@ -44,18 +44,13 @@ def measure_guide(request: HttpRequest) -> HttpResponse:
     """How to measure a machine with the kit; an installation without the kit says so."""
     site = request.build_absolute_uri("/")
     try:
-        workloads = kit_workloads()
+        guide = kit_guide(site, request.user)
     except NoKitError:
         return render(request, "benchmarks/measure.html", {"section": "measure"}, status=404)
-    context = {
-        "version": kit_version(),
+    context = guide | {
         "wheel": wheel_name(),
         "wheel_address": request.build_absolute_uri(reverse("api-client", args=[wheel_name()])),
         "site_address": site.rstrip("/"),
-        "steps": kit_steps(site),
-        "built": built_kits(site),
-        "workloads": workloads,
-        "stress_ng_versions": stress_ng_versions(request.user),
         "quarantine": is_open() and not request.user.is_authenticated,
         "section": "measure",
         "twin": json_address("api-kit-guide"),

@@ -35,7 +35,7 @@ from benchmarks.kit_archive import (
     kit_tarball,
     kit_version,
 )
-from benchmarks.kit_guide import built_kits, kit_steps, kit_workloads, stress_ng_versions
+from benchmarks.kit_guide import kit_guide
 from benchmarks.models import Upload
 from benchmarks.reading import preview_upload
 from benchmarks.services import begin_processing, delete_uploads, keep_tarball, publish_upload
@@ -253,15 +253,7 @@ class KitGuide(ApiView):
     def get(self, request: Request) -> Response:
         site = request.build_absolute_uri("/")
         try:
-            workloads = kit_workloads()
+            guide = kit_guide(site, request.user)
         except NoKitError as error:
             raise NotFound from error
-        document = {
-            "version": kit_version(),
-            "url": f"{site}api/v1/kit/",
-            "built": built_kits(site),
-            "steps": kit_steps(site),
-            "workloads": workloads,
-            "stress_ng_versions": stress_ng_versions(request.user),
-        }
-        return Response(KitGuideSerializer(document).data)
+        return Response(KitGuideSerializer(guide | {"url": f"{site}api/v1/kit/"}).data)

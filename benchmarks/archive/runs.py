@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from benchmarks.archive.container import ArchiveProblems, quoted
 from benchmarks.archive.tables import CsvRows, WorkloadIndex
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.measurements import COUNTER_STATUSES, PART_COLUMNS, PARTS, CounterTable, RunTable, column_or_none
+from profiles.measurements import (
+    COUNTER_STATUSES,
+    FURTHER_COLUMNS,
+    PART_COLUMNS,
+    PARTS,
+    CounterTable,
+    RunTable,
+    column_or_none,
+)
 from profiles.measurements.bounds import LONGEST_TEXTS, RANGES
 
 RUNS_MEMBER = "runs.csv"
@@ -223,6 +231,7 @@ def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:
     for workload, rows in zip(workloads.tolist(), np.split(order, starts[1:]), strict=True):
         given = zip(runs.has_checksum[rows].tolist(), np.nan_to_num(runs.size[rows]).tolist(), strict=True)
         texts = tuple(checksums[workload, size][0] if has else "" for has, size in given)
+        further: dict[str, Any] = {name: column_or_none(getattr(runs, name)[rows]) for name in FURTHER_COLUMNS}
         tables[workload] = RunTable(
             n=runs.n[rows],
             repeat=runs.repeat[rows],
@@ -231,11 +240,7 @@ def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:
             time_ns=runs.time_ns[rows],
             parts_ns=runs.parts_ns[rows],
             output_checksum=texts if any(texts) else None,
-            size=column_or_none(runs.size[rows]),
-            clock_mhz=column_or_none(runs.clock_mhz[rows]),
-            tasks=column_or_none(runs.tasks[rows]),
-            waits=column_or_none(runs.waits[rows]),
-            disturbed=column_or_none(runs.disturbed[rows]),
+            **further,
         )
     return tables
 

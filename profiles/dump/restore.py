@@ -34,14 +34,12 @@ from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingN
 from profiles.ingest.service import IngestError, IngestResult, ingest
 from profiles.measurements import (
     ORIGINS,
-    PART_COLUMNS,
     CounterTable,
     Measurements,
     PlatformRecord,
     ProfileRecord,
     RunTable,
     WorkloadRecord,
-    column_or_none,
 )
 from profiles.models import Profile, Revision, Source
 from profiles.models.sources import OPERATOR
@@ -251,23 +249,7 @@ def _run_table(package: DumpPackage, one: _DumpedProfile) -> RunTable:
     if not one.runs:
         raise DumpError(member_name(RUNS_TABLE, package.form), None, f"profile {one.record['profile']} has no run")
     columns = dict(zip(RUNS_TABLE.names, zip(*one.runs, strict=True), strict=True))
-    exact = None not in columns["time_ns"]
-    parts = [[-1 if value is None else value for value in columns[name]] for name in PART_COLUMNS] if exact else []
-    further: dict[str, Any] = {
-        name: column_or_none(np.array(columns[name], dtype=np.float64))
-        for name in ("size", "clock_mhz", "tasks", "waits", "disturbed")
-        if any(value is not None for value in columns[name])
-    }
-    return RunTable(
-        n=np.array(columns["n"], dtype=np.int64),
-        repeat=np.array(columns["repeat"], dtype=np.int64),
-        is_profile_pass=np.array([kind == "profile" for kind in columns["pass"]]),
-        time_s=np.array(columns["time_s"], dtype=np.float64),
-        time_ns=np.array(columns["time_ns"], dtype=np.int64) if exact else None,
-        parts_ns=np.array(parts, dtype=np.int64).T if exact else None,
-        output_checksum=columns["output_checksum"],
-        **further,
-    )
+    return RunTable.of_columns(columns | {"pass_kind": columns["pass"]})
 
 
 def _counter_table(rows: Sequence[DumpRow]) -> CounterTable | None:

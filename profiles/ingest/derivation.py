@@ -12,9 +12,9 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from profiles.ingest.staging import FURTHER_COLUMNS, derived_rows, runs_of_profile, set_derived_columns
+from profiles.ingest.staging import derived_rows, runs_of_profile, set_derived_columns
 from profiles.jobs.executors import Executor
-from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
+from profiles.measurements import FURTHER_COLUMNS, PART_COLUMNS, CounterTable, RunTable
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.models.querysets import PROFILES_PER_QUERY
 from profiles.scaling.features import METHOD_VERSION, derive_profiles
@@ -128,23 +128,7 @@ def _keys_within(profiles: Sequence[Profile], most: int) -> Iterator[list[int]]:
 
 
 def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
-    n, repeat, pass_kind, time_s, time_ns, *rest = zip(*rows, strict=True)
-    further, parts = rest[: len(FURTHER_COLUMNS)], rest[len(FURTHER_COLUMNS) :]
-    counted: dict[str, Any] = {
-        name: column_or_none(np.array(column, dtype=np.float64))
-        for name, column in zip(FURTHER_COLUMNS, further, strict=True)
-    }
-    exact = None not in time_ns
-    split = np.array([[-1 if value is None else value for value in part] for part in parts], dtype=np.int64).T
-    return RunTable(
-        n=np.array(n, dtype=np.int64),
-        repeat=np.array(repeat, dtype=np.int64),
-        is_profile_pass=np.array([kind == Run.Pass.PROFILE for kind in pass_kind]),
-        time_s=np.array(time_s, dtype=np.float64),
-        time_ns=np.array(time_ns, dtype=np.int64) if exact else None,
-        parts_ns=split if exact else None,
-        **counted,
-    )
+    return RunTable.of_columns(dict(zip(STORED_RUN_COLUMNS, zip(*rows, strict=True), strict=True)))
 
 
 def _counter_tables(keys: list[int]) -> dict[int, CounterTable]:

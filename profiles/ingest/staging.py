@@ -18,7 +18,7 @@ from django.db import connection, models, transaction
 from django.db.models import Exists, Max, Min, OuterRef, QuerySet
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.measurements import PART_COLUMNS, CounterTable, ProfileRecord, RunTable
+from profiles.measurements import FURTHER_COLUMNS, PART_COLUMNS, CounterTable, ProfileRecord, RunTable
 from profiles.models import (
     CounterReading,
     FeatureVector,
@@ -38,7 +38,6 @@ INSERTED_AT_ONCE = 5_000  # in one transaction
 PLAIN_FIELDS = (models.FloatField, models.IntegerField, models.BooleanField, models.CharField, models.ForeignKey)
 STAGED_PROFILES_AT_ONCE = 200  # whose curves and features are computed and stored together
 STAGED_MODELS: tuple[type[models.Model], ...] = (Run, CounterReading, ScalingCurves, FeatureVector)
-FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")
 STAGED_RUN_COLUMNS = (
     *("profile", "n", "repeat", "pass_kind", "time_s", "time_ns", "output_checksum"),
     *FURTHER_COLUMNS,

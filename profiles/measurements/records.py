@@ -9,7 +9,7 @@ imports nothing of the kit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import IO, Any, Literal
 
@@ -20,6 +20,7 @@ from profiles.arrays import FloatArray, IntArray
 
 PARTS = ("use", "lock", "imbalance", "creation", "distribution", "switching", "join")
 PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
+FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")  # of a run, where somebody looked
 STRATEGIES = (
     "sequential",
     "domain_decomposition",
@@ -119,6 +120,26 @@ class RunTable:
 
     def __len__(self) -> int:
         return len(self.n)
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Sequence[Any]]) -> RunTable:
+        """Stored runs, None where a column says nothing; `pass_kind` is clean or profile."""
+        exact = None not in columns["time_ns"]
+        parts = [[-1 if value is None else value for value in columns[name]] for name in PART_COLUMNS] if exact else []
+        checksums = columns.get("output_checksum")
+        further: dict[str, Any] = {
+            name: column_or_none(np.array(columns[name], dtype=np.float64)) for name in FURTHER_COLUMNS
+        }
+        return cls(
+            n=np.array(columns["n"], dtype=np.int64),
+            repeat=np.array(columns["repeat"], dtype=np.int64),
+            is_profile_pass=np.array([kind == "profile" for kind in columns["pass_kind"]]),
+            time_s=np.array(columns["time_s"], dtype=np.float64),
+            time_ns=np.array(columns["time_ns"], dtype=np.int64) if exact else None,
+            parts_ns=np.array(parts, dtype=np.int64).T if exact else None,
+            output_checksum=None if checksums is None else tuple(checksums),
+            **further,
+        )
 
     @property
     def is_variation(self) -> NDArray[np.bool_]:

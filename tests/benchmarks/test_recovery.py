@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.models import Upload
-from benchmarks.recovery import ORPHANED_AFTER_LEASES, sweep_files, unclaimed_uploads
+from benchmarks.processing import ORPHANED_AFTER_LEASES, sweep_files, unclaimed_uploads
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from profiles.jobs.queue import take_up
 from tests.benchmarks.uploads import kept_files

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
+from benchmarks.archive import ArchiveProblem
 from benchmarks.models import Upload
 from benchmarks.processing import process
 from benchmarks.services import keep_tarball
@@ -46,7 +47,6 @@ class Command(BaseCommand):
             f"{path}: {f'{count} profiles, {upload.visibility}' if accepted else upload.get_status_display().lower()}"
         )
         for error in upload.report.get("errors", []):
-            place = ":".join(str(part) for part in (error["member"], error["line"]) if part is not None)
-            self.stdout.write(f"  error: {place}: {error['reason']}" if place else f"  error: {error['reason']}")
+            self.stdout.write(f"  error: {ArchiveProblem(error['member'], error['line'], error['reason'])}")
         for warning in upload.report.get("warnings", []):
             self.stdout.write(f"  warning: {warning}")
