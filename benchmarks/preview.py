@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.formats.plain_csv import KNOWN_COLUMNS, TIME_COLUMNS
@@ -12,21 +12,19 @@ from profiles.templatetags.quantities import seconds, significant, size
 
 WORKLOADS_SHOWN = 50
 COUNTS_SHOWN = 12  # numbers of threads of one workload
-FACTS_SHOWN = {
-    "name": "Name",
-    "cpu_model": "Processor",
-    "architecture": "Architecture",
-    "sockets": "Sockets",
-    "physical_cores": "Cores",
-    "threads": "Threads",
-    "base_mhz": "Base clock, MHz",
-}
-SIZES_SHOWN = {
-    "l1d_bytes": "L1 data caches",
-    "l2_bytes": "L2 caches",
-    "l3_bytes": "L3 caches",
-    "memory_bytes": "Memory",
-}
+FACTS_SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("name", "Name", str),
+    ("cpu_model", "Processor", str),
+    ("architecture", "Architecture", str),
+    ("sockets", "Sockets", str),
+    ("physical_cores", "Cores", str),
+    ("threads", "Threads", str),
+    ("base_mhz", "Base clock, MHz", str),
+    ("l1d_bytes", "L1 data caches", size),
+    ("l2_bytes", "L2 caches", size),
+    ("l3_bytes", "L3 caches", size),
+    ("memory_bytes", "Memory", size),
+)
 
 
 def preview_of(
@@ -34,14 +32,14 @@ def preview_of(
 ) -> dict[str, Any]:
     """`found`: what `reading.preview_upload` says; `head`: of a table what `reading.preview_table` does, with the
     titles that were said to be its `columns`."""
-    workloads = found["workloads"]
+    workloads, platform = found["workloads"], found["platform"] or {}
     more = len(workloads) - WORKLOADS_SHOWN
     caption = f"{len(workloads)} workload{'' if len(workloads) == 1 else 's'}"
     return {
         "form": FORM_TITLES.get(found["form"], "Results of the benchmark kit"),
         "report": found,
         "columns": None if head is None else _columns(head, columns or {}),
-        "facts": _facts(found["platform"] or {}),
+        "facts": [(title, written(platform[name])) for name, title, written in FACTS_SHOWN if platform.get(name)],
         "workloads": PageTable(
             "Workloads",
             UNDERSTOOD_COLUMNS,
@@ -62,13 +60,6 @@ def _columns(head: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, A
 
     shown = [{"title": title, "role": role_of(title)} for title in head["columns"]]
     return {"name": head["name"], "columns": shown, "rows": head["rows"], "roles": KNOWN_COLUMNS}
-
-
-def _facts(platform: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Those that are known."""
-    texts = [(title, platform.get(name)) for name, title in FACTS_SHOWN.items()]
-    sizes = [(title, platform.get(name)) for name, title in SIZES_SHOWN.items()]
-    return [(title, str(value)) for title, value in texts if value] + [(title, size(of)) for title, of in sizes if of]
 
 
 def _times(workload: Mapping[str, Any]) -> str:

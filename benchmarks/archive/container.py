@@ -107,10 +107,10 @@ class ArchiveProblems:
         raise ArchiveError(listed, self.count - len(listed))
 
 
-def quoted(value: object, length: int = 60) -> str:
+def quoted(value: object) -> str:
     """A value as it is shown in a reason: never long, never with control characters."""
     text = repr(value)
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def package_document(
     revision: int,
     created: datetime,
     sources: Iterable[CreditedSource],
-    site: str = "",
+    site: str,
 ) -> dict[str, Any]:
     """The descriptor of the files that are in the folder. `tables`: each with the number of its rows."""
     credited = list(sources)

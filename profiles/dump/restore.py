@@ -7,7 +7,6 @@ there. Into an empty database comes the dump's state: the same slugs and revisio
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
@@ -225,17 +224,17 @@ class _Positions:
 
     def __init__(self, known: dict[str, DumpRecord], column: str) -> None:
         self.known, self.column = known, column
-        self.records: list[DumpRecord] = []
-        self.positions: dict[str, int] = defaultdict(lambda: len(self.positions))
+        self.positions: dict[str, int] = {}
 
     def of(self, profile: DumpRecord) -> int:
         slug = profile[self.column]
         if slug not in self.known:
             raise DumpError("profiles", profile["profile"], f"{self.column} {slug!r} is not in the dump")
-        position = self.positions[slug]
-        if position == len(self.records):
-            self.records.append(self.known[slug])
-        return position
+        return self.positions.setdefault(slug, len(self.positions))
+
+    @property
+    def records(self) -> list[DumpRecord]:
+        return [self.known[slug] for slug in self.positions]
 
 
 def _record_of(kind: Any, record: DumpRecord) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -96,10 +97,8 @@ def dumped_tables() -> tuple[DumpedTable, ...]:
         DumpedTable(PLATFORMS_TABLE, lambda keys: _described_rows(Platform, PLATFORMS_TABLE, keys.platforms)),
         DumpedTable(WORKLOADS_TABLE, lambda keys: _described_rows(Workload, WORKLOADS_TABLE, keys.workloads)),
         DumpedTable(PROFILES_TABLE, _profile_rows),
-        DumpedTable(RUNS_TABLE, lambda keys: _rows_of_profiles(Run, RUNS_TABLE, keys, {"pass": "pass_kind"})),
-        DumpedTable(
-            COUNTER_READINGS_TABLE, lambda keys: _rows_of_profiles(CounterReading, COUNTER_READINGS_TABLE, keys, {})
-        ),
+        DumpedTable(RUNS_TABLE, partial(_rows_of_profiles, Run, RUNS_TABLE)),
+        DumpedTable(COUNTER_READINGS_TABLE, partial(_rows_of_profiles, CounterReading, COUNTER_READINGS_TABLE)),
         DumpedTable(CURVES_TABLE, _curve_rows),
         DumpedTable(FEATURES_TABLE, _feature_rows),
         *further_tables(),
@@ -154,8 +153,8 @@ def _chunks(keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
         yield start + 1, keys[start : start + PROFILES_PER_QUERY]
 
 
-def _rows_of_profiles(model: Any, table: DumpTable, keys: DumpedKeys, spelled: dict[str, str]) -> Iterator[DumpRow]:
-    columns = [spelled.get(name, name) for name in table.names[1:]]
+def _rows_of_profiles(model: Any, table: DumpTable, keys: DumpedKeys) -> Iterator[DumpRow]:
+    columns = ["pass_kind" if name == "pass" else name for name in table.names[1:]]
     for first, chunk in _chunks(keys.profiles):
         number = {key: first + place for place, key in enumerate(chunk)}
         rows = model.objects.filter(profile__in=chunk).order_by("profile", "pk").values_list("profile_id", *columns)

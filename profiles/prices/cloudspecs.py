@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from profiles.models import Price
-from profiles.prices.tables import PlatformNames
+from profiles.prices.tables import PlatformNames, PriceFileError
 
 SOURCE = "https://github.com/TUM-DIS/cloudspecs"
 CURRENCY = "USD"
@@ -34,25 +34,21 @@ CLOUDS = {
 INSTALL = "pip install -r requirements-cloudspecs.txt"
 
 
-class CloudspecsError(Exception):
-    """Why a file cannot be read."""
-
-
 def read_cloudspecs(path: Path, date: datetime.date) -> tuple[list[Price], int]:
     """The prices, not stored, of public machines that the file has; and of how many instances no machine is stored.
-    `date`: of which the prices are. Raises CloudspecsError."""
+    `date`: of which the prices are. Raises PriceFileError."""
     try:
         duckdb: Any = importlib.import_module("duckdb")
     except ImportError as error:
-        raise CloudspecsError(f"this format needs duckdb: {INSTALL}") from error
+        raise PriceFileError(f"this format needs duckdb: {INSTALL}") from error
     if not path.is_file():
-        raise CloudspecsError("there is no such file")
+        raise PriceFileError("there is no such file")
     try:
         # Views of the file may name other files: nothing but the file itself is read.
         with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as connection:
             rows = list(_priced_instances(connection))
     except duckdb.Error as error:
-        raise CloudspecsError(f"it cannot be read as a DuckDB file: {error}") from error
+        raise PriceFileError(f"it cannot be read as a DuckDB file: {error}") from error
     machines = PlatformNames()
     prices, unknown = [], 0
     for name, region, amount in rows:
@@ -66,15 +62,15 @@ def read_cloudspecs(path: Path, date: datetime.date) -> tuple[list[Price], int]:
 
 
 def _priced_instances(connection: Any) -> Iterator[tuple[str, str, Decimal]]:
-    """Name, region and price per hour of each instance that has a price. Raises CloudspecsError."""
+    """Name, region and price per hour of each instance that has a price. Raises PriceFileError."""
     tables = {row[0] for row in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()}
     clouds = [cloud for cloud in CLOUDS if f"{cloud}_all" in tables]
     if not clouds:
-        raise CloudspecsError(f"it has none of the tables {', '.join(f'{cloud}_all' for cloud in CLOUDS)}")
+        raise PriceFileError(f"it has none of the tables {', '.join(f'{cloud}_all' for cloud in CLOUDS)}")
     for cloud in clouds:
         columns = {row[0] for row in connection.execute(f"DESCRIBE {cloud}_all").fetchall()}
         if missing := [name for name in COLUMNS_READ if name not in columns]:
-            raise CloudspecsError(f"table {cloud}_all lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
+            raise PriceFileError(f"table {cloud}_all lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
         named, region = CLOUDS[cloud]
         priced = f"SELECT instance, price_hour FROM {cloud}_all WHERE price_hour > 0 ORDER BY instance"  # noqa: S608
         for instance, amount in connection.execute(priced).fetchall():

@@ -21,7 +21,7 @@ from django.core.exceptions import ValidationError
 
 from profiles.models import Price
 from profiles.prices.cloudspecs import CLOUDS, PRICE_DIGITS
-from profiles.prices.tables import MOST_COMPLAINTS, PlatformNames, PriceTableError
+from profiles.prices.tables import MOST_COMPLAINTS, PlatformNames, PriceFileError, PriceTableError
 
 SPARE_CORES = "Spare Cores, https://sparecores.com"
 LARGEST_JSON_BYTES = 128 * 1024**2
@@ -41,10 +41,6 @@ PRICES_OF_SQLITE = """
     JOIN region ON region.vendor_id = price.vendor_id AND region.region_id = price.region_id
     WHERE price.allocation = 'ONDEMAND' AND price.unit = 'HOUR' AND price.status = 'ACTIVE'
 """
-
-
-class SpareCoresError(Exception):
-    """Why a file cannot be read."""
 
 
 @dataclass
@@ -71,7 +67,7 @@ class ListedPrice:
 def read_sparecores(paths: Sequence[Path]) -> SpareCoresPrices:
     """On-demand prices per hour of Linux on public machines, each cloud's in one region: the one of --as cloudspecs, or
     where the files have none there, the one with the most machines. Of a region's zones the cheapest counts. Raises
-    SpareCoresError and PriceTableError."""
+    PriceFileError and PriceTableError."""
     read = SpareCoresPrices()
     complaints: list[str] = []
     offers: list[ListedPrice] = []
@@ -111,31 +107,31 @@ def _choose_regions(offers: Iterable[ListedPrice]) -> dict[str, str]:
 
 def _rows(paths: Sequence[Path], licences: list[str]) -> Iterator[tuple[str, Any]]:
     """Each row of the files in the form of the API, with the words that name it. Appends to the licences. Raises
-    SpareCoresError."""
+    PriceFileError."""
     count = 0
     for path in paths:
         if not path.is_file():
-            raise SpareCoresError(f"{path.name}: there is no such file")
+            raise PriceFileError(f"{path.name}: there is no such file")
         with path.open("rb") as file:
             is_sqlite = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
         for row in _rows_of_sqlite(path, licences) if is_sqlite else _rows_of_json(path):
             count += 1
             if count > MOST_LISTED_PRICES:
-                raise SpareCoresError(f"{path.name}: there are more than {MOST_LISTED_PRICES:,} prices")
+                raise PriceFileError(f"{path.name}: there are more than {MOST_LISTED_PRICES:,} prices")
             yield row
 
 
 def _rows_of_json(path: Path) -> Iterator[tuple[str, Any]]:
     if path.stat().st_size > LARGEST_JSON_BYTES:
-        raise SpareCoresError(
+        raise PriceFileError(
             f"{path.name}: has more than {LARGEST_JSON_BYTES >> 20} MiB: ask for one vendor, or one page, at a time"
         )
     try:
         answer = json.loads(path.read_bytes(), parse_float=Decimal, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise SpareCoresError(f"{path.name}: is neither JSON nor an SQLite file: {error}") from error
+        raise PriceFileError(f"{path.name}: is neither JSON nor an SQLite file: {error}") from error
     if not isinstance(answer, list):
-        raise SpareCoresError(f"{path.name}: is no list of prices, as the API answers /server_prices")
+        raise PriceFileError(f"{path.name}: is no list of prices, as the API answers /server_prices")
     for number, row in enumerate(answer, start=1):
         yield f"{path.name}: row {number}", row
 
@@ -158,7 +154,7 @@ def _rows_of_sqlite(path: Path, licences: list[str]) -> Iterator[tuple[str, Any]
                 key = " ".join(str(told[name]) for name in ("vendor_id", "region_id", "zone_id", "server_id"))
                 yield f"{path.name}: server_price {key}", told
     except (sqlite3.Error, ValueError) as error:
-        raise SpareCoresError(f"{path.name}: cannot be read as the SQLite file of Spare Cores: {error}") from error
+        raise PriceFileError(f"{path.name}: cannot be read as the SQLite file of Spare Cores: {error}") from error
 
 
 def _licence_of(connection: sqlite3.Connection, path: Path) -> list[str]:

@@ -22,6 +22,10 @@ MOST_COMPLAINTS = 20
 MOST_OWN_PRICES = 20_000
 
 
+class PriceFileError(Exception):
+    """Why a file of somebody else's prices cannot be read."""
+
+
 class PriceTableError(Exception):
     """What is wrong with a table of prices: a line a complaint."""
 

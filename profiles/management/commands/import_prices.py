@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from profiles.models import Price
-from profiles.prices.cloudspecs import CloudspecsError, read_cloudspecs
-from profiles.prices.sparecores import SpareCoresError, read_sparecores
-from profiles.prices.tables import PRICE_COLUMNS, PriceTableError, import_prices, store_prices
+from profiles.prices.cloudspecs import read_cloudspecs
+from profiles.prices.sparecores import read_sparecores
+from profiles.prices.tables import PRICE_COLUMNS, PriceFileError, PriceTableError, import_prices, store_prices
 
 CSV, CLOUDSPECS, SPARECORES = "csv", "cloudspecs", "sparecores"
 
@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 new, changed = import_prices(tqdm(lines, desc="prices", unit="line", leave=False))
         except PriceTableError as error:
             raise CommandError(f"{named} was not imported:\n{error}") from error
-        except (CloudspecsError, SpareCoresError, OSError, UnicodeDecodeError) as error:
+        except (PriceFileError, OSError, UnicodeDecodeError) as error:
             raise CommandError(f"{named} was not imported: {error}") from error
         self.stdout.write(f"{new} prices are new, {changed} say something else now")
 
