@@ -27,9 +27,7 @@ FACTS_SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 )
 
 
-def preview_of(
-    found: Mapping[str, Any], head: Mapping[str, Any] | None = None, columns: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+def preview_of(found: Mapping[str, Any], head: Mapping[str, Any] | None, columns: Mapping[str, str]) -> dict[str, Any]:
     """`found`: what `reading.preview_upload` says; `head`: of a table what `reading.preview_table` does, with the
     titles that were said to be its `columns`."""
     workloads, platform = found["workloads"], found["platform"] or {}
@@ -38,7 +36,7 @@ def preview_of(
     return {
         "form": FORM_TITLES.get(found["form"], "Results of the benchmark kit"),
         "report": found,
-        "columns": None if head is None else _columns(head, columns or {}),
+        "columns": None if head is None else _columns(head, columns),
         "facts": [(title, written(platform[name])) for name, title, written in FACTS_SHOWN if platform.get(name)],
         "workloads": PageTable(
             "Workloads",

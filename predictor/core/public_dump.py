@@ -6,7 +6,7 @@ dump.predict("fft", "i9-9900k").time_s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.methods import DEFAULT_METHOD, Answer, Query, get_method
 from predictor.core.steps import single_thread
-from profiles.dump.files import DumpRow, read_arrays, read_table
 from profiles.dump.package import DumpPackage, open_dump
 from profiles.dump.tables import (
     CURVES_TABLE,
@@ -146,14 +145,10 @@ def read_dump(folder: Path) -> PublicDump:
     return PublicDump(package.revision, platforms, workloads, placed, names)
 
 
-def _rows(package: DumpPackage, table: DumpTable) -> Iterator[DumpRow]:
-    return read_table(package.folder, table, package.form)
-
-
 def _columns(package: DumpPackage, table: DumpTable, fields: Sequence[str]) -> Columns:
     """Columns sorted by slug, with the position in the dump for a primary key."""
     wanted = [table.names.index(table.key[0] if name == "slug" else name) for name in fields]
-    rows = ((*(row[place] for place in wanted), number) for number, row in enumerate(_rows(package, table)))
+    rows = ((*(row[place] for place in wanted), number) for number, row in enumerate(package.rows(table)))
     return columns_by_slug(rows, (*fields, "pk"))
 
 
@@ -161,7 +156,7 @@ def _named(package: DumpPackage, table: DumpTable) -> dict[str, tuple[str, ...]]
     """The slugs of each name."""
     slug, name = table.names.index(table.key[0]), table.names.index("name")
     named: dict[str, tuple[str, ...]] = {}
-    for row in _rows(package, table):
+    for row in package.rows(table):
         named[row[name]] = (*named.get(row[name], ()), row[slug])
     return named
 
@@ -169,9 +164,9 @@ def _named(package: DumpPackage, table: DumpTable) -> dict[str, tuple[str, ...]]
 def _profile_columns(package: DumpPackage, platforms: Columns, workloads: Columns) -> ProfileColumns:
     """The profiles that predictions may use: with curves and features, and no outliers. Of the tables only the columns
     that a prediction needs are read."""
-    records = _arrays(package, PROFILES_TABLE, (*RECORD_COLUMNS, *TAKEN_COLUMNS))
-    curves = _arrays(package, CURVES_TABLE, ("profile", "n", "time_s"))
-    elements = _arrays(package, FEATURES_TABLE, ("profile", *FEATURE_NAMES))
+    records = package.arrays(PROFILES_TABLE, (*RECORD_COLUMNS, *TAKEN_COLUMNS))
+    curves = package.arrays(CURVES_TABLE, ("profile", "n", "time_s"))
+    elements = package.arrays(FEATURES_TABLE, ("profile", *FEATURE_NAMES))
     of_features = elements.pop("profile")
     features = np.stack(list(elements.values()), axis=1)
     del elements
@@ -210,7 +205,3 @@ def _profile_columns(package: DumpPackage, platforms: Columns, workloads: Column
     lengths, kept = thinned_curves(profiles.lengths, profiles.curve_n)
     curve_n, curve_time_s = profiles.curve_n[kept], profiles.curve_time_s[kept]
     return replace(profiles, lengths=lengths, curve_n=curve_n, curve_time_s=curve_time_s)
-
-
-def _arrays(package: DumpPackage, table: DumpTable, names: Sequence[str]) -> dict[str, Any]:
-    return read_arrays(package.folder, table, package.form, names)

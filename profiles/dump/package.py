@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from profiles.dump.files import DUMP_FORMS, DumpError, member_name
+from profiles.dump.files import DUMP_FORMS, DumpError, DumpRow, member_name, read_arrays, read_table
 from profiles.dump.tables import DumpTable
 
 DUMP_SCHEMA = "mpet-dump/1"
@@ -48,6 +48,16 @@ class DumpPackage:
     folder: Path
     form: str
     revision: int
+
+    def rows(self, table: DumpTable) -> Iterator[DumpRow]:
+        return read_table(self.folder, table, self.form)
+
+    def arrays(self, table: DumpTable, names: Sequence[str]) -> dict[str, Any]:
+        return read_arrays(self.folder, table, self.form, names)
+
+    def error(self, table: DumpTable, reason: str) -> DumpError:
+        """An error in the file of a table."""
+        return DumpError(member_name(table, self.form), None, reason)
 
 
 def package_document(
@@ -140,7 +150,11 @@ def open_dump(folder: Path, tables: Iterable[DumpTable]) -> DumpPackage:
         raise DumpError(PACKAGE_FILE, None, f"mpet.format is {form!r}, not one of {', '.join(DUMP_FORMS)}")
     if isinstance(revision, bool) or not isinstance(revision, int) or not 0 <= revision < 2**53:
         raise DumpError(PACKAGE_FILE, None, f"mpet.revision is {revision!r}, no revision")
-    hashes = _hashes(document)
+    resources = document.get("resources")
+    if not isinstance(resources, list) or not all(isinstance(resource, dict) for resource in resources):
+        raise DumpError(PACKAGE_FILE, None, "resources is no list of objects")
+    # The files have the names that their tables give them, whatever the descriptor says.
+    hashes = {str(resource.get("name")): str(resource.get("hash")) for resource in resources}
     known = {table.name: member_name(table, form) for table in tables}
     for name, member in known.items():
         is_there = (folder / member).is_file()
@@ -162,11 +176,3 @@ def _read_descriptor(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise DumpError(PACKAGE_FILE, None, "is not a JSON object")
     return document
-
-
-def _hashes(document: dict[str, Any]) -> dict[str, str]:
-    """The checksum of each table's file; the files have the names that their tables give them, whatever is said."""
-    resources = document.get("resources")
-    if not isinstance(resources, list) or not all(isinstance(resource, dict) for resource in resources):
-        raise DumpError(PACKAGE_FILE, None, "resources is no list of objects")
-    return {str(resource.get("name")): str(resource.get("hash")) for resource in resources}

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from profiles.dump.files import DumpError, DumpRow, member_name, read_table
+from profiles.dump.files import DumpError, DumpRow
 from profiles.dump.package import DumpPackage, open_dump
 from profiles.dump.rows import dumped_tables, further_tables
 from profiles.dump.tables import (
@@ -68,22 +68,18 @@ def restore_dump(folder: Path, progress: Callable[[int], Any] = lambda profiles:
     for uid, deliveries in groupby(_profiles_with_rows(package), key=lambda one: one.record["source"]):
         delivery = list(deliveries)
         if uid not in sources:
-            raise DumpError(
-                member_name(PROFILES_TABLE, package.form), None, f"source {uid!r} is there twice, or nowhere"
-            )
+            raise package.error(PROFILES_TABLE, f"source {uid!r} is there twice, or nowhere")
         is_new = _restore_source(package, named, sources.pop(uid), delivery)
         counts["sources" if is_new else "existing"] += 1
         counts["profiles"] += len(delivery) if is_new else 0
         progress(len(delivery))
-    further = {
-        one.table.name: one.restore(read_table(package.folder, one.table, package.form)) for one in further_tables()
-    }
+    further = {one.table.name: one.restore(package.rows(one.table)) for one in further_tables()}
     _follow_revision(package.revision, was_empty=was_empty)
     return Restored(package.revision, **counts, further=further)
 
 
 def _records(package: DumpPackage, table: DumpTable) -> list[DumpRecord]:
-    return [dict(zip(table.names, row, strict=True)) for row in read_table(package.folder, table, package.form)]
+    return [dict(zip(table.names, row, strict=True)) for row in package.rows(table)]
 
 
 class _Named:
@@ -129,8 +125,8 @@ class _RowsByProfile:
     """The rows of a table that belong to one profile after the other; both are in the order of the profiles."""
 
     def __init__(self, package: DumpPackage, table: DumpTable) -> None:
-        self.member = member_name(table, package.form)
-        self.groups = groupby(read_table(package.folder, table, package.form), key=itemgetter(0))
+        self.package, self.table = package, table
+        self.groups = groupby(package.rows(table), key=itemgetter(0))
         self.ahead: tuple[int, list[DumpRow]] | None = None
 
     def of(self, profile: int) -> list[DumpRow]:
@@ -145,12 +141,12 @@ class _RowsByProfile:
 
     def check_end(self) -> None:
         if (self.ahead and self.ahead[0]) or next(self.groups, None) is not None:
-            raise DumpError(self.member, None, "its rows are not in the order of the profiles, or of none of them")
+            raise self.package.error(self.table, "its rows are not in the order of the profiles, or of none of them")
 
 
 def _profiles_with_rows(package: DumpPackage) -> Iterator[_DumpedProfile]:
     runs, readings = _RowsByProfile(package, RUNS_TABLE), _RowsByProfile(package, COUNTER_READINGS_TABLE)
-    for row in read_table(package.folder, PROFILES_TABLE, package.form):
+    for row in package.rows(PROFILES_TABLE):
         number = row[0]
         yield _DumpedProfile(dict(zip(PROFILES_TABLE.names, row, strict=True)), runs.of(number), readings.of(number))
     runs.check_end()
@@ -190,9 +186,7 @@ def _measurements(
     package: DumpPackage, named: _Named, source: DumpRecord, delivery: Sequence[_DumpedProfile]
 ) -> Measurements:
     if source["origin"] not in ORIGINS or source["origin"] == "emulated" or source["kind"] not in Source.Kind.values:
-        raise DumpError(
-            member_name(SOURCES_TABLE, package.form), None, f"{source['source']}: its kind or origin is unknown"
-        )
+        raise package.error(SOURCES_TABLE, f"{source['source']}: its kind or origin is unknown")
     platforms, workloads = _Positions(named.platforms, "platform"), _Positions(named.workloads, "workload")
     profiles = [
         ProfileRecord(
@@ -246,7 +240,7 @@ def _record_of(kind: Any, record: DumpRecord) -> Any:
 
 def _run_table(package: DumpPackage, one: _DumpedProfile) -> RunTable:
     if not one.runs:
-        raise DumpError(member_name(RUNS_TABLE, package.form), None, f"profile {one.record['profile']} has no run")
+        raise package.error(RUNS_TABLE, f"profile {one.record['profile']} has no run")
     columns = dict(zip(RUNS_TABLE.names, zip(*one.runs, strict=True), strict=True))
     return RunTable.of_columns(columns | {"pass_kind": columns["pass"]})
 
