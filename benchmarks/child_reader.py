@@ -142,8 +142,7 @@ def _answer_to(question: IO[bytes]) -> tuple[str, Any]:
 
 def recognise_form(content: IO[bytes], *, name: str, packed: bool, limits: ForeignLimits) -> str:
     """Which tool wrote a file, or several in one archive. Raises ArchiveError and UnrecognisedError."""
-    held = content.read()
-    return recognise(unpack_files(name, held) if packed else [ForeignFile(name, held)], limits.file_bytes)
+    return recognise(_foreign_files(content, name, packed), limits.file_bytes)
 
 
 def read_upload_file(content: IO[bytes], **options: Any) -> tuple[Measurements, list[str]]:
@@ -159,8 +158,12 @@ def describe_file(content: IO[bytes], **options: Any) -> dict[str, Any]:
 
 def describe_table(content: IO[bytes], *, name: str, packed: bool) -> dict[str, Any] | None:
     """The titles and the first rows of a CSV table, of several files the first; None where it has none."""
+    return table_head(_foreign_files(content, name, packed)[0])
+
+
+def _foreign_files(content: IO[bytes], name: str, packed: bool) -> list[ForeignFile]:
     held = content.read()
-    return table_head(unpack_files(name, held)[0] if packed else ForeignFile(name, held))
+    return unpack_files(name, held) if packed else [ForeignFile(name, held)]
 
 
 def _read(
@@ -169,8 +172,7 @@ def _read(
     """A results tarball, or a file of another tool."""
     if reading is None:
         return read_archive(content, limits=limits)
-    held = content.read()
-    files = unpack_files(name, held) if reading.packed else [ForeignFile(name, held)]
+    files = _foreign_files(content, name, reading.packed)
     return read_foreign(reading.form, files, platform=reading.platform, columns=reading.columns, limits=foreign_limits)
 
 

@@ -11,34 +11,30 @@ from django.db import transaction
 from predictor.models import Prediction
 from profiles.dump.files import DumpRow
 from profiles.dump.rows import DumpedKeys, FurtherTable
-from profiles.dump.tables import DumpColumn, DumpTable
+from profiles.dump.tables import DumpColumn, DumpTable, required
 from profiles.models import Profile
 
 ANSWERS_PER_FETCH = 50
-
-
-def _always(name: str, type_: Any, meaning: str) -> DumpColumn:
-    return DumpColumn(name, type_, meaning, required=True)
 
 
 PREDICTIONS_TABLE = DumpTable(
     "predictions",
     "Predictions whose pair was measured later, with their errors",
     (
-        _always("prediction", "string", "UUID: /predictions/UUID/ on the site"),
-        _always("request_key", "string", "sha256 of the question, the method's version and the revision"),
-        _always("workload", "string", ""),
-        _always("target", "string", "platform"),
-        _always("method", "string", ""),
-        _always("method_version", "string", ""),
-        _always("revision", "integer", "of the database that answered"),
-        _always("answer", "object", "the answer of the API, without id and url"),
+        required("prediction", "string", "UUID: /predictions/UUID/ on the site"),
+        required("request_key", "string", "sha256 of the question, the method's version and the revision"),
+        required("workload", "string", ""),
+        required("target", "string", "platform"),
+        required("method", "string", ""),
+        required("method_version", "string", ""),
+        required("revision", "integer", "of the database that answered"),
+        required("answer", "object", "the answer of the API, without id and url"),
         DumpColumn("source_uids", "array", "deliveries that it rests on"),
-        _always("created_at", "datetime", "when it was asked"),
-        _always("settled_at", "datetime", "when the pair was measured"),
+        required("created_at", "datetime", "when it was asked"),
+        required("settled_at", "datetime", "when the pair was measured"),
         DumpColumn("settled_by", "string", "UUID of the profile that measured it; null: withdrawn since"),
-        _always("settled_origin", "string", "measured or simulated"),
-        _always("is_blind", "boolean", "nobody had measured the pair before"),
+        required("settled_origin", "string", "measured or simulated"),
+        required("is_blind", "boolean", "nobody had measured the pair before"),
         DumpColumn("error_full", "number", "mean relative error over the measured n"),
         DumpColumn("error_t1", "number", "of t(1)"),
         DumpColumn("error_scaling", "number", "of t(n) / t(least n)"),

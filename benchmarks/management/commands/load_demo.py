@@ -51,7 +51,14 @@ class Command(BaseCommand):
             withdraw(demo_sources())
         missing = self.missing(seed)
         for hardware, packed in simulate_tarballs(missing, seed, jobs):
-            store_tarball(hardware, seed, packed)
+            ingest(
+                read_archive(io.BytesIO(packed)),
+                kind=Source.Kind.SIMULATOR,
+                label=demo_label(hardware, seed),
+                sha256=hashlib.sha256(packed).hexdigest(),
+                owner=None,
+                private=False,
+            )
         profiles = Profile.objects.filter(source__in=demo_sources()).count()
         state = "loaded" if missing else "there already"
         self.stdout.write(f"demo {state}: {profiles} simulated profiles on {len(HARDWARE)} machines, seed {seed}")
@@ -94,15 +101,3 @@ def simulate_tarballs(machines: Sequence[Hardware], seed: int, jobs: int) -> Ite
     packed = processes.map(simulate_tarball, seed, machines)
     with tqdm(zip(machines, packed, strict=True), desc="simulate", unit="machine", total=len(machines)) as bar:
         yield from bar
-
-
-def store_tarball(hardware: Hardware, seed: int, packed: bytes) -> None:
-    """By the way of every tarball: read, check, ingest."""
-    ingest(
-        read_archive(io.BytesIO(packed)),
-        kind=Source.Kind.SIMULATOR,
-        label=demo_label(hardware, seed),
-        sha256=hashlib.sha256(packed).hexdigest(),
-        owner=None,
-        private=False,
-    )
