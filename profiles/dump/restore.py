@@ -14,7 +14,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from django.db import transaction
 
 from profiles.dump.files import DumpError, DumpRow
@@ -193,7 +192,7 @@ def _measurements(
             platform=platforms.of(one.record),
             workload=workloads.of(one.record),
             runs=_run_table(package, one),
-            counters=_counter_table(one.readings),
+            counters=CounterTable.of_rows([row[1:] for row in one.readings]) if one.readings else None,
         )
         for one in delivery
     ]
@@ -243,14 +242,6 @@ def _run_table(package: DumpPackage, one: _DumpedProfile) -> RunTable:
         raise package.error(RUNS_TABLE, f"profile {one.record['profile']} has no run")
     columns = dict(zip(RUNS_TABLE.names, zip(*one.runs, strict=True), strict=True))
     return RunTable.of_columns(columns | {"pass_kind": columns["pass"]})
-
-
-def _counter_table(rows: Sequence[DumpRow]) -> CounterTable | None:
-    if not rows:
-        return None
-    _, n, repeat, counter, value, status = zip(*rows, strict=True)
-    values = np.array([np.nan if number is None else number for number in value], dtype=np.float64)
-    return CounterTable(np.array(n, np.int64), np.array(repeat, np.int64), counter, values, status)
 
 
 def _follow_revision(revision: int, *, was_empty: bool) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
@@ -133,9 +132,4 @@ def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
 
 def _counter_tables(keys: list[int]) -> dict[int, CounterTable]:
     columns = ("n", "repeat", "counter", "value", "status")
-    tables = {}
-    for key, rows in _rows_by_profile(CounterReading, keys, columns):
-        n, repeat, counter, value, status = zip(*rows, strict=True)
-        values = np.array([np.nan if reading is None else reading for reading in value], dtype=np.float64)
-        tables[key] = CounterTable(np.array(n, np.int64), np.array(repeat, np.int64), counter, values, status)
-    return tables
+    return {key: CounterTable.of_rows(rows) for key, rows in _rows_by_profile(CounterReading, keys, columns)}

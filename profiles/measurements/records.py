@@ -187,6 +187,13 @@ class CounterTable:
     def __len__(self) -> int:
         return len(self.n)
 
+    @classmethod
+    def of_rows(cls, rows: Sequence[Sequence[Any]]) -> CounterTable:
+        """Stored readings: n, repeat, counter, value (None where there is none) and status."""
+        n, repeat, counter, value, status = zip(*rows, strict=True)
+        values = np.array([np.nan if number is None else number for number in value], dtype=np.float64)
+        return cls(np.array(n, np.int64), np.array(repeat, np.int64), counter, values, status)
+
 
 @dataclass(frozen=True)
 class ProfileRecord:
