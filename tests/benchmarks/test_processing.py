@@ -1,9 +1,12 @@
-"""What is stored and reported of a received tarball."""
+"""What is stored and reported of a received tarball; what killed processes left (trust 5) is taken up, and swept."""
 
 import gzip
+import os
+import time
 import uuid
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 import pytest
 from django.db import OperationalError
@@ -11,12 +14,20 @@ from django.utils import timezone
 
 from benchmarks import processing
 from benchmarks.models import Upload
+from benchmarks.processing import ORPHANED_AFTER_LEASES, sweep_files, unclaimed_uploads
+from mpet_site.web.periodic_tasks import registered_periodic_tasks
+from profiles.jobs.queue import take_up
 from profiles.models import Platform, Profile, Revision, Run, Source, StagedDelivery
 from tests.benchmarks.uploads import kept_files, receive, tarball
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+DATABASE_TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+
+
+def let_lapse():
+    Upload.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
 def test_an_accepted_upload(alice, media):
@@ -144,7 +155,7 @@ def test_who_lost_its_lease_stores_nothing(waiting, monkeypatch):
     read = processing.read_upload
 
     def slow(*arguments, **options):
-        Upload.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        let_lapse()
         with monkeypatch.context() as patch:
             patch.setattr(processing, "read_upload", read)
             assert processing.process(Upload.objects.get()).status == Upload.Status.ACCEPTED
@@ -183,7 +194,7 @@ def test_a_tarball_that_takes_its_processes_along_is_given_up(waiting, media):
     """trust 5, third audit 1: tried once again, and not for ever."""
     for attempt in (1, 2):
         assert Upload.objects.get().claim_to_process()
-        Upload.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        let_lapse()
         assert Upload.objects.get().attempts == attempt
     upload = processing.process(Upload.objects.get())
     assert upload.status == Upload.Status.REJECTED
@@ -208,3 +219,69 @@ def test_profiles_of_two_owners_of_the_same_tarball(alice, bob):
     assert Platform.objects.count() == 1
     assert Profile.objects.public().count() == 2
     assert Profile.objects.visible_to(bob).count() == 4
+
+
+def let_age(path):
+    then = time.time() - 3600
+    os.utime(path, (then, then))
+
+
+def test_the_server_keeps_these_chores():
+    assert {"uploads", "files", "staged deliveries"} <= {chore.name for chore in registered_periodic_tasks()}
+
+
+def test_an_upload_whose_process_was_killed_is_taken_up_again(waiting):
+    """trust 5: it stayed "processing"."""
+    assert waiting.claim_to_process()
+    assert take_up("uploads") == 0
+    let_lapse()
+    assert take_up("uploads") == 1
+    upload = Upload.objects.get()
+    assert (upload.status, upload.attempts, upload.lease_until) == (Upload.Status.ACCEPTED, 2, None)
+    assert upload.source.profiles.count() == 2
+    assert take_up("uploads") == 0
+
+
+def test_an_upload_that_nobody_began_is_taken_up_once_its_request_has_had_its_time(waiting, settings):
+    assert take_up("uploads") == 0
+    Upload.objects.update(created_at=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1))
+    assert take_up("uploads") == 1
+    assert Upload.objects.get().status == Upload.Status.ACCEPTED
+
+
+def test_with_workers_a_new_one_is_for_the_first_worker(waiting, settings):
+    """The server that received it may have been killed before it called one."""
+    settings.TASKS = DATABASE_TASKS
+    assert list(unclaimed_uploads()) == [waiting]
+    assert waiting.claim_to_process()
+    assert not unclaimed_uploads().exists()
+    let_lapse()
+    assert list(unclaimed_uploads()) == [waiting]
+
+
+def test_a_file_without_a_row_is_swept_once_it_is_old(waiting, media):
+    """trust 5: an orphan file remained."""
+    (own,) = kept_files(media)
+    orphan = own.parent / "orphan.tar.gz"
+    orphan.write_bytes(b"x")
+    let_age(own)
+    assert sweep_files() == 0
+    let_age(orphan)
+    assert sweep_files() == 1
+    assert kept_files(media) == [own]
+
+
+def test_what_was_on_its_way_in_when_its_process_died_is_swept(settings, tmp_path, media):
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "incoming"
+    settings.FILE_UPLOAD_TEMP_DIR.mkdir()
+    new, old = settings.FILE_UPLOAD_TEMP_DIR / "new.upload", settings.FILE_UPLOAD_TEMP_DIR / "old.upload"
+    new.write_bytes(b"x")
+    old.write_bytes(b"x")
+    let_age(old)
+    assert sweep_files() == 1
+    assert list(settings.FILE_UPLOAD_TEMP_DIR.iterdir()) == [new]
+
+
+def test_no_file_is_swept_while_its_request_may_still_run(settings):
+    assert ORPHANED_AFTER_LEASES * settings.LEASE_SECONDS >= 120  # gunicorn's timeout
+    assert Path(settings.FILE_UPLOAD_TEMP_DIR).is_dir()

@@ -24,7 +24,6 @@ from tests.paths import ROOT
 DIFFERENT = (
     # locks, and what several processes or threads do at once
     "tests/benchmarks/test_processing.py",
-    "tests/benchmarks/test_recovery.py",
     "tests/mpet_site/web/test_database_unavailable.py",
     "tests/operations/test_quarantine.py::test_of_two_who_claim_it_at_once_one_gets_it",
     "tests/operations/test_quarantine.py::test_a_claim_whose_process_was_killed_is_finished",
@@ -42,7 +41,6 @@ DATABASE_TESTS = (  # what speaks to the database in its own words; pages and an
     "tests/accounts",
     "tests/benchmarks/api",
     "tests/benchmarks/test_processing.py",
-    "tests/benchmarks/test_recovery.py",
     "tests/benchmarks/test_services.py",
     "tests/mpet_site/test_every_page.py",
     "tests/mpet_site/web/test_database_unavailable.py",
