@@ -1,4 +1,4 @@
-"""The API takes uploads without an account, and lets them be claimed."""
+"""API views of the quarantine: uploads without an account, which their senders can read, delete and claim."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from mpet_site.web.throttling import RequestThrottle, client_address, seconds_to
 
 
 class QuarantineThrottle(RequestThrottle):
-    """What one address sends without an account; reading it is counted as every request is."""
+    """A throttle of the uploads that one address sends without an account. It does not count reads."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
         if request.method == "POST":
@@ -41,7 +41,7 @@ class QuarantineThrottle(RequestThrottle):
 
 
 class QuarantineSerializer(serializers.Serializer):
-    """An upload without an account, as its sender sees it."""
+    """An upload without an account, as shown to its sender."""
 
     url = serializers.URLField(help_text="This document. Who has the address may read, claim and delete the upload.")
     page = serializers.URLField(help_text="The report with predictions, for a browser; as secret as `url`.")
@@ -74,7 +74,8 @@ def quarantine_or_404(secret: str) -> Quarantine:
 
 
 class QuarantineSending(ApiView):
-    """Where a results tarball is sent without an account: nobody else sees it, and nothing is predicted from it."""
+    """Uploads without an account. Only people with the secret address see such an upload, and no other user's
+    prediction uses it."""
 
     parser_classes = (MultiPartParser,)
     permission_classes = (AllowAny,)
@@ -103,7 +104,7 @@ class QuarantineSending(ApiView):
 
 
 class QuarantineDetail(ApiView):
-    """For who has the secret."""
+    """An upload without an account, for everyone who has its secret address."""
 
     permission_classes = (AllowAny,)
 
@@ -127,7 +128,7 @@ class QuarantineDetail(ApiView):
 
 
 class QuarantineClaim(ApiView):
-    """What somebody sent before having an account becomes a private upload."""
+    """The claim of an upload that was sent without an account. The upload becomes a private upload of the user."""
 
     permission_classes = (MayUpload, IsAuthenticated)
 

@@ -1,4 +1,4 @@
-"""How the API reads and writes uploads, and writes the guide to the kit."""
+"""Serializers of uploads and of the guide to the kit."""
 
 from collections.abc import Mapping
 from io import BytesIO
@@ -69,7 +69,7 @@ STAYS_PUBLIC = (
 
 
 class _AllParts(serializers.Field):
-    """Of form data: every part of this name; without a body there is none."""
+    """A field with the list of all form parts of its name. It is empty if there is no such part, or no form data."""
 
     def get_value(self, dictionary: Any) -> Any:
         given = dictionary.getlist(str(self.field_name)) if isinstance(dictionary, QueryDict) else ()
@@ -77,7 +77,7 @@ class _AllParts(serializers.Field):
 
 
 class ChoiceOnce(_AllParts, serializers.ChoiceField):
-    """A choice that one part of the form makes; two are `repeated`, even where they agree."""
+    """A choice that exactly one form part sets. Two parts are the error `repeated`, even if they are equal."""
 
     def to_internal_value(self, data: Any) -> Any:
         if len(data) > 1:
@@ -86,7 +86,8 @@ class ChoiceOnce(_AllParts, serializers.ChoiceField):
 
 
 class VisibilityField(ChoiceOnce):
-    """Public only where that is said once, in the word we know: docs/decisions/visibility.md."""
+    """The visibility of an upload. It is public only if exactly one form part contains `public`
+    (docs/decisions/visibility.md)."""
 
     default_error_messages: ClassVar[dict[str, Any]] = {
         "repeated": "It is given {count} times; say public or private once.",
@@ -111,7 +112,7 @@ class VisibilityField(ChoiceOnce):
     }
 )
 class FilesPart(_AllParts, serializers.FileField):
-    """One file or several, none empty: the part is repeated."""
+    """One or several files, none of them empty. The form part is repeated for each file."""
 
     default_error_messages: ClassVar[dict[str, Any]] = {"too_many": "{count} files; at most {most} are taken."}
 
@@ -122,7 +123,7 @@ class FilesPart(_AllParts, serializers.FileField):
 
 
 class FilesRequestSerializer(KnownFieldsSerializer):
-    """A results tarball (mpet-results/1), or files of another tool and one machine, as multipart form data."""
+    """A results tarball (mpet-results/1), or files that another tool wrote on one machine, as multipart form data."""
 
     file = FilesPart(help_text="a results tarball; of another tool also several, of one machine")
     form = FormChoice(
@@ -163,7 +164,8 @@ class FilesRequestSerializer(KnownFieldsSerializer):
             raise PayloadTooLarge(f"The file has {size_bytes} bytes; at most {limit} are taken.", limit_bytes=limit)
 
     def sent(self) -> tuple[str, IO[bytes], ForeignReading | None]:
-        """Name, content and reading of what is sent, of valid data. Raises InvalidRequest."""
+        """Return the name, the content and the reading of the upload. The data must be valid. Raise InvalidRequest if
+        the files cannot be read."""
         files = [(file.name, file) for file in self.validated_data["file"]]
         try:
             return as_one_file(files, self.reading())
@@ -171,7 +173,8 @@ class FilesRequestSerializer(KnownFieldsSerializer):
             raise invalid_request("file", str(error)) from error
 
     def reading(self) -> ForeignReading | None:
-        """Of valid data. Raises InvalidRequest where the machine is not known or cannot be."""
+        """Return how to read the files, or None for a results tarball. The data must be valid. Raise InvalidRequest if
+        the platform is unknown or invalid."""
         sent, user = self.validated_data, self.context["request"].user
         if "form" not in sent:
             return None
@@ -189,7 +192,7 @@ class FilesRequestSerializer(KnownFieldsSerializer):
 
 
 class UploadRequestSerializer(FilesRequestSerializer):
-    """A results tarball (mpet-results/1), or files of another tool and one machine, as multipart form data."""
+    """A results tarball (mpet-results/1), or files that another tool wrote on one machine, as multipart form data."""
 
     visibility = VisibilityField(
         Upload.Visibility.choices,
@@ -237,11 +240,12 @@ UnderstoodSerializer = inline_serializer(
 
 @extend_schema_field({"type": "string", "pattern": "^public$"})
 class PublicAlone(serializers.ChoiceField):
-    """The word public."""
+    """A choice with the single value `public`."""
 
 
 class PublicationSerializer(KnownFieldsSerializer):
-    """`public`, and nothing else: what is public stays so until it is deleted."""
+    """The request to publish an upload. `public` is the only value, because a public upload stays public until it is
+    deleted."""
 
     visibility = PublicAlone([Upload.Visibility.PUBLIC.value], error_messages={"invalid_choice": STAYS_PUBLIC})
 
@@ -253,7 +257,7 @@ def is_owned(upload: Upload, context: Mapping[str, Any]) -> bool:
 
 @extend_schema_field({"type": "string", "nullable": True})
 class OwnersText(serializers.CharField):
-    """Null for everybody but the owner of the upload."""
+    """A text that is null for everyone except the owner of the upload."""
 
     def get_attribute(self, instance: Upload) -> Any:
         return super().get_attribute(instance) if is_owned(instance, self.context) else None
@@ -276,8 +280,8 @@ UPLOAD_FIELDS = (
 
 
 class UploadSerializer(serializers.ModelSerializer):
-    """`viewer` in the context. Others see that a public upload was accepted, what came of it, what was noted, and where
-    its file is, not the file's name."""
+    """One upload. Other users see that a public upload was accepted, its profiles, environment and log, and the address
+    of its file, but not the name of the file."""
 
     id = serializers.UUIDField(source="uid", read_only=True)
     url = serializers.HyperlinkedIdentityField("api-upload", lookup_field="uid", lookup_url_kwarg="id")
@@ -371,7 +375,7 @@ class UploadSerializer(serializers.ModelSerializer):
 
 
 class UploadRowSerializer(serializers.ModelSerializer):
-    """One of the viewer's own uploads in their list. `report` and `profiles` are at its `url`."""
+    """One row in the list of the user's own uploads. `report` and `profiles` are at its `url`."""
 
     id = serializers.UUIDField(source="uid", read_only=True)
     url = serializers.HyperlinkedIdentityField("api-upload", lookup_field="uid", lookup_url_kwarg="id")

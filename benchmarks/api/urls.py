@@ -1,4 +1,4 @@
-"""The addresses of the API about uploads and the kit."""
+"""URL patterns of the API for uploads, the quarantine, the kit and the client."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The API takes uploads, reports on them, and hands out the kit."""
+"""API views of uploads, the benchmark kit and the client."""
 
 import hashlib
 from typing import Any, ClassVar
@@ -65,7 +65,8 @@ class UploadFilter(FilterSet):
 
 @extend_schema_view(get=extend_schema(operation_id="uploads_list", summary="Your own uploads"))
 class UploadList(ListView):
-    """Your own uploads; and where results tarballs are sent. The same tarball again answers with the first upload."""
+    """Your own uploads, and the creation of new ones. If you send the same results again, the response is the first
+    upload."""
 
     permission_classes = (MayUpload, IsAuthenticated)
     parser_classes = (MultiPartParser,)
@@ -82,7 +83,8 @@ class UploadList(ListView):
         return Upload.objects.listed_for(self.request.user)
 
     def etag(self, queryset: Any) -> str:
-        """Uploads change without a revision: how many are in which state is what can change of a list."""
+        """Return the ETag of a list. Uploads change without a new revision, so the ETag depends on the number of
+        uploads in each state and on the time at which the last of them finished."""
         states = queryset.order_by().values_list("status", "visibility").annotate(Count("pk"), Max("finished_at"))
         return database_etag(self.request, self.request.user.pk, *sorted(map(str, states)))
 
@@ -107,12 +109,13 @@ class UploadList(ListView):
         upload = begin_processing(kept)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
-        return Response(data, status=status, headers={"Location": str(data["url"])})  # wsgiref takes no subclass
+        # wsgiref accepts no subclass of str in a header.
+        return Response(data, status=status, headers={"Location": str(data["url"])})
 
 
 @extend_schema_view(get=extend_schema(operation_id="uploads_read", summary="How far an upload is, and what came of it"))
 class UploadDetail(DetailView):
-    """The owner's own; of others those that were accepted and are public."""
+    """One upload: your own, or an accepted public upload of another user."""
 
     serializer_class = UploadSerializer
     lookup_field = "uid"
@@ -137,7 +140,7 @@ class UploadDetail(DetailView):
         responses={200: UploadSerializer, 409: None},
     )
     def patch(self, request: Request, id: Any) -> Response:
-        """There is no way back but to delete it."""
+        """Publish an upload. It cannot be made private again, only deleted."""
         sent = PublicationSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
         try:
@@ -148,8 +151,8 @@ class UploadDetail(DetailView):
 
     @extend_schema(operation_id="uploads_delete", summary="Delete an upload of yours", responses={204: None})
     def delete(self, request: Request, id: Any) -> Response:
-        """With its file and all that came of it. Stored predictions of others keep their numbers, and say that a source
-        was withdrawn."""
+        """Delete an upload with its file and all data that came from it. Stored predictions of other users keep their
+        numbers and show that a source was withdrawn."""
         delete_uploads(Upload.objects.filter(pk=self.get_own().pk))
         return Response(status=204)
 
@@ -159,8 +162,8 @@ class UploadDetail(DetailView):
 
 
 class UploadFile(ApiView):
-    """What was sent, byte by byte: a tarball, a file of another tool, or a tar archive of several. Of a private upload
-    to its owner alone."""
+    """The file of an upload, byte for byte: a results tarball, a file of another tool, or a tar archive of several such
+    files. Only its owner can read the file of a private upload."""
 
     renderer_classes = (BytesRenderer,)
 
@@ -173,7 +176,7 @@ class UploadFile(ApiView):
         def build() -> HttpResponseBase:
             try:
                 content = upload.file.open("rb")
-            except (OSError, ValueError) as error:  # rejected, or just deleted
+            except (OSError, ValueError) as error:  # the upload was rejected, or deleted a moment ago
                 raise NotFound from error
             name = f"mpet-{upload.uid}{upload.file_suffix}"
             return FileResponse(content, as_attachment=True, filename=name, content_type=BytesRenderer.media_type)
@@ -182,7 +185,7 @@ class UploadFile(ApiView):
 
 
 class Kit(ApiView):
-    """The benchmark kit: C++ sources to build and run on the machine that is to be measured."""
+    """The benchmark kit: C++ sources to build and run on the machine that you want to measure."""
 
     renderer_classes = (TarballRenderer,)
 
@@ -199,8 +202,8 @@ class Kit(ApiView):
 
 
 class BuiltKitArchive(ApiView):
-    """The programs of the kit for one architecture, for machines without a compiler; 404 where the operator built none.
-    The guide (`kit/guide/`) names those that are there, with their SHA-256."""
+    """The programs of the kit for one architecture, for machines without a compiler. The status is 404 if the operator
+    has not built them. The guide (`kit/guide/`) lists the available architectures with their SHA-256."""
 
     renderer_classes = (TarballRenderer,)
 
@@ -220,8 +223,7 @@ class BuiltKitArchive(ApiView):
 
 
 class ClientWheel(ApiView):
-    """The client `mpet` as a wheel, for `pipx install ADDRESS`. A version that is not the
-    server's is unknown."""
+    """The client `mpet` as a wheel, for `pipx install ADDRESS`. Only the version of the server exists."""
 
     renderer_classes = (WheelRenderer,)
 
@@ -245,7 +247,7 @@ def respond_with_file(request: Request, name: str, content: bytes, *etag_parts: 
 
 
 class KitGuide(ApiView):
-    """What the page "Measure your machine" shows: the commands, and the programs of the kit."""
+    """The content of the page "Measure your machine": the commands, and the programs of the kit."""
 
     @extend_schema(
         operation_id="kit_guide", summary="How to measure a machine", responses={200: KitGuideSerializer, 404: None}

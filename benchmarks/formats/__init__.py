@@ -1,6 +1,6 @@
-"""Files that other tools write, read as measurements. No Django. docs/formats-in.md says what becomes what.
+"""Readers that convert files of other tools into measurements (docs/formats-in.md). They do not need Django.
 
-To add a format: a module with one function `(Collected, ForeignFile, column mapping)`, and its line in FORMATS.
+To add a format, write a module with one function `(Collected, ForeignFile, column mapping)` and add it to FORMATS.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ def read_foreign(
     columns: Mapping[str, str] | None = None,
     limits: ForeignLimits = FOREIGN_LIMITS,
 ) -> Measurements:
-    """Files of one format, measured on one machine, as one delivery: on `platform`, or where that is None on the one
-    that the files describe. `columns` maps n, time_s, workload, ... to the header of a plain CSV.
+    """Read files of one format, measured on one machine, as one delivery. The machine is `platform`, or if that is None
+    the machine that the files describe. `columns` maps n, time_s, workload and other names to the column titles of a
+    plain CSV.
 
-    Raises ArchiveError with file, line and reason for each problem, KeyError for a format that is not in FORMATS.
+    Raise ArchiveError with the file, line and reason of each problem, and KeyError if the format is not in FORMATS.
     """
     reader = FORMATS[form]
     collected = Collected(platform, limits)

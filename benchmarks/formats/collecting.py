@@ -1,4 +1,5 @@
-"""What readers of foreign files have in common: runs with their lines, problems, and bounded input."""
+"""The common part of all readers of foreign files: collected runs with their lines, problems, and limits of the
+input."""
 
 from __future__ import annotations
 
@@ -22,16 +23,16 @@ from profiles.measurements.bounds import MOST_COLUMNS, MOST_ROWS, MOST_WORKLOADS
 THREAD_NAMES = ("threads", "n", "p", "num_threads", "nthreads", "thread", "cores", "jobs", "procs", "processes")
 SECONDS_PER_UNIT = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 LONGEST_CSV_LINE = 1 << 16
-LONGEST_FIELD = 300  # characters of a text that a regular expression looks at; names have 200 at most
-MOST_PROBLEMS = 100  # of one delivery, which is not read on then
-MOST_REASONS = 20  # why something was left out
+LONGEST_FIELD = 300  # characters of a text to which a regular expression is applied; names have at most 200
+MOST_PROBLEMS = 100  # per delivery; reading stops at the last one
+MOST_REASONS = 20  # reported for the runs that were left out
 COUNTS_64_BIT = 1 << 63
 BLANK_OR_DASH = re.compile(r"[\s-]")
 
 
 @dataclass(frozen=True)
 class ForeignFile:
-    """A file by its name, as reasons show it, and its bytes."""
+    """A file of another tool: its content, and its name as error messages show it."""
 
     name: str
     content: bytes
@@ -39,7 +40,7 @@ class ForeignFile:
 
 @dataclass(frozen=True)
 class ForeignLimits:
-    """How much is read of files of other tools before they are refused: bytes of each, runs and workloads of all."""
+    """The limits above which files of other tools are refused: bytes of each file, runs and workloads of all files."""
 
     file_bytes: int = 2 * 2**20
     rows: int = MOST_ROWS
@@ -56,7 +57,7 @@ class _Run:
 
 
 class Collected:
-    """The runs of all files of one delivery, and what is wrong with them."""
+    """The runs in all files of one delivery, and the problems found in them."""
 
     def __init__(self, platform: PlatformRecord | None, limits: ForeignLimits) -> None:
         self.platform, self.limits = platform, limits
@@ -67,7 +68,7 @@ class Collected:
         self._kinds: dict[WorkloadRecord, TimeKind] = {}
 
     def describe(self, platform: PlatformRecord) -> None:
-        """What a file says of the machine; counts where nobody said which platform it is."""
+        """Set the platform to the one that a file describes, unless the platform is known already."""
         if self.platform is None:
             self.platform = platform
 
@@ -81,7 +82,7 @@ class Collected:
         line: int | None,
         kind: TimeKind = "absolute",
     ) -> None:
-        """One run. A number that cannot be one is a problem, and the file is refused."""
+        """Add one run. Note a problem if a value is invalid. The delivery is then refused."""
         number, seconds = as_count(n), as_number(time_s)
         bounds = RANGES["time_s" if kind == "absolute" else "relative time_s"]
         if number is None or RANGES["n"].complaint("n", number):
@@ -100,13 +101,13 @@ class Collected:
                 self.refuse(file, None, f"has more than {self.limits.workloads} workloads")
 
     def note(self, file: str | None, line: int | None, reason: str, kind: str = "") -> None:
-        """One more problem. Raises ArchiveError at the last one of MOST_PROBLEMS."""
+        """Add a problem. Raise ArchiveError when there are MOST_PROBLEMS."""
         self._problems.add(file, line, reason, kind)
         if self._problems.count >= MOST_PROBLEMS:
             self._problems.raise_if_any()
 
     def measurements(self, form: str) -> Measurements:
-        """All of it as one delivery. Raises ArchiveError."""
+        """Return all runs as one delivery. Raise ArchiveError if there are problems, no runs or no platform."""
         self._problems.raise_if_any()
         left_out = [f"{count} {reason}" for reason, count in self.left_out.most_common(MOST_REASONS)]
         if len(self.left_out) > MOST_REASONS:
@@ -144,7 +145,7 @@ class Collected:
         return replace(platform, n_max=n_max or max(run.n for run in self._runs))
 
     def _profiles(self, positions: Mapping[WorkloadRecord, int]) -> list[ProfileRecord]:
-        """The runs of each workload, in the order of n; repeats are numbered in the order of the files."""
+        """Return the runs of each workload in the order of n. Repeats are numbered in the order of the files."""
         rows: dict[int, list[tuple[int, int, float]]] = {}
         repeats: Counter[tuple[int, int]] = Counter()
         for run in self._runs:
@@ -161,26 +162,26 @@ class Collected:
         return profiles
 
     def document(self, file: ForeignFile) -> Document:
-        """A JSON file. Raises ArchiveError."""
+        """Parse a JSON file. Raise ArchiveError if it is invalid or too large."""
         document = parse_document(file.name, file.content, self.limits.file_bytes, self._problems)
         self._problems.raise_if_any()
         assert document is not None  # noqa: S101
         return document
 
     def refuse(self, file: ForeignFile, line: int | None, reason: str) -> NoReturn:
-        """Add a problem, and stop reading."""
+        """Add a problem, and stop reading by raising ArchiveError."""
         self._problems.add(file.name, line, reason)
         self._problems.raise_if_any()
         raise AssertionError
 
     def content(self, file: ForeignFile) -> bytes:
-        """All of a file. Raises ArchiveError where that is too much."""
+        """Return the content of a file. Raise ArchiveError if it is too large."""
         if len(file.content) > self.limits.file_bytes:
             self.refuse(file, None, f"is larger than {self.limits.file_bytes} bytes")
         return file.content
 
     def lines(self, file: ForeignFile) -> list[str]:
-        """A text file's lines. Raises ArchiveError."""
+        """Return the lines of a text file. Raise ArchiveError if it is too large or not valid text."""
         self.content(file)
         try:
             text = file.content.decode("utf-8-sig")
@@ -191,7 +192,8 @@ class Collected:
         return text.splitlines()
 
     def csv_rows(self, file: ForeignFile) -> Iterator[tuple[int, list[str]]]:
-        """The rows of a CSV file that are not blank, each with its line. Raises ArchiveError."""
+        """Yield the line number and the cells of each CSV row that is not blank. Raise ArchiveError if the file is
+        invalid."""
         lines = self.lines(file)
         long = next((line for line, text in enumerate(lines, start=1) if len(text) > LONGEST_CSV_LINE), None)
         if long is not None:
@@ -208,8 +210,8 @@ class Collected:
 
 
 def as_number(value: Any) -> float | None:
-    """A finite number, also one written as text; None for everything else. Every number of a file goes through here or
-    through `as_count`: `true` is a number to Python, 5,000 digits are one that it does not convert.
+    """Return the value as a finite number, also if it is written as text, else None. Every number in a file is read by
+    this function or by `as_count`, because Python accepts `true` as a number and does not convert 5,000 digits.
 
     >>> as_number("1.5"), as_number(2), as_number("nan"), as_number(True), as_number([]), as_number("1" * 5000)
     (1.5, 2.0, None, None, None, None)
@@ -226,7 +228,7 @@ def as_number(value: Any) -> float | None:
 
 
 def as_count(value: Any) -> int | None:
-    """A whole number of 64 bits, or None.
+    """Return the value as a whole number of 64 bits, or None.
 
     >>> as_count("4"), as_count(4.0), as_count(4.5), as_count(True), as_count(1e300)
     (4, 4, None, None, None)
@@ -238,7 +240,7 @@ def as_count(value: Any) -> int | None:
 
 
 def thread_parameter(names: Mapping[str, Any]) -> str | None:
-    """Which of these parameters counts threads, or None.
+    """Return the name of the parameter that counts threads, or None.
 
     >>> thread_parameter({"size": 1, "Threads": 2}), thread_parameter({"size": 1})
     ('Threads', None)
@@ -249,7 +251,8 @@ def thread_parameter(names: Mapping[str, Any]) -> str | None:
 
 
 def spell_parameters(parameters: Mapping[str, Any], besides: str | None) -> str | None:
-    """The other parameters as the input of a workload: `m=100, size=3`; None where there are no others.
+    """Return all parameters except `besides` as the input of a workload, such as `m=100, size=3`. Return None if there
+    are no others.
 
     >>> spell_parameters({"p": 4, "m": 100.0}, "p")
     'm=100'

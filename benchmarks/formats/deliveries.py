@@ -1,4 +1,5 @@
-"""What one upload of files of other tools is made of: how they are read, and several files as one. No Django."""
+"""Uploads of files of other tools: how to read them, and several files packed as one. The module does not need
+Django."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from benchmarks.archive import ArchiveProblems
 from benchmarks.formats.collecting import ForeignFile
 from profiles.measurements import PlatformRecord
 
-MOST_FILES = 64  # of one upload; Django takes 100 parts
+MOST_FILES = 64  # per upload; Django accepts 100 parts
 
 
 @dataclass(frozen=True)
 class ForeignReading:
-    """How a file of another tool is to be read: its format, the machine where the file does not say it, the columns of
-    a plain CSV. `packed`: it is a tar archive of several files."""
+    """How to read a file of another tool: its format, the machine if the file does not name it, and the columns of a
+    plain CSV. `packed` is true for a tar archive of several files."""
 
     form: str
     platform: PlatformRecord | None = None
@@ -29,7 +30,7 @@ class ForeignReading:
     packed: bool = False
 
     def document(self) -> dict[str, Any]:
-        """As an upload keeps it."""
+        """Return the JSON document that is stored with the upload."""
         platform = None if self.platform is None else asdict(self.platform)
         return {"platform": platform, "columns": dict(self.columns), **({"packed": True} if self.packed else {})}
 
@@ -42,14 +43,15 @@ class ForeignReading:
         return cls(form, facts, document["columns"], document.get("packed", False))
 
     def sha256_of(self, sha256: str) -> str:
-        """The digest of a delivery: of the file and of how it is read, as another reading is another delivery."""
+        """Return the digest of a delivery. It covers the digest of the file and how the file is read, because the same
+        file read differently is another delivery."""
         return hashlib.sha256(
             f"{sha256} {self.form} {json.dumps(self.document(), sort_keys=True)}".encode()
         ).hexdigest()
 
 
 def pack_files(sent: Sequence[tuple[str, IO[bytes]]]) -> IO[bytes]:
-    """A tar archive of files by name. The same files in the same order give the same bytes."""
+    """Pack named files into a tar archive. The same files in the same order give the same bytes."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, content in sent:
@@ -62,7 +64,7 @@ def pack_files(sent: Sequence[tuple[str, IO[bytes]]]) -> IO[bytes]:
 
 
 def unpack_files(name: str, content: bytes) -> list[ForeignFile]:
-    """The files of such an archive. Raises ArchiveError."""
+    """Return the files of an archive that `pack_files` made. Raise ArchiveError if it is invalid."""
     problems, files = ArchiveProblems(), list[ForeignFile]()
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:

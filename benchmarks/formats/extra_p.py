@@ -1,4 +1,7 @@
-"""Extra-P's text and JSON Lines formats. Parameter p, n or another that counts threads; metric: a time in seconds."""
+"""The reader of Extra-P's text and JSON Lines formats.
+
+One parameter must count threads, such as p or n. Only metrics that are times in seconds are read.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,8 @@ def _number_or_text(value: Any) -> Any:
 
 
 def _read_text(collected: Collected, file: ForeignFile, lines: Sequence[str]) -> None:
-    """Lines say PARAMETER, POINTS, REGION, METRIC or DATA; the n-th DATA of a metric is of the n-th point."""
+    """Read lines that begin with PARAMETER, POINTS, REGION, METRIC or DATA. The k-th DATA line of a metric belongs to
+    the k-th point."""
     parameters: list[str] = []
     points: list[list[str]] = []
     region, metric, position = "", "", 0

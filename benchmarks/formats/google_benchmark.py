@@ -1,4 +1,5 @@
-"""Google Benchmark's JSON (`--benchmark_out_format=json`): one run per repetition, threads from the suffix."""
+"""The reader of Google Benchmark's JSON (`--benchmark_out_format=json`): one run per repetition, threads from the
+suffix."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from profiles.measurements import PlatformRecord, WorkloadRecord
 
 SUFFIXES = re.compile(r"/(?:threads|repeats|iterations|min_time|min_warmup_time):[^/]*|/(?:real|process|manual)_time")
 THREADS_SUFFIX = re.compile(r"/threads:(\d+)")
-PREFERRED_AGGREGATES = ("median", "mean")  # where single repetitions are not reported
+PREFERRED_AGGREGATES = ("median", "mean")  # used if single repetitions are not reported
 
 
 def read_google_benchmark(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
@@ -69,7 +70,8 @@ def _add_run(collected: Collected, file: ForeignFile, one: dict[str, Any], line:
 
 
 def _describe_platform(collected: Collected, context: dict[str, Any]) -> None:
-    """Host, processors, clock and caches. The file names no processor."""
+    """Describe the platform by its host name, processors, clock and caches. The file does not name the processor
+    model."""
     host, threads = context.get("host_name"), as_count(context.get("num_cpus"))
     if isinstance(host, str) and host.strip() and threads is not None and threads > 0:
         mhz = as_number(context.get("mhz_per_cpu"))

@@ -1,4 +1,5 @@
-"""hyperfine's JSON (`--export-json`) of a scan over thread counts (`-P threads 1 8`, `-L threads 1,2,4`)."""
+"""The reader of hyperfine's JSON (`--export-json`) for scans of the thread count (`-P threads 1 8`, `-L threads
+1,2,4`)."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def _parameters(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names(results: list[dict[str, Any]]) -> list[str]:
-    """The command of each result with `{threads}` where the thread count stands. Results of one scan have the same."""
+    """Return the command of each result with `{threads}` in place of the thread count, so that the results of one scan
+    have the same name."""
     tokens = [BETWEEN_WORDS.split(str(one.get("command", "")).strip()) for one in results]
     alike = defaultdict(list)
     threads = []
@@ -60,7 +62,7 @@ def _names(results: list[dict[str, Any]]) -> list[str]:
 
 
 def _mask(tokens: list[list[str]], places: list[int], threads: list[str]) -> None:
-    """Replace the tokens that differ where every one of them is its result's thread count."""
+    """Replace the tokens that differ between the results, if each of them is the thread count of its result."""
     for i in range(len(tokens[places[0]])):
         column = [tokens[place][i] for place in places]
         if len(set(column)) > 1 and all(tokens[place][i] == threads[place] for place in places):

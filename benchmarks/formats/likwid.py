@@ -1,5 +1,8 @@
-"""CSV of likwid-perfctr (`-O`, or `-o FILE.csv`), as a wrapper or with the Marker API, and of likwid-mpirun. The n of
-an execution is the number of hardware threads in its tables."""
+"""The reader of the CSV that likwid-perfctr and likwid-mpirun write (`-O`, or `-o FILE.csv`).
+
+The file may come from the wrapper mode or from the Marker API. The n of an execution is the number of hardware threads
+in its tables.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from collections.abc import Mapping
 from benchmarks.formats.collecting import LONGEST_FIELD, Collected, ForeignFile, as_number
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
-RUNTIMES = ("RDTSC Runtime [s]", "Runtime (RDTSC) [s]")  # the first is that of a region alone
-# How columns are headed: HWThread 3 (older versions: Core 3), by likwid-mpirun HOST:RANK:3
+RUNTIMES = ("RDTSC Runtime [s]", "Runtime (RDTSC) [s]")  # the first one is the runtime of a region
+# Column titles are `HWThread 3` (in older versions `Core 3`), and `HOST:RANK:3` in files of likwid-mpirun.
 HARDWARE_THREAD = re.compile(r"(hwthread|thread|core) \d+|[\w.-]+:\d+:\d+", re.IGNORECASE)
 
 
 def read_likwid(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
-    """The time is the largest of all hardware threads. Each group of counters is a repeat, and so is each execution at
-    one n where a file has several."""
+    """Read the time of each region, which is the largest of all hardware threads. Each group of counters is a repeat,
+    and so is each of several executions at the same n in one file."""
     region, group, threads = "", "", 0
     found: dict[tuple[str, str, int], tuple[int, float, int]] = {}
     rank: dict[tuple[str, str, int], int] = {}
@@ -28,7 +31,7 @@ def read_likwid(collected: Collected, file: ForeignFile, columns: Mapping[str, s
             table = next((cell for cell in row if cell.startswith("Group ")), "")
             region = next((cell.removeprefix("Region ") for cell in row[1:] if cell.startswith("Region ")), "")
             group = " ".join(table.split()[:2])
-            executions[region, group] += table.endswith("Raw")  # the first table of each
+            executions[region, group] += table.endswith("Raw")  # the first table of each execution
             threads = 0 if table.endswith("STAT") else -1
         elif row[0] == "CPU name:" and cells:
             collected.describe(PlatformRecord(cells[0], cells[0]))

@@ -1,4 +1,4 @@
-"""Phoronix Test Suite's composite.xml, which OpenBenchmarking.org shares: results of one system."""
+"""The reader of the Phoronix Test Suite's composite.xml, which OpenBenchmarking.org shares: results of one system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from profiles.measurements.bounds import DEEPEST_JSON
 
 UNITS = {"seconds": "s", "second": "s", "sec": "s", "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 MOST_ELEMENTS = 50_000  # a result has about twenty
-# All three are applied to fields without runs of blanks, to at most LONGEST_FIELD characters of each (`_field`).
+# These patterns are applied to results of `_field`, which have no runs of blanks and at most LONGEST_FIELD characters.
 THREADS_NAMED = re.compile(
     r"(?:threads?|cores|cpus?|jobs) ?[:=]? ?(\d{1,5})(?!\d)|(?<!\S)-[tj] ?(\d{1,5})(?!\d)", re.IGNORECASE
 )
@@ -31,12 +31,13 @@ CORES_COUNTED = re.compile(r"(\d{1,9}) Cores?(?: / (\d{1,9}) Threads?)?\)")
 
 
 class _TooLargeError(Exception):
-    """The document has more elements, or deeper ones, than are read."""
+    """A document with more elements, deeper elements or longer names than the reader accepts."""
 
 
 class _BoundedBuilder(TreeBuilder):
-    """Builds the tree while its elements are few, flat and shortly named: an empty one is four bytes of text and a
-    hundred of memory, and a name has all of its namespace."""
+    """A tree builder that limits the number of elements, their depth and the length of their names. This limits the
+    memory: an empty element has four bytes of text but takes a hundred bytes of memory, and each name includes its
+    namespace."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,13 +93,13 @@ def _text(element: Element, path: str) -> str:
 
 
 def _field(element: Element, path: str) -> str:
-    """A short text on one line, without runs of blanks."""
+    """Return a short text on one line, without runs of blanks."""
     return " ".join(_text(element, path).split())[:LONGEST_FIELD]
 
 
 def _describe_platform(collected: Collected, hardware: str, name: str) -> None:
-    """`Processor: 2 x AMD EPYC 7601 @ 2.20GHz (64 Cores / 128 Threads), Motherboard: ...`; what is not written so says
-    nothing."""
+    """Describe the platform from a text such as `Processor: 2 x AMD EPYC 7601 @ 2.20GHz (64 Cores / 128 Threads),
+    Motherboard: ...`. Ignore texts of another form."""
     processor, _, counted = hardware.partition("Processor:")[2].strip().partition("(")
     several = SOCKETS_COUNTED.match(processor)
     model, _, clock = processor[several.end() if several else 0 :].partition("@")
@@ -151,7 +152,7 @@ def _add_result(collected: Collected, file: ForeignFile, result: Element, whole:
 
 
 def _without_threads(description: str) -> str:
-    """The settings that are left, `NAME: VALUE` with dashes between them.
+    """Return the other settings (`NAME: VALUE`, separated by dashes), without the thread count.
 
     >>> _without_threads("Grid: 1500 - Threads: 2 - Rate")
     'Grid: 1500 - Rate'
@@ -161,7 +162,7 @@ def _without_threads(description: str) -> str:
 
 
 def _values(result: Element) -> Iterator[float | None]:
-    """Every single run where the file has them, else the one value."""
+    """Yield the value of every single run if the file has them, else the one value of the result."""
     for entry in result.iterfind("Data/Entry"):
         raw = [text for text in _text(entry, "RawString").split(":") if text]
         yield from (as_number(text) for text in raw or [_text(entry, "Value")])

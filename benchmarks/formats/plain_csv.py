@@ -1,4 +1,4 @@
-"""A plain CSV table with a header, one run a row; a mapping says which column is what."""
+"""The reader of a plain CSV table with a header and one run per row. A mapping assigns its columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from profiles.measurements import WorkloadRecord
 
 TIME_COLUMNS = {f"time_{unit}": factor for unit, factor in SECONDS_PER_UNIT.items() if unit.isascii()}
 NAMED_BY_TEXT = ("workload", "application", "section", "version", "input", "runtime")
-ROWS_SHOWN, COLUMNS_SHOWN, LONGEST_CELL_SHOWN = 5, 40, 60  # of a table before it is stored
+ROWS_SHOWN, COLUMNS_SHOWN, LONGEST_CELL_SHOWN = 5, 40, 60  # in the preview of a table
 HEAD_BYTES = 1 << 16
 KNOWN_COLUMNS = ("n", *TIME_COLUMNS, *NAMED_BY_TEXT)
 
@@ -40,12 +40,12 @@ def read_plain_csv(collected: Collected, file: ForeignFile, columns: Mapping[str
 def _places(
     collected: Collected, file: ForeignFile, line: int, header: list[str], columns: Mapping[str, str]
 ) -> dict[str, int]:
-    """Where each known column stands: by the mapping, or under its own name."""
+    """Return the index of each known column, found by the mapping or by its own name."""
     places = {}
     says_time = any(name in columns for name in TIME_COLUMNS)
     for name in KNOWN_COLUMNS:
         if says_time and name in TIME_COLUMNS and name not in columns:
-            continue  # another column was chosen as the time
+            continue  # another column is mapped to the time
         title = columns.get(name, name)
         if header.count(title) > 1:
             collected.refuse(file, line, f"column {quoted(title)} is there twice")
@@ -62,7 +62,8 @@ def _places(
 
 
 def table_head(file: ForeignFile) -> dict[str, Any] | None:
-    """The titles of a table and its first rows, for a reader to say what each column is; None where there is none."""
+    """Return the titles and the first rows of a table, so that the user can assign its columns. Return None if the file
+    has no table."""
     text = file.content[:HEAD_BYTES].decode("utf-8-sig", "replace")
     lines = [line for line in text.splitlines()[: 4 * ROWS_SHOWN] if line.strip()][: ROWS_SHOWN + 1]
     try:

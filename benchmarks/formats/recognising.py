@@ -1,4 +1,4 @@
-"""Which tool wrote a file, by what it holds. No Django."""
+"""Recognition of the tool that wrote a file, by the content of the file. The module does not need Django."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import PurePath
 from benchmarks.formats.collecting import ForeignFile, ForeignLimits
 from profiles.measurements import UnreadableError
 
-TARBALL = "mpet-results"  # what `recognise` says of a results tarball, which is none of FORMATS
+TARBALL = "mpet-results"  # returned by `recognise` for a results tarball; not one of FORMATS
 GZIP = b"\x1f\x8b"
 TARBALL_SUFFIXES = (".tar.gz", ".tgz")
-MOST_LOOKED_AT = 1 << 16  # bytes of a text: its first lines say what it is
+MOST_LOOKED_AT = 1 << 16  # bytes of a text; its first lines identify its format
 EXTRA_P = re.compile(r"\s*(PARAMETER|POINTS|REGION|METRIC)\s")
 LIKWID = re.compile(r"(TABLE|STRUCT),|CPU name:,")
 FORM_OF_NAME = {
@@ -27,12 +27,12 @@ TOO_MIXED = "Send files of one tool and one machine, or one results tarball alon
 
 
 class UnrecognisedError(UnreadableError):
-    """Files of no form that is known, or of several; in words for the sender."""
+    """Files of an unknown format or of several formats. The message is written for the sender."""
 
 
 def recognise(files: Sequence[ForeignFile], file_bytes: int = ForeignLimits.file_bytes) -> str:
-    """The form of files that one upload is made of: TARBALL, or one of `FORMATS`; of a JSON document only so many bytes
-    are looked at. Raises UnrecognisedError."""
+    """Return the format of the files of one upload: TARBALL, or one of `FORMATS`. Of a JSON document, parse at most
+    `file_bytes` bytes. Raise UnrecognisedError if the format is unknown or the files have several formats."""
     forms = {file.name: _form_of(file, file_bytes) for file in files}
     unknown = [name for name, form in forms.items() if form is None]
     if unknown:
@@ -44,7 +44,7 @@ def recognise(files: Sequence[ForeignFile], file_bytes: int = ForeignLimits.file
 
 
 def is_tarball(name: str, start: bytes) -> bool:
-    """Whether a file is a results tarball, by its name or its first two bytes."""
+    """Return whether a file is a results tarball, by its name or its first two bytes."""
     return start.startswith(GZIP) or name.casefold().endswith(TARBALL_SUFFIXES)
 
 
@@ -66,7 +66,8 @@ def _form_of(file: ForeignFile, file_bytes: int) -> str | None:
 
 
 def _form_of_json(content: bytes) -> str | None:
-    """By a name that only one tool's document has: the whole content, or the first line where each is a document."""
+    """Return the format by a name that only one tool's documents have, or None. Parse the whole content, or the first
+    line if each line is a document."""
     first_line, _, _ = content[:MOST_LOOKED_AT].lstrip().partition(b"\n")
     for text in (content, first_line):
         try:

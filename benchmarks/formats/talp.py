@@ -1,4 +1,4 @@
-"""TALP's JSON (DLB 3.5 and newer): the elapsed time of each region. One file is one execution, at one n."""
+"""The reader of TALP's JSON (DLB 3.5 and newer): elapsed times of regions. One file has one execution at one n."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from benchmarks.formats.collecting import Collected, ForeignFile, as_number
 from profiles.measurements import WorkloadRecord
 
-REGIONS = ("Application", "popMetrics")  # what DLB 3.5 and newer, and 3.4, call the regions of all processes
+# The section with the regions of all processes in DLB 3.5 and newer, and in DLB 3.4.
+REGIONS = ("Application", "popMetrics")
 EFFICIENCIES = (
     *("parallelEfficiency", "loadBalance", "communicationEfficiency", "mpiParallelEfficiency", "mpiLoadBalance"),
     *("ompParallelEfficiency", "ompLoadBalance", "ompSchedulingEfficiency", "ompSerializationEfficiency", "averageIPC"),
@@ -38,7 +39,7 @@ def read_talp(collected: Collected, file: ForeignFile, columns: Mapping[str, str
 
 
 def _regions(metrics: Any) -> Iterator[tuple[Any, str, Any]]:
-    """Key, name and metrics of each region; newer versions write an object, older ones a list."""
+    """Yield the key, name and metrics of each region. Newer versions write an object, older ones a list."""
     if isinstance(metrics, dict):
         yield from ((name, name, region) for name, region in metrics.items())
     else:

@@ -1,6 +1,6 @@
-"""Measurements that others publish, as they publish them, and how each of these sources is read. No Django.
+"""Readers of published measurements of others, one module per source. They do not need Django.
 
-To add a source: a module with an `interface.PublicSource`, and its line in SOURCES.
+To add a source, write a module with an `interface.PublicSource` and add it to SOURCES.
 """
 
 from benchmarks.public_data.gbm_perf import GbmPerf

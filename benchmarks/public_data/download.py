@@ -1,5 +1,7 @@
-"""An archive from the network, taken up again where the last attempt ended; or some files of a public repository,
-without its history and without the contents of all others."""
+"""Downloads of public data: an archive, resumed after an interruption, or some files of a public Git repository.
+
+The files of a repository are fetched without its history and without the contents of its other files.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,14 @@ CLONE_TIMEOUT_S = 3600
 
 
 class DownloadError(Exception):
-    """What stands in the way of a download."""
+    """A download that failed. The message is the reason."""
 
 
 def download(url: str, to: Path, progress: Callable[[int], Any]) -> None:
-    """Fetch `url` into the file `to`, unless it is there. What has arrived waits in `to`.part: a server that can
-    continue gives the rest, another one all of it. `progress` is called with the bytes that just arrived."""
+    """Download `url` to the file `to`, unless that file exists. Bytes that have arrived are kept in `to`.part. The next
+    attempt continues there if the server supports it, and else starts again. `progress` is called first with the number
+    of bytes that are present, then with the number of bytes that have just arrived. Raise DownloadError if the download
+    fails."""
     if to.exists():
         return
     part = to.with_name(f"{to.name}.part")
@@ -54,10 +58,10 @@ def _write(response: httpx.Response, part: Path, present: int, progress: Callabl
 
 
 def sparse_clone(url: str, patterns: Sequence[str], to: Path) -> None:
-    """Check out, in the folder `to`, the files of the newest commit that match the patterns (as of .gitignore).
+    """Check out the files of the newest commit that match the patterns (as in .gitignore) in the folder `to`.
 
-    The server sends the names of all files, and the contents of these alone, where it allows filters, as GitHub does.
-    A folder of an earlier call is brought up to date, and fetches what has changed. Raises DownloadError.
+    A server that supports filters, such as GitHub, sends the names of all files but only the contents of the matching
+    ones. If an earlier call has filled the folder, only changes are fetched. Raise DownloadError if git fails.
     """
     if not (to / ".git").is_dir():
         to.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
-"""Where the files of a source are: an archive, a clone with or without its files checked out, a plain folder."""
+"""Files of a public source, read from an archive, a plain folder, or a Git clone with or without its files checked
+out."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from typing import IO
 from benchmarks.public_data.interface import PublicSource
 
 MOST_FILE_BYTES = 8 * 2**20
-MOST_HELD_BYTES = 64 * 2**20  # of a source whose folders are scattered
+MOST_HELD_BYTES = 64 * 2**20  # for a source with scattered folders
 UNREADABLE_ORIGIN = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -29,16 +30,17 @@ UNREADABLE_ORIGIN = (
     NotImplementedError,
 )
 
-WantedFile = tuple[str, str, bytes | None]  # folder, name in it, content; None where it is over MOST_FILE_BYTES
+WantedFile = tuple[str, str, bytes | None]  # folder, name in it, content or None above MOST_FILE_BYTES
 
 
 class UnreadableOrigin(Exception):
-    """An archive, a clone or a folder that cannot be read, and why."""
+    """An archive, clone or folder that cannot be read. The message is the reason."""
 
 
 @dataclass(frozen=True)
 class FoundFolder:
-    """One machine's files by name, and the sha256 of them all; `too_large` is the first that is over the limit."""
+    """The files of one machine by name, and the SHA-256 of all of them. `too_large` is the first file above the
+    limit."""
 
     name: str
     files: dict[str, bytes]
@@ -47,7 +49,8 @@ class FoundFolder:
 
 
 def find_folders(source: PublicSource, origin: Path) -> Iterator[FoundFolder]:
-    """The folders of a source, one after the other. Raises UnreadableOrigin."""
+    """Yield the folders of a source one by one. Raise UnreadableOrigin if the origin cannot be read or has no files of
+    the source."""
     empty = True
     for name, files in (_gathered if source.scattered else _one_by_one)(source, origin):
         empty = False
@@ -57,7 +60,7 @@ def find_folders(source: PublicSource, origin: Path) -> Iterator[FoundFolder]:
 
 
 def _one_by_one(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[str, bytes | None]]]:
-    """Folders whose files lie together."""
+    """Yield folders of a source that stores the files of each folder together."""
     seen = set[str]()
     for folder, members in groupby(_wanted_files(source, origin), key=itemgetter(0)):
         if folder in seen:
@@ -67,7 +70,7 @@ def _one_by_one(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[
 
 
 def _gathered(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[str, bytes | None]]]:
-    """Folders whose files lie anywhere."""
+    """Yield folders of a source that may store the files of a folder anywhere."""
     folders: dict[str, dict[str, bytes | None]] = {}
     held_bytes = 0
     for folder, member, content in _wanted_files(source, origin):
@@ -132,7 +135,7 @@ def _files_of_tar(source: PublicSource, archive: tarfile.TarFile) -> Iterator[Wa
         place = source.wanted(member.name) if member.isfile() else None
         if place and (file := archive.extractfile(member)):
             yield _read(source, place, file)
-        archive.members = []  # type: ignore[attr-defined]  # tarfile would keep all of them
+        archive.members = []  # type: ignore[attr-defined]  # otherwise tarfile keeps all of them
 
 
 def _files_of_bare_clone(source: PublicSource, origin: Path) -> Iterator[WantedFile]:

@@ -1,6 +1,6 @@
-"""szilard/GBM-perf: gradient boosting by four libraries on more and more cores, `analysis/multicore*/results*/`.
+"""The source szilard/GBM-perf: gradient boosting by four libraries on an increasing number of cores.
 
-docs/public-data.md says what becomes what.
+The files are in `analysis/multicore*/results*/`. docs/public-data.md describes how they are stored.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ ANOTHER_FORM = "gbm-perf: a line of another form"
 
 @dataclass(frozen=True)
 class Sweep:
-    """The machine that a folder was measured on, and the month in which the libraries were the newest."""
+    """The machine on which a folder was measured, and the month of the software, in which the libraries were the
+    newest."""
 
     machine: str
     software: str
 
 
-# As README.md and the history of the repository tell. results-update2020sept has copies and a release between.
+# README.md and the history of the repository are the source of these facts. The folder results-update2020sept is left
+# out, because it has copies and the results of a release in between.
 SWEEPS = {
     "multicore/results": Sweep("r4.16xlarge", "2019-05"),
     "multicore/results-update2020sept-2": Sweep("r4.16xlarge", "2020-09"),
@@ -36,7 +38,7 @@ SWEEPS = {
     "multicore-c7metal/results-AMD": Sweep("c7a.metal-48xl", "2024-06"),
     "multicore-cpu-100m/results": Sweep("m7i.24xlarge", "2024-06"),
 }
-# Machines of before hw.txt was kept: what README.md and cores*.conf say of them, as lscpu would.
+# Machines without a hw.txt, described from README.md and cores*.conf in the format of lscpu.
 DESCRIBED = {
     "r4.16xlarge": """
         Model name: Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz
@@ -108,7 +110,7 @@ class GbmPerf(PublicSource):
 
 
 def _add_line(measured: MeasuredFolder, line: str, software: str) -> None:
-    """`size:library:threads:list of processors:remark:seconds:AUC`."""
+    """Add the run of one line, `size:library:threads:list of processors:remark:seconds:AUC`."""
     try:
         size, library, threads, processors, _, seconds, _ = line.split(":")
         n, time_s = int(threads), float(seconds)

@@ -1,6 +1,6 @@
-"""Platform facts from what Linux tools print: lscpu and lshw as JSON, lstopo as XML.
+"""Platform facts from the output of Linux tools: lscpu and lshw as JSON, lstopo as XML.
 
-The table of x86 server processors has the names of the kit's (topology/microarchitecture.cpp), which has more;
+The table of x86 server processors uses the names of the kit's table (topology/microarchitecture.cpp), which is larger.
 tests/benchmarks/public_data/test_hardware.py compares the two.
 """
 
@@ -20,7 +20,7 @@ from profiles.measurements.datasets import impossible_topology
 
 ANY = 255
 
-X86_MODELS = (  # vendor, family, first model, last model, last stepping, name: the first that fits counts
+X86_MODELS = (  # vendor, family, first model, last model, last stepping, name; the first match counts
     ("GenuineIntel", 6, 45, 45, ANY, "Sandy Bridge-EP"),
     ("GenuineIntel", 6, 62, 62, ANY, "Ivy Bridge-EP"),
     ("GenuineIntel", 6, 60, 60, ANY, "Haswell"),
@@ -53,7 +53,8 @@ CACHE_OF_LEVEL = {"l1d_bytes": "L1Cache", "l2_bytes": "L2Cache", "l3_bytes": "L3
 
 
 def x86_microarchitecture(vendor: str, family: int | None, model: int | None, stepping: int | None) -> str | None:
-    """
+    """Return the name of the microarchitecture of an x86 processor, or None if it is unknown.
+
     >>> x86_microarchitecture("GenuineIntel", 6, 85, 7), x86_microarchitecture("GenuineIntel", 6, None, None)
     ('Cascade Lake', None)
     """
@@ -66,7 +67,7 @@ def x86_microarchitecture(vendor: str, family: int | None, model: int | None, st
 
 
 def read_json(files: Mapping[str, bytes], member: str) -> Any:
-    """Raises RefusedFolder where the file is missing or no JSON."""
+    """Parse a JSON file. Raise RefusedFolder if it is missing or invalid."""
     if member not in files:
         raise RefusedFolder(f"no {member}")
     try:
@@ -76,7 +77,8 @@ def read_json(files: Mapping[str, bytes], member: str) -> Any:
 
 
 def read_lscpu(files: Mapping[str, bytes], member: str) -> dict[str, str]:
-    """What `lscpu --json` says, by the names of its fields."""
+    """Return the fields in the output of `lscpu --json` by name. Raise RefusedFolder if the output is missing or
+    invalid."""
     rows = read_json(files, member)
     rows = rows.get("lscpu") if isinstance(rows, dict) else None
     if not isinstance(rows, list):
@@ -86,7 +88,7 @@ def read_lscpu(files: Mapping[str, bytes], member: str) -> dict[str, str]:
 
 
 def read_lscpu_text(text: str) -> dict[str, str]:
-    """What `lscpu` prints for people, by the names and in the bytes of `lscpu --json --bytes`.
+    """Return the fields in the plain text output of `lscpu`, with the names and the bytes of `lscpu --json --bytes`.
 
     >>> read_lscpu_text("CPU(s):   4" + chr(10) + "  L1d:    1.5 MiB (48 instances)")
     {'CPU(s)': '4', 'L1d cache': '1572864'}
@@ -100,7 +102,8 @@ def read_lscpu_text(text: str) -> dict[str, str]:
 
 
 def bytes_in(text: str) -> int | None:
-    """The size that a text begins with, or None; kB and KiB are both 1024 bytes, as lscpu and LIKWID mean them.
+    """Return the size in bytes with which a text begins, or None. kB and KiB both mean 1024 bytes, as in lscpu and
+    LIKWID.
 
     >>> bytes_in("1.25 MB"), bytes_in("48 KiB"), bytes_in("unknown")
     (1310720, 49152, None)
@@ -110,8 +113,8 @@ def bytes_in(text: str) -> int | None:
 
 
 def read_lstopo(files: Mapping[str, bytes], member: str) -> dict[str, int]:
-    """Counts and sizes that lstopo's XML gives: threads, physical_cores, numa_nodes, sockets, memory_bytes, caches.
-    Empty where the file is missing or not readable: lscpu says most of it, too."""
+    """Return the counts and sizes in lstopo's XML: threads, physical_cores, numa_nodes, sockets, memory_bytes and
+    caches. Return an empty dict if the file is missing or cannot be read, because lscpu has most of them, too."""
     try:
         root = ElementTree.fromstring(files.get(member, b""))
     except (ParseError, DefusedXmlException, ValueError):
@@ -130,7 +133,7 @@ def _number(element: Element, attribute: str) -> int:
 
 
 def lshw_memory_bytes(files: Mapping[str, bytes], member: str) -> int | None:
-    """The size of the system memory that `lshw -json` says, or None."""
+    """Return the size of the system memory in the output of `lshw -json`, or None."""
     try:
         remaining = [json.loads(files.get(member, b""))]
     except (ValueError, RecursionError):
@@ -147,7 +150,7 @@ def lshw_memory_bytes(files: Mapping[str, bytes], member: str) -> int | None:
 
 
 def leading_integer(text: str | None) -> int | None:
-    """The number that a text begins with, or None.
+    """Return the number with which a text begins, or None.
 
     >>> leading_integer("1048576 (16 instances)"), leading_integer("unknown"), leading_integer(None)
     (1048576, None, None)
@@ -157,7 +160,7 @@ def leading_integer(text: str | None) -> int | None:
 
 
 def clock_in(text: str) -> float | None:
-    """The clock that a processor's name or a line tells, in MHz, or None.
+    """Return the clock in MHz that the name of a processor or a line contains, or None.
 
     >>> clock_in("Intel(R) Xeon(R) CPU @ 2.20GHz"), clock_in("Neoverse-V1")
     (2200.0, None)
@@ -167,8 +170,8 @@ def clock_in(text: str) -> float | None:
 
 
 def read_platform(name: str, lscpu: Mapping[str, str], lstopo: Mapping[str, int]) -> PlatformRecord:
-    """A machine from lscpu, where it says nothing from lstopo. Raises RefusedFolder where the two contradict each other
-    or the counts cannot be."""
+    """Return a platform from the fields of lscpu, and from lstopo if lscpu has no value. Raise RefusedFolder if the two
+    contradict each other or the topology is impossible."""
     model = lscpu.get("Model name", "")
     threads = leading_integer(lscpu.get("CPU(s)"))
     if not model or not threads:
@@ -182,7 +185,7 @@ def read_platform(name: str, lscpu: Mapping[str, str], lstopo: Mapping[str, int]
     caches: dict[str, Any] = {
         level: leading_integer(lscpu.get(label)) or lstopo.get(level) for level, label in BYTES_OF_LEVEL.items()
     }
-    # Threads fill cores first, NUMA node by node, then the siblings, as in the kit.
+    # Threads first fill the cores, NUMA node by NUMA node, and then the SMT siblings, as in the kit.
     places = cores or threads
     platform = PlatformRecord(
         name=name,
@@ -211,7 +214,7 @@ def read_platform(name: str, lscpu: Mapping[str, str], lstopo: Mapping[str, int]
 
 
 def _microarchitecture(model: str, lscpu: Mapping[str, str]) -> str | None:
-    """Arm cores go by their name; x86 by family, model and stepping."""
+    """Return the model name of Arm cores. Identify x86 processors by family, model and stepping."""
     if lscpu.get("Architecture") in ("aarch64", "armv7l"):
         return model
     numbers = (leading_integer(lscpu.get(name)) for name in ("CPU family", "Model", "Stepping"))

@@ -1,4 +1,4 @@
-"""What a public source is, and what is read of it."""
+"""The interface of public sources, and the measurements that are read from them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ NO_TIME = "a rate or a time that is missing, not positive or out of bounds"
 
 
 class RefusedFolder(Exception):
-    """Why nothing of a folder is stored: few different texts, because they are counted."""
+    """A folder from which nothing is stored. The messages are counted, so there must be few different ones."""
 
 
 @dataclass
 class MeasuredFolder:
-    """What one folder of a source holds: one machine, and its times (n, repeat) -> seconds of each workload.
+    """The content of one folder of a source: one machine, and the times (n, repeat) -> seconds of each workload.
 
-    `left_out` counts by reason what of it is not stored."""
+    `left_out` counts what is not stored, by reason.
+    """
 
     platform: PlatformRecord
     times: dict[WorkloadRecord, dict[tuple[int, int], float]] = field(default_factory=dict)
@@ -33,7 +34,7 @@ class MeasuredFolder:
     def add(
         self, workload: WorkloadRecord, n: int, time_s: float | None, *, repeat: int = 1, relative: bool = False
     ) -> None:
-        """One run. A time that cannot be one is left out, and counted; so is a run on more threads than there are."""
+        """Add one run. Leave it out and count it if its time is invalid or the machine has fewer than n threads."""
         bounds = RANGES["relative time_s" if relative else "time_s"]
         if time_s is None or not bounds.least <= time_s <= bounds.most:
             self.left_out[f"{workload.application}: {NO_TIME}"] += 1
@@ -46,12 +47,12 @@ class MeasuredFolder:
 
 
 class PublicSource(Protocol):
-    """One source of public measurements. A folder of it is one machine.
+    """One source of public measurements. Each of its folders has the results of one machine.
 
-    `version` is raised when the same files are read differently, so that `--update` reads them again. `wanted` gives
-    the folder and the name in it of each file that `read` asks for, None for all others. `excerpt` is what of a file
-    `read` needs. `scattered`: the files of one folder do not lie together, so that the excerpts of all are held at
-    once; for small sources.
+    `version` is raised when the same files are read differently, so that `--update` reads them again. `wanted` returns
+    the folder of a file and its name there if `read` needs the file, else None. `excerpt` returns the part of a file
+    that `read` needs. `scattered` is true if the files of one folder are not stored together. The excerpts of all
+    folders are then in memory at the same time, which only suits small sources.
     """
 
     name: str
@@ -69,12 +70,12 @@ class PublicSource(Protocol):
         return content
 
     def read(self, folder: str, files: Mapping[str, bytes]) -> MeasuredFolder:
-        """Raises RefusedFolder."""
+        """Return the measurements in the files of a folder. Raise RefusedFolder if there are none to store."""
         ...
 
 
 def as_delivery(source: PublicSource, folders: Sequence[MeasuredFolder], generator: str) -> Measurements:
-    """Folders of a source as one delivery."""
+    """Return folders of a source as one delivery."""
     workloads: dict[WorkloadRecord, int] = {}
     kinds: dict[int, TimeKind] = {}
     profiles = []

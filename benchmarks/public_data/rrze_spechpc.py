@@ -1,6 +1,6 @@
-"""RRZE-HPC/PMBS23-AD: SPEChpc 2021 under LIKWID on one node of two clusters, `Output_tiny_<cluster>/<group>/<file>`.
+"""The source RRZE-HPC/PMBS23-AD: SPEChpc 2021 under LIKWID on one node of each of two clusters.
 
-docs/public-data.md says what becomes what.
+The files are `Output_tiny_<cluster>/<group>/<file>`. docs/public-data.md describes how they are stored.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from benchmarks.public_data.interface import MeasuredFolder, PublicSource, Refus
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
 STATE = re.compile(r"(?:^|/)(Cluster\w)-state\.csv$")
-# Files in -MEM.txt are of the suite `small`, also where they lie among the others.
+# Files named *-MEM.txt are results of the suite `small`, even in the folders of the suite `tiny`.
 RANK_FILE = re.compile(r"(?:^|/)Output_tiny_(Cluster\w)/([\w-]+/[a-z]\w*-FritzRank\d{1,5}(?!-MEM\.)(?:-\w+)*\.txt)$")
 MEMBER = re.compile(r"[\w-]+/(\w+)-FritzRank(\d+)")
-RANK_TIMES = re.compile(rb"^\|\s*Runtime \(RDTSC\) \[s\]\s*\|.*$", re.MULTILINE)  # not the line of its statistics
-NUMBERS = {  # of the names in the files
+RANK_TIMES = re.compile(rb"^\|\s*Runtime \(RDTSC\) \[s\]\s*\|.*$", re.MULTILINE)  # without the line of its statistics
+NUMBERS = {  # names in the files -> full names of the benchmarks
     **{"lbm": "505.lbm_t", "soma": "513.soma_t", "tealeaf": "518.tealeaf_t", "clvleaf": "519.clvleaf_t"},
     **{"sweep": "521.miniswp_t", "pot3d": "528.pot3d_t", "sph_exa": "532.sph_exa_t", "hpgmgfv": "534.hpgmgfv_t"},
     "weather": "535.weather_t",
@@ -51,7 +51,8 @@ class RrzeSpecHpc(PublicSource):
         return (f"rrze/{found[1]}", found[2]) if found else None
 
     def excerpt(self, member: str, content: bytes) -> bytes:
-        """Of a run the times of its ranks: programs print up to a megabyte of their own before."""
+        """Return the whole state file, or the times of the ranks of a run. Programs print up to a megabyte of their own
+        output before the times."""
         return content if member == "state" else b"\n".join(RANK_TIMES.findall(content))
 
     def read(self, folder: str, files: Mapping[str, bytes]) -> MeasuredFolder:
@@ -84,7 +85,7 @@ def _add_run(measured: MeasuredFolder, member: str, lines: str) -> None:
 
 
 def _read_state(folder: str, state: str) -> PlatformRecord:
-    """The machine as likwid-topology and /proc/meminfo in the file say."""
+    """Read the machine from the output of likwid-topology and /proc/meminfo in the file."""
     fields = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in state.splitlines())}
     sockets, cores, per_core = (
         leading_integer(fields.get(name)) for name in ("Sockets", "Cores per socket", "Threads per core")
@@ -110,7 +111,7 @@ def _read_state(folder: str, state: str) -> PlatformRecord:
 
 
 def _caches(state: str) -> dict[str, str]:
-    """The sum of all caches of each level: as many as there are groups."""
+    """Return the total size of the caches of each level. A level has as many caches as cache groups."""
     caches = {}
     for level, label in enumerate(BYTES_OF_LEVEL.values(), start=1):
         found = re.search(rf"Level:\s+{level}\nSize:\s+(.*)\nCache groups:\s+(.*)", state)

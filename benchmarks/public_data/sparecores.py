@@ -1,6 +1,7 @@
-"""SpareCores sc-inspector-data: benchmarks of the servers of cloud providers, `data/<provider>/<server>/<task>/<file>`.
+"""The source SpareCores sc-inspector-data: benchmarks of the servers of cloud providers.
 
-Each server is a platform of its own. docs/public-data.md says what becomes what.
+The files are `data/<provider>/<server>/<task>/<file>`. Each server is a platform. docs/public-data.md describes how the
+files are stored.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ PATH = re.compile(r"(?:^|/)data/([^/]+/[^/]+)/([^/]+/[^/]+)$")
 BURSTABLE = re.compile(
     r"aws/t\d|azure/Standard_B\d|gcp/(e2|f1|g1)-|alicloud/ecs\.(t\d|e-|n1|n2|n4|mn4|s\d|xn4)|ovh/d2-|upcloud/(STARTER|DEV)"
 )
-BOGO_OPERATIONS = 1_000_000  # of stress-ng, whose time is stored; make stress-ng of the kit stores the same
+BOGO_OPERATIONS = 1_000_000  # of stress-ng, to which the stored times refer, as in `make stress-ng` of the kit
 COMPRESSED_BYTES = 1_000_000_000
 SECTIONS = {"Single-Core Performance": False, "Multi-Core Performance": True}
 
@@ -91,7 +92,8 @@ def _read_server(folder: str, files: Mapping[str, bytes]) -> PlatformRecord:
 
 
 def _same_processor(one: str, other: str) -> bool:
-    """Whether two programs mean the same: Geekbench leaves out CPU and clock, and knows Arm cores as ARMv8.
+    """Return whether two programs mean the same processor. Geekbench omits the word CPU and the clock, and names Arm
+    cores ARMv8.
 
     >>> _same_processor("Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz", "Intel Xeon E5-2686 v4")
     True
@@ -107,7 +109,7 @@ def _short_name(processor: str) -> str:
 
 
 def _version_of(files: Mapping[str, bytes], task: str, measured: MeasuredFolder) -> str | None:
-    """The version of a task's program, "" where it says none; None where the task failed."""
+    """Return the version of a task's program, "" if it is unknown, or None if the task failed."""
     try:
         meta = read_json(files, f"{task}/meta.json")
         status = meta.get("exit_code")
@@ -136,7 +138,7 @@ def _read_geekbench(content: bytes, version: str, measured: MeasuredFolder) -> N
 
 
 def stress_ng_workload(stressor: str, version: str) -> WorkloadRecord:
-    """What the kit's `make stress-ng` calls it, too."""
+    """Return the workload of a stressor, with the same name as in the kit's `make stress-ng`."""
     return WorkloadRecord(
         *(f"stress-ng/{stressor}", "stress-ng", stressor),
         runtime="processes",

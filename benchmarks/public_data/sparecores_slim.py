@@ -1,5 +1,7 @@
-"""The source `sparecores` as `fetch_data --slim` reads it: Geekbench and the stressors that tell most, 60 workloads.
-They are stored as 61: the fleet ran cpu-div16 with two versions of stress-ng."""
+"""The slim variant of the source `sparecores` for `fetch_data --slim`: Geekbench and the most informative stressors.
+
+These are 60 workloads, stored as 61, because the fleet ran cpu-div16 with two versions of stress-ng.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ GEEKBENCH = "geekbench"
 SLIM_TASKS = (GEEKBENCH, "stressng_benchmarks", "stressngfull")
 MACHINE_FILES = ("lscpu/stdout", "lshw/stdout", "geekbench/stdout")
 FILES = (*MACHINE_FILES, *(f"{task}/{member}" for task in SLIM_TASKS for member in (RESULTS[task], "meta.json")))
-# Those that research/bridge.py chose first, of 20 and of 100 pairs, and cpu-div16, which has a curve of many n.
+# The stressors that research/bridge.py chose first with 20 and with 100 pairs, and cpu-div16, which was run at many n.
 STRESSORS = frozenset(
     [
         "hash",
@@ -64,8 +66,8 @@ STRESSORS = frozenset(
 
 
 class SlimSpareCores(SpareCores):
-    """Of each server what these workloads need. Folders are of the same source as whole ones, so that a later call
-    without --slim, with --update, brings the rest in."""
+    """The files of each server that the slim workloads need. Its folders belong to the same source as whole ones, so
+    that a later call with --update and without --slim adds the rest."""
 
     clone_url = "https://github.com/SpareCores/sc-inspector-data"
     patterns = tuple(f"/data/*/*/{path}" for path in FILES)
