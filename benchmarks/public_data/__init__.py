@@ -1,4 +1,4 @@
-"""Readers of published measurements of others, one module per source. They do not need Django.
+"""Readers of measurements that others have published, one module per source. They do not need Django.
 
 To add a source, write a module with an `interface.PublicSource` and add it to SOURCES.
 """

@@ -1,7 +1,9 @@
-"""MPET from Python: measure, upload, predict, rank.
+"""Python client of MPET: measure, upload, predict and rank.
 
-from mpet import Client
-Client("https://mpet.example.org").predict("fft", "i9-9900k").curve
+For example:
+
+    from mpet import Client
+    Client("https://mpet.example.org").predict("fft", "i9-9900k").curve
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""What changed between two uploads of one program: t(n) and the seven parts of each region, against their noise.
+"""Comparison of two uploads of one program: t(n) and the seven parts of each region, relative to their noise.
 
 The noise is that of the repeats: with the means of K_b and K_h repeats and the standard deviation s,
 
     noise = q(0.05 / m, df) * s * sqrt(1 / K_b + 1 / K_h)
 
-where q is the two-sided quantile of Student's t distribution and m the number of comparisons in the report, so that one
-report in twenty calls anything a change where nothing has changed (Bonferroni). s is the larger of this thread count's
-own standard deviation and that of the region at all thread counts, relative to the mean: three repeats alone can agree
-by chance. What differs between two machines, or between two days on one, is not in it.
+where q is the two-sided quantile of Student's t distribution and m is the number of comparisons in the report. With
+this Bonferroni correction, one report in twenty finds any change where nothing has changed. s is the larger of two
+standard deviations: that of the repeats at this thread count, and that of the region at all thread counts relative to
+the mean, because three repeats alone can agree by chance. The noise does not include differences between two machines,
+or between two days on one machine.
 """
 
 from __future__ import annotations
@@ -29,18 +30,19 @@ LEVEL = 0.05
 LEAST_CHANGE = 0.02
 _PLACE = re.compile(r":\d+$|\+0x[0-9a-f]+$|\+\d+$")
 
-Repeats = dict[int, list[float]]  # by number of threads: seconds, one of each repeat
+Repeats = dict[int, list[float]]  # number of threads -> seconds of each repeat
 
 
 @dataclass(frozen=True)
 class Change:
-    """One quantity before and after, in seconds. `noise_s` None: a repeat a side says nothing about noise."""
+    """One quantity in seconds, before and after. `noise_s` is None if neither side has repeats, so that the noise is
+    unknown."""
 
     n: int
     base_s: float
     head_s: float
     noise_s: Optional[float]
-    scale_s: float  # what it is relative to: the region's t(n) before
+    scale_s: float  # the region's t(n) before, to which changes are relative
     least: float = LEAST_CHANGE
 
     @property
@@ -73,7 +75,7 @@ class Change:
 
 @dataclass(frozen=True)
 class MeasuredRegion:
-    """The repeats of one workload in one upload: of the times, and of each part's share of a thread's time."""
+    """The repeats of one workload in one upload: its times, and the time per thread of each part."""
 
     name: str
     times: Repeats
@@ -82,13 +84,13 @@ class MeasuredRegion:
 
 @dataclass(frozen=True)
 class RegionChange:
-    """One region before and after."""
+    """The changes of one region between two uploads, in t(n) and in each part."""
 
     base_name: str
     head_name: str
     times: list[Change]
     parts: dict[str, list[Change]]
-    label: str = ""  # what the owner calls it; "": as it was measured
+    label: str = ""  # the owner's name of the region; "": the measured name
 
     @property
     def shown_name(self) -> str:
@@ -114,7 +116,7 @@ class RegionChange:
 
 @dataclass(frozen=True)
 class Changes:
-    """All regions of two uploads; `base` and `head` are the documents of the uploads."""
+    """The changes of all regions between two uploads. `base` and `head` are the documents of the uploads."""
 
     base: dict[str, Any] = field(repr=False)
     head: dict[str, Any] = field(repr=False)
@@ -129,7 +131,7 @@ class Changes:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """t(n) of each region at each n, before and after."""
+        """Return t(n) of each region at each n, before and after."""
         return [{"region": region.shown_name, **one.document()} for region in self.regions for one in region.times]
 
     @property
@@ -153,8 +155,9 @@ class Changes:
 
 
 def read_region(text: str) -> Optional[MeasuredRegion]:
-    """`profiles/{id}/runs/` as CSV. Runs of another size or clock than the workload's own are left out; None where
-    there is nothing else. t(n) is of the clean runs, or of the profile runs at an n that has no clean one."""
+    """Read the runs of a region from the CSV of `profiles/{id}/runs/`. Leave out runs with another size or clock than
+    the workload's own, and return None if no other runs exist. t(n) is from the clean runs, or from the profile runs at
+    an n without clean runs."""
     clean: Repeats = defaultdict(list)
     profiled: Repeats = defaultdict(list)
     parts: dict[str, Repeats] = {part: defaultdict(list) for part in PARTS}
@@ -173,8 +176,8 @@ def read_region(text: str) -> Optional[MeasuredRegion]:
 
 
 def tail_of_student(t: float, df: int) -> float:
-    """P(|T| > t) of Student's distribution with a whole number of degrees of freedom: the finite sums of Abramowitz
-    and Stegun, 26.7.3 and 26.7.4. (scipy would be ten times the size of this client.)
+    """Return P(|T| > t) of Student's t distribution with a whole number of degrees of freedom, by the finite sums of
+    Abramowitz and Stegun, 26.7.3 and 26.7.4. (scipy would be ten times the size of this client.)
 
     >>> round(tail_of_student(2.776445, 4), 6), round(tail_of_student(12.706205, 1), 6)
     (0.05, 0.05)
@@ -190,7 +193,7 @@ def tail_of_student(t: float, df: int) -> float:
 
 
 def quantile_of_student(p: float, df: int) -> float:
-    """t with P(|T| > t) = p, by bisection.
+    """Return t with P(|T| > t) = p, by bisection.
 
     >>> round(quantile_of_student(0.05, 4), 4), round(quantile_of_student(0.001, 12), 4)
     (2.7764, 4.3178)
@@ -205,7 +208,8 @@ def quantile_of_student(p: float, df: int) -> float:
 
 
 def pooled_variance(samples: Iterable[Sequence[float]]) -> tuple[float, int]:
-    """Of samples with a mean each, and its degrees of freedom; (0, 0) where none has two values.
+    """Return the variance of samples that have different means, and its degrees of freedom. Return (0, 0) if no sample
+    has two values.
 
     >>> pooled_variance([[1.0, 3.0], [5.0]])
     (2.0, 1)
@@ -221,7 +225,8 @@ def pooled_variance(samples: Iterable[Sequence[float]]) -> tuple[float, int]:
 def compare_repeats(
     base: Repeats, head: Repeats, scales: dict[int, float], comparisons: int, least: float = LEAST_CHANGE
 ) -> list[Change]:
-    """One Change of means for each n that both have, with the noise that the module defines."""
+    """Return a Change of the means for each n that both sides have, with the noise that the module docstring
+    defines."""
     shared = sorted(set(base) & set(head) & set(scales))
     samples = [[value / scales[n] for value in side[n]] for n in shared for side in (base, head)]
     common, df = pooled_variance(samples)
@@ -238,7 +243,8 @@ def compare_repeats(
 def match_regions(
     base: Sequence[MeasuredRegion], head: Sequence[MeasuredRegion]
 ) -> list[tuple[MeasuredRegion, MeasuredRegion]]:
-    """In their order where a function has as many regions as before, as a commit moves lines; else of the same name.
+    """Return pairs of the regions of both uploads. The regions of a function are paired in their order if their number
+    is equal, because a commit moves lines. Otherwise they are paired by name.
 
     >>> before, after = ([MeasuredRegion(f"p/f:{line}", {}, {}) for line in lines] for lines in ((9, 20), (20, 31)))
     >>> [(b.name, h.name) for b, h in match_regions(before, after)]
@@ -257,7 +263,8 @@ def match_regions(
 
 
 def _by_function(regions: Sequence[MeasuredRegion]) -> dict[str, list[MeasuredRegion]]:
-    """`prog/main:12` and `prog/main+0x40` are regions of `prog/main`; each list in the order of the places."""
+    """Return the regions of each function in the order of their places. `prog/main:12` and `prog/main+0x40` are regions
+    of `prog/main`."""
     found: dict[str, list[MeasuredRegion]] = defaultdict(list)
     for region in sorted(regions, key=_place):
         found[_PLACE.sub("", region.name)].append(region)
@@ -272,7 +279,8 @@ def _place(region: MeasuredRegion) -> tuple[int, str]:
 def compare_regions(
     base: Sequence[MeasuredRegion], head: Sequence[MeasuredRegion], least: float = LEAST_CHANGE
 ) -> tuple[list[RegionChange], list[str], list[str]]:
-    """The regions that both have, the longest first, and the names of those that one alone has: gone, new."""
+    """Return the changes of the regions that both uploads have, the longest first, and the names of the regions that
+    only the base (gone) or only the head (new) has."""
     pairs = match_regions(base, head)
     comparisons = max(1, sum(len(set(b.times) & set(h.times)) for b, h in pairs) * (1 + len(PARTS)))
     regions = []

@@ -1,7 +1,8 @@
-"""The command `mpet`. Answers go to standard output, everything else to standard error.
+"""The command `mpet`. Results are printed to standard output, everything else to standard error.
 
-Its status says what happened: 0 done, 1 failed, 2 wrong usage, 3 refused by the server, 4 too little measured, 5 not
-allowed, 6 no server, 7 the kit or the program failed, 8 slower beyond noise.
+The exit status is 0 for success, 1 for a failure, 2 for wrong usage, 3 if the server refuses the request, 4 if too
+little was measured, 5 if the request is not allowed, 6 if no server answers, 7 if the kit or the program fails, and 8
+if the program is slower beyond noise.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from mpet.sweep import Machine, Sweep, is_there, merge, newest_kit_results, read
 app = typer.Typer(no_args_is_help=True, help="Measure parallel programs, and ask how they will run on other machines.")
 app.add_typer(ci_app, name="ci")
 out, err = Console(), Console(stderr=True)
-# What follows the program is the program's own.
+# Arguments after the program belong to the program.
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
 JSON = typer.Option(False, "--json", help="Print the answer of the API as JSON.")
@@ -47,7 +48,7 @@ NAME = typer.Option(None, help="What to call this machine; default: its host nam
 ACCEPT_EXIT = typer.Option(None, "--accept-exit", help="A status that is no failure either; repeatable.")
 GZIP_MAGIC = b"\x1f\x8b"
 ROWS_OF_TRIAL = 3
-# Of the kit's workloads those that tell most of a machine; what the choice is worth: docs/client.md.
+# The workloads of the kit that describe a machine best. docs/client.md evaluates the choice.
 TRIAL_WORKLOADS = (
     "hog fft nbody srad spmv edge_pipeline matmul_blocked mandelbrot_dynamic sgm jacobi shared_histogram sparselu"
 )
@@ -89,7 +90,7 @@ def common(
 
 @contextmanager
 def progress_of(what: str) -> Iterator[Any]:
-    """A bar on standard error while the server computes; `advance(done, total)`."""
+    """Show a progress bar on standard error while the server computes. Yield the function `advance(done, total)`."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task(what, total=None)
@@ -105,7 +106,7 @@ def print_json(document: Any) -> None:
 
 
 def assignments(texts: list[str]) -> dict[str, str]:
-    """`NAME=VALUE` as given on the command line.
+    """Return the values by name of arguments `NAME=VALUE`. Raise UsageError if an argument has another form.
 
     >>> assignments(["n_ht=16", "lock_delay=0.5"])
     {'n_ht': '16', 'lock_delay': '0.5'}
@@ -127,7 +128,7 @@ def numbers_of_threads(text: Optional[str]) -> Optional[list[int]]:
 
 
 def profiler_options(given: Mapping[str, Any], accepted: Optional[list[int]]) -> list[str]:
-    """The options of mpet-profile that have a value, as its command line takes them."""
+    """Return the options that have a value, as command-line arguments of mpet-profile."""
     pairs = [pair for pair in given.items() if pair[1] is not None]
     pairs += [("--accept-exit", status) for status in accepted or ()]
     return [part for option, value in pairs for part in (option, str(value))]
@@ -139,7 +140,7 @@ def login(
     server: Optional[str] = typer.Option(None, help="Address of the server; later commands ask it."),
     no_browser: bool = typer.Option(False, help="Print the address of the page; do not open it."),
 ) -> None:
-    """Sign in by the browser, and keep the token that this gives; or keep the one that --token gives."""
+    """Sign in with a browser and store the token, or store the token that --token gives."""
     connection: Connection = context.obj
     server = chosen_server(server or connection.server)
     token = connection.token
@@ -153,7 +154,7 @@ def login(
 
 
 def _token_of_browser(client: Client, no_browser: bool) -> str:
-    """The token that the user grants on a page of the server, in a browser on any machine."""
+    """Return the token that the user grants on a page of the server, in a browser on any machine."""
     begun = begin_login(client.transport)
     _say(f"Type the code {begun['code']} on {begun['url']}")
     if not no_browser:
@@ -164,7 +165,7 @@ def _token_of_browser(client: Client, no_browser: bool) -> str:
 
 @app.command()
 def logout(context: typer.Context) -> None:
-    """Forget the token of a server. It stays valid until it is revoked on the page of your tokens."""
+    """Delete the stored token of a server. It stays valid until you revoke it on the page of your tokens."""
     server = plain_server(chosen_server(context.obj.server))
     config = Config.load()
     if config.tokens.pop(server, None) is None:
@@ -184,7 +185,7 @@ def measure(
     licence: Optional[str] = LICENCE,
     as_json: bool = JSON,
 ) -> None:
-    """Measure this machine with the benchmark kit of the server, and send the results."""
+    """Measure this machine with the benchmark kit of the server, and upload the results."""
     client = context.obj.client()
     given = {"WORKLOADS": workloads, "THREADS": threads, "NAME": name}
     options = {variable: value for variable, value in given.items() if value}
@@ -210,7 +211,7 @@ def profile(
     branch: Optional[str] = BRANCH,
     as_json: bool = JSON,
 ) -> None:
-    """Measure an OpenMP program of your own with the kit's mpet-profile, and send the results."""
+    """Measure an OpenMP program of your own with the kit's mpet-profile, and upload the results."""
     client = context.obj.client()
     given = {"--n": n, "--repeats": repeats, "--application": application, "--name": name}
     options = profiler_options(given, accept_exit)
@@ -226,7 +227,8 @@ def _say(line: str) -> None:
 
 
 def _foreign_file(form: Optional[str], platform: Optional[str], columns: Optional[list[str]]) -> Optional[ForeignFile]:
-    """`platform` is a file where it ends in .json, else a slug."""
+    """Return how to read a file of another tool, or None for a results tarball. `platform` is a file if it ends in
+    .json, else a slug."""
     if form is None:
         if platform or columns:
             raise UsageError("--platform and --map need --as FORMAT: a results tarball names its machine itself")
@@ -246,7 +248,7 @@ def _finish(client: Client, tarball: Path, upload: bool, as_json: bool, **option
 
 
 def _sent(client: Client, path: Path, **options: Any) -> UploadReport:
-    """`options`: those of Client.upload."""
+    """Upload a file with the options of Client.upload, and return its report."""
     with progress_of("sending") as progress:
         return client.upload(path, progress=progress, **options)
 
@@ -274,7 +276,7 @@ def sweep(
     licence: Optional[str] = LICENCE,
     as_json: bool = JSON,
 ) -> None:
-    """Time any program with threads at several numbers of threads, in whatever language, and send the results."""
+    """Time a program with threads, in any language, at several numbers of threads, and upload the results."""
     client = context.obj.client()
     measured = Sweep(
         [is_there(program), *context.args],
@@ -309,9 +311,10 @@ def try_program(
     name: Optional[str] = NAME,
     as_json: bool = JSON,
 ) -> None:
-    """Measure a program, and this machine where the server does not know it, and show how the program runs elsewhere.
+    """Measure a program, and this machine if the server has no results of it, and show how the program runs elsewhere.
 
-    An OpenMP program is profiled region by region; any other one is timed as a whole."""
+    An OpenMP program is profiled region by region. Any other program is timed as a whole.
+    """
     connection: Connection = context.obj
     client = Client(server or connection.server, connection.token)
     anonymous = anonymous or not client.has_token
@@ -345,7 +348,8 @@ def try_program(
 
 
 def _kit_results(kit: Path, machine: Machine) -> Path:
-    """Results of the kit on this machine: the newest ones in its folder, else new ones."""
+    """Return the newest results of the kit on this machine from the kit's folder. Measure new ones if there are
+    none."""
     found = newest_kit_results(kit, machine.platform)
     if found is None:
         _say("the kit measures this machine with twelve workloads, once")
@@ -363,7 +367,7 @@ def _accepted(client: Client, path: Path, **options: Any) -> UploadReport:
 
 
 def _show_program(client: Client, report: UploadReport, as_json: bool) -> None:
-    """The page of what was uploaded, and the machines where it is fastest."""
+    """Print the page of the uploaded program, and the machines on which it is the fastest."""
     program, page = client.page_of_upload(report)
     if as_json:
         print_json({"upload": report.id, "program": program, "url": page})
@@ -393,7 +397,7 @@ def upload(
     branch: Optional[str] = BRANCH,
     as_json: bool = JSON,
 ) -> None:
-    """Send results that were measured before, by the kit or by another tool."""
+    """Upload results that the kit or another tool has measured before."""
     foreign = _foreign_file(form, platform, columns)
     with file.open("rb") as content:
         is_tarball = content.read(2) == GZIP_MAGIC
@@ -438,7 +442,7 @@ def advise(
     target: str = typer.Argument(..., help="Machine: its name, or its slug from the address of its page."),
     as_json: bool = JSON,
 ) -> None:
-    """Say with how many threads to run a workload on a machine, and what all of its threads would lose."""
+    """Recommend a number of threads for a workload on a machine, and show what using all threads would lose."""
     advice = context.obj.client().advise(workload, target)
     print_json(advice) if as_json else tables.print_advice(out, advice)
 
@@ -451,7 +455,7 @@ def what_if(
     changes: list[str] = typer.Argument(..., help="What changes, as lock_delay=0.5 n_max=64."),
     as_json: bool = JSON,
 ) -> None:
-    """Predict with something changed: a characteristic of the workload, or a fact of the machine."""
+    """Predict with changed characteristics of the workload or facts of the machine."""
     answer = context.obj.client().what_if(workload, target, **assignments(changes))
     print_json(answer.document) if as_json else tables.print_prediction(out, answer)
 
@@ -469,7 +473,7 @@ def rank(
     limit: int = typer.Option(20, min=1, help="Rows shown."),
     as_json: bool = JSON,
 ) -> None:
-    """Predict a workload on every machine, the fastest first, or the cheapest within a budget."""
+    """Predict a workload on every machine, and list the fastest first, or the cheapest within a budget."""
     choice: dict[str, Any] = dict(assignments(where or []))
     given = {"n": n, "by": by, "max_price": max_price, "max_cost": max_cost, "currency": currency}
     choice.update({name: value for name, value in given.items() if value is not None})
@@ -506,7 +510,7 @@ def changes(
     markdown: bool = typer.Option(False, help="For the summary of a job in CI."),
     as_json: bool = JSON,
 ) -> None:
-    """Compare t(n) and the seven parts of a program's regions with an earlier upload, beyond the repeats' noise."""
+    """Compare t(n) and the seven parts of a program's regions with an earlier upload, and mark changes beyond noise."""
     client = context.obj.client()
     try:
         with progress_of("comparing"):
@@ -533,7 +537,7 @@ def watch(
     times: Optional[int] = typer.Option(None, min=1, help="Ask so often, then end."),
     as_json: bool = JSON,
 ) -> None:
-    """Wait until an upload is read; or print a prediction each time new data changes it."""
+    """Wait until an upload is read, or print a prediction each time new data changes it."""
     client = context.obj.client()
     if target is None:
         with progress_of("waiting") as progress:
@@ -558,7 +562,7 @@ def export(
     form: str = typer.Option("csv", "--format", help="csv, parquet or sqlite."),
     as_json: bool = JSON,
 ) -> None:
-    """Fetch everything public as a dump, to work with or to predict from without a server."""
+    """Download all public data as a dump, to work with it or to predict without a server."""
     with progress_of("fetching"):
         revision = context.obj.client().export(folder, form)
     if as_json:
@@ -568,7 +572,7 @@ def export(
 
 
 def main() -> None:
-    """Run the command; what goes wrong is one message, not a traceback."""
+    """Run the command. Print an error as a message instead of a traceback."""
     try:
         app()
     except (MpetError, OSError) as error:

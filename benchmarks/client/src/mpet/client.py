@@ -1,4 +1,4 @@
-"""The API as Python methods; `mpet`, the command, does nothing that these do not."""
+"""The API as Python methods. The command `mpet` can do nothing that these methods cannot."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from mpet.results import FINISHED, Comparison, ForeignFile, Prediction, Ranking,
 from mpet.transport import Progress, Transport
 
 UPLOAD_POLL_S = 1.0
-KIT_WORKLOAD = "shared_histogram"  # every run of the kit has it
-MOST_BASES = 20  # uploads of a branch that are looked at
+KIT_WORKLOAD = "shared_histogram"  # part of every run of the kit
+MOST_BASES = 20  # uploads of a branch that are searched for the base
 
 
 def unpack_dump(content: bytes, folder: Path) -> None:
-    """The files of the archive, which lie at its root, in a folder that has nothing else."""
+    """Unpack the files of a dump, which are at the root of the archive, into a new or empty folder."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already, and is no empty folder")
     try:
@@ -45,10 +45,11 @@ def unpack_dump(content: bytes, folder: Path) -> None:
 
 
 class Client:
-    """One server. Without arguments: the server and the token of `mpet login`, or of MPET_SERVER and MPET_TOKEN.
+    """A client of one server. By default, the server and the token are those of MPET_SERVER and MPET_TOKEN, or of `mpet
+    login`.
 
-    Errors are `MpetError`s: `NoPrediction` where too little was measured, `Refused` where the request is wrong,
-    `NotAllowed`, `Unreachable`.
+    All errors are `MpetError`s: `NoPrediction` if too little was measured, `Refused` if the request is wrong,
+    `NotAllowed` if the token is missing or insufficient, and `Unreachable` if the server does not answer.
     """
 
     def __init__(self, server: Optional[str] = None, token: Optional[str] = None, **options: Any) -> None:
@@ -66,7 +67,7 @@ class Client:
         return "Authorization" in self.transport.http.headers
 
     def account(self) -> dict[str, Any]:
-        """Whose token this is."""
+        """Return the account to which the token belongs."""
         return self.transport.json("GET", "account/")
 
     def predict(
@@ -79,32 +80,33 @@ class Client:
         n: Optional[Sequence[int]] = None,
         **more: Any,
     ) -> Prediction:
-        """How the workload will run on the target. `more`: further fields of `POST predictions/`, such as
+        """Predict the workload on the target. `more` are further fields of `POST predictions/`, such as
         `workload_changes={"lock_delay": 0.5}` or `public_only=True`."""
         question = {"workload": workload, "target": target, "references": references, "method": method, "n": n, **more}
         body = {name: value for name, value in question.items() if value is not None}
         return Prediction(self.transport.json("POST", "predictions/", json=body))
 
     def why(self, prediction: Prediction) -> dict[str, Any]:
-        """What limits the workload on the target, and what a kept answer rests on; it takes longer than the answer."""
+        """Return what limits the workload on the target, and the sources of a saved prediction. This takes longer than
+        the prediction."""
         uid = prediction.document.get("id")
         if uid is None:
             raise UsageError("the answer is not kept, so it has no reasons of its own: ask with explain=True")
         return self.transport.json("GET", f"predictions/{uid}/why/")
 
     def what_if(self, workload: str, target: str, **changes: Any) -> Prediction:
-        """The same with something changed, and not kept: `lock_delay=0.5`, `n_max=64`."""
+        """Predict with changes, such as `lock_delay=0.5` or `n_max=64`. The prediction is not saved."""
         parameters = {"workload": workload, "target": target, **changes}
         return Prediction(self.transport.json("GET", "predictions/preview/", params=parameters))
 
     def advise(self, workload: str, target: str, **more: Any) -> dict[str, Any]:
-        """With how many threads to run the workload on the target, as `GET advice/` says it. `more`: its further
-        parameters, such as `include_simulated=True`."""
+        """Return the recommended number of threads for the workload on the target, as the document of `GET advice/`.
+        `more` are its further parameters, such as `include_simulated=True`."""
         return self.transport.json("GET", "advice/", params={"workload": workload, "target": target, **more})
 
     def rank(self, workload: str, *, progress: Optional[Progress] = None, **choice: Any) -> Ranking:
-        """The workload on every platform, the fastest first. `choice`: parameters of `rankings/`, as `n=16`,
-        `by="core_time"`, `min_cores=8`."""
+        """Rank all platforms for the workload, the fastest first. `choice` are parameters of `rankings/`, such as
+        `n=16`, `by="core_time"` or `min_cores=8`. Raise NoPrediction if no platform can be ranked."""
         parameters = {"workload": workload, **choice}
         ranking = Ranking(self.transport.json("GET", "rankings/", progress, params=parameters))
         has_budget = bool({"max_price", "max_cost"} & {*choice})
@@ -117,7 +119,7 @@ class Client:
     def compare(
         self, kind: str, names: Sequence[str], *, progress: Optional[Progress] = None, **choice: Any
     ) -> Comparison:
-        """Two to six `platforms` or `workloads` beside each other; of workloads `on="slug"` names the platform."""
+        """Compare two to six `platforms` or `workloads`. For workloads, `on="slug"` names the platform."""
         if kind not in ("platforms", "workloads"):
             raise UsageError(f"compare platforms or workloads, not {kind}")
         parameters = {"slugs": ",".join(names), **choice}
@@ -135,8 +137,9 @@ class Client:
         wait: bool = True,
         progress: Optional[Progress] = None,
     ) -> UploadReport:
-        """Send a results tarball, or a file of another tool (`foreign`): yours alone, unless `public`. `commit` and
-        `branch` of the program that was measured are never public. Waits until the server has read it."""
+        """Upload a results tarball, or a file of another tool (`foreign`). The upload is private unless `public` is
+        true. `commit` and `branch` of the measured program are never public. Wait until the server has read the upload,
+        unless `wait` is false."""
         given = {"licence": licence, "commit": commit, "branch": branch}
         fields = {"visibility": "public" if public else "private"} | (foreign.fields() if foreign else {})
         fields |= {name: value for name, value in given.items() if value}
@@ -144,8 +147,9 @@ class Client:
         return self.follow(report, progress) if wait else report
 
     def upload_anonymously(self, path: Path, progress: Optional[Progress] = None) -> dict[str, Any]:
-        """Send a results tarball without an account, and wait until it is read. `page` of the answer is the secret
-        link to its report with predictions. Refused where the results are rejected, with the reasons."""
+        """Upload a results tarball without an account, and wait until the server has read it. `page` in the returned
+        document is the secret link to the report with predictions. Raise Refused with the reasons if the results are
+        rejected."""
         document = self._send_file("quarantine/", path, {})
         too_late = f"the upload is not read yet: {document['page']}"
         document = self._wait_for_upload(document, document["url"], too_late, progress)
@@ -155,8 +159,9 @@ class Client:
         return document
 
     def knows_machine(self, platform: Mapping[str, Any]) -> bool:
-        """Whether results of the kit on this machine are there: you sent some from this hardware, under whatever name.
-        A machine without a fingerprint is known by its processor, threads and name."""
+        """Return whether the server has results of the kit on this machine. A fingerprint identifies the hardware of
+        your own uploads, independently of their names. A machine without a fingerprint is identified by processor,
+        threads and name."""
         fingerprint = platform.get("fingerprint")
         named = {"search": platform["name"], "cpu_model": platform["cpu_model"]}
         asked = {"page_size": 500, **({"fingerprint": fingerprint} if fingerprint else named)}
@@ -169,21 +174,23 @@ class Client:
         )
 
     def page_of_upload(self, upload: UploadReport) -> tuple[str, str]:
-        """Name and address of the page of the program that was uploaded; of its workload where it has one part."""
+        """Return the name and the address of the page of the uploaded program, or of its workload if it has one
+        part."""
         if upload.programs:
             return str(upload.programs[0]["name"]), str(upload.programs[0]["url"])
         profile = self.transport.json("GET", f"profiles/{upload.profiles[0]}/")
         return str(profile["workload"]), f"{self.server}/workloads/{profile['workload']}/"
 
     def rank_page(self, page: str, progress: Optional[Progress] = None, **choice: Any) -> Ranking:
-        """What the page of a program or workload ranks: on every platform, the fastest first. `choice`: as `rank`'s."""
+        """Return the ranking on the page of a program or workload: all platforms, the fastest first. `choice` is that
+        of `rank`."""
         kind, *names = [part for part in urlsplit(page).path.split("/") if part][-3 if "/programs/" in page else -2 :]
         if kind == "programs":
             return Ranking(self.transport.json("GET", f"programs/{'/'.join(names)}/", progress, params=choice))
         return self.rank(names[0], progress=progress, **choice)
 
     def preview(self, path: Path, foreign: Optional[ForeignFile] = None) -> UploadPreview:
-        """What the server would store of a file; it stores nothing."""
+        """Return what the server would store of a file. The server stores nothing."""
         fields = {"preview": "true"} | (foreign.fields() if foreign else {})
         return UploadPreview(self._send_file("uploads/", path, fields))
 
@@ -196,7 +203,7 @@ class Client:
         return UploadReport(self.transport.json("GET", f"uploads/{upload}/"))
 
     def follow(self, report: UploadReport, progress: Optional[Progress] = None) -> UploadReport:
-        """The report once the upload is accepted or rejected."""
+        """Wait until the upload is accepted or rejected, and return its report."""
         too_late = f"upload {report.id} is not done yet: mpet watch {report.id}"
         return UploadReport(self._wait_for_upload(report.document, f"uploads/{report.id}/", too_late, progress))
 
@@ -214,15 +221,16 @@ class Client:
         return document
 
     def regions(self, upload: UploadReport) -> list[MeasuredRegion]:
-        """The runs of every workload of an upload."""
+        """Return the runs of every workload of an upload."""
         texts = (self.transport.send("GET", f"profiles/{profile}/runs/").text for profile in upload.profiles)
         return [region for text in texts if (region := read_region(text)) is not None]
 
     def changes(
         self, head: str, base: Optional[str] = None, *, base_branch: Optional[str] = None, least: float = LEAST_CHANGE
     ) -> Changes:
-        """How t(n) and the parts of an upload's regions differ from another upload's: `base`, or the newest one of
-        `base_branch` before it that was measured on the same machine. NothingToCompare where there is none."""
+        """Compare t(n) and the parts of an upload's regions with another upload: `base`, or the newest earlier upload
+        of `base_branch` that was measured on the same machine. Raise NothingToCompare if there is none, or if the
+        uploads are from two machines."""
         if (base is None) == (base_branch is None):
             raise UsageError("say either an upload to compare with, or its branch")
         after = self.upload_report(head)
@@ -268,8 +276,8 @@ class Client:
         raise NothingToCompare(f"branch {branch} was not measured on {machine} before{where}")
 
     def export(self, folder: Path, form: str = "csv") -> int:
-        """Fetch the newest public dump into a folder that is empty or not there; its revision. The archive has to have
-        the checksum that the server tells."""
+        """Download the newest public dump into a new or empty folder, and return its revision. Raise MpetError if the
+        archive does not have the checksum that the server announces."""
         dump = self.transport.json("GET", "dump/")
         chosen = next((file for file in dump["files"] if file["format"] == form), None)
         if chosen is None:
@@ -282,7 +290,8 @@ class Client:
         return int(dump["revision"])
 
     def kit(self) -> bytes:
-        """The benchmark kit, as a tarball: its sources, or where they cannot be built here, its programs."""
+        """Return the benchmark kit as a tarball: its sources, or its built programs if the sources cannot be built
+        here."""
         if can_build():
             return self.transport.send("GET", "kit/").content
         architecture = os.uname().machine

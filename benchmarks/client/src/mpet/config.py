@@ -1,4 +1,4 @@
-"""Where the server and the tokens are kept: in the platform's configuration folder, readable by their owner alone."""
+"""The stored server and tokens, in the platform's configuration folder and readable by their owner only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cache_folder() -> Path:
 
 @dataclass
 class Config:
-    """The server of last time, and a token for each server."""
+    """The server of the last login, and a token for each server."""
 
     server: Optional[str] = None
     tokens: dict[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Config:
         return cls(content.get("server"), {str(server): str(token) for server, token in tokens.items()})
 
     def save(self) -> Path:
-        """Write a temporary file and rename it over the old one; only the owner can read either of them."""
+        """Write a temporary file and rename it over the old file. Only the owner can read either of them."""
         path = config_file()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}")
@@ -59,7 +59,7 @@ class Config:
 
 
 def plain_server(server: str) -> str:
-    """The address as tokens are kept under it: with a scheme, without a slash at its end.
+    """Return the address under which tokens are stored: with a scheme, without a trailing slash.
 
     >>> plain_server("mpet.example.org/")
     'https://mpet.example.org'
@@ -71,7 +71,8 @@ def plain_server(server: str) -> str:
 
 
 def chosen_server(server: Optional[str]) -> str:
-    """What is given, else MPET_SERVER, else that of the last login."""
+    """Return the given server, else MPET_SERVER, else the server of the last login. Raise UsageError if there is
+    none."""
     chosen = server or os.environ.get("MPET_SERVER") or Config.load().server
     if not chosen:
         raise UsageError("which server? Give --server URL or MPET_SERVER, or run mpet login --server URL once")
@@ -79,5 +80,5 @@ def chosen_server(server: Optional[str]) -> str:
 
 
 def chosen_token(token: Optional[str], server: str) -> Optional[str]:
-    """What is given, else MPET_TOKEN, else the one of this server that login kept."""
+    """Return the given token, else MPET_TOKEN, else the token that `mpet login` stored for this server."""
     return token or os.environ.get("MPET_TOKEN") or Config.load().tokens.get(server)

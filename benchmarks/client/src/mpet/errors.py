@@ -1,4 +1,4 @@
-"""What can go wrong, and with which status the command then ends."""
+"""Errors of the client, and the exit status of the command for each of them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any, Optional
 
 
 class MpetError(Exception):
-    """Something that the user can read; `exit_code` is that of the command."""
+    """An error with a message for the user. `exit_code` is the exit status of the command."""
 
     exit_code = 1
 
 
 class UsageError(MpetError):
-    """The question makes no sense, whatever the server says."""
+    """A request that makes no sense, independently of the server."""
 
     exit_code = 2
 
 
 class Refused(MpetError):
-    """The server refuses the request; `problem` is its problem document (RFC 9457)."""
+    """A request that the server refuses. `problem` is its problem document (RFC 9457)."""
 
     exit_code = 3
 
@@ -28,7 +28,7 @@ class Refused(MpetError):
 
 
 class NoPrediction(Refused):
-    """Too little was measured; `advice` says what would help."""
+    """A prediction for which too little was measured. `advice` is a measurement that would help, if one is known."""
 
     exit_code = 4
 
@@ -38,19 +38,20 @@ class NoPrediction(Refused):
 
 
 class NotAllowed(Refused):
-    """No valid token, or one without the scope."""
+    """A request without a valid token, or with a token that does not have the scope."""
 
     exit_code = 5
 
 
 class Unreachable(MpetError):
-    """No server answers, or it is busy for longer than anybody waits."""
+    """A server that does not answer, or that is busy for longer than the client waits."""
 
     exit_code = 6
 
 
 class KitFailed(MpetError):
-    """The benchmark kit, or the measured program, failed; `status` is that of the kit's program, if one ended."""
+    """A failure of the benchmark kit or of the measured program. `status` is the exit status of the kit's program, if
+    it ended."""
 
     exit_code = 7
 
@@ -60,6 +61,6 @@ class KitFailed(MpetError):
 
 
 class NothingToCompare(MpetError):
-    """No earlier upload of the branch was measured on the same machine."""
+    """A comparison of uploads that is not possible, such as one without an earlier upload from the same machine."""
 
     exit_code = 4

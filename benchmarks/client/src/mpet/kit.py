@@ -1,4 +1,4 @@
-"""The benchmark kit: fetched from the server once a version, and run."""
+"""The benchmark kit: unpacked once per version, and run."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from mpet.errors import KitFailed
 
 TOP_FOLDER = "mpet-kit"
 RESULTS_LINE = "Results: "
-FAREWELL_LINE = "Upload them in the browser"  # which the client does itself
+FAREWELL_LINE = "Upload them in the browser"  # not shown, because the client uploads them itself
 MOST_KIT_BYTES = 64 << 20
 LINES_SHOWN = 15
-BUILT_KIT = "measure"  # the script of a kit whose programs the server has built; it has no Makefile
-NOT_PROFILABLE = 4  # the status of mpet-profile where no profile can be made of this program
+BUILT_KIT = "measure"  # script of a kit with programs that the server has built; such a kit has no Makefile
+NOT_PROFILABLE = 4  # exit status of mpet-profile for a program that it cannot profile
 
 Said = Callable[[str], Any]
 
 
 def can_build() -> bool:
-    """Whether the kit can be built here; else the server's programs are taken."""
+    """Return whether the kit can be built here. If not, the client uses programs that the server has built."""
     return shutil.which("make") is not None and shutil.which(os.environ.get("CXX") or "g++") is not None
 
 
@@ -37,7 +37,8 @@ def is_built(kit: Path) -> bool:
 
 
 def unpack_kit(content: bytes) -> Path:
-    """The kit's folder, in the user's cache; the same bytes are unpacked once. What is built there stays."""
+    """Unpack the kit into the user's cache and return its folder. The same bytes are unpacked once, so that programs
+    built in the folder are kept."""
     home = cache_folder() / "kits" / hashlib.sha256(content).hexdigest()[:16]
     kit = home / TOP_FOLDER
     if kit.is_dir():
@@ -53,7 +54,7 @@ def unpack_kit(content: bytes) -> Path:
         try:
             unfinished.rename(home)
         except OSError:
-            if not kit.is_dir():  # else another process was faster
+            if not kit.is_dir():  # otherwise another process has unpacked it first
                 raise
     except (tarfile.TarError, OSError, EOFError) as error:
         raise KitFailed(f"the kit cannot be unpacked: {error}") from error
@@ -63,7 +64,7 @@ def unpack_kit(content: bytes) -> Path:
 
 
 def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
-    """Plain files and folders below the kit's top folder alone, whoever made the archive."""
+    """Unpack a plain file or a folder below the kit's top folder. Raise KitFailed for any other member."""
     parts = PurePosixPath(member.name).parts
     if not parts or parts[0] != TOP_FOLDER or ".." in parts or member.size > MOST_KIT_BYTES:
         raise KitFailed(f"the kit has a member {member.name!r}, which is not unpacked")
@@ -81,7 +82,8 @@ def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Pa
 
 
 def measure(kit: Path, target: str, options: Mapping[str, str], said: Said) -> Path:
-    """Run `make TARGET` in the kit, or what stands for it in a built one; the tarball with what it measured."""
+    """Run `make TARGET` in the kit, or its script if the kit is built already. Return the path of the results
+    tarball."""
     command = ["make", "-C", str(kit), target, *(f"{name}={value}" for name, value in options.items())]
     if is_built(kit):
         words = [word for name, value in options.items() for word in (f"--{name.lower()}", value)]
@@ -94,7 +96,7 @@ def measure(kit: Path, target: str, options: Mapping[str, str], said: Said) -> P
 
 
 def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[str], said: Said) -> Path:
-    """Measure an OpenMP program of one's own with the kit's mpet-profile; the tarball."""
+    """Measure an OpenMP program of the user with the kit's mpet-profile. Return the path of the results tarball."""
     run_command([str(kit / "mpet-profile"), "--output", str(output.resolve()), *options, *program], said)
     if not output.is_file():
         raise KitFailed("mpet-profile has written no results")
@@ -102,8 +104,8 @@ def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[s
 
 
 def run_command(command: Sequence[str], said: Said) -> list[str]:
-    """Run a command. Returns its lines, each passed to `said` when it appears; KitFailed with the last ones where it
-    fails."""
+    """Run a command and return its output lines. Each line is passed to `said` when it appears. Raise KitFailed with
+    the last lines if the command fails."""
     environment = {name: value for name, value in os.environ.items() if name != "MPET_TOKEN"}
     lines: list[str] = []
     try:

@@ -1,4 +1,4 @@
-"""Signing in by the browser: a code is shown, the person agrees on a page, and the token comes here."""
+"""Login with a browser: the user confirms a code on a page of the server, and the client fetches a token."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mpet.transport import Transport
 
 
 def begin_login(transport: Transport) -> dict[str, Any]:
-    """`code` and `url` for the person, and `device_code`, which fetches the token and is not shown."""
+    """Start a login. Return `code` and `url` for the user, and `device_code`, which fetches the token and is not
+    shown."""
     program = f"mpet on {platform.node() or 'a machine'}"[:100]
     return dict(transport.json("POST", "login/", json={"program": program}))
 
 
 def wait_for_token(transport: Transport, begun: Mapping[str, Any]) -> str:
-    """The token, once the person has agreed. NotAllowed where that was refused, or nobody agreed before the code
-    ended."""
+    """Return the token once the user has agreed. Raise NotAllowed if the user refuses or the code expires."""
     end = time.monotonic() + begun["expires_in"]
     while time.monotonic() < end:
         transport.sleep(float(begun["interval"]))

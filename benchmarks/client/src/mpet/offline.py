@@ -1,4 +1,4 @@
-"""Predictions from a downloaded dump, by the core of the server (mpet-core), without a server."""
+"""Predictions without a server, computed from a downloaded dump by mpet-core, the core of the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def predict_offline(
     method: Optional[str] = None,
     n: Optional[Sequence[int]] = None,
 ) -> Prediction:
-    """What the server answers from public profiles at the dump's revision: the same numbers."""
+    """Return the same prediction, with the same numbers, as the server computes from public profiles at the dump's
+    revision."""
     try:
         import mpet_core  # noqa: PLC0415
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Answers as objects: what people ask for by name, the whole document beside it, pandas and HTML where they are."""
+"""Objects for the answers of the API: properties for common values, the whole document, pandas frames and HTML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FINISHED = ("accepted", "rejected")  # states of an upload that the server has r
 
 
 def frame_of(rows: Iterable[dict[str, Any]]) -> Any:
-    """Rows as a pandas DataFrame. pandas is not needed for anything else."""
+    """Return rows as a pandas DataFrame. Raise UsageError if pandas is missing, which nothing else needs."""
     try:
         import pandas as pd  # noqa: PLC0415
     except ImportError as error:
@@ -24,7 +24,7 @@ def frame_of(rows: Iterable[dict[str, Any]]) -> Any:
 
 
 def shown_number(value: Any) -> str:
-    """Three significant digits; a dash where there is no number.
+    """Return a number with three significant digits as text, and a dash for None.
 
     >>> shown_number(1234.5), shown_number(0.00012345), shown_number(None), shown_number(16)
     ('1230', '0.000123', '-', '16')
@@ -44,7 +44,7 @@ def html_table(caption: str, names: Sequence[str], rows: Iterable[Sequence[Any]]
 
 
 def columns_of(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Names in the first row whose values are neither lists nor objects."""
+    """Return the names in the first row whose values are neither lists nor objects."""
     return [name for name, value in rows[0].items() if not isinstance(value, (list, dict))] if rows else []
 
 
@@ -55,7 +55,8 @@ def html_of_rows(caption: str, rows: Sequence[dict[str, Any]]) -> str:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One number of threads: the time in seconds with its interval. None: not predicted."""
+    """The predicted time in seconds at one number of threads, with its interval. None means that it is not
+    predicted."""
 
     n: int
     time_s: Optional[float]
@@ -67,7 +68,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of the API; `document` is all of it."""
+    """An answer of the API. `document` is the whole answer."""
 
     document: dict[str, Any] = field(repr=False)
 
@@ -85,7 +86,7 @@ class Table(Answer):
 
 
 class Prediction(Answer):
-    """How a workload will run on a platform."""
+    """A prediction of a workload on a platform."""
 
     @property
     def workload(self) -> str:
@@ -109,7 +110,7 @@ class Prediction(Answer):
 
     @property
     def page(self) -> Optional[str]:
-        """What people open: the answer with its figures, and what it rests on."""
+        """Return the address of the web page with the prediction, its figures and its sources, or None."""
         return self.url.replace("/api/v1/", "/", 1) if self.url else None
 
     @property
@@ -127,7 +128,7 @@ class Prediction(Answer):
 
     @property
     def best(self) -> CurvePoint:
-        """The point of least time."""
+        """Return the point with the least time."""
         timed = [point for point in self.points if point.time_s is not None]
         if not timed:
             raise UsageError("this answer has no times")
@@ -135,7 +136,7 @@ class Prediction(Answer):
 
     @property
     def curve(self) -> Any:
-        """A DataFrame: n, time_s, low_s, high_s, speedup, efficiency."""
+        """Return a DataFrame with n, time_s, low_s, high_s, speedup and efficiency."""
         return frame_of(vars(point) for point in self.points)
 
     def _repr_html_(self) -> str:
@@ -145,7 +146,7 @@ class Prediction(Answer):
 
 
 class Ranking(Table):
-    """A workload on every platform, the fastest first."""
+    """The ranking of all platforms for a workload, the fastest first."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -157,7 +158,7 @@ class Ranking(Table):
 
     @property
     def refusals(self) -> list[str]:
-        """Why platforms have no place, a line for each reason, and what would give most of them one."""
+        """Return one line for each reason why platforms cannot be ranked, and the server's advice for most of them."""
         summary = self.document.get("refused_summary") or []
         lines = [f"{one['count']} machines have no place: {one['reason']}" for one in summary]
         return [*lines, str(self.document["advice"])] if self.document.get("advice") else lines
@@ -175,11 +176,11 @@ class Ranking(Table):
 
 
 class Comparison(Table):
-    """Platforms or workloads beside each other."""
+    """A comparison of platforms or workloads."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The first list of objects in the document: what is compared, a row each."""
+        """Return the first list of objects in the document. It has one row for each platform or workload."""
         for value in self.document.values():
             if isinstance(value, list) and value and isinstance(value[0], dict):
                 return list(value)
@@ -187,8 +188,9 @@ class Comparison(Table):
 
     @property
     def coverage(self) -> list[str]:
-        """How many workloads of each platform are compared as whole machines, how many otherwise, and why; a line a
-        platform but the first. Empty for a comparison of workloads."""
+        """Return one line for each platform except the first: how many workloads are compared as whole machines, how
+        many only at an equal n, and how many are left out, with the reasons. The list is empty for a comparison of
+        workloads."""
         lines = []
         for row in self.rows[1:]:
             if "compared_whole" in row:
@@ -210,8 +212,8 @@ class Comparison(Table):
 
 @dataclass(frozen=True)
 class ForeignFile:
-    """How a file of another tool is to be read: its form (`hyperfine`, `csv`, ...; docs/formats-in.md), the machine
-    where the file does not say it, by slug or as the text of a platform.json, and the titles of a table's columns."""
+    """How to read a file of another tool: its format (`hyperfine`, `csv`, ...; docs/formats-in.md), the machine if the
+    file does not name it (its slug, or the text of a platform.json), and the titles of a table's columns."""
 
     form: str
     platform: Optional[str] = None
@@ -219,14 +221,14 @@ class ForeignFile:
     columns: dict[str, str] = field(default_factory=dict)
 
     def fields(self) -> dict[str, str]:
-        """As the API takes them."""
+        """Return the form fields of the API request."""
         columns = json.dumps(self.columns) if self.columns else None
         given = {"platform": self.platform, "platform_json": self.platform_json, "columns": columns}
         return {"form": self.form} | {name: value for name, value in given.items() if value}
 
 
 class UploadPreview(Table):
-    """What the server would store of a file."""
+    """A preview of what the server would store of a file."""
 
     @property
     def errors(self) -> list[dict[str, Any]]:
@@ -242,7 +244,7 @@ class UploadPreview(Table):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One for each workload and n: workload, n, time_s (the median)."""
+        """Return one row for each workload and n, with workload, n and time_s (the median)."""
         return [
             {"workload": workload["name"], "n": n, "time_s": time_s}
             for workload in self.workloads
@@ -254,7 +256,7 @@ class UploadPreview(Table):
 
 
 class UploadReport(Answer):
-    """What came of an upload."""
+    """The state of an upload, with its problems, profiles and programs."""
 
     @property
     def id(self) -> str:

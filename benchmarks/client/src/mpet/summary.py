@@ -1,4 +1,4 @@
-"""Changes as Markdown, for the summary of a job in CI, and as tables for people."""
+"""Changes as Markdown for the summary of a CI job, and as rows of tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from mpet.results import shown_number
 
 
 def percent(share: float) -> str:
-    """
+    """Return a share as a percentage with its sign.
+
     >>> percent(0.1234), percent(-0.5), percent(0.0004)
     ('+12.3 %', '-50 %', '0 %')
     """
@@ -31,7 +32,7 @@ def verdict(change: Change) -> str:
 
 
 def time_rows(region: RegionChange) -> Iterator[list[str]]:
-    """n, before, after, change, noise, verdict."""
+    """Yield n, the times before and after, the change, the noise and the verdict for each number of threads."""
     for change in region.times:
         seconds = [shown_number(change.base_s), shown_number(change.head_s)]
         relative = [percent(change.relative), shown_noise(change.relative_noise)]
@@ -39,8 +40,8 @@ def time_rows(region: RegionChange) -> Iterator[list[str]]:
 
 
 def part_table(region: RegionChange, marked: str) -> tuple[list[str], list[list[str]]]:
-    """The titles of the columns, `n = 4`, and a row for each part that was measured. `marked` is the format of a change
-    beyond noise."""
+    """Return the titles of the columns, such as `n = 4`, and a row for each part that was measured. `marked` is the
+    format of a change beyond noise."""
     measured = {part: changes for part, changes in region.parts.items() if changes}
     titles = [f"n = {change.n}" for change in next(iter(measured.values()), [])]
 
@@ -61,14 +62,14 @@ def headline(changes: Changes) -> str:
 
 
 def name_of(upload: dict[str, Any]) -> str:
-    """The branch and the commit of an upload, as far as they are known."""
+    """Return the branch and the commit of an upload as far as they are known, else its id."""
     commit = str(upload.get("commit") or "")[:10]
     words = [str(upload.get("branch") or ""), f"({commit})" if commit else ""]
     return " ".join(word for word in words if word) or str(upload["id"])
 
 
 def markdown_cell(text: Any) -> str:
-    """Escape text of others, which could end the cell, be markup or mention a user."""
+    """Escape text from other people, which could end the cell, contain markup or mention a user."""
     plain = "".join(character if character.isprintable() else " " for character in str(text))
     plain = plain.replace("@", "@\u200b")
     return "".join(f"\\{character}" if character in "\\`*_[]<>|#&" else character for character in plain)
@@ -83,7 +84,8 @@ def markdown_table(names: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def changes_markdown(changes: Changes) -> str:
-    """A headline, a table of t(n) for each region, one of its seven parts, and what the noise is."""
+    """Return the report: a headline, tables of t(n) and of the seven parts for each region, and what the noise
+    means."""
     base, head = markdown_cell(name_of(changes.base)), markdown_cell(name_of(changes.head))
     lines = [f"## MPET: {head} compared with {base}", "", f"**{markdown_cell(headline(changes))}**", ""]
     for region in changes.regions:

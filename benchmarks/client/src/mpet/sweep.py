@@ -1,9 +1,11 @@
-"""Any program with threads, timed at several numbers of threads, as a results tarball (mpet-results/1): t(n), and how
-long its processors worked meanwhile. What they did not is counted as imbalance: a serial part leaves the others idle.
+"""Sweeps: any program with threads, timed at several numbers of threads, as a results tarball (mpet-results/1).
 
-Each run may use the first n processors of the order in which the kit's threads fill the machine, so that runtimes which
-ask how many processors there are take n (OpenMP, Go, Rayon, the JVM, TBB). `{n}` in the arguments, and in variables of
-the environment, is replaced by n for those that do not.
+The tarball has t(n) and the processor time of each run, as useful work. The rest of the thread time n t(n) is counted
+as imbalance, because a serial part leaves the other processors idle.
+
+Each run may use the first n processors in the order in which the kit's threads fill the machine, so that runtimes which
+start a thread per available processor use n threads (OpenMP, Go, Rayon, the JVM, TBB). For other programs, `{n}` in the
+arguments and in environment variables is replaced by n.
 """
 
 from __future__ import annotations
@@ -35,16 +37,17 @@ COLUMNS = (
     *("workload", "n", "repeat", "pass", "time_ns", "use_ns", "lock_ns", "imbalance_ns", "creation_ns"),
     *("distribution_ns", "switching_ns", "join_ns", "output_checksum", "disturbed"),
 )
-# Each is n, unless the user says otherwise: what reads one of them does not look at the processors that it may use.
+# These variables are n unless the user sets them. Programs that read them ignore how many processors they may use.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS", "GOMAXPROCS")
 SHORTEST_JUDGED_S = 0.3  # the kernel counts processor time in steps of 10 ms
-MOST_OTHERS = 0.1  # of a processor, which other programs used meanwhile: more disturbs the run, as in mpet-profile
-ATTEMPTS = 3  # times the repeats, at most: disturbed runs are made again
+MOST_OTHERS = 0.1  # of a processor; a run is disturbed if other programs use more, as in mpet-profile
+ATTEMPTS = 3  # times the repeats, at most, because disturbed runs are repeated
 
 
 @dataclass(frozen=True)
 class Machine:
-    """This machine as the kit sees it: platform.json, and processors in the order in which threads fill them."""
+    """This machine as the kit describes it: platform.json, and the processors in the order in which threads fill
+    them."""
 
     platform: Mapping[str, Any]
     placement: Sequence[int]
@@ -55,12 +58,12 @@ class Machine:
 @dataclass(frozen=True)
 class Run:
     seconds: float
-    disturbed: Optional[bool]  # None: too short to say
+    disturbed: Optional[bool]  # None: the run is too short to judge
     processor_s: float  # of all threads and processes together
 
 
 def read_machine(kit: Path, name: Optional[str], said: Said) -> Machine:
-    """Build the kit's mpet-topology, once, and ask it."""
+    """Build the kit's mpet-topology unless it is built, and return the machine that it describes."""
     if not is_built(kit):
         run_command(["make", "-s", "-C", str(kit), "build/mpet-topology"], said)
     tool = str(kit / "build" / "mpet-topology")
@@ -78,7 +81,8 @@ def read_machine(kit: Path, name: Optional[str], said: Said) -> Machine:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is run: `{n}` in `command` and in the values of `environment` is the number of threads."""
+    """The program to run. `{n}` in `command` and in the values of `environment` is replaced by the number of
+    threads."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -87,7 +91,8 @@ class Sweep:
     longest_s: float = 600.0
 
     def measure(self, machine: Machine, counts: Sequence[int], said: Said) -> list[list[Any]]:
-        """Rows of (n, repeat, seconds, disturbed, processor_s). KitFailed where the program fails or runs too long."""
+        """Run the program at each number of threads and return rows of (n, repeat, seconds, disturbed, processor_s).
+        Raise KitFailed if the program fails or runs too long."""
         too_many = [n for n in counts if n > len(machine.placement)]
         if 1 not in counts or too_many:
             reason = f"{too_many[0]} threads are more than there are processors" if too_many else "n = 1 is missing"
@@ -96,7 +101,7 @@ class Sweep:
         attempts = ATTEMPTS
         for n in sorted(set(counts)):
             runs = self._runs_at(n, machine, attempts * self.repeats)
-            # Where other programs disturb every run, to run again does not help.
+            # If other programs disturb every run, more runs do not help.
             attempts = 1 if all(run.disturbed for run in runs) else ATTEMPTS
             rows += ([n, repeat, *astuple(run)] for repeat, run in enumerate(runs, start=1))
             times = ", ".join(f"{row[2]:.3g}" for row in rows if row[0] == n)
@@ -104,8 +109,8 @@ class Sweep:
         return rows
 
     def _runs_at(self, n: int, machine: Machine, most: int) -> list[Run]:
-        """The least disturbed of at most `most` runs, as many as there are repeats, in the order of their times where
-        all were disturbed."""
+        """Run the program until there are enough undisturbed runs, but at most `most` times. Return one run per repeat.
+        If undisturbed runs are too few, add the fastest disturbed ones."""
         runs: list[Run] = []
         while sum(not run.disturbed for run in runs) < self.repeats and len(runs) < most:
             runs.append(self._run(n, machine))
@@ -156,7 +161,8 @@ class Sweep:
 
 
 def busy_seconds() -> float:
-    """Processor time of all programs since the start, as /proc/stat counts it; what a host took away is in it."""
+    """Return the processor time of all programs since the start of the machine, from /proc/stat. It includes the time
+    that a host took away."""
     with contextlib.suppress(OSError), Path("/proc/stat").open(encoding="ascii") as file:
         user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, file.readline().split()[1:9])
         return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
@@ -164,13 +170,13 @@ def busy_seconds() -> float:
 
 
 def own_seconds() -> float:
-    """Processor time of this process and of those that it started and that ended."""
+    """Return the processor time of this process, and of the processes that it started and that have ended."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def sweep_tarball(machine: Machine, sweep: Sweep, rows: Iterable[Sequence[Any]], application: str, path: Path) -> Path:
-    """The measured rows as one workload, the whole program, in a tarball."""
+    """Write the measured rows to a tarball as one workload, the whole program."""
     name = f"{application}/program"
     workload = {
         "name": name,
@@ -200,7 +206,7 @@ def sweep_tarball(machine: Machine, sweep: Sweep, rows: Iterable[Sequence[Any]],
 
 
 def pack(members: Mapping[str, bytes], path: Path, origin: str) -> Path:
-    """A results tarball of these members, with its manifest."""
+    """Write a results tarball of these members, with its manifest."""
     manifest = {
         "schema": SCHEMA,
         "created": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -220,8 +226,8 @@ def pack(members: Mapping[str, bytes], path: Path, origin: str) -> Path:
 
 
 def merge(kit_results: Path, program_results: Path, path: Path) -> Path:
-    """One tarball of the kit's workloads and of a program, measured on the same machine: one upload has both, so that
-    nobody has to find out that it was one machine."""
+    """Merge results of the kit and of a program, measured on the same machine, into one tarball. With both in one
+    upload, it is clear that the machine is the same."""
     members: dict[str, bytes] = {}
     tables: dict[str, list[dict[str, str]]] = {"runs.csv": [], "counters.csv": []}
     workloads: list[Any] = []
@@ -247,15 +253,15 @@ def merge(kit_results: Path, program_results: Path, path: Path) -> Path:
 
 
 def read_tarball(path: Path) -> dict[str, bytes]:
-    """The plain files of a results tarball that this machine wrote, by name."""
+    """Return the plain files, by name, of a results tarball that was written on this machine."""
     with tarfile.open(path, "r:gz") as archive:
         files = [(member, archive.extractfile(member)) for member in archive if member.isfile()]
         return {Path(member.name).name: file.read() for member, file in files if file is not None}
 
 
 def newest_kit_results(kit: Path, platform: Mapping[str, Any]) -> Optional[Path]:
-    """The newest results of the kit's own workloads on this machine in the kit's folder; None where there are none. The
-    fingerprint of the hardware identifies the machine, its name where there is no fingerprint."""
+    """Return the newest results of the kit's own workloads on this machine from the kit's folder, or None. The machine
+    is identified by the fingerprint of its hardware, or by its name if it has no fingerprint."""
     identity = "fingerprint" if platform.get("fingerprint") else "name"
     found = sorted((kit / "results").glob("mpet-*.tar.gz"), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in found:
@@ -268,7 +274,7 @@ def newest_kit_results(kit: Path, platform: Mapping[str, Any]) -> Optional[Path]
 
 
 def is_there(program: str) -> str:
-    """The program's path as it is started; a UsageError where there is none."""
+    """Return the path with which the program is started. Raise UsageError if there is no such program."""
     path = shutil.which(program) or (str(Path(program).resolve()) if Path(program).is_file() else None)
     if path is None:
         raise UsageError(f"{program}: there is no such program")

@@ -1,4 +1,4 @@
-"""Answers as tables for people, on standard output."""
+"""Answers as tables on standard output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpet.changes import Changes
 from mpet.results import Comparison, Prediction, Ranking, UploadPreview, UploadReport, columns_of, shown_number
 from mpet.summary import headline, name_of, part_table, percent, time_rows
 
-# Of so many runs the least cost is shown, so that it is no tiny number.
+# Costs are shown for one of these numbers of runs, so that the least cost is not a tiny number.
 RUNS_PRICED = ((1, "run"), (1000, "1,000 runs"), (10**6, "million runs"), (10**9, "billion runs"))
 LEAST_SHOWN_COST = 0.01
 BAR_WIDTH, BAR_TITLE = 14, "interval"
@@ -47,7 +47,7 @@ def print_table(console: Console, title: str, names: Sequence[str], rows: Iterab
 
 
 def interval_bar(low: Optional[float], time: Optional[float], high: Optional[float], scale: tuple[float, float]) -> str:
-    """The interval as a line with the predicted time as a dot, logarithmically on the scale, as the pages draw it.
+    """Return the interval as a line with a dot at the predicted time, on a logarithmic scale, as the pages draw it.
 
     >>> interval_bar(1.0, 10.0, 100.0, (1.0, 100.0))
     '━━━━━━●━━━━━━━'
@@ -68,7 +68,7 @@ def interval_bar(low: Optional[float], time: Optional[float], high: Optional[flo
 
 
 def with_bars(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A bar for each row, all on one scale."""
+    """Return an interval bar for each row, all of them on the same scale."""
     bounds = [row[name] for row in rows for name in ("low_s", "high_s") if row.get("low_s") and row.get("high_s")]
     scale = (min(bounds), max(bounds)) if bounds else (1.0, 1.0)
     return [interval_bar(row.get("low_s"), row.get("time_s"), row.get("high_s"), scale) for row in rows]
@@ -104,7 +104,7 @@ def print_prediction(console: Console, prediction: Prediction) -> None:
 
 
 def print_advice(console: Console, advice: Mapping[str, Any]) -> None:
-    """The advised number of threads, its time, the reasons, and what to type."""
+    """Print the recommended number of threads, its time, the reasons, and the command that sets the environment."""
     low, high = advice["low_s"], advice["high_s"]
     interval = "" if low is None or high is None else f", between {shown_number(low)} and {shown_number(high)} s"
     console.print(f"{advice['n']} threads: {shown_number(advice['time_s'])} s{interval}", style="bold", markup=False)
@@ -121,7 +121,7 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
     has_prices = any(row.get("price") is not None for row in ranking.rows)
     shown = ranking.rows[:limit]
     columns, rows = dict(RANKING_COLUMNS), [dict(row, bar=bar) for row, bar in zip(shown, with_bars(shown))]
-    if has_prices:  # the bar has to say what low and high are, or the table is wider than a terminal
+    if has_prices:  # the bar replaces low and high, which would make the table wider than a terminal
         least = min((row["cost"] for row in ranking.rows if row.get("cost")), default=1.0)
         priced = (runs for runs in RUNS_PRICED if least * runs[0] >= LEAST_SHOWN_COST)
         runs, runs_named = next(priced, RUNS_PRICED[-1])
@@ -161,7 +161,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def print_changes(console: Console, changes: Changes) -> None:
-    """t(n) of each region, and its parts at each n: a star marks what is beyond noise."""
+    """Print t(n) of each region, and its parts at each n. A star marks changes beyond noise."""
     console.print(f"{name_of(changes.head)} compared with {name_of(changes.base)}", markup=False, highlight=False)
     for region in changes.regions:
         names = ("n", "before, s", "now, s", "change", "noise", "")

@@ -1,4 +1,4 @@
-"""Requests to the API: with patience where the server asks for it, and errors that say what it said."""
+"""HTTP requests to the API, with retries while the server is busy, and with the server's message in errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Progress = Callable[[int, Optional[int]], Any]  # done, total
 
 
 class Transport:
-    """A connection to one server. `patience_s`: so long it waits in all for one answer."""
+    """A connection to one server. `patience_s` is the total time for which it waits for one response."""
 
     def __init__(
         self,
@@ -39,12 +39,13 @@ class Transport:
             base_url=f"{server}/api/v1/",
             headers=headers,
             timeout=timeout_s,
-            follow_redirects=True,  # httpx takes the token along to the same server only
+            follow_redirects=True,  # httpx sends the token to the same server only
             transport=connection,
         )
 
     def json(self, method: str, path: str, progress: Optional[Progress] = None, **options: Any) -> Any:
-        """The answer's document. What the server computes behind the request is waited for."""
+        """Send a request and return the JSON document of the response. Wait while the server computes it in the
+        background."""
         waited = 0.0
         response = self.send(method, path, **options)
         while response.status_code == 202 and "Retry-After" in response.headers:
@@ -61,8 +62,8 @@ class Transport:
         return _document(response)
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """One answer that is no error. A busy server (429, 503) is asked again when it says so, with pauses that
-        double where it does not."""
+        """Send a request and return the response. Raise an MpetError if the response is an error. If the server is busy
+        (429, 503), repeat the request after the time in Retry-After. Without Retry-After, the pauses double."""
         waited, attempt = 0.0, 0
         while True:
             response, failure = self._try(method, path, options)
@@ -81,18 +82,18 @@ class Transport:
     ) -> tuple[Optional[httpx.Response], Optional[httpx.TransportError]]:
         try:
             for _, file in (options.get("files") or {}).values():
-                file.seek(0)  # an attempt before has read it
+                file.seek(0)  # an earlier attempt has read it
             return self.http.request(method, path, **options), None
         except httpx.ConnectError as error:
             return None, error
         except httpx.TransportError as error:
-            if method != "GET":  # it may have been done
+            if method != "GET":  # the server may have processed the request
                 raise Unreachable(f"{self.server} broke off: {error}") from error
             return None, error
 
 
 def _asked_pause(response: Optional[httpx.Response], otherwise: float) -> float:
-    """Seconds to wait: Retry-After, else `otherwise`; at least 0.05 and at most LONGEST_PAUSE_S."""
+    """Return the seconds to wait: Retry-After, else `otherwise`, but at least 0.05 and at most LONGEST_PAUSE_S."""
     try:
         asked = float(response.headers["Retry-After"]) if response is not None else otherwise
     except (KeyError, ValueError):

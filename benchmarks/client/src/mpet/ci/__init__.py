@@ -1,1 +1,1 @@
-"""Benchmarks in CI: read the results of other tools, keep a history, compare commits across different CPUs."""
+"""Benchmarks in CI: results of other tools, a history, and comparisons of commits across different CPUs."""

@@ -1,9 +1,9 @@
-"""How fast this machine is now: five kernels of known kinds, run in turn for 20 seconds, with nothing but Python.
+"""Calibration of a machine's current speed: five kernels, run in turn for 20 seconds, which need only Python.
 
-A CPU model is not a machine: hosts of one model differ by 23 %, in their clock, their memory and their neighbours. The
-times of the kernels, which no commit changes, say which host a job was given. Compiled code of the standard library
-does the work in four of them, so that they depend on the machine more than on the interpreter; the names have Python's
-version, since times of two versions are not comparable.
+The speeds of hosts with the same CPU model differ by 23 %, because of their clock, their memory and their neighbours.
+The kernels are the same for every commit, so their times describe the host on which a job runs. Four of them do their
+work in compiled code of the standard library, so that they depend on the machine more than on the interpreter.
+Their names contain the version of Python, because times of two versions are not comparable.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import Any
 
 VERSION = 1
 SECONDS = 20.0
-CHAIN = 1 << 21  # 8 MiB of indices: more than the second-level cache
+CHAIN = 1 << 21  # 8 MiB of indices, more than the second-level cache
 BLOCK = 32 << 20
 
 
 def make_kernels() -> dict[str, Callable[[], Any]]:
-    """Each takes some 10 to 50 ms."""
+    """Return the kernels by name. Each of them takes some 10 to 50 ms."""
     source = random.Random(1)  # noqa: S311
     text = bytes(source.choices(b"abcdefgh ", k=1 << 18))
     numbers = [source.random() for _ in range(1 << 18)]
     block, copy = bytearray(BLOCK), bytearray(BLOCK)
-    # A linear congruential generator of full period: each element leads to another one, in no order that is foreseen.
+    # A linear congruential generator of full period makes each element lead to another one in an unpredictable order.
     chain = array("I", ((place * 1664525 + 1013904223) % CHAIN for place in range(CHAIN)))
 
     def interpreter() -> int:
@@ -58,7 +58,7 @@ def make_kernels() -> dict[str, Callable[[], Any]]:
 
 
 def calibrate(seconds: float = SECONDS) -> dict[str, float]:
-    """Median seconds of each kernel, by name and versions."""
+    """Return the median seconds of each kernel, by its name, its version and the version of Python."""
     kernels = make_kernels()
     times: dict[str, list[float]] = {name: [] for name in kernels}
     end = time.perf_counter() + seconds

@@ -1,4 +1,4 @@
-"""`mpet ci ...`: what the Action calls, and any other CI can."""
+"""The commands `mpet ci ...`, for the GitHub Action and for any other CI."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ LONGEST_COMMENT = 60_000  # GitHub refuses more than 65,536 characters
 
 
 def described(run: Run, commit: str, branch: str, calibrate_s: float) -> Run:
-    """The run with what is known of this machine and job; what the results say themselves goes first."""
+    """Return the run with the current time and with the CPU, commit, branch and calibration of this job. If the results
+    name a CPU, commit or branch, these are kept."""
     machine = {"cpu": cpu_model(), **run.machine}
     calibration = kernels.calibrate(calibrate_s) if calibrate_s else {}
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -56,7 +57,8 @@ def described(run: Run, commit: str, branch: str, calibrate_s: float) -> Run:
 
 
 def send(method: str, url: str, **options: Any) -> httpx.Response:
-    """One answer that is no error; no redirect is followed, as a token goes with it."""
+    """Send a request and return the response. Raise an MpetError if the response is an error. No redirect is followed,
+    because the request carries a token."""
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"{url!r} is no address")
     try:
@@ -71,9 +73,9 @@ def send(method: str, url: str, **options: Any) -> httpx.Response:
 
 
 def post_comment(repository: str, pull_request: int, text: str, token: Optional[str] = None) -> str:
-    """Update the comment that an earlier run of this made, else make one. Returns its address.
+    """Update the comment of an earlier run, or create a comment. Return its address.
 
-    The token is GITHUB_TOKEN's unless given, and the server GITHUB_API_URL's.
+    The token is that of GITHUB_TOKEN unless it is given. The server is that of GITHUB_API_URL.
     """
     token = token or os.environ.get("GITHUB_TOKEN")
     if not token:
@@ -85,7 +87,7 @@ def post_comment(repository: str, pull_request: int, text: str, token: Optional[
     for page in range(1, MOST_PAGES + 1):
         found = send("GET", comments, headers=headers, params={"per_page": 100, "page": page}).json()
         for comment in found:
-            # Anybody may write the marker; only a bot's comment can be this action's own.
+            # Anyone can write the marker, but only the comment of a bot can be from this action.
             if str(comment.get("body", "")).startswith(MARKER) and comment.get("user", {}).get("type") == "Bot":
                 url = f"{api}/repos/{repository}/issues/comments/{int(comment['id'])}"
                 return str(send("PATCH", url, headers=headers, json=body).json().get("html_url", ""))
@@ -102,7 +104,7 @@ def _finish(report: Report, markdown: bool, as_json: bool, webhook: Optional[str
     if webhook:
         try:
             send("POST", webhook, json=report.document)
-        except MpetError as error:  # the report is there; whoever listens does not decide about the job
+        except MpetError as error:  # the report is complete, so that a failed webhook does not fail the job
             sys.stderr.write(f"mpet: the webhook got nothing: {error}\n")
     if fail and report.is_slower:
         raise typer.Exit(8)
@@ -119,7 +121,7 @@ def _plain(report: Report) -> str:
 
 @app.command()
 def calibrate(seconds: float = typer.Option(kernels.SECONDS, min=0.0, help="How long.")) -> None:
-    """Print how fast this machine is now, as JSON: seconds of kernels that no commit changes."""
+    """Print the current speed of this machine as JSON: seconds of kernels that no commit changes."""
     document: dict[str, Any] = {"machine": {"cpu": cpu_model()}, "calibration": kernels.calibrate(seconds)}
     sys.stdout.write(json.dumps(document, indent=1) + "\n")
 
@@ -135,7 +137,7 @@ def record(
 ) -> None:
     """Append the results to the history, with this machine's CPU and calibration."""
     runs = read_results(results, form)
-    if form == "github-action-benchmark":  # runs of other days on other machines
+    if form == "github-action-benchmark":  # these runs are from other days and machines
         known = {(run.commit, run.time) for run in read_history(history)}
         append_runs(history, [run for run in runs if (run.commit, run.time) not in known])
     else:
@@ -158,7 +160,7 @@ def check(
     as_json: bool = JSON,
     webhook: Optional[str] = WEBHOOK,
 ) -> None:
-    """Compare results with the history, translated to this machine where it ran elsewhere."""
+    """Compare results with the history, translated to this machine if earlier runs were on other machines."""
     head = described(read_run(results, form), commit, branch, calibrate_s)
     known = [run for run in read_history(history) if not base_branch or run.branch in ("", base_branch)]
     report = compare_with_history(known, head, least)
@@ -186,7 +188,7 @@ def compare(
     as_json: bool = JSON,
     webhook: Optional[str] = WEBHOOK,
 ) -> None:
-    """Run base and head in turn on this machine and compare them: no other machine takes part."""
+    """Run base and head in turn on this machine and compare them. No other machine is involved."""
     report, runs = compare_in_turn(base, head, results, form, rounds=rounds, least=least)
     report = replace(report, head=report.head or commit)
     if history is not None:
@@ -200,7 +202,8 @@ def comment(
     pull_request: int = typer.Option(..., help="The number of the GitHub pull request."),
     repository: str = typer.Option(..., envvar="GITHUB_REPOSITORY", help="OWNER/NAME."),
 ) -> None:
-    """Write a report into a pull request's comment, or update that of an earlier run. GITHUB_TOKEN is the token."""
+    """Post a report as a comment on a pull request, or update the comment of an earlier run. The token is
+    GITHUB_TOKEN."""
     if not REPOSITORY_NAME.fullmatch(repository):
         raise UsageError(f"{repository!r} is not OWNER/NAME")
     sys.stdout.write(post_comment(repository, pull_request, report.read_text(encoding="utf-8")) + "\n")
@@ -214,7 +217,7 @@ def page(
     link: str = typer.Option("", help="Address where the page will be, for the feed."),
     branch: str = typer.Option("", help="Runs of this branch only, and those of no branch."),
 ) -> None:
-    """Write the history page with its change points, and the feed of these."""
+    """Write the history as a page with its change points, and the change points as a feed."""
     runs = [run for run in read_history(history) if not branch or run.branch in ("", branch)]
     title = title or f"Benchmarks of {os.environ.get('GITHUB_REPOSITORY') or history.name}"
     series = series_of(runs)

@@ -1,10 +1,10 @@
-"""The history of a repository's benchmarks: JSON lines, one run a line, the oldest first (`mpet-ci-history/1`).
+"""The history of a repository's benchmarks: JSON lines, one run per line, the oldest first (`mpet-ci-history/1`).
 
     {"schema": "mpet-ci-history/1", "commit": "4f19952", "branch": "main", "time": "2026-11-24T10:00:00+00:00",
      "machine": {"cpu": "AMD EPYC 7763 64-Core Processor"}, "calibration": {"integer/1/py3.11": 0.0102},
      "values": {"test_parse": {"s": 0.0137, "sd": 0.0001, "n": 59}}}
 
-Lines are only appended, so that two jobs' lines merge, and a job that is cut off spoils its own line at most.
+Lines are only appended, so that the lines of two jobs can be merged, and an interrupted job damages only its own line.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from mpet.errors import UsageError
 
 SCHEMA = "mpet-ci-history/1"
 MOST_BYTES = 256 << 20
-LEAST_S, MOST_S = 1e-12, 1e9  # outside of that, a time is a mistake
+LEAST_S, MOST_S = 1e-12, 1e9  # a time outside of this range is an error
 
 
 @dataclass(frozen=True)
 class Value:
-    """One benchmark in one run: seconds an operation, the standard deviation of its repeats, and their number."""
+    """One benchmark in one run: seconds per operation, and the standard deviation and the number of its repeats."""
 
     seconds: float
     spread_s: float = 0.0
@@ -37,7 +37,8 @@ class Value:
 
 @dataclass(frozen=True)
 class Run:
-    """The benchmarks of one commit on one machine. `calibration`: seconds of each kernel of `mpet ci calibrate`."""
+    """The benchmarks of one commit on one machine. `calibration` has the seconds of each kernel of `mpet ci
+    calibrate`."""
 
     values: dict[str, Value]
     commit: str = ""
@@ -66,7 +67,7 @@ class Run:
 
 
 def run_of_line(line: str) -> Run:
-    """Raises ValueError with the reason."""
+    """Return the run in a line of the history. Raise ValueError with the reason if the line is invalid."""
     try:
         document = json.loads(line)
     except RecursionError as error:
@@ -99,7 +100,7 @@ def _is_number(value: Any) -> bool:
 
 
 def read_history(path: Path) -> list[Run]:
-    """The runs of the file, the oldest first; none where the file is not there yet."""
+    """Return the runs in the file, the oldest first, or an empty list if the file does not exist."""
     if not path.exists():
         return []
     if path.stat().st_size > MOST_BYTES:
@@ -123,7 +124,7 @@ def append_runs(path: Path, runs: Iterable[Run]) -> None:
 
 
 def cpu_model() -> str:
-    """The model of this machine's CPU, as its vendor calls it; of Arm's, the numbers of implementer and part."""
+    """Return the CPU model of this machine as its vendor names it, or for Arm the numbers of implementer and part."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,9 +1,9 @@
-"""Results of other benchmark tools: pytest-benchmark, criterion, JMH, `go test -bench`, github-action-benchmark.
+"""Readers for the results of pytest-benchmark, criterion, JMH, `go test -bench` and github-action-benchmark.
 
-Each reader returns `Run`s, one for most formats and one a commit for github-action-benchmark. Times become seconds an
-operation; rates become their reciprocals. A file that cannot be read raises UsageError with the file, the line or the
-benchmark, and the reason. Names come from code of others: they are kept as they are here and escaped where they are
-shown.
+Each reader returns `Run`s: a single one for most formats, and one per commit for github-action-benchmark. Times are
+converted to seconds per operation, and rates to their reciprocals. A file that cannot be read raises UsageError with
+the file, the line or the benchmark, and the reason. Names come from the code of other people. They are unchanged here
+and escaped where they are shown.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from mpet.ci.history import LEAST_S, MOST_S, Run, Value
 from mpet.errors import UsageError
 
 MOST_BYTES = 64 << 20
-MOST_BENCHMARKS = 10_000  # of a run
+MOST_BENCHMARKS = 10_000  # per run
 MOST_RUNS = 10_000
-MOST_FILES = 20_000  # of a criterion folder
+MOST_FILES = 20_000  # per criterion folder
 LONGEST_NAME = 500
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "hr": 3600.0}
 GO_LINE = re.compile(r"(Benchmark\S*?)(?:-\d+)?\s+\d+\s+(\S+) ns/op(?:\s|$)")
 
 
 def seconds_of(value: Any, unit: Any, place: str) -> float:
-    """Seconds an operation, of a time such as `ns/op` or a rate such as `ops/s`.
+    """Return the seconds per operation of a time such as `ns/op` or a rate such as `ops/s`.
 
     >>> seconds_of(4, "ns/op", ""), seconds_of(50, "ops/ms", ""), seconds_of(4, "iter/sec", "")
     (4e-09, 2e-05, 0.25)
@@ -45,7 +45,7 @@ def seconds_of(value: Any, unit: Any, place: str) -> float:
 
 
 def number_of(value: Any, place: str) -> float:
-    """A positive, finite number."""
+    """Return a positive, finite number. Raise UsageError if the value is not one."""
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -56,14 +56,14 @@ def number_of(value: Any, place: str) -> float:
 
 
 def member(document: Any, name: str, kind: type, place: str) -> Any:
-    """`document[name]`, where it is there and of this kind."""
+    """Return `document[name]`. Raise UsageError if it is missing or not of this kind."""
     if not isinstance(document, dict) or not isinstance(document.get(name), kind):
         raise UsageError(f"{place}: {name} is missing or no {kind.__name__}")
     return document[name]
 
 
 def optional_number(value: Any) -> float:
-    """A number that only describes the spread; 0.0 where there is none, as JMH's "NaN"."""
+    """Return a number that describes a spread, or 0.0 if there is none, such as JMH's "NaN"."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -78,7 +78,7 @@ def checked_name(name: Any, place: str) -> str:
 
 
 def collect(pairs: Iterable[tuple[str, Value]], place: str) -> dict[str, Value]:
-    """The values by name. The same name twice, or none at all, is an error."""
+    """Return the values by name. Raise UsageError if a name occurs twice, or if there are no values."""
     values: dict[str, Value] = {}
     for name, value in pairs:
         if name in values:
@@ -98,7 +98,7 @@ def value_of_samples(samples: Sequence[float]) -> Value:
 
 
 def read_text(path: Path) -> str:
-    """The file's text, at most MOST_BYTES of it."""
+    """Return the text of a file. Raise UsageError if it has more than MOST_BYTES."""
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -116,12 +116,12 @@ def parse_json(text: str, place: str) -> Any:
         raise UsageError(f"{place}: line {error.lineno}, column {error.colno}: {error.msg}") from error
     except RecursionError as error:
         raise UsageError(f"{place}: nested too deeply") from error
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise UsageError(f"{place}: {error}") from error
 
 
 def read_pytest_benchmark(path: Path) -> list[Run]:
-    """`pytest --benchmark-json FILE`: the medians of the rounds."""
+    """Read the file of `pytest --benchmark-json FILE`. The times are medians of the rounds."""
     document = parse_json(read_text(path), str(path))
     benchmarks = member(document, "benchmarks", list, str(path))
 
@@ -150,7 +150,7 @@ def read_pytest_benchmark(path: Path) -> list[Run]:
 
 
 def read_criterion(path: Path) -> list[Run]:
-    """The folder `target/criterion`, or the messages of `cargo criterion --message-format=json`."""
+    """Read the folder `target/criterion`, or the messages of `cargo criterion --message-format=json`."""
     if not path.is_dir():
         return [Run(values=collect(_criterion_messages(path), str(path)))]
 
@@ -174,7 +174,8 @@ def read_criterion(path: Path) -> list[Run]:
 
 
 def _member_of_file(path: Path, name: str, default: Any) -> Any:
-    """A member of the same kind as the default, which is taken where there is no such file."""
+    """Return a member of a JSON file, which must be of the same kind as the default. Return the default if there is no
+    file."""
     if not path.is_file():
         return default
     return member(parse_json(read_text(path), str(path)), name, type(default), str(path))
@@ -201,7 +202,7 @@ def _criterion_messages(path: Path) -> Iterable[tuple[str, Value]]:
 
 
 def read_jmh(path: Path) -> list[Run]:
-    """`java -jar benchmarks.jar -rf json`."""
+    """Read the file of `java -jar benchmarks.jar -rf json`."""
     document = parse_json(read_text(path), str(path))
     if not isinstance(document, list):
         raise UsageError(f"{path}: no list of JMH's results")
@@ -227,7 +228,7 @@ def read_jmh(path: Path) -> list[Run]:
 
 
 def read_go(path: Path) -> list[Run]:
-    """The text of `go test -bench . -count N`: a line a repeat."""
+    """Read the output of `go test -bench . -count N`, which has one line per repeat."""
     samples: dict[str, list[float]] = {}
     facts: dict[str, Any] = {}
     package = ""
@@ -247,7 +248,8 @@ def read_go(path: Path) -> list[Run]:
 
 
 def read_github_action_benchmark(path: Path) -> list[Run]:
-    """`data.js` of github-action-benchmark: a run for each commit. Values that are no times are left out."""
+    """Read `data.js` of github-action-benchmark, which has a run for each commit. Leave out values that are not
+    times."""
     text = read_text(path)
     document = parse_json(text[max(text.find("{"), 0) :].rstrip().rstrip(";"), str(path))
     runs: list[Run] = []
@@ -280,12 +282,12 @@ def _value_of_bench(bench: dict[str, Any], unit: str, place: str) -> Value:
     repeats = re.search(r"(?:rounds|\d+ runs?|samples)\D{0,3}(\d+)", str(bench.get("extra", ""))[:400])
     spread_s = optional_number(spread[0]) if spread else 0.0
     if unit.partition("/")[0] in SECONDS:
-        spread_s *= SECONDS[unit.partition("/")[0]]  # of a rate, pytest's stddev is in seconds already
+        spread_s *= SECONDS[unit.partition("/")[0]]  # the spread of a rate (pytest's stddev) is in seconds already
     return Value(seconds, min(spread_s, seconds), int(repeats[1]) if repeats and len(repeats[1]) < 10 else 1)
 
 
 def _cpu_of_extra(extra: str) -> Optional[str]:
-    """The CPU that a project writes behind its numbers, as timezonefinder does.
+    """Return the CPU that some projects, such as timezonefinder, write after their numbers, or None.
 
     >>> _cpu_of_extra("rounds: 59 on AMD EPYC 7763 64-Core Processor @ 3.2433 GHz")
     'AMD EPYC 7763 64-Core Processor'
@@ -312,14 +314,14 @@ READERS: dict[str, Callable[[Path], list[Run]]] = {
 
 
 def read_results(path: Path, form: str) -> list[Run]:
-    """The runs in a file (criterion: or folder) of this format."""
+    """Return the runs in a file of this format, or in a folder of criterion."""
     if form not in READERS:
         raise UsageError(f"--as {form}: choose {', '.join(READERS)}")
     return READERS[form](path)
 
 
 def read_run(path: Path, form: str) -> Run:
-    """The one run in a file of this format."""
+    """Return the run in a file of this format. Raise UsageError if the file does not have exactly one."""
     runs = read_results(path, form)
     if len(runs) != 1:
         raise UsageError(f"{path} has {len(runs)} runs, not one")

@@ -1,4 +1,4 @@
-"""The history as one static HTML page, and its change points as an Atom feed. The page requests nothing."""
+"""The history as a static HTML page that loads nothing else, and its change points as an Atom feed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mpet.summary import percent
 
 ATOM = "http://www.w3.org/2005/Atom"
 WIDTH, HEIGHT, MARGIN = 640, 120, 8
-EPOCH = "1970-01-01T00:00:00+00:00"  # of runs without a time
+EPOCH = "1970-01-01T00:00:00+00:00"  # for runs without a time
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;margin:1rem 0}caption{text-align:left;font-weight:bold}"
@@ -31,7 +31,7 @@ STYLE = (
 
 @dataclass(frozen=True)
 class ChangePoint:
-    """The level of a benchmark before and from this run on, in seconds on the newest run's machine."""
+    """A run at which the level of a benchmark changes, in seconds on the newest run's machine."""
 
     benchmark: str
     run: Run
@@ -50,7 +50,7 @@ class ChangePoint:
 
 @dataclass(frozen=True)
 class Series:
-    """One benchmark's runs: seconds measured, and translated to the newest run's machine."""
+    """The runs of one benchmark: seconds as measured, and seconds translated to the newest run's machine."""
 
     name: str
     fit: Fit
@@ -66,7 +66,7 @@ class Series:
 
     @property
     def levels(self) -> list[float]:
-        """The geometric mean of each run's segment."""
+        """Return for each run the geometric mean of its segment."""
         logs = [math.log(value) for value in self.translated]
         means = {s: fmean(v for v, t in zip(logs, self.fit.segments) if t == s) for s in set(self.fit.segments)}
         return [math.exp(means[segment]) for segment in self.fit.segments]
@@ -79,20 +79,21 @@ class Series:
 
 
 def series_of(history: Sequence[Run]) -> list[Series]:
-    """Of each benchmark with LEAST_RUNS runs at least, by name."""
+    """Return the series of each benchmark with at least LEAST_RUNS runs, sorted by name."""
     names = sorted({name for run in history for name in run.values})
     counts = {name: sum(name in run.values for run in history) for name in names}
     return [Series(name, fit_benchmark(history, name)) for name in names if counts[name] >= LEAST_RUNS]
 
 
 def change_points(series: Sequence[Series]) -> list[ChangePoint]:
-    """All of them, the newest first."""
+    """Return the change points of all series, the newest first."""
     found = [change for one in series for change in one.changes]
     return sorted(found, key=lambda change: (change.run.time, change.benchmark), reverse=True)
 
 
 def svg_of(series: Series) -> str:
-    """Measured times as circles, translated ones as dots, levels as lines. The run's facts are in each dot's title."""
+    """Return a chart with measured times as circles, translated times as dots and levels as lines. The title of each
+    dot describes the run."""
     measured, translated, levels = series.measured, series.translated, series.levels
     low, high = min(*measured, *translated), max(*measured, *translated)
     span = math.log(high / low) or 1.0
@@ -118,7 +119,8 @@ def svg_of(series: Series) -> str:
 
 
 def history_page(series: Sequence[Series], title: str) -> str:
-    """The page: change points, then a figure for each benchmark. Names of others are escaped."""
+    """Return the page with the change points, followed by a chart per benchmark. Names are escaped, because they come
+    from other people."""
     changes = change_points(series)
     rows = [
         [change.benchmark, change.run.commit[:10], change.run.time[:10], percent(change.relative)] for change in changes
@@ -141,14 +143,15 @@ def history_page(series: Sequence[Series], title: str) -> str:
 
 
 def atom_feed(series: Sequence[Series], title: str, link: str = "") -> str:
-    """An entry for each change point. Its id depends on benchmark and commit, so that readers show it once."""
+    """Return a feed with an entry for each change point. The id of an entry depends on its benchmark and commit, so
+    that readers show it once."""
     changes = change_points(series)
     ET.register_namespace("", ATOM)
     feed = ET.Element(f"{{{ATOM}}}feed")
 
     def add(parent: ET.Element, tag: str, text: Optional[str] = None, **attributes: str) -> ET.Element:
         element = ET.SubElement(parent, f"{{{ATOM}}}{tag}", attributes)
-        # Control characters are no XML.
+        # XML does not allow control characters.
         element.text = None if text is None else "".join(c if c.isprintable() else " " for c in text)
         return element
 
@@ -172,7 +175,7 @@ def atom_feed(series: Sequence[Series], title: str, link: str = "") -> str:
 
 
 def timestamp(text: str) -> str:
-    """RFC 3339, as Atom asks.
+    """Return a time as Atom requires it (RFC 3339), or EPOCH if the text is not a time.
 
     >>> timestamp("2026-11-24T10:00:00"), timestamp("yesterday")
     ('2026-11-24T10:00:00+00:00', '1970-01-01T00:00:00+00:00')

@@ -1,4 +1,4 @@
-"""Head against base, benchmark by benchmark: in one job, or with a base that is translated to the head's machine."""
+"""Comparison of head and base, benchmark by benchmark: in one job, or with a base translated to the head's machine."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from mpet.errors import KitFailed, UsageError
 from mpet.results import shown_number
 from mpet.summary import markdown_cell, markdown_table, percent, shown_noise
 
-MARKER = "<!-- mpet-ci -->"  # by which the comment of an earlier run is found
+MARKER = "<!-- mpet-ci -->"  # identifies the comment of an earlier run
 MOST_ROWS = 100
 COMMAND_TIMEOUT_S = 6 * 3600
-SECRETS = ("MPET_TOKEN", "GITHUB_TOKEN", "MPET_WEBHOOK")  # no business of the benchmarks
+SECRETS = ("MPET_TOKEN", "GITHUB_TOKEN", "MPET_WEBHOOK")  # not passed to the benchmarks
 
 
 @dataclass(frozen=True)
 class Row:
-    """One benchmark. `noise` and `interval` are relative to `base_s`; `interval` is 0 in one job."""
+    """The comparison of one benchmark. `noise` and `interval` are relative to `base_s`. `interval` is 0 for a
+    comparison in one job."""
 
     name: str
     base_s: float
@@ -42,7 +43,8 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """A change counts beyond the interval of the translation, beyond the noise, and from `least` on."""
+        """Return "slower" or "faster" for a change beyond the interval of the translation, the noise and `least`, else
+        ""."""
         if abs(self.relative) <= max(self.noise, self.interval, self.least):
             return ""
         return "slower" if self.relative > 0 else "faster"
@@ -50,11 +52,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """All benchmarks that both sides have. `skipped`: the others, with the reason."""
+    """The comparison of all benchmarks that both sides have. `skipped` has the others, with the reason."""
 
     rows: list[Row]
     skipped: dict[str, str]
-    how: str  # how the base came about
+    how: str  # how the base was determined
     head: str = ""  # commit
 
     def named(self, verdict: str) -> list[str]:
@@ -85,7 +87,7 @@ class Report:
         }
 
     def markdown(self) -> str:
-        """For a comment or the summary of a job; what changed first."""
+        """Return the report for a comment or the summary of a job, with changed benchmarks first."""
         lines = [MARKER, f"## Benchmarks of {markdown_cell(self.head[:10] or 'this commit')}", ""]
         lines += [f"**{markdown_cell(self.headline[:2000])}**", ""]
         rows = sorted(self.rows, key=lambda row: (not row.verdict, -abs(row.relative)))
@@ -113,10 +115,10 @@ class Report:
 
 
 def compare_with_history(history: Sequence[Run], head: Run, least: float = LEAST_CHANGE) -> Report:
-    """The head against its base as it would run on the head's machine, which the history tells.
+    """Compare the head with its base, translated to the head's machine by means of the history.
 
-    `interval` is that of the translation, `noise` that of the head's repeats; both at the 5 % level for all benchmarks
-    together (one-sided, since the alarm is "slower").
+    `interval` is that of the translation, and `noise` that of the head's repeats. Both are at the 5 % level for all
+    benchmarks together (one-sided, because the alarm is "slower").
     """
     translations = translate(history, head)
     level = 2 * LEVEL / max(1, len(translations))
@@ -145,9 +147,9 @@ def compare_with_history(history: Sequence[Run], head: Run, least: float = LEAST
 
 
 def run_command(command: str, results: Path, form: str) -> Run:
-    """Run a shell command and read the results that it writes to this file or folder."""
+    """Run a shell command and return the results that it writes to this file or folder."""
     if results.is_dir() and results.name == "criterion":
-        shutil.rmtree(results)  # else results of the other side would be read again
+        shutil.rmtree(results)  # otherwise results of the other side would be read again
     elif results.is_file():
         results.unlink()
     environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
@@ -165,9 +167,10 @@ def run_command(command: str, results: Path, form: str) -> Run:
 def compare_in_turn(
     base: str, head: str, results: Path, form: str, *, rounds: int, least: float = LEAST_CHANGE
 ) -> tuple[Report, list[Run]]:
-    """Both commands in turn on this machine, the order swapped each round; the report, and the runs of the head.
+    """Run both commands in turn on this machine and return the report and the runs of the head.
 
-    Noise is that of the rounds, as in `mpet changes`."""
+    The order is swapped in each round. The noise is that of the rounds, as in `mpet changes`.
+    """
     if rounds < 2:
         raise UsageError("two rounds at least: their spread is the noise")
     sides: tuple[list[Run], list[Run]] = ([], [])
@@ -187,7 +190,8 @@ def compare_in_turn(
 
 
 def mean_of_rounds(runs: Sequence[Run]) -> Run:
-    """One run of several rounds, for the history: each benchmark's mean, and the spread of the rounds."""
+    """Return one run for the history from several rounds: the mean of each benchmark, and its spread over the
+    rounds."""
     names = {name: None for run in runs for name in run.values}
     values = {
         name: value_of_samples([run.values[name].seconds for run in runs if name in run.values]) for name in names

@@ -1,24 +1,25 @@
-"""What a benchmark takes on another machine, learned from the repository's own history.
+"""Translation of a benchmark's time to another machine, learned from the repository's own history.
 
 The logarithm of benchmark b's time in run r, on a machine with covariates x_r, is
 
     log t_br = level_b(segment of r) + walk_b(r) + a_r + cpu_b(model of r) + w_b . (x_r - a_r) + noise
 
-a_r, the machine's common factor, is the median of its covariates; cpu_b is what the CPU model does to this benchmark in
-particular, and w_b how it follows single covariates. All but a_r are Gaussian with mean 0, so that a run's time given
-all others is a Gaussian process over runs:
+a_r, the common factor of the machine, is the median of its covariates. cpu_b is the specific effect of the CPU model on
+this benchmark, and w_b the effect of single covariates. All terms but a_r are Gaussian with mean 0, so that a run's
+time given all others is a Gaussian process over runs with the covariance
 
     K = LEVEL^2 [same segment] + WALK^2 min(r, r') + CPU^2 [same model] + FOLLOW^2 d_r . d_r' / mean |d|^2 + I
 
-with d_r = x_r - a_r and all standard deviations relative to the noise. The effects are shrunk as the data ask: a model
-that was seen once has hardly an effect of its own. The scale f_b of the noise is the root mean square of the residuals
-that leave one run out, e_i = alpha_i / sqrt(K^-1_ii) with alpha = K^-1 z, shrunk to that of all benchmarks.
+where d_r = x_r - a_r, and all standard deviations are relative to the noise. The data determine how much the effects
+are shrunk: the effect of a CPU model that was seen once is almost zero. The scale f_b of the noise is the root mean
+square of the leave-one-out residuals, e_i = alpha_i / sqrt(K^-1_ii) with alpha = K^-1 z, shrunk towards that
+of all benchmarks.
 
 Covariates are the logarithms of the calibration's kernels, which no commit changes. Without a calibration, they are the
-other benchmarks of the same run: then what slows all benchmarks by the same factor is taken for the machine.
+other benchmarks of the same run. A slowdown of all benchmarks by the same factor is then attributed to the machine.
 
-Levels are piecewise constant over commits. Change points are found by binary segmentation of the translated times: a
-split is one where the means of both sides differ beyond noise, at the 5 % level for all places where it may be.
+Levels are piecewise constant over commits. Change points are found by binary segmentation of the translated times. A
+segment is split where the means of both sides differ beyond noise, at the 5 % level for all possible places together.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from mpet.ci.history import Run
 
 # Standard deviations relative to the noise, chosen on public histories (research/ci_histories.py).
 LEVEL_SD, WALK_SD, CPU_SD, FOLLOW_SD = 50.0, 0.1, 4.0, 1.5
-PRIOR_DF = 4  # so much the scale of all benchmarks counts in that of one
-OUTLIER = 4.5  # medians of the absolute residuals: three standard deviations
+PRIOR_DF = 4  # weight of the scale of all benchmarks in the scale of one
+OUTLIER = 4.5  # in medians of the absolute residuals: three standard deviations
 LEAST_RUNS = 5
 NEWEST_RUNS = 100
 LEAST_SEGMENT = 2
@@ -47,7 +48,7 @@ Matrix = list[list[float]]
 
 @dataclass(frozen=True)
 class Translation:
-    """What a benchmark of the base takes on the head's machine: log seconds, and its standard deviation."""
+    """The time that a benchmark of the base takes on the head's machine: log seconds, and their standard deviation."""
 
     log_s: float
     sd: float
@@ -55,7 +56,7 @@ class Translation:
 
 
 def inverse(matrix: Matrix) -> Matrix:
-    """Of a symmetric positive definite matrix, by its Cholesky factor L: K^-1 = L^-T L^-1.
+    """Return the inverse of a symmetric positive definite matrix, by its Cholesky factor L: K^-1 = L^-T L^-1.
 
     >>> inverse([[4.0, 2.0], [2.0, 2.0]])
     [[0.5, -0.5], [-0.5, 1.0]]
@@ -68,7 +69,7 @@ def inverse(matrix: Matrix) -> Matrix:
             row.append((matrix[i][j] - sum(map(mul, row, L[j]))) / L[j][j])
         row.append(math.sqrt(matrix[i][i] - sum(map(mul, row, row))))
         L.append(row)
-    columns: Matrix = []  # those of L^-1, without the zeros above its diagonal
+    columns: Matrix = []  # columns of L^-1, without the zeros above its diagonal
     for j in range(n):
         column = [1.0 / L[j][j]]
         for i in range(j + 1, n):
@@ -80,8 +81,8 @@ def inverse(matrix: Matrix) -> Matrix:
 
 
 def covariates_of(runs: Sequence[Run], benchmark: str) -> tuple[list[float], Matrix]:
-    """Of each run the common factor a, and d, its covariates less a (0 where one is missing). Covariates are the
-    calibration where the last run and enough others have it, else the run's other benchmarks."""
+    """Return the common factor a of each run, and d, its covariates less a (0 where one is missing). The covariates are
+    the calibration if the last run and enough others have it, else the run's other benchmarks."""
     if is_calibrated(runs):
         table = [{name: math.log(seconds) for name, seconds in run.calibration.items()} for run in runs]
     else:
@@ -97,13 +98,14 @@ def covariates_of(runs: Sequence[Run], benchmark: str) -> tuple[list[float], Mat
 
 
 def is_calibrated(runs: Sequence[Run]) -> bool:
-    """Whether calibrations describe the machines: the last run and at least LEAST_RUNS before it share a kernel."""
+    """Return whether calibrations describe the machines: the last run shares a kernel with at least LEAST_RUNS runs
+    before it."""
     kernels = runs[-1].calibration.keys()
     return sum(bool(kernels & run.calibration.keys()) for run in runs[:-1]) >= LEAST_RUNS
 
 
 def kernel(runs: Sequence[Run], d: Matrix, segments: Sequence[int]) -> tuple[Matrix, Matrix]:
-    """K, and the part of it that is the machine's."""
+    """Return K, and the part of K that comes from the machine."""
     squares = [sum(map(mul, row, row)) for row in d]
     follow = FOLLOW_SD**2 / max(fmean(squares), 1e-4)
     n = len(runs)
@@ -123,17 +125,19 @@ def kernel(runs: Sequence[Run], d: Matrix, segments: Sequence[int]) -> tuple[Mat
 
 @dataclass(frozen=True)
 class Fit:
-    """One benchmark's effects. `translated`: log seconds on a machine of common factor 0 without effects of its own."""
+    """The effects of one benchmark. `translated` has log seconds on a machine with common factor 0 and no effects of
+    its own."""
 
     runs: list[Run]
     segments: list[int]
     residuals: list[float]  # leave-one-out, relative to their standard deviation in units of the noise
     translated: list[float]
-    head: Optional[tuple[float, float]]  # log seconds of the head, predicted, and its sd relative to the noise
+    head: Optional[tuple[float, float]]  # predicted log seconds of the head, and their sd relative to the noise
 
 
 def fit_benchmark(runs: Sequence[Run], benchmark: str, head: Optional[Run] = None) -> Fit:
-    """Levels, change points and machine effects of one benchmark; the head's time predicted where one is given."""
+    """Fit the levels, change points and machine effects of one benchmark, and predict the time of the head if it is
+    given."""
     used = [run for run in runs if benchmark in run.values]
     together = [*used, head] if head is not None else used
     if head is not None and is_calibrated(together):
@@ -153,11 +157,11 @@ def fit_benchmark(runs: Sequence[Run], benchmark: str, head: Optional[Run] = Non
         translated = [value - sum(map(mul, row, alpha)) for value, row in zip(y, machine)]
         found = segments_of(translated)
         found += [found[-1]] * (len(together) - n)
-        if max(found) <= max(segments):  # each pass needs a further change point, so that this ends
+        if max(found) <= max(segments):  # each pass must find a further change point, so that the loop ends
             break
         segments = found
     residuals = [a / math.sqrt(inverse_of_K[i][i]) for i, a in enumerate(alpha)]
-    # A single run that is far off, such as the one before the first change, must not hide what comes after.
+    # A single outlier, such as the run before the first change, must not hide the changes after it.
     limit = OUTLIER * median(map(abs, residuals))
     residuals = [max(-limit, min(limit, one)) for one in residuals]
     predicted = None
@@ -170,7 +174,8 @@ def fit_benchmark(runs: Sequence[Run], benchmark: str, head: Optional[Run] = Non
 
 
 def segments_of(values: Sequence[float]) -> list[int]:
-    """The number of the segment of each value: binary segmentation, the noise from differences of neighbours.
+    """Return the segment number of each value, by binary segmentation. The noise is estimated from the differences of
+    neighbours.
 
     >>> segments_of([1.0, 1.01, 0.99, 1.0, 1.5, 1.51, 1.49])
     [0, 0, 0, 0, 1, 1, 1]
@@ -178,7 +183,7 @@ def segments_of(values: Sequence[float]) -> list[int]:
     n = len(values)
     if n < 2 * LEAST_SEGMENT:
         return [0] * n
-    # The median of absolute differences is not moved by the jumps; 0.954 makes it the deviation of one value.
+    # The jumps do not move the median of absolute differences. Divided by 0.954, it is the deviation of one value.
     noise = max(median(abs(b - a) for a, b in zip(values, values[1:])) / 0.954, LEAST_SCALE)
     critical = quantile_of_student(LEVEL / n, n - 1) * noise
     splits: list[int] = []
@@ -198,8 +203,8 @@ def segments_of(values: Sequence[float]) -> list[int]:
 
 
 def translate(history: Sequence[Run], head: Run) -> dict[str, Translation]:
-    """What each benchmark of the head would take on its machine if its code were the history's; without those of which
-    the history has fewer than LEAST_RUNS runs."""
+    """Return the time that each benchmark of the head would take on its machine with the code of the history. Leave out
+    benchmarks with fewer than LEAST_RUNS runs in the history."""
     counts = {name: sum(name in run.values for run in history) for name in head.values}
     fits = {name: fit_benchmark(history, name, head) for name, count in counts.items() if count >= LEAST_RUNS}
     squares = [one**2 for fit in fits.values() for one in fit.residuals]
