@@ -69,7 +69,8 @@ STAYS_PUBLIC = (
 
 
 class _AllParts(serializers.Field):
-    """A field with the list of all form parts of its name. It is empty if there is no such part, or no form data."""
+    """A field that reads all form parts with its name as a list. It is empty if there is no such part, or no form
+    data."""
 
     def get_value(self, dictionary: Any) -> Any:
         given = dictionary.getlist(str(self.field_name)) if isinstance(dictionary, QueryDict) else ()

@@ -211,7 +211,8 @@ class Collected:
 
 def as_number(value: Any) -> float | None:
     """Return the value as a finite number, also if it is written as text, else None. Every number in a file is read by
-    this function or by `as_count`, because Python accepts `true` as a number and does not convert 5,000 digits.
+    this function or by `as_count`, because Python accepts `true` as a number and does not convert a number of 5,000
+    digits.
 
     >>> as_number("1.5"), as_number(2), as_number("nan"), as_number(True), as_number([]), as_number("1" * 5000)
     (1.5, 2.0, None, None, None, None)

@@ -21,8 +21,8 @@ MOST_FILES = 64  # per upload; Django accepts 100 parts
 
 @dataclass(frozen=True)
 class ForeignReading:
-    """How to read a file of another tool: its format, the machine if the file does not name it, and the columns of a
-    plain CSV. `packed` is true for a tar archive of several files."""
+    """Instructions for reading a file of another tool: its format, the machine if the file does not name it, and the
+    columns of a plain CSV. `packed` is true for a tar archive of several files."""
 
     form: str
     platform: PlatformRecord | None = None

@@ -1,5 +1,7 @@
-"""The reader of Google Benchmark's JSON (`--benchmark_out_format=json`): one run per repetition, threads from the
-suffix."""
+"""The reader of Google Benchmark's JSON (`--benchmark_out_format=json`). Each repetition is a run.
+
+The thread count is the member `threads` of a run, or the suffix `/threads:N` of its name.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def find_folders(source: PublicSource, origin: Path) -> Iterator[FoundFolder]:
 
 
 def _one_by_one(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[str, bytes | None]]]:
-    """Yield folders of a source that stores the files of each folder together."""
+    """Yield the folders of a source that stores the files of each folder together."""
     seen = set[str]()
     for folder, members in groupby(_wanted_files(source, origin), key=itemgetter(0)):
         if folder in seen:
@@ -70,7 +70,7 @@ def _one_by_one(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[
 
 
 def _gathered(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[str, bytes | None]]]:
-    """Yield folders of a source that may store the files of a folder anywhere."""
+    """Yield the folders of a source that may store the files of a folder anywhere."""
     folders: dict[str, dict[str, bytes | None]] = {}
     held_bytes = 0
     for folder, member, content in _wanted_files(source, origin):

@@ -20,8 +20,7 @@ ANOTHER_FORM = "gbm-perf: a line of another form"
 
 @dataclass(frozen=True)
 class Sweep:
-    """The machine on which a folder was measured, and the month of the software, in which the libraries were the
-    newest."""
+    """The machine on which a folder was measured, and the month in which its libraries were the newest versions."""
 
     machine: str
     software: str

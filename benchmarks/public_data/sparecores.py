@@ -92,8 +92,8 @@ def _read_server(folder: str, files: Mapping[str, bytes]) -> PlatformRecord:
 
 
 def _same_processor(one: str, other: str) -> bool:
-    """Return whether two programs mean the same processor. Geekbench omits the word CPU and the clock, and names Arm
-    cores ARMv8.
+    """Return whether two tools name the same processor. Geekbench omits the word CPU and the clock, and names Arm cores
+    ARMv8.
 
     >>> _same_processor("Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz", "Intel Xeon E5-2686 v4")
     True

@@ -58,7 +58,7 @@ BRANCH = typer.Option(None, help="That the commit is measured for; `mpet changes
 
 @dataclass
 class Connection:
-    """The options before the command."""
+    """The options before the command: the server and the token."""
 
     server: Optional[str] = None
     token: Optional[str] = None
@@ -276,7 +276,7 @@ def sweep(
     licence: Optional[str] = LICENCE,
     as_json: bool = JSON,
 ) -> None:
-    """Time a program with threads, in any language, at several numbers of threads, and upload the results."""
+    """Time a multithreaded program in any language at several numbers of threads, and upload the results."""
     client = context.obj.client()
     measured = Sweep(
         [is_there(program), *context.args],

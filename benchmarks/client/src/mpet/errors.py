@@ -12,7 +12,7 @@ class MpetError(Exception):
 
 
 class UsageError(MpetError):
-    """A request that makes no sense, independently of the server."""
+    """Wrong usage of the client, such as an invalid option or file."""
 
     exit_code = 2
 

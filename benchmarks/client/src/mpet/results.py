@@ -212,8 +212,9 @@ class Comparison(Table):
 
 @dataclass(frozen=True)
 class ForeignFile:
-    """How to read a file of another tool: its format (`hyperfine`, `csv`, ...; docs/formats-in.md), the machine if the
-    file does not name it (its slug, or the text of a platform.json), and the titles of a table's columns."""
+    """Instructions for reading a file of another tool: its format (`hyperfine`, `csv`, ...; docs/formats-in.md), the
+    machine if the file does not name it (its slug, or the text of a platform.json), and the titles of a table's
+    columns."""
 
     form: str
     platform: Optional[str] = None

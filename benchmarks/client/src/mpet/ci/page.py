@@ -31,7 +31,7 @@ STYLE = (
 
 @dataclass(frozen=True)
 class ChangePoint:
-    """A run at which the level of a benchmark changes, in seconds on the newest run's machine."""
+    """A run at which the level of a benchmark changes. Both levels are in seconds on the newest run's machine."""
 
     benchmark: str
     run: Run

@@ -105,7 +105,7 @@ def is_calibrated(runs: Sequence[Run]) -> bool:
 
 
 def kernel(runs: Sequence[Run], d: Matrix, segments: Sequence[int]) -> tuple[Matrix, Matrix]:
-    """Return K, and the part of K that comes from the machine."""
+    """Return the covariance K of the runs, and the part of K that comes from the machine."""
     squares = [sum(map(mul, row, row)) for row in d]
     follow = FOLLOW_SD**2 / max(fmean(squares), 1e-4)
     n = len(runs)
@@ -130,7 +130,7 @@ class Fit:
 
     runs: list[Run]
     segments: list[int]
-    residuals: list[float]  # leave-one-out, relative to their standard deviation in units of the noise
+    residuals: list[float]  # leave-one-out residuals e_i, as the module docstring defines them
     translated: list[float]
     head: Optional[tuple[float, float]]  # predicted log seconds of the head, and their sd relative to the noise
 
