@@ -1,5 +1,5 @@
-"""Which profiles a comparison looks at: those that the viewer's predictions may use; which platforms or workloads are
-most like one; and the long questions: all mean distances as a matrix, and the workloads on a map."""
+"""The selection of profiles for comparisons, the most similar platforms or workloads, and the questions that are
+computed in the background: the matrix of all mean distances, and the map of workloads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Platform, Source, Workload
 
-FEWEST_COMPARED, MOST_COMPARED = 2, 6  # platforms or workloads that can be compared with each other
+FEWEST_COMPARED, MOST_COMPARED = 2, 6  # numbers of platforms or workloads in one comparison
 
 MODEL_OF_KIND: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
 NEIGHBOURS = 6
@@ -45,7 +45,8 @@ NEIGHBOURS = 6
 
 @dataclass(frozen=True, eq=False)
 class ComparedProfiles:
-    """The profiles that a comparison looks at: all of `origins` that `viewer` may predict from; None: everybody."""
+    """The profiles of a comparison: all of `origins` that the predictions of `viewer` may use. None stands for
+    visitors."""
 
     snapshot: Snapshot
     origins: tuple[str, ...]
@@ -57,7 +58,7 @@ class ComparedProfiles:
 
     @property
     def origin(self) -> str:
-        """The origin of the profiles: measured, simulated, or mixed."""
+        """Return the origin of the profiles: measured, simulated or mixed."""
         simulated = self.snapshot.is_simulated
         if not len(simulated):
             return "simulated" if self.origins == SIMULATED else "measured"
@@ -65,7 +66,7 @@ class ComparedProfiles:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The parameters that select the same, whatever else is stored."""
+        """Return the query parameters that always select the same profiles."""
         return {"include_simulated": "true"} if len(self.origins) > 1 else {"origin": self.origins[0]}
 
     @property
@@ -73,7 +74,7 @@ class ComparedProfiles:
         return self.origins == MEASURED
 
     def credits(self, **profiles: Any) -> list[dict[str, str]]:
-        """What is to be credited of them; `profiles` narrows it."""
+        """Return the credits of the profiles. The keyword arguments are further filters on profiles."""
         origin = "" if self.origin == "mixed" else self.origin
         return Source.objects.credited_behind(self.viewer, origin, **profiles).credits()
 
@@ -86,9 +87,12 @@ def select_profiles(
     kind: Kind = "platforms",
     slugs: Sequence[str] = (),
 ) -> ComparedProfiles:
-    """The one rule of all pages and answers that compare, and of predictions too: measured profiles are compared;
-    simulated ones alone where none of `slugs` was measured (without slugs: where not even two were); both only where
-    the user asks for both."""
+    """Return the profiles for a comparison. All comparisons and predictions use this rule.
+
+    An explicit `origin` or `include_simulated` decides. Otherwise measured profiles are used. They are replaced by
+    simulated profiles if none of `slugs` was measured but one was simulated. Without slugs, they are replaced if fewer
+    than two platforms or workloads were measured and more were simulated.
+    """
 
     def of(*origins: str) -> ComparedProfiles:
         return ComparedProfiles(read_snapshot(user, origins=origins), origins, user)
@@ -106,7 +110,8 @@ def select_profiles(
 
 
 def count_with_profiles(database: Database, kind: Kind, slugs: Sequence[str]) -> int:
-    """How many platforms or workloads have a profile, 2 at most. With slugs, 1 where any of these has one, else 0."""
+    """Return the number of platforms or workloads with a profile, at most 2. With slugs, return 1 if any of them has a
+    profile, or else 0."""
     if not slugs:
         index = database.platform_index if kind == "platforms" else database.workload_index
         return min(2, len(np.unique(index[~database.hidden])))
@@ -122,8 +127,8 @@ NOTHING_MEASURED_HINT = (
 
 
 def provenance(selection: ComparedProfiles, is_empty: bool, **profiles: Any) -> dict[str, Any]:
-    """What every answer that compares says of its profiles: their origin, what to ask where nothing was found, and what
-    is to be credited."""
+    """Return the members that all comparisons share: the origin of the profiles, a hint if nothing was found, and the
+    credits."""
     return {
         "origin": selection.origin,
         "hint": NOTHING_MEASURED_HINT if is_empty and selection.leaves_simulated_out else None,
@@ -133,7 +138,7 @@ def provenance(selection: ComparedProfiles, is_empty: bool, **profiles: Any) -> 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A platform or workload, its mean distance, and how many individual distances that is the mean of."""
+    """A similar platform or workload, its mean distance, and the number of individual distances in the mean."""
 
     row: Any
     distance: float
@@ -149,7 +154,7 @@ class Neighbour:
 
 
 def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
-    """The most similar platforms or workloads that the user may see."""
+    """Return the most similar platforms or workloads that the user may see."""
     database = select_profiles(user, kind=kind, slugs=(slug,)).database
     slugs = database.platforms if kind == "platforms" else database.workloads
     own = slug_index(slugs, slug)
@@ -167,7 +172,8 @@ def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
 
 @dataclass(frozen=True, eq=False)
 class MatrixQuestion:
-    """The distances of all pairs of those with the most profiles, against one snapshot."""
+    """The question for the distances of all pairs of the platforms or workloads with the most profiles, for one
+    snapshot."""
 
     kind: ClassVar[str] = "distance-matrix"
     snapshot: Snapshot
@@ -191,7 +197,7 @@ class MatrixQuestion:
 
 @dataclass(frozen=True, eq=False)
 class MapQuestion:
-    """The workloads with the most profiles on a map, against one snapshot."""
+    """The question for a map of the workloads with the most profiles, for one snapshot."""
 
     kind: ClassVar[str] = "workload-map"
     snapshot: Snapshot
@@ -213,7 +219,8 @@ class MapQuestion:
 
 
 def steps_of_sums(sums: DistanceSums, document: Callable[[MeanDistances], dict[str, Any]]) -> Iterator[ComputedStep]:
-    """A step for each batch of profiles, and one for what is made of the distances; until then there is nothing."""
+    """Yield one step per batch of profiles with an empty document, and a last step with the document of the
+    distances."""
     total = len(sums.batches) + 1
     for done, batch in enumerate(sums.batches, start=1):
         sums.add(batch)
@@ -236,7 +243,7 @@ def matrix_document(matrix: DistanceMatrix) -> dict[str, Any]:
 
 
 def matrix_from(document: Mapping[str, Any]) -> DistanceMatrix:
-    """The matrix of a `matrix_document`."""
+    """Return the matrix of a `matrix_document`."""
     size = len(document["slugs"])
     return DistanceMatrix(
         revision=document["revision"],
@@ -259,7 +266,7 @@ def map_document(similarity_map: SimilarityMap) -> dict[str, Any]:
 
 
 def map_from(document: Mapping[str, Any]) -> SimilarityMap:
-    """The map of a `map_document`."""
+    """Return the map of a `map_document`."""
     points = [
         MapPoint(**point | {axis: np.nan if point[axis] is None else point[axis] for axis in ("x", "y")})
         for point in document["workloads"]

@@ -1,1 +1,1 @@
-"""How right predictions are: evaluations, what later measurements say, outliers."""
+"""The accuracy of predictions: evaluations, comparisons with later measurements, and outliers."""

@@ -1,4 +1,4 @@
-"""Evaluations of what is stored: which profiles, how the result is stored, and how it is read."""
+"""Evaluations of stored profiles: their selection, and storing and reading the results."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ NamedRuns = Iterator[tuple[str, str, RunTable]]
 
 
 class NothingStored(LookupError):
-    """There is no public profile of that origin."""
+    """No public profile of the requested origin is stored."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is evaluated: the database, and whose runs the noise floor reads."""
+    """The subject of an evaluation: a database, and the source of the runs for the noise floor."""
 
     database: Database
     origin: str
@@ -52,7 +52,7 @@ class Subject:
     measurements: Measurements | None = None
 
     def runs(self, rows: Iterable[int]) -> NamedRuns:
-        """The runs of the profiles in those rows, by slug."""
+        """Return the runs of the profiles in the given rows, with the slugs of platform and workload."""
         wanted = np.asarray(list(rows), dtype=np.int64)
         if self.measurements is not None:
             return _delivered_runs(self.measurements, self.database, wanted)
@@ -60,10 +60,12 @@ class Subject:
 
 
 def read_stored_subject(origin: str | None = None) -> Subject:
-    """The public profiles of one origin; None: what was measured, or where no workload was on two platforms, so that
-    nothing can be left out and predicted, what was simulated.
+    """Return the public profiles of one origin.
 
-    Raises NothingStored.
+    Without an origin, return the first origin with a workload on two platforms, measured profiles first, because
+    otherwise nothing can be left out and predicted. If there is none, return the first origin with profiles.
+
+    Raise NothingStored if there are no profiles.
     """
     subjects = [
         Subject(snapshot.database, candidate, snapshot=snapshot)
@@ -71,7 +73,7 @@ def read_stored_subject(origin: str | None = None) -> Subject:
         if len((snapshot := read_snapshot(origins=(candidate,))).database)
     ]
     for subject in subjects:
-        # Whether any workload was measured on more than one platform.
+        # Return the first subject in which a workload has profiles on more than one platform.
         pairs = np.unique(np.stack([subject.database.workload_index, subject.database.platform_index]), axis=1)
         if (np.bincount(pairs[0]) > 1).any():
             return subject
@@ -89,7 +91,8 @@ def evaluate_subject(
     executor: Executor | None = None,
     progress: EvaluationProgress | None = None,
 ) -> EvaluationResult:
-    """The evaluation, with the noise floor of the same pairs if wanted. Raises ValueError where nothing is left."""
+    """Return the evaluation, optionally with the noise floor of the same pairs. Raise ValueError if nothing is left to
+    predict."""
     evaluation = evaluate(subject.database, methods, protocol, executor=executor, progress=progress)
     noise = noise_floor(subject.runs(predicted_rows(subject.database, protocol))) if floor else []
     return EvaluationResult(evaluation.protocol, evaluation.outcomes, noise)
@@ -97,7 +100,7 @@ def evaluate_subject(
 
 @transaction.atomic
 def store_evaluation(evaluation: EvaluationResult, subject: Subject, started: float) -> StoredEvaluation:
-    """Keep an evaluation of stored profiles. `started`: time.perf_counter() when it began."""
+    """Store an evaluation of stored profiles. `started` is the value of time.perf_counter() at its start."""
     protocol, report = evaluation.protocol, nan_to_null(asdict(evaluation.report()))
     targets = protocol.targets
     first = next(iter(evaluation.outcomes.values()))
@@ -129,7 +132,7 @@ def store_evaluation(evaluation: EvaluationResult, subject: Subject, started: fl
 
 
 def error_rows(stored: StoredEvaluation) -> Iterator[dict[str, Any]]:
-    """A row for each pair and method, errors in percent; None where the method refused."""
+    """Yield one row per pair and method with errors in percent, or None if the method refused to predict."""
     pairs = stored.pairs
     for method in stored.methods.all():
         columns = [100 * getattr(method, f"errors_{part}").astype(np.float64) for part in ERROR_PARTS]

@@ -1,4 +1,4 @@
-"""Stored profiles beside what everything else says of them; the verdicts are kept with the profiles."""
+"""Outlier detection for stored profiles. The verdicts are stored with the profiles."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from profiles.judgement.outliers import keep_verdicts, own_reasons, profiles_to_
 from profiles.models import Profile, Source
 from profiles.scaling.runs import stored_curves
 
-JUDGED_AT_ONCE = 500  # profiles with their curves in memory
-MOST_RECONSIDERED = 100  # computed outliers that a delivery may clear
+JUDGED_AT_ONCE = 500  # profiles and their curves in memory at the same time
+MOST_RECONSIDERED = 100  # computed outliers that are judged again after a delivery
 
 
 def judge_profiles(
     profiles: Sequence[int], progress: Callable[[int], Any] | None = None, executor: Executor | None = None
 ) -> int:
-    """Judge the profiles of these primary keys and store the verdicts. Returns the number of changed ones."""
+    """Judge the profiles with these primary keys and store the verdicts. Return the number of changed verdicts."""
     rows = Profile.objects.filter(pk__in=profiles).select_related(
         "platform", "workload", "private_to", "curves", "source"
     )
@@ -44,7 +44,7 @@ def contradictions_in_snapshot(
     progress: Callable[[int], Any] | None = None,
     executor: Executor | None = None,
 ) -> dict[int, str]:
-    """By primary key of a profile, why the other profiles of the snapshot contradict it."""
+    """Return by primary key of a profile the reason why the other profiles of the snapshot contradict it."""
     others = platforms_of_others(profiles)
     located = [
         (profile, measured)
@@ -59,8 +59,10 @@ def contradictions_in_snapshot(
 
 
 def platforms_of_others(profiles: Sequence[Profile]) -> dict[int, list[str]]:
-    """By primary key of a profile that somebody uploaded, the platforms on which others measured its workload: nobody's
-    measurements are judged by their own."""
+    """Return by primary key of each uploaded profile the platforms on which other owners measured its workload.
+
+    A profile must not be judged by measurements of its own owner.
+    """
     uploaded = {profile.pk: (profile.source.owner_id, profile.workload_id) for profile in profiles}
     measured: dict[tuple[int, int], list[str]] = {}
     for owner in {owner for owner, _ in uploaded.values() if owner is not None}:
@@ -75,8 +77,11 @@ def platforms_of_others(profiles: Sequence[Profile]) -> dict[int, list[str]]:
 def measured_in_snapshot(
     snapshot: Snapshot, profile: Profile, references: Sequence[str] | None
 ) -> core.MeasuredProfile | None:
-    """A stored profile by its positions in the snapshot; None where nothing in the snapshot compares with it.
-    `references`: the platforms that may judge it, None: all."""
+    """Return a stored profile with its indices in the snapshot, or None if nothing in the snapshot is comparable with
+    it.
+
+    `references` are the platforms that it is compared with, or None for all platforms.
+    """
     database, curves = snapshot.database, stored_curves(profile)
     workload = slug_index(database.workloads, profile.workload.slug)
     platform = slug_index(database.platforms, profile.platform.slug)
@@ -96,14 +101,20 @@ def measured_in_snapshot(
 
 
 def judge_delivery(source: Source) -> int:
-    """Judge the profiles of a delivery, and those computed outliers that it may clear. How many verdicts changed."""
+    """Judge the profiles of a delivery, and computed outliers with the same workloads that the delivery may clear.
+
+    Return the number of changed verdicts.
+    """
     own = profiles_to_judge().filter(source=source).values_list("pk", flat=True)
     doubtful = Profile.objects.filter(outlier_judge="computed", workload__profiles__source=source).order_by("-pk")
     return judge_profiles(sorted({*own, *doubtful.values_list("pk", flat=True)[:MOST_RECONSIDERED]}))
 
 
 def outliers_beside(sources: Sequence[Source]) -> list[int]:
-    """Computed outliers of other deliveries that these may have contradicted: they are to be judged again without."""
+    """Return the primary keys of computed outliers in other deliveries that these sources may have contradicted.
+
+    They must be judged again without these sources.
+    """
     keys = [source.pk for source in sources]
     doubtful = Profile.objects.filter(outlier_judge="computed", workload__profiles__source__in=keys)
     beside = doubtful.exclude(source__in=keys).order_by("-pk").distinct()

@@ -1,4 +1,4 @@
-"""A sampled evaluation of what a server has stored, made after start and now and then; and what pages show of it."""
+"""The periodic evaluation on a sample of the stored profiles, and the accuracy that pages show."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ from profiles.models import Profile, Revision
 
 logger = logging.getLogger(__name__)
 SAMPLE = 100
-# From so many predictions on so many machines on, a server's own evaluation stands on the front page instead of the
-# published figures: those of a few machines say more about these than about the method.
+# The front page shows a server's own evaluation instead of the published figures if it has at least this many
+# predictions and machines. With fewer machines, the errors depend more on the machines than on the method.
 FEWEST_SHOWN, FEWEST_MACHINES = 100, 10
-FEWEST_PROFILES = 20  # that are worth an evaluation
+FEWEST_PROFILES = 20  # minimum number of public profiles for an evaluation
 SAMPLED_BASELINES = ("speed-ratio-per-n", "ridge")
 LONGEST_S = 3600
 
 
 def evaluate_if_due() -> bool:
-    """Evaluate a sample of the public profiles where no evaluation is of this revision and of the last
-    MPET_EVALUATION_HOURS; whether one was made. A periodic task: in a process of its own, of the lowest priority, so
-    that no page waits for it; one at a time on a host."""
+    """Evaluate a sample of the public profiles if an evaluation is due. Return whether it was made.
+
+    An evaluation is due if the server has enough public profiles, and if its latest evaluation is older than
+    MPET_EVALUATION_HOURS and of another revision. This periodic task runs the evaluation in a separate process with the
+    lowest priority, so that it does not delay requests. A file lock prevents concurrent evaluations on a host.
+    """
     if not settings.EVALUATION_HOURS or not settings.STATE_IS_WRITABLE or not is_due():
         return False
     with file_lock(settings.STATE_DIR / "evaluation.lock", wait=False) as is_mine:
@@ -65,7 +68,8 @@ def is_due() -> bool:
 
 
 def own_measurements() -> HiddenMeasurements | None:
-    """The newest evaluation of measured profiles by the default method; None where there is none."""
+    """Return the accuracy of the default method in the latest evaluation of measured profiles, or None if there is
+    none."""
     rows = EvaluatedMethod.objects.filter(name=DEFAULT_METHOD, evaluation__origin="measured", evaluation__probes=None)
     method = rows.select_related("evaluation").order_by("-evaluation__created_at", "-evaluation").first()
     if method is None:
@@ -87,8 +91,8 @@ def own_measurements() -> HiddenMeasurements | None:
 
 
 def shown_measurements() -> HiddenMeasurements | None:
-    """What the front page shows: the server's own evaluation, or while that has too few predictions the published
-    figures of all public datasets."""
+    """Return the accuracy for the front page: the server's own evaluation, or the published figures of all public
+    datasets if the own evaluation has too few predictions or machines."""
     own = own_measurements()
     if own is not None and len(own.errors) >= FEWEST_SHOWN and own.machines >= FEWEST_MACHINES:
         return own

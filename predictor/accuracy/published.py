@@ -1,5 +1,6 @@
-"""The published figures of the default method: how wrong it was on public datasets, so that a server without an
-evaluation of its own has them to show. `python -m research accuracy_tables --run` writes predictor/accuracy/measured/.
+"""The published accuracy of the default method on public datasets, shown by servers without an evaluation of their own.
+
+The command `python -m research accuracy_tables --run` writes predictor/accuracy/measured/.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from profiles.arrays import FloatArray
 from profiles.templatetags.quantities import as_percent, percent
 
 ERRORS_FOLDER = Path(__file__).with_name("measured")
-ERRORS_DRAW = "errors"  # of the studies that store the error of every prediction (python -m research accuracy_tables)
+# The suffix of the studies that store the error of every prediction (python -m research accuracy_tables).
+ERRORS_DRAW = "errors"
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenMeasurements:
-    """How wrong one method was on measurements that were hidden from it. `errors`: of the full curve, in percent,
-    without those it refused. `coverage`: share of the measured times inside the 90 % intervals."""
+    """The accuracy of one method on measurements that were hidden from it.
+
+    `errors` are the errors of the full curve in percent without refused predictions. `coverage` is the share of the
+    measured times inside the 90 % intervals.
+    """
 
     name: str
     method: str
@@ -32,7 +37,7 @@ class HiddenMeasurements:
     errors: FloatArray
     refused: int
     coverage: float | None
-    machines: int = 0  # on which; 0: not counted
+    machines: int = 0  # number of machines; 0 if they were not counted
 
     @property
     def median(self) -> float | None:
@@ -40,7 +45,7 @@ class HiddenMeasurements:
 
     @property
     def sentence(self) -> str:
-        """How good the method was, as pages say it."""
+        """Return the accuracy as a sentence for pages."""
         if self.median is None:
             return "None of them could be predicted."
         held = "" if self.coverage is None else f", 90 % intervals held {percent(self.coverage)}"
@@ -53,7 +58,7 @@ class HiddenMeasurements:
 
 @cache
 def published_measurements() -> tuple[HiddenMeasurements, ...]:
-    """Those stored with the code, by the name of the dataset."""
+    """Return the accuracies in the folder `measured`, sorted by name of the dataset."""
     found = []
     for path in sorted(ERRORS_FOLDER.glob(f"*.{ERRORS_DRAW}.json")):
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -74,7 +79,8 @@ def published_measurements() -> tuple[HiddenMeasurements, ...]:
 
 
 def pooled(measurements: Sequence[HiddenMeasurements], name: str) -> HiddenMeasurements | None:
-    """All of them as one; the coverage weighs each by its predictions. None of nothing."""
+    """Return the accuracy over all measurements, or None without measurements. Coverages are weighted by numbers of
+    predictions."""
     if not measurements:
         return None
     first = measurements[0]

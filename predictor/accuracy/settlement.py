@@ -1,7 +1,7 @@
-"""Stored predictions beside what was measured later of the same pair: how wrong they were, and the score.
+"""Settlement of stored predictions: their errors against later measurements of the same pair, and the track record.
 
-The answer stays as it was given. A private measurement settles its owner's private predictions alone: the error of a
-public one would tell everybody what was measured.
+The stored answer never changes. A private measurement settles only private predictions of its owner, because the error
+of a public prediction would reveal the measured times.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ SETTLED_ORDERINGS = {
     "scaling_error": "error_scaling",
 }
 
-LEAST_SCATTER = 1e-3  # no two runs of a parallel program agree closer than a thousandth
-PREDICTIONS_AT_ONCE = 200  # predictions with their answers in memory
+# Two runs of a parallel program never agree to better than one part in a thousand.
+LEAST_SCATTER = 1e-3
+PREDICTIONS_AT_ONCE = 200  # predictions and their answers in memory at the same time
 SETTLED_COLUMNS = (
     *("settled_at", "settled_by", "settled_origin", "is_blind", "doubt"),
     *("error_full", "error_t1", "error_scaling", "points", "points_inside"),
@@ -41,8 +42,10 @@ SETTLED_COLUMNS = (
 
 @dataclass(frozen=True)
 class Settlement:
-    """Relative errors (1 = 100 %), None where there is nothing to compare; `inside` of `points` measured times lie in
-    the interval."""
+    """The relative errors of a prediction (1 = 100 %), or None if there is nothing to compare.
+
+    `inside` of `points` measured times lie inside the interval.
+    """
 
     full: float | None
     t1: float | None
@@ -52,7 +55,7 @@ class Settlement:
 
 
 def compare_with_measured(answer: dict[str, Any], n: np.ndarray, time_s: np.ndarray) -> Settlement:
-    """How far an answer document is from a measured curve, over the n that both have.
+    """Return the errors of an answer document against a measured curve over the thread counts that both have.
 
         full: mean |t_pred - t| / t;    t1: of t(1) alone;    scaling: of t(n) / t(least common n)
 
@@ -82,19 +85,24 @@ def _mean_error(pairs: Iterable[tuple[float, float]]) -> float | None:
 
 
 def settle_delivery(source: Source) -> int:
-    """Settle the predictions of the pairs in a delivery. Returns their number."""
+    """Settle the predictions of the pairs in a delivery. Return the number of settled predictions."""
     return _settle_by(source.profiles.all())
 
 
 def settle_merged(platform: Platform) -> int:
-    """Settle the predictions of a platform under the slugs of those that were merged into it. Returns their number. The
-    deliveries are taken one after the other, as if they came now: the first that may settle a prediction does."""
+    """Settle the predictions for the slugs of a platform and of those that were merged into it. Return their number.
+
+    The deliveries are processed in order of arrival, and the first one that may settle a prediction settles it.
+    """
     deliveries = Source.objects.filter(profiles__platform=platform).distinct().order_by("created_at", "pk")
     return sum(_settle_by(delivery.profiles.filter(platform=platform)) for delivery in deliveries)
 
 
 def unsettle_separated(platforms: Iterable[Platform]) -> set[tuple[str, str]]:
-    """Take back what was settled by a profile of another platform than the target, after these platforms were one."""
+    """Undo settlements by profiles of a platform other than the target. They arise when merged platforms are separated.
+
+    Return the pairs of workload and target.
+    """
     pairs: set[tuple[str, str]] = set()
     for key, slugs in known_slugs(platforms).items():
         pairs |= unsettle(Prediction.objects.filter(settled_by__platform=key).exclude(target__in=slugs))
@@ -102,7 +110,7 @@ def unsettle_separated(platforms: Iterable[Platform]) -> set[tuple[str, str]]:
 
 
 def unsettle(settled: QuerySet[Prediction]) -> set[tuple[str, str]]:
-    """Take back what settled these predictions: workload and target of each."""
+    """Undo the settlements of these predictions. Return their pairs of workload and target."""
     pairs = set(settled.order_by().values_list("workload", "target").distinct())
     unsettled: dict[str, Any] = dict.fromkeys(SETTLED_COLUMNS)
     settled.update(**unsettled | {"settled_origin": "", "is_blind": False, "doubt": ""})
@@ -110,8 +118,7 @@ def unsettle(settled: QuerySet[Prediction]) -> set[tuple[str, str]]:
 
 
 def settle_pairs(pairs: Iterable[tuple[str, str]]) -> int:
-    """Settle the open predictions of these workloads and targets by what is stored, as if it came now. Returns their
-    number."""
+    """Settle the open predictions of these workloads and targets with the stored profiles. Return their number."""
     return sum(_settle_pair(workload, target) for workload, target in sorted(pairs))
 
 
@@ -124,7 +131,7 @@ def _settle_pair(workload: str, target: str) -> int:
 
 
 def _settle_by(profiles: QuerySet[Profile]) -> int:
-    """Of a large delivery only those workloads are read that somebody predicted."""
+    """Settle predictions with the given profiles. Only profiles of workloads with open predictions are read."""
     predicted = Prediction.objects.to_settle().order_by().values("workload")
     is_sound = Q(outlier_reason="") | Q(outlier_judge=Profile.Judge.SECOND)
     standing = profiles.filter(
@@ -135,7 +142,7 @@ def _settle_by(profiles: QuerySet[Profile]) -> int:
 
 
 def settle_predictions(profiles: Sequence[Profile]) -> int:
-    """Settle the predictions of these profiles' pairs that nothing has settled yet."""
+    """Settle the open predictions of these profiles' pairs. Return the number of settled predictions."""
     slugs = known_slugs(profile.platform for profile in profiles)
     of_pair = {(profile.workload.slug, slug): profile for profile in profiles for slug in slugs[profile.platform_id]}
     count = 0
@@ -151,9 +158,10 @@ def settle_predictions(profiles: Sequence[Profile]) -> int:
 
 
 def predictions_to_settle(profiles: Sequence[Profile], slugs: Mapping[int | None, set[str]]) -> QuerySet[Prediction]:
-    """Open predictions of the profiles' workloads and targets, of those who may know what was measured.
+    """Return the open predictions of the profiles' workloads and targets.
 
-    `slugs`: as of `known_slugs`."""
+    A private profile matches only private predictions of its owner. `slugs` is the result of `known_slugs`.
+    """
     owners: dict[Any, list[Profile]] = defaultdict(list)
     for profile in profiles:
         owners[profile.private_to_id].append(profile)
@@ -166,7 +174,8 @@ def predictions_to_settle(profiles: Sequence[Profile], slugs: Mapping[int | None
 
 
 def known_slugs(platforms: Iterable[Platform]) -> dict[int | None, set[str]]:
-    """The slugs that each platform is and was known by: its own, and of those that were merged into it."""
+    """Return the current and former slugs of each platform: its own, and those of platforms that were merged into
+    it."""
     slugs: dict[int | None, set[str]] = {platform.pk: {platform.slug} for platform in platforms}
     for platform, slug in Platform.objects.filter(merged_into__in=list(slugs)).values_list("merged_into", "slug"):
         slugs[platform].add(slug)
@@ -174,8 +183,11 @@ def known_slugs(platforms: Iterable[Platform]) -> dict[int | None, set[str]]:
 
 
 def may_settle(profile: Profile, prediction: Prediction) -> bool:
-    """Whether the profile may settle the prediction, which changes nothing and is older than the delivery. A simulated
-    profile settles only predictions from simulated ones."""
+    """Return whether the profile may settle the prediction.
+
+    What-if predictions and predictions that are newer than the profile are never settled. A simulated profile settles
+    only predictions from simulated profiles.
+    """
     answer = prediction.answer
     if answer.get("workload_changes") or answer.get("platform_changes") or prediction.created_at > profile.created_at:
         return False
@@ -185,8 +197,11 @@ def may_settle(profile: Profile, prediction: Prediction) -> bool:
 
 
 def _fill(prediction: Prediction, profile: Profile) -> bool:
-    """Write the settlement to the prediction's columns; False where the two have no n in common, and where it is
-    settled already by a measurement that counts no less."""
+    """Write the settlement to the columns of the prediction, and return whether it was written.
+
+    It is not written if both have no thread count in common, or if the prediction is already settled and this
+    measurement would not count for the track record.
+    """
     curves = stored_curves(profile)
     if curves is None:
         return False
@@ -209,9 +224,9 @@ def _fill(prediction: Prediction, profile: Profile) -> bool:
 
 
 def doubt_about(profile: Profile, prediction: Prediction, settlement: Settlement) -> str:
-    """Why the measurement may have been made up to agree with the prediction, or not to; "" where nothing says so.
+    """Return the reason to doubt that the measurement is independent of the prediction, or "" if there is none.
 
-    What is private is seen by its owner alone, whom nobody else deceives.
+    Private measurements are never doubted, because only their owner sees the result.
     """
     if profile.private_to_id is not None:
         return ""
@@ -230,8 +245,10 @@ def doubt_about(profile: Profile, prediction: Prediction, settlement: Settlement
 
 
 def _was_known_by_another_slug(prediction: Prediction, profile: Profile) -> bool:
-    """Whether the predicting user could have known the pair: it was measured before on a platform that the target was
-    merged into."""
+    """Return whether the pair was already measured on a platform that the target was merged into.
+
+    The user who asked for the prediction may have known that measurement.
+    """
     if prediction.target == profile.platform.slug:
         return False
     earlier = Profile.objects.candidates_for(prediction.private_to)
@@ -247,9 +264,12 @@ def _batches(rows: QuerySet[Any]) -> Iterable[list[Any]]:
 
 @dataclass(frozen=True)
 class Score:
-    """How one version of a method did on what it predicted blind: errors in percent, coverage as a share. Every owner
-    of measurements has one vote, however many pairs the owner measured: mean, median and coverage are means and the
-    median over the owners' own ones."""
+    """The track record of one version of a method on blind predictions. Errors are in percent, and the coverage is a
+    share.
+
+    Each owner of measurements has the same weight for any number of measured pairs: the mean error and the coverage are
+    means over the owners, and the median error is the median over the owners' medians.
+    """
 
     method: str
     method_version: str
@@ -263,11 +283,13 @@ class Score:
     points: int
 
 
-Settled: TypeAlias = tuple[float | None, int, int]  # error, points with an interval, and of these inside
+# The error, the number of points with an interval, and the number of points inside it.
+Settled: TypeAlias = tuple[float | None, int, int]
 
 
 def scores(user: Any, origin: str) -> list[Score]:
-    """The score of every method and version over the blind predictions that the user sees, by name and version."""
+    """Return the score of each method and version over the blind predictions that the user sees, by name and
+    version."""
     rows = Prediction.objects.settled_for(user, origin).filter(is_blind=True).order_by("method", "method_version")
     alike: dict[tuple[str, str], dict[str, list[Settled]]] = defaultdict(lambda: defaultdict(list))
     columns = (

@@ -1,1 +1,1 @@
-"""What the API answers about predictions: views and their serializers, a module for each subject."""
+"""The API of predictions: views and serializers, one module per topic."""

@@ -58,14 +58,14 @@ BatchLineSerializer = inline_serializer(
 
 
 class JSONLinesRenderer(JSONRenderer):
-    """A JSON value on each line."""
+    """A renderer for one JSON value per line."""
 
     media_type = JSON_LINES
     format = "jsonl"
 
 
 class BatchRequestSerializer(KnownFieldsSerializer):
-    """How would these workloads run on these targets? Slugs, or names that only one row has."""
+    """A request to predict all `workloads` on all `targets`. Both are slugs, or names that belong to only one row."""
 
     workloads = serializers.ListField(
         child=PlainText(max_length=200), min_length=1, max_length=MOST_BATCH_WORKLOADS, help_text="What to predict."
@@ -108,11 +108,11 @@ class BatchRequestSerializer(KnownFieldsSerializer):
 
 
 class PredictionBatch(StrictView):
-    """Many predictions in one request, none of which is kept: a line of JSON for each pair, workload after workload,
-    as soon as it is known, and a last line that sums up.
+    """Compute many predictions in one request without storing them. The response has one line of JSON per pair,
+    workload after workload, each as soon as it is computed, and a last line with a summary.
 
-    A line has what a row of a ranking has, or `reason` and `lacks`. After the seconds that one request may take, the
-    last line's `next` says what to `skip` for the rest.
+    A line has the members of a row of a ranking, or `reason` and `lacks`. If the time limit of a request is exceeded,
+    `next` in the last line is the value of `skip` for the remaining pairs.
     """
 
     permission_classes = (MayPredict,)

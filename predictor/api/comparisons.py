@@ -1,4 +1,4 @@
-"""The JSON form of /compare/, and what all views that compare have in common."""
+"""The JSON API of /compare/, and the base class and helpers of all views that compare."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -56,7 +56,7 @@ PROVENANCE_FIELDS: dict[str, serializers.Field] = {
 
 
 def compared_profile_serializer(name: str, more: dict[str, serializers.Field]) -> serializers.Serializer:
-    """What a comparison tells of one profile."""
+    """Return the serializer of one profile in a comparison."""
     fields: dict[str, serializers.Field] = {
         "simulated": serializers.BooleanField(),
         "t1_s": number(),
@@ -136,7 +136,8 @@ ComparedWorkloadsSerializer = inline_serializer(
 
 
 class ComparisonView(ApiView):
-    """Compares what the viewer may predict from: measured profiles, or as `origin` or `include_simulated` say."""
+    """Compare the profiles that the user's predictions may use: measured profiles, or those that `origin` or
+    `include_simulated` selects."""
 
     query_parameters: ClassVar[tuple[str, ...]] = ("origin", "include_simulated", "public_only")
 
@@ -166,7 +167,7 @@ def chosen_slugs(request: Request, kind: Kind) -> list[str]:
 
 
 def slug_named(parameter: str, text: str, kind: Kind, user: Any) -> str:
-    """The slug that a slug or a name stands for."""
+    """Return the slug for a slug or a name."""
     slug, near = look_up(MODEL_OF_KIND[kind].objects.visible_to(user), text)
     if slug is None:
         question = f" Did you mean {', '.join(near)}?" if near else ""
@@ -185,7 +186,7 @@ ON_PARAMETER = Name("on", "slug of the platform, or a name that only one has", r
 
 
 def profile_document(profile: ProfileSummary) -> dict[str, Any]:
-    """What a comparison tells of one profile, as `compared_profile_serializer` declares it."""
+    """Return one profile of a comparison in the form of `compared_profile_serializer`."""
     return {
         "simulated": profile.simulated,
         "t1_s": profile.t1_s,
@@ -199,8 +200,9 @@ def profile_document(profile: ProfileSummary) -> dict[str, Any]:
 
 
 class ComparePlatforms(ComparisonView):
-    """Platforms on the workloads that at least two of them have. Speeds are relative to the first one. Only profiles
-    that were measured on every core of their machine enter `speed`; the others are compared at an equal n."""
+    """Compare platforms on the workloads that at least two of them have. Speeds are relative to the first platform.
+    `speed` includes only profiles that were measured on all cores of their machine; other profiles are compared at an
+    equal n."""
 
     query_parameters: ClassVar = (*ComparisonView.query_parameters, "slugs")
 
@@ -238,7 +240,7 @@ class ComparePlatforms(ComparisonView):
 
 
 class CompareWorkloads(ComparisonView):
-    """Workloads on one platform; those that were not measured there are left out."""
+    """Compare workloads on one platform. Workloads without measurements on it are omitted."""
 
     query_parameters: ClassVar = (*ComparisonView.query_parameters, "slugs", "on")
 

@@ -1,4 +1,5 @@
-"""Distances of platforms and of workloads: of two, of all as a matrix, on a map; and those that are most like one."""
+"""Distances of platforms and of workloads in the API: of two, of all pairs as a matrix, as a map, and the most similar
+ones."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -117,7 +118,10 @@ def similar_serializer(name: str, noun: str) -> serializers.Serializer:
 
 
 class DistanceView(ComparisonView):
-    """Compares `a` with `b` in what the viewer may predict from; a public answer never depends on private rows."""
+    """Return the distances of `a` and `b`, based on the profiles that the user's predictions may use.
+
+    Public answers never depend on private rows.
+    """
 
     kind: Kind
     query_parameters: ClassVar[tuple[str, ...]] = ("a", "b", "include_simulated", "public_only")
@@ -130,7 +134,7 @@ class DistanceView(ComparisonView):
 
         def build() -> dict[str, Any]:
             distances = self.measure(request, database, a, b)
-            # Two platforms are compared over workloads, two workloads over platforms.
+            # Platforms are compared over workloads, and workloads over platforms.
             over = "workload" if self.kind == "platforms" else "platform"
             document = {"a": slugs[a], "b": slugs[b], **asdict(distances)}
             document["individual"] = [{over: row.pop("partner"), **row} for row in document["individual"]]
@@ -140,7 +144,7 @@ class DistanceView(ComparisonView):
         return self.answer(request, build)
 
     def measure(self, request: Request, database: Database, a: int, b: int) -> PairDistances:
-        """The distances of the platforms or workloads at these positions."""
+        """Return the distances of the platforms or workloads with the indices a and b."""
         raise NotImplementedError
 
 
@@ -153,7 +157,7 @@ class DistanceView(ComparisonView):
     )
 )
 class PlatformDistance(DistanceView):
-    """How differently two platforms behave: D_p for each workload that both have, and the mean (Eq. 17, 19)."""
+    """Return the distance of two platforms: D_p for each workload that both have, and the mean (Eq. 17, 19)."""
 
     kind = "platforms"
 
@@ -170,7 +174,7 @@ class PlatformDistance(DistanceView):
     )
 )
 class WorkloadDistance(DistanceView):
-    """How differently two workloads behave: D_a for each platform that has both, and the mean (Eq. 16, 18)."""
+    """Return the distance of two workloads: D_a for each platform that has both, and the mean (Eq. 16, 18)."""
 
     kind = "workloads"
     query_parameters: ClassVar = (*DistanceView.query_parameters, "platform")
@@ -182,8 +186,10 @@ class WorkloadDistance(DistanceView):
 
 
 class LongComparisonView(ComparisonView):
-    """A question about all of them, which may take longer than a request; `rows`: the member of its document that is
-    empty where nothing can be compared."""
+    """The base class of comparisons of all platforms or workloads, which may take longer than a request.
+
+    `rows` is the member of the document that is empty if nothing can be compared.
+    """
 
     rows: str
 
@@ -210,7 +216,7 @@ class LongComparisonView(ComparisonView):
     )
 )
 class PlatformMatrix(LongComparisonView):
-    """Mean distances D_p of all pairs of the platforms with the most profiles (Eq. 19)."""
+    """Return the mean distances D_p of all pairs of the platforms with the most profiles (Eq. 19)."""
 
     rows = "slugs"
 
@@ -227,7 +233,7 @@ class PlatformMatrix(LongComparisonView):
     )
 )
 class WorkloadMatrix(LongComparisonView):
-    """Mean distances D_a of all pairs of the workloads with the most profiles (Eq. 18)."""
+    """Return the mean distances D_a of all pairs of the workloads with the most profiles (Eq. 18)."""
 
     rows = "slugs"
 
@@ -244,7 +250,8 @@ class WorkloadMatrix(LongComparisonView):
     )
 )
 class WorkloadMap(LongComparisonView):
-    """A place in the plane for each workload: those that behave alike are near (metric multidimensional scaling)."""
+    """Return a map of the workloads, on which similar workloads are close to each other (metric multidimensional
+    scaling)."""
 
     rows = "workloads"
 
@@ -282,7 +289,8 @@ class SimilarView(ApiView):
     )
 )
 class SimilarPlatforms(SimilarView):
-    """The platforms that behave most alike: the smallest mean distances D_p over shared workloads (Eq. 19)."""
+    """Return the platforms with the most similar behaviour: those with the smallest mean distances D_p over shared
+    workloads (Eq. 19)."""
 
     kind = "platforms"
 
@@ -295,6 +303,7 @@ class SimilarPlatforms(SimilarView):
     )
 )
 class SimilarWorkloads(SimilarView):
-    """The workloads that behave most alike: the smallest mean distances D_a over shared platforms (Eq. 18)."""
+    """Return the workloads with the most similar behaviour: those with the smallest mean distances D_a over shared
+    platforms (Eq. 18)."""
 
     kind = "workloads"

@@ -1,4 +1,4 @@
-"""Evaluations as data. They are read only here: making one takes minutes, and is the operator's command."""
+"""Evaluations in the API. They are read-only, because an evaluation takes minutes and is run with a command."""
 
 from typing import Any, ClassVar
 
@@ -61,7 +61,7 @@ EvaluatedMethodSerializer = type(
 
 
 class EvaluationSerializer(serializers.ModelSerializer):
-    """Which pairs were hidden and predicted, and how wrong each method was."""
+    """An evaluation: the pairs that were hidden and predicted, and the errors of each method."""
 
     id = serializers.UUIDField(source="uid")
     url = serializers.HyperlinkedIdentityField("api-evaluation", lookup_field="uid", lookup_url_kwarg="id")
@@ -82,7 +82,7 @@ class EvaluationSerializer(serializers.ModelSerializer):
 
 
 class EvaluationRowSerializer(serializers.ModelSerializer):
-    """The plain columns, for CSV."""
+    """The columns of an evaluation without nested values, for CSV."""
 
     id = serializers.UUIDField(source="uid")
     methods = serializers.SerializerMethodField()
@@ -119,7 +119,7 @@ class EvaluationRead(GenericAPIView):
 
 @extend_schema_view(get=extend_schema(operation_id="evaluations_list", summary="Evaluations"))
 class EvaluationList(ListView, EvaluationRead):
-    """How wrong the methods were, newest first. CSV has the plain columns."""
+    """List evaluations of the methods, newest first. CSV contains only the columns without nested values."""
 
     filterset_class = EvaluationFilter
     csv_serializer_class = EvaluationRowSerializer
@@ -136,14 +136,15 @@ class EvaluationList(ListView, EvaluationRead):
 
 @extend_schema_view(get=extend_schema(operation_id="evaluations_read", summary="One evaluation"))
 class EvaluationDetail(DetailView, EvaluationRead):
-    """What was hidden and predicted, and the errors of every method. It never changes."""
+    """Return the hidden and predicted pairs and the errors of each method. An evaluation never changes."""
 
     def etag(self, row: Evaluation) -> str:
         return etag_of(self.request.build_absolute_uri(), row.uid)
 
 
 class EvaluationErrors(ApiView):
-    """The errors of every prediction: a row for each pair and method, in percent; null where it was refused."""
+    """Return the errors of all predictions in percent, with one row per pair and method. They are null if the method
+    refused to predict."""
 
     renderer_classes = (JSONRenderer, CSVRenderer)
     query_parameters: ClassVar = ("page", "page_size")
@@ -201,7 +202,8 @@ REPORTED_ORIGIN = OneOf("origin", "default: the newest of any", choices=PREDICTI
 
 
 class PaperTables(ApiView):
-    """The paper's tables and figures on this database, as they were last made; rows by the name of the table."""
+    """Return the paper's tables and figures for this database as they were last computed. The rows are grouped by
+    table."""
 
     query_parameters: ClassVar = ("origin",)
 
@@ -217,7 +219,7 @@ class PaperTables(ApiView):
         if report is None:
             raise NotFound
         names = ("created_at", "revision", "origin", "method_version", "sample", "seed")
-        # A database may keep members in an order of its own.
+        # The database may not preserve the order of JSON members.
         results = {name: report.results[name] for name in PAPER_TABLES}
         data = {"id": report.uid} | {name: getattr(report, name) for name in names} | {"results": results}
         return respond_unless_unchanged(

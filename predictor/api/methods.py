@@ -1,4 +1,4 @@
-"""The methods that can be asked."""
+"""Prediction methods in the API."""
 
 from dataclasses import asdict
 
@@ -39,7 +39,7 @@ MethodListSerializer = inline_serializer(
 
 
 class MethodList(ApiView):
-    """The methods that can be asked for, with their settings and defaults."""
+    """List the prediction methods with their settings and defaults."""
 
     @extend_schema(operation_id="methods_list", summary="Methods", responses=MethodListSerializer)
     def get(self, request: Request) -> HttpResponseBase:

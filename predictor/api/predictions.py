@@ -1,5 +1,5 @@
-"""Predictions: the request and the answer as the API reads and writes them; asked for and stored, read one by one with
-why they are what they are, or listed once they were validated."""
+"""Predictions in the API: requests and answers, creation, detail with reasons, deletion, and the list of own and
+validated predictions."""
 
 from typing import Any
 
@@ -89,25 +89,25 @@ JSON_TYPE = {"int": "integer", "float": "number", "bool": "boolean"}
 
 
 def object_field(members: dict[str, Any], help_text: str, child: Any, **options: Any) -> Any:
-    """A dictionary with these members (name -> its schema). What their values may be is for the service to say."""
+    """Return a field for a dictionary with these members (name -> schema). The service validates the values."""
     schema = {"type": "object", "nullable": True, "properties": members, "additionalProperties": False}
     kind = extend_schema_field(schema | {"description": help_text})(type("Members", (serializers.DictField,), {}))
     return kind(child=child, allow_null=True, help_text=help_text, **options)
 
 
 def setting_schemas() -> dict[str, Any]:
-    """Every setting of every method, with its type."""
+    """Return the schema of every setting of every method by name."""
     settings = {name: kind for method in METHODS.values() for name, kind in method.describe().settings.items()}
     return {name: {"type": JSON_TYPE.get(kind.type, "string")} for name, kind in settings.items()}
 
 
 @extend_schema_field({"type": "string", "enum": list(METHODS), "nullable": True})
 class MethodField(PlainText):
-    """Which there are is for the service to say, with what was meant."""
+    """The name of a method. The service rejects unknown names, because it can suggest similar ones."""
 
 
 class PredictionRequestSerializer(KnownFieldsSerializer):
-    """How would `workload` run on `target`? Slugs, or names that only one row has."""
+    """A request to predict `workload` on `target`. Both are slugs, or names that belong to only one row."""
 
     workload = PlainText(max_length=200)
     target = PlainText(max_length=200)
@@ -168,7 +168,7 @@ PredictedCurvesSerializer = type(
 
 
 class StoredSerializer(serializers.ModelSerializer):
-    """What a stored answer has and one that is not kept has not."""
+    """The fields that only stored answers have."""
 
     id = serializers.UUIDField(source="uid")
     url = serializers.HyperlinkedIdentityField("api-prediction", lookup_field="uid", lookup_url_kwarg="id")
@@ -180,7 +180,7 @@ class StoredSerializer(serializers.ModelSerializer):
 
 
 class PredictionSerializer(StoredSerializer):
-    """The stored answer, as it was given."""
+    """A stored answer, unchanged since it was given."""
 
     settlement = SettlementSerializer(
         allow_null=True, help_text="How wrong it was, once the pair was measured; null until then."
@@ -200,7 +200,7 @@ class PredictionSerializer(StoredSerializer):
         read_only_fields = fields
 
     def get_fields(self) -> dict[str, Any]:
-        """For the schema: those of the answer, and what the row has beside it."""
+        """Return the fields of the answer and of the stored row, for the schema."""
         own = super().get_fields()
         first = {name: own[name] for name in StoredSerializer.Meta.fields}
         return first | fields_of(AnswerDocument) | {"scaling_curves": PredictedCurvesSerializer()} | own
@@ -211,7 +211,6 @@ class PredictionSerializer(StoredSerializer):
             "withdrawn": withdrawn_document(prediction),
             "outdated": stale_reasons(prediction),
         }
-        # The answer is sent as it was stored.
         answer = {name: value for name, value in prediction.answer.items() if name != "why"}
         why = {"why": self.context["why"]} if "why" in self.context else {}
         return {**StoredSerializer(prediction, context=self.context).data, **answer, **why, **beside}
@@ -229,12 +228,12 @@ PreviewSerializer = inline_serializer(
 
 
 def preview_document(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer that is not kept."""
+    """Return the document of an answer that is not stored."""
     return {"id": None, "url": None} | answer
 
 
 def problem_of(error: RequestError) -> Problem:
-    """The problem that the API answers with for a request that has no answer."""
+    """Return the problem response for a request that has no answer."""
     if isinstance(error, NoPrediction):
         lacks = {"lacks": error.lacks or None, **advice_members(error.remedy)}
         return Unprocessable(str(error), found=error.found, needed=error.needed, **lacks)
@@ -250,11 +249,11 @@ MINE_ONLY = OneOf("mine", "so that nothing is deleted by mistake", required=True
 
 @extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Your own and validated predictions"))
 class PredictionList(ListedPredictions, ListView):
-    """Ask how a workload would run on a platform: the same question at the same revision has one stored answer. Or
-    list your own predictions, and those whose pair was measured later, with how wrong they were."""
+    """List your own predictions, and the validated predictions with their errors. POST predicts how a workload would
+    run on a platform. Each question has one stored answer per revision."""
 
     def get_permissions(self) -> list[Any]:
-        """AllowAny tells the schema that a token is optional."""
+        """Return the permissions of the method. AllowAny marks the token as optional in the schema."""
         of_method: dict[str, list[Any]] = {"POST": [AllowAny(), MayAsk()], "DELETE": [MayPredict()]}
         return of_method.get(str(self.request.method)) or list(super().get_permissions())
 
@@ -272,7 +271,7 @@ class PredictionList(ListedPredictions, ListView):
         responses={204: None},
     )
     def delete(self, request: Request) -> Response:
-        """As if each was deleted alone."""
+        """Delete all your own predictions, each as with `DELETE predictions/{id}/`."""
         MINE_ONLY.read(request)
         remove_predictions(Prediction.objects.all(), request.user)
         return Response(status=204)
@@ -284,8 +283,8 @@ class PredictionList(ListedPredictions, ListView):
         responses={200: PreviewSerializer, 201: PredictionSerializer, 422: None},
     )
     def post(self, request: Request) -> Response:
-        """With a token 201 and the stored answer; without one 200 and the same answer, which is not kept. `why` is in
-        it where `explain` is true."""
+        """Predict. With a token, the response is 201 with the stored answer. Without a token, it is 200 with the same
+        answer, which is not stored. The answer contains `why` if `explain` is true."""
         serializer = PredictionRequestSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         explained = serializer.validated_data["explain"]
@@ -299,14 +298,15 @@ class PredictionList(ListedPredictions, ListView):
         except RequestError as error:
             raise problem_of(error) from error
         data = PredictionSerializer(prediction, context=context).data
-        return Response(data, status=201, headers={"Location": str(data["url"])})  # wsgiref takes no subclass
+        # The header is a plain string, because wsgiref rejects subclasses of str.
+        return Response(data, status=201, headers={"Location": str(data["url"])})
 
 
 @extend_schema_view(get=extend_schema(operation_id="predictions_read", summary="One prediction"))
 class PredictionDetail(DetailView):
-    """The answer as it was given, with the revision it came from; it never changes. Once the pair is measured, its
-    `settlement` says how wrong it was; `withdrawn` that something it rests on was taken back, and `outdated`
-    what of it is from before: a newer version of the method or of the rules of `why`, which why/ has."""
+    """Return the answer as it was given, with the revision of its data. It never changes. Once the pair was measured,
+    `settlement` contains its errors. `withdrawn` is set if sources of the answer were withdrawn. `outdated` lists what
+    is outdated, such as the version of the method or the rules of the reasons, which why/ returns."""
 
     serializer_class = PredictionSerializer
     lookup_field = "uid"
@@ -320,8 +320,8 @@ class PredictionDetail(DetailView):
 
     @extend_schema(operation_id="predictions_delete", summary="Delete one of your own", responses={204: None})
     def delete(self, request: Request, id: Any) -> Response:
-        """It leaves your own predictions. A private one is gone; a public one too, unless somebody else asked for it or
-        a measurement validated it."""
+        """Remove the prediction from your own predictions. A private prediction is deleted. A public prediction is
+        deleted unless another user asked for it or a measurement validated it."""
         if not remove_predictions(Prediction.objects.filter(uid=self.get_object().uid), request.user):
             raise PermissionDenied("This is none of your own predictions.")
         return Response(status=204)
@@ -333,8 +333,9 @@ class PredictionDetail(DetailView):
 
 
 class PredictionWhy(ApiView):
-    """What limits the workload on the target, and what the answer rests on. It is worked out when it is first asked
-    for, and kept if what is known is still that of the prediction; else `note` says that it is about today's answer."""
+    """Return what limits the workload on the target, and the data that the answer is based on. The reasons are computed
+    on the first request, and stored if the database is still at the revision of the prediction. Otherwise `note` states
+    that they refer to the current answer."""
 
     @extend_schema(
         operation_id="predictions_why",

@@ -1,6 +1,6 @@
-"""What an address asks, answered without keeping the answer: the JSON form of the front page and of /what-if/, whether
-a prediction is possible and what would make it so, with how many threads to run a workload, and what to measure next to
-narrow the interval of a stored answer."""
+"""Answers to questions in a query string that are not stored: the JSON API of the front page and of /what-if/, the
+feasibility of predictions with remedies, the best thread count of a workload, and the measurements that would narrow
+the interval of a stored answer."""
 
 import typing
 from collections.abc import Mapping
@@ -62,12 +62,12 @@ CHANGES: tuple[QueryParameter, ...] = (
 
 
 def problem_of_parameters(error: RequestError) -> Problem:
-    """As `problem_of`; a setting is a parameter here, which has its name."""
+    """Return `problem_of(error)`. The name of a setting has no prefix, because settings are query parameters here."""
     return invalid_request(error.name, error.reason) if isinstance(error, InvalidSettings) else problem_of(error)
 
 
 class PredictionPreview(ApiView):
-    """The answer to a question without keeping it, as the pages show it while one plays with them."""
+    """Answer a question without storing the answer. The interactive pages show such answers."""
 
     query_parameters: ClassVar[tuple[str, ...]] = (*WHAT_IF_PARAMETERS, PUBLIC_ONLY.name, EXPLAIN.name)
 
@@ -104,8 +104,8 @@ ONLY_WITH_TARGET = ("strategy", "mix_runtimes")
 
 
 class FeasibilityView(ApiView):
-    """Whether `POST predictions/` answers the same question, why not, and what would help; on one target, or counted
-    over all platforms."""
+    """Return whether `POST predictions/` can answer the same question, and if not, the reason and a remedy. Without a
+    target, count the possible predictions over all platforms."""
 
     query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in FEASIBILITY_PARAMETERS)
 
@@ -124,7 +124,7 @@ class FeasibilityView(ApiView):
 
 
 def document_of_values(values: dict[str, Any], user: Any) -> dict[str, Any]:
-    """For one target, or for all. Raises a RequestError."""
+    """Return the feasibility for one target or for all targets. Raise RequestError for invalid names or values."""
     if values["target"] is None:
         for name in ONLY_WITH_TARGET:
             if values[name] is not None:
@@ -177,7 +177,7 @@ class AdviceSerializer(serializers.Serializer):
 
 
 class AdviceView(ApiView):
-    """The number of threads that is most probably within 5 % of the fastest, and what all threads would lose."""
+    """Return the thread count that is most likely within 5 % of the fastest, and the loss of using all threads."""
 
     query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in ADVICE_PARAMETERS)
 
@@ -214,7 +214,7 @@ class MeasureNextSerializer(serializers.Serializer):
 
 
 class MeasureNext(ApiView):
-    """The measurements that are expected to narrow the interval most, the best first. Of what is known now."""
+    """Return the measurements that are expected to narrow the interval most, best first, based on the current data."""
 
     query_parameters: ClassVar[tuple[str, ...]] = (PUBLIC_ONLY.name,)
 

@@ -1,4 +1,5 @@
-"""A program or one workload over all platforms, as JSON or CSV, and what would narrow its interval on one of them."""
+"""Rankings of all platforms for a program or a workload, as JSON or CSV, and the measurements that would narrow a
+program's interval on one platform."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -55,8 +56,7 @@ from profiles.pages.page_cache import database_etag, kept_for_visitors
 
 
 def ranking_fields() -> dict[str, Any]:
-    """Of a `Ranking`, its rows as they are sent, and which platforms have no place, why, and what would give them
-    one."""
+    """Return the serializer fields of a `Ranking`: its rows, and the unranked platforms with reasons and remedies."""
     summary_help = "the same by what is missing, most often first"
     return fields_of(Ranking) | {
         "results": serializer_of(RankedPlatformDocument)(many=True),
@@ -71,7 +71,10 @@ ProgramSerializer = inline_serializer("Program", fields_of(ProgramFacts) | ranki
 
 
 class RegionLabelText(serializers.CharField):
-    """As PlainText, without its pattern: the schema describes a text that has one and may be blank as two."""
+    """A text field like PlainText, but without its pattern.
+
+    The schema would describe a text field with a pattern that may be blank as two alternatives.
+    """
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
@@ -80,7 +83,7 @@ class RegionLabelText(serializers.CharField):
 
 
 class RegionLabelsSerializer(KnownFieldsSerializer):
-    """What is to be called otherwise."""
+    """The new labels of regions."""
 
     labels = serializers.DictField(
         child=RegionLabelText(allow_blank=True, max_length=LONGEST_LABEL),
@@ -103,7 +106,7 @@ ASKED_PARAMETERS = (
 )
 CHOSEN_PARAMETERS = (*RANKING_FILTERS, RANKING_ORDER)
 RANKING_PARAMETERS = (WORKLOAD, *ASKED_PARAMETERS, *CHOSEN_PARAMETERS, RANKING_PAGE, EXACT)
-# A program has always had all its rows computed, unless a page of them is asked for.
+# By default, all rows are computed for a program, but only one page for a workload.
 PROGRAM_EXACT = Flag(EXACT.name, EXACT.description, default=True)
 TODAY = Flag(
     "today",
@@ -117,12 +120,13 @@ FORMAT = OneOf("format", choices=("json", "csv"))
 
 @method_decorator(kept_for_visitors(of="workload"), name="dispatch")
 class RankingView(ApiView):
-    """One workload predicted on every platform, by rising time; each as if it had not been measured there.
+    """Predict one workload on all platforms, sorted by time. Each prediction ignores the measurements of the workload
+    on its platform.
 
-    Among 200 platforms and more, `mpet` computes the 25 rows of a `page` of what the filters leave; the
-    others are `estimated`, about 10 % off, and only order. `exact=true` computes all.
+    With 200 platforms or more, `mpet` computes only the 25 rows of a `page` after filtering. The times of the other
+    rows are `estimated` with an error of about 10 % and only determine the order. `exact=true` computes all rows.
 
-    202 while it is computed: `progress`, and when to ask again.
+    While the ranking is being computed, the response is 202 with the `progress` and a Retry-After header.
     """
 
     renderer_classes = (JSONRenderer, CSVRenderer)
@@ -145,12 +149,12 @@ class RankingView(ApiView):
 
 
 class ProgramView(ApiView):
-    """A profiled program on every platform, by rising time: the sum of its regions and of the serial rest, each
-    platform as if the program had never run there.
+    """Predict a profiled program on all platforms, sorted by time. The time is the sum over its regions and the serial
+    rest. Each prediction ignores the measurements of the program on its platform.
 
-    All rows are computed, however many platforms there are; `exact=false` computes those of a `page`.
+    All rows are computed for any number of platforms. `exact=false` computes only the rows of a `page`.
 
-    202 while it is computed: `progress`, and when to ask again.
+    While the ranking is being computed, the response is 202 with the `progress` and a Retry-After header.
     """
 
     query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in PROGRAM_PARAMETERS)
@@ -159,7 +163,8 @@ class ProgramView(ApiView):
         return [JSONRenderer()] if self.request.method == "PATCH" else [JSONRenderer(), CSVRenderer()]
 
     def get_permissions(self) -> list[Any]:
-        """Reading is public, also in the schema; renaming needs the scope."""
+        """Return the permissions of the method. Reading is public, also in the schema, and renaming needs the upload
+        scope."""
         return [MayUpload()] if self.request.method == "PATCH" else list(super().get_permissions())
 
     @extend_schema(
@@ -184,8 +189,8 @@ class ProgramView(ApiView):
         responses={200: serializer_of(ProgramFacts), 404: None, 409: None},
     )
     def patch(self, request: Request, id: UUID, slug: str) -> Response:
-        """The shown names only, in all uploads of the program: workloads, slugs and times stay. Two parts of a program
-        cannot have one name. Renames all, or none."""
+        """Rename regions in all uploads of the program. Only the displayed names change; workloads, slugs and times do
+        not. Two parts of a program cannot have the same name. Either all regions are renamed or none."""
         program = program_or_404(id, slug, request.user)
         if not program.is_owned_by(request.user):
             raise Http404
@@ -199,8 +204,8 @@ class ProgramView(ApiView):
 
 
 class ProgramMeasureNext(ApiView):
-    """The measurements that are expected to narrow the interval of a program on a platform most: of the part whose
-    interval adds most to it."""
+    """Return the measurements that are expected to narrow the interval of a program on a platform most. They concern
+    the part whose interval contributes most to the program's interval."""
 
     query_parameters: ClassVar[tuple[str, ...]] = ("target", *(parameter.name for parameter in ASKED_PARAMETERS))
 
@@ -228,7 +233,7 @@ class ProgramMeasureNext(ApiView):
 
 
 def read_ranking_question(request: Request, every_row: Flag) -> tuple[RankingChoice, dict[str, Any]]:
-    """The filters and the order, and the further arguments of a RankingQuestion, with `public_only`."""
+    """Return the filters with the order, and the other arguments of a RankingQuestion, which include `public_only`."""
     choice = RankingChoice.of_values({parameter.name: parameter.read(request) for parameter in CHOSEN_PARAMETERS})
     arguments = {parameter.name: parameter.read(request) for parameter in ASKED_PARAMETERS}
     return choice, arguments | {"page": None if every_row.read(request) else RANKING_PAGE.read(request)}
@@ -237,7 +242,8 @@ def read_ranking_question(request: Request, every_row: Flag) -> tuple[RankingCho
 def ranking_or_progress(
     request: Request, question: RankingQuestion, choice: RankingChoice, program: ProfiledProgram | None = None
 ) -> HttpResponseBase:
-    """The chosen rows on platforms that the viewer sees, and what is known of the program; 202 while it is computed."""
+    """Return the selected rows on the platforms that the user sees with the facts about the program, or 202 with the
+    progress of the computation."""
 
     def ranking_response(document: Mapping[str, Any]) -> HttpResponseBase:
         named = {row["platform"] for row in (*document["results"], *document["refused"])}
@@ -260,7 +266,7 @@ def ranking_or_progress(
 
 
 def csv_response(ranking: Mapping[str, Any], program: ProfiledProgram | None) -> StreamingHttpResponse:
-    """The rows; of a program with a column for each region."""
+    """Return the rows as CSV. Programs have one column per region."""
     columns, rows = list(RANKING_COLUMNS), ranking["results"]
     if program is not None:
         columns += [*PROGRAM_COLUMNS, *(f"{slug}_time_s" for slug in ranking["regions"])]

@@ -1,5 +1,5 @@
-"""Scaling models over the API: a list, a fit that answers at once and stores nothing, and a profile beyond what was
-measured by several of them."""
+"""Scaling models in the API: a list, fits that are computed in the request and not stored, and extrapolations of a
+profile with several models."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ class FitPointSerializer(AskedPointSerializer):
 
 
 class ScalingFitRequestSerializer(KnownFieldsSerializer):
-    """Either `profile` or `points`."""
+    """A request to fit a model to either `profile` or `points`."""
 
     profile = serializers.UUIDField(default=None, allow_null=True, help_text="id of a profile that you may see.")
     points = FitPointSerializer(many=True, default=list, max_length=MOST_POINTS)  # type: ignore[call-arg]
@@ -192,7 +192,7 @@ TO_PARAMETER = WholeNumber("to", "The largest thread count that is asked for.", 
 
 
 class ScalingModelList(ApiView):
-    """The models that can be fitted, with their columns and settings."""
+    """List the models that can be fitted, with their columns and settings."""
 
     @extend_schema(operation_id="scaling_models_list", summary="Scaling models", responses=ScalingModelListSerializer)
     def get(self, request: Request) -> HttpResponseBase:
@@ -204,7 +204,8 @@ class ScalingModelList(ApiView):
 
 
 class ScalingModelFit(ApiView):
-    """Fit one model to a profile or to points, and predict: parameters, residuals, intervals, reasons."""
+    """Fit a model to a profile or to points and predict. The answer contains parameters, residuals, intervals and
+    reasons."""
 
     permission_classes = (MayPredict,)
 
@@ -251,7 +252,8 @@ def fit_request(name: str, fields: dict[str, Any], user: Any) -> FitRequest:
 
 
 class ProfileBeyond(ApiView):
-    """One profile at thread counts and input sizes that nobody ran, by the scaling models; its penalty plot."""
+    """Extrapolate a profile to thread counts and input sizes without measurements, with several scaling models, and
+    return the data of its penalty plot."""
 
     query_parameters = ("models", "to")
 

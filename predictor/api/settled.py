@@ -1,4 +1,4 @@
-"""Predictions whose pair was measured later, and the track record that they make."""
+"""Validated predictions in the API, and the track record of the methods."""
 
 from typing import Any, ClassVar
 
@@ -51,7 +51,7 @@ SettlementSerializer: Any = type(inline_serializer("Settlement", dict(SETTLEMENT
 
 
 def settlement_document(prediction: Prediction) -> dict[str, Any] | None:
-    """What stands beside the answer; None until the pair is measured."""
+    """Return the settlement of a prediction, or None until its pair is measured."""
     if prediction.settled_at is None or not prediction.is_settled:
         return None
     measured = prediction.settled_by
@@ -81,7 +81,7 @@ WithdrawnSerializer: Any = type(
 
 
 def withdrawn_document(prediction: Prediction) -> dict[str, Any] | None:
-    """What was taken back of what the answer rests on; None where all of it is still there."""
+    """Return the number and the latest date of withdrawn sources of the answer, or None if none was withdrawn."""
     if not prediction.withdrawals:
         return None
     latest = serializers.DateTimeField().to_representation(prediction.withdrawals[0])
@@ -89,7 +89,7 @@ def withdrawn_document(prediction: Prediction) -> dict[str, Any] | None:
 
 
 class SettledPredictionSerializer(serializers.ModelSerializer):
-    """A row of the list: what was asked, by which method, and how wrong it was. The answer is at `url`."""
+    """A row of the list: the question, the method and its errors. The answer is at `url`."""
 
     id = serializers.UUIDField(source="uid")
     url = serializers.HyperlinkedIdentityField("api-prediction", lookup_field="uid", lookup_url_kwarg="id")
@@ -113,7 +113,7 @@ class SettledPredictionSerializer(serializers.ModelSerializer):
 
 
 class SettledRowSerializer(serializers.Serializer):
-    """The same in columns, for CSV."""
+    """A row of the list with flat columns for CSV."""
 
     def get_fields(self) -> dict[str, Any]:
         plain = [name for name in SettledPredictionSerializer.Meta.fields if name != "settlement"]
@@ -147,7 +147,7 @@ class PredictionFilter(FilterSet):
 
 
 class ListedPredictions(GenericAPIView):
-    """What a list view lists: predictions whose pair was measured later, the newest settlement first; and the viewer's
+    """The queryset and serializers of the list: validated predictions, most recently validated first, and the user's
     own."""
 
     serializer_class = SettledPredictionSerializer
@@ -160,7 +160,7 @@ class ListedPredictions(GenericAPIView):
         return Prediction.objects.listed_for(self.request.user).select_related("settled_by")
 
     def etag(self, queryset: Any) -> str:
-        """Own predictions come and go without a revision."""
+        """Return an ETag that depends on the listed rows, because own predictions change without a new revision."""
         listed = Prediction.objects.listed_for(self.request.user).order_by()
         counted = listed.aggregate(Count("pk"), Max("pk"), Max("settled_at"))
         return database_etag(self.request, self.request.user.pk, *counted.values())
@@ -173,7 +173,7 @@ SCORED_ORIGIN = OneOf("origin", default=PREDICTION_ORIGINS[0], choices=PREDICTIO
 
 
 class ScoreView(ApiView):
-    """How every method did on pairs that nobody had measured when it predicted them."""
+    """Return the track record of each method: its errors on pairs that were not measured when it predicted them."""
 
     query_parameters: ClassVar[tuple[str, ...]] = ("origin",)
 

@@ -1,4 +1,4 @@
-"""The addresses of the API about predictions."""
+"""URLs of the API of predictions."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Scaling models of one stored profile: beyond the thread counts and sizes that were measured."""
+"""Scaling models of one stored profile, which extrapolate it beyond the measured thread counts and sizes."""

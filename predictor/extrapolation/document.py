@@ -1,4 +1,4 @@
-"""Beyond what was measured: one profile at thread counts and input sizes that nobody ran, by the scaling models."""
+"""Extrapolation of one profile with scaling models to thread counts and input sizes that were not measured."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ from profiles.models import Profile, Run
 from profiles.scaling.runs import stored_curves
 
 INTERVAL_LEVEL = 0.9
-MOST_COUNTS_BEYOND = 40  # thread counts beyond
-SIZES_BEYOND = (1.25, 1.5, 2.0, 3.0, 4.0)  # times the largest measured one
+MOST_COUNTS_BEYOND = 40  # maximum number of thread counts to predict
+SIZES_BEYOND = (1.25, 1.5, 2.0, 3.0, 4.0)  # factors on the largest measured size
 SIZE_MODELS: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("extended_amdahl", {"degree": degree, "errors": "relative"}) for degree in (1, 2, 3)),
     ("task_graph", {}),
     ("parallel_penalty", {"over": "size", "epsilon": 0.25}),
 )
-CONSTANT_WITHIN = 0.2  # of the serial fraction between the lower and the upper half of n
+# The serial fraction counts as constant if the medians of the lower and upper half of n differ by at most this share.
+CONSTANT_WITHIN = 0.2
 
 
 def extrapolation_document(
     profile: Profile, user: Any, question: ExtrapolationQuestion = DEFAULT_QUESTION
 ) -> dict[str, Any]:
-    """The document of the page and of its JSON form. Where a model refuses, `refusal` says why."""
+    """Return the document of the page and of its JSON API. `refusal` is the reason if a model cannot be fitted."""
     curves = stored_curves(profile)
     n = curves.thinned.n.tolist() if curves else []
     time_s = curves.thinned.time_s.tolist() if curves else []
@@ -66,7 +67,7 @@ def extrapolation_document(
 
 
 def counts_beyond(n: Sequence[int], to: int) -> list[int]:
-    """Thread counts above the last measured one, thinned evenly.
+    """Return evenly spaced thread counts above the largest measured one.
 
     >>> counts_beyond([1, 2], 5), counts_beyond([1, 8], 4)
     ([3, 4, 5], [])
@@ -95,7 +96,10 @@ def model_document(profile: Profile, user: Any, name: str, new_points: list[dict
 
 
 def serial_fraction_sentence(quality: Sequence[dict[str, Any]]) -> str:
-    """What the serial fraction of Karp and Flatt says over n (papers/004, Section 5); "" for less than three values."""
+    """Return a sentence about the trend of Karp and Flatt's serial fraction over n (papers/004, Section 5).
+
+    Return "" for fewer than three values.
+    """
     fractions = [row["serial_fraction"] for row in quality if row["n"] > 1]
     if len(fractions) < 3:
         return ""
@@ -112,7 +116,11 @@ def serial_fraction_sentence(quality: Sequence[dict[str, Any]]) -> str:
 
 
 def sizes_document(profile: Profile) -> dict[str, Any] | None:
-    """The model that best predicts the larger measured sizes from the smaller ones, beyond them; None for one size."""
+    """Return the extrapolation to larger sizes with the model that best predicts the larger measured sizes from the
+    smaller ones.
+
+    Return None for a profile with one size.
+    """
     if not Run.objects.filter(profile=profile, size__isnull=False).exists():
         return None
     measured = measured_runs(profile)
@@ -145,7 +153,8 @@ def sizes_document(profile: Profile) -> dict[str, Any] | None:
 
 
 def possible_answer(request: FitRequest) -> dict[str, Any] | None:
-    """The model's answer; None where it refuses all points together, or predicts a time that is not above 0."""
+    """Return the answer of the model, or None if it cannot be fitted to all points together or predicts a time of 0 or
+    less."""
     try:
         answer = fitted_answer(request)
     except ValueError:
@@ -155,7 +164,7 @@ def possible_answer(request: FitRequest) -> dict[str, Any] | None:
 
 
 def request_over_sizes(measured: MeasuredPoints, name: str, settings: dict[str, Any]) -> FitRequest | None:
-    """What the model is asked beyond the measured sizes; None where the profile lacks what the model needs."""
+    """Return the request for sizes beyond the measured ones, or None if the profile lacks data that the model needs."""
     try:
         points = points_over_sizes(measured, SCALING_MODELS[name])
     except ValueError:
@@ -167,7 +176,8 @@ def request_over_sizes(measured: MeasuredPoints, name: str, settings: dict[str, 
 
 
 def sizes_beyond(largest: float) -> list[float]:
-    """
+    """Return the input sizes to predict.
+
     >>> sizes_beyond(100.0), sizes_beyond(0.5)
     ([125.0, 150.0, 200.0, 300.0, 400.0], [0.625, 0.75, 1.0, 1.5, 2.0])
     """

@@ -1,4 +1,4 @@
-"""Fits of scaling models to a profile that the user may see or to points that the user gives; nothing is stored."""
+"""Fits of scaling models to a profile that the user may see or to points from the user. They are not stored."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ from profiles.models import Profile
 from profiles.scaling.runs import stored_curves
 from profiles.scaling.validity import MOST_CURVE_POINTS, valid_counts, valid_scale, valid_times
 
-MOST_RUNS_READ = 50_000  # of a profile: of more the first repeats
-QUIET: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}  # what overflows is null in the answer
+MOST_RUNS_READ = 50_000  # runs per profile; if it has more, only the first repeats are read
+QUIET: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}  # overflows become null in the answer
 
 
 def request_for_profile(profile: Profile, user: Any, fields: dict[str, Any]) -> FitRequest:
-    """What a model is asked of the profile's measured points. `fields`: model, predict, settings, level and companions.
-    Where the model has settings n_nu and n_ht, they are those of the profile's platform."""
+    """Return the request to fit a model to the profile's measured points.
+
+    `fields` has the keys model, predict, settings, level and companions. If the model has the settings n_nu and n_ht,
+    their defaults are the values of the profile's platform.
+    """
     model = SCALING_MODELS[fields["model"]]
     model_settings = model().get_params()
     breakpoints = {name: getattr(profile.platform, name) for name in ("n_nu", "n_ht") if name in model_settings}
@@ -50,10 +53,14 @@ def request_for_profile(profile: Profile, user: Any, fields: dict[str, Any]) -> 
 def points_of_profile(
     profile: Profile, model: type[ScalingModel], predict: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """What the model learns of a profile: its curve; its runs of all sizes where the model needs sizes, or can use them
-    and is asked for one; its runs at fixed clocks where it can use a clock ratio and is asked for one, or for nothing.
+    """Return the points of a profile to which the model is fitted.
 
-    The clock of the memory is not recorded: a clock ratio is the processor's clock over the platform's base clock.
+    Models that need sizes are fitted to the runs of all sizes, and so are models that can use sizes if a size is to be
+    predicted. Models that can use a clock ratio are fitted to the runs at fixed clocks if there are any, and if a clock
+    ratio or nothing is to be predicted. All others are fitted to the measured curve.
+
+    The memory clock is not recorded. The clock ratio is therefore the processor's clock divided by the platform's base
+    clock.
     """
     if "size" in model.needed or ("size" in model.optional and _any_names(predict, "size")):
         return points_over_sizes(measured_runs(profile), model)
@@ -72,8 +79,10 @@ def points_of_profile(
 
 
 def measured_runs(profile: Profile) -> MeasuredPoints:
-    """A point for each thread count, size and clock that the profile was run with; runs with a size or a time that
-    cannot be computed with are left out."""
+    """Return one point for each thread count, size and clock in the profile's runs.
+
+    Runs with an invalid size, clock or time are omitted.
+    """
     runs = run_tables([profile.pk], MOST_RUNS_READ)[profile.pk]
     usable = valid_times(runs.time_s) & valid_counts(runs.n)
     for column in (runs.size, runs.clock_mhz):
@@ -91,7 +100,10 @@ def _any_names(points: list[dict[str, Any]], column: str) -> bool:
 
 
 def points_over_sizes(measured: MeasuredPoints, model: type[ScalingModel]) -> list[dict[str, Any]]:
-    """The runs of all sizes at the platform's own clocks. InvalidFit: there is one size, or no profile pass of all."""
+    """Return the runs of all sizes at the platform's own clocks.
+
+    Raise InvalidFit if there is only one size, or if the profile pass of a size is missing for a task graph.
+    """
     points = measured.over_sizes
     if len(points.sizes) < 2:
         raise InvalidFit("profile", f"{model.title} needs runs of several sizes; this profile has one size.")
@@ -106,14 +118,15 @@ def points_over_sizes(measured: MeasuredPoints, model: type[ScalingModel]) -> li
 
 
 def _as_points(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
-    """A point a row; of very many, some evenly."""
+    """Return one point per row. Large tables are thinned evenly."""
     step = -(-len(next(iter(columns.values()))) // MOST_CURVE_POINTS)
     rows = zip(*(column[:: max(step, 1)].tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) | {"n": int(row[0])} for row in rows]
 
 
 def fitted_answer(request: FitRequest) -> dict[str, Any]:
-    """Parameters, residuals, predictions with interval, reasons. ValueError: the model refuses (its own words)."""
+    """Return parameters, residuals, predictions with intervals, and reasons. Raise ValueError if the model cannot be
+    fitted."""
     try:
         with np.errstate(**QUIET):
             return _fitted_answer(request)
@@ -157,7 +170,10 @@ def _model(request: FitRequest) -> ScalingModel:
 
 
 def _is_like_default(value: Any, default: Any) -> bool:
-    """A number for a number, text for text; a thread count or null where the default is null."""
+    """Return whether the value is a valid replacement for the default.
+
+    Numbers replace numbers, strings replace strings, and thread counts or None replace None.
+    """
     if isinstance(value, bool):
         return False
     if default is None:
@@ -168,7 +184,8 @@ def _is_like_default(value: Any, default: Any) -> bool:
 
 
 def _design_rows(model: ScalingModel, points: list[dict[str, Any]], name: str) -> np.ndarray:
-    """The columns that the model reads (N, K): needed, then optional ones as far as all points have them."""
+    """Return the columns of the model, shape (N, K): the needed ones, and the optional ones before the first that a
+    point lacks."""
     rows = []
     optional = []
     for column in model.optional:
@@ -207,7 +224,7 @@ def _parameters(model: ScalingModel, level: float) -> list[dict[str, Any]]:
 def _predictions(
     model: ScalingModel, X: np.ndarray, t: np.ndarray, request: FitRequest
 ) -> tuple[list[dict[str, Any]], str]:
-    """The predictions with their intervals, and the reason where there is no interval."""
+    """Return the predictions with their intervals, and the reason if there are no intervals."""
     if not request.predict:
         return [], ""
     new = _design_rows(model, request.predict, "predict")
@@ -224,7 +241,7 @@ def _predictions(
 
 def _reasons(model: ScalingModel) -> list[dict[str, Any]]:
     reasons = getattr(model, "reasons_", [])
-    if isinstance(reasons, dict):  # of a parallel penalty: a choice of smoother for each curve
+    if isinstance(reasons, dict):  # a parallel penalty chooses a smoother per curve
         return [
             {"model": label, "error_percent": 100 * error, "evidence": f"{name}: its last known value",
              "chosen": label == choice.smoother.label}
@@ -243,7 +260,8 @@ def _reasons(model: ScalingModel) -> list[dict[str, Any]]:
 
 
 def parallel_quality(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Parallel penalty and serial fraction at each point whose size and clock ratio were also measured at n = 1."""
+    """Return parallel penalty and serial fraction of each point with a measurement at n = 1 of the same size and clock
+    ratio."""
     alone: dict[tuple[Any, Any], list[float]] = {}
     for point in points:
         if point["n"] == 1:
@@ -259,8 +277,10 @@ def parallel_quality(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def error_at_larger_sizes(request: FitRequest) -> float | None:
-    """The mean relative error at the larger third of the sizes, of the model that learned the smaller ones. None where
-    it refuses, or where it predicts a time that is not above 0."""
+    """Return the mean relative error at the largest third of the sizes for a model that was fitted to the other sizes.
+
+    Return None if the model cannot be fitted or predicts a time of 0 or less.
+    """
     sizes = sorted({point["size"] for point in request.points})
     least = sizes[-max(len(sizes) // 3, 1)]
     larger = [point for point in request.points if point["size"] >= least]

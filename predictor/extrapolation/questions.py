@@ -1,7 +1,7 @@
-"""What may be asked of the scaling models, apart from what answers it.
+"""Questions to the scaling models, without the code that answers them.
 
-Views import this module, and what answers only when they are asked: it needs scikit-learn and pandas, for which each
-start of a command would wait a second, since Django checks the addresses first.
+Views import this module and load the code that answers on demand. That code imports scikit-learn and pandas, which
+would delay the start of each command by a second, because Django checks the URL configuration first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEFAULT_MODELS = ("automatic", "mpet_curve", "amdahl", "usl")
 
 
 class InvalidFit(ValueError):
-    """A field of the request has a wrong value."""
+    """A field of the request has an invalid value."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.name, self.reason = name, reason
@@ -27,8 +27,11 @@ class InvalidFit(ValueError):
 
 @dataclass(frozen=True)
 class FitRequest:
-    """`points` are dicts of POINT_COLUMNS, `time_s` and, for a task graph, its MEASURES; the new points to `predict`
-    have only POINT_COLUMNS."""
+    """A request to fit a model.
+
+    `points` are dicts with POINT_COLUMNS, `time_s` and, for a task graph, its MEASURES. The points to `predict` have
+    only POINT_COLUMNS.
+    """
 
     model: str
     points: list[dict[str, Any]]
@@ -40,7 +43,10 @@ class FitRequest:
 
 @dataclass(frozen=True)
 class ExtrapolationQuestion:
-    """Which models are asked, up to which thread count (None: twice the measured ones, and all of the platform)."""
+    """The models to fit and the largest thread count to predict.
+
+    If `to` is None, it is twice the largest measured thread count, or the platform's n_max if that is larger.
+    """
 
     models: tuple[str, ...] = DEFAULT_MODELS
     to: int | None = None

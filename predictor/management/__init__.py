@@ -1,1 +1,1 @@
-"""The commands about predictions, and what several of them share."""
+"""Commands about predictions, and the code that they share."""

@@ -1,5 +1,5 @@
-"""What commands evaluate, a dataset folder in memory or what is stored; and commands that compute one table of
-everything, on this host or on a cluster, into one file."""
+"""Subjects of evaluation commands (a dataset folder in memory or stored profiles), and the base class of commands that
+write one table, computed on this host or on a cluster, into one file."""
 
 import argparse
 import tempfile
@@ -24,7 +24,7 @@ from profiles.measurements.datasets import DatasetError, read_dataset
 
 
 def read_folder(folder: Path, stderr: Any) -> Measurements:
-    """The measurements of a dataset folder; its warnings go to `stderr`."""
+    """Return the measurements of a dataset folder. Write its warnings to `stderr`."""
     try:
         measurements = read_dataset(folder)
     except DatasetError as error:
@@ -35,7 +35,7 @@ def read_folder(folder: Path, stderr: Any) -> Measurements:
 
 
 def dataset_subject(folder: Path, stderr: Any) -> Subject:
-    """A dataset folder as a database of its own, in memory."""
+    """Return a dataset folder as a separate database in memory."""
     measurements = read_folder(folder, stderr)
 
     def progress(profiles: Any) -> Any:
@@ -46,8 +46,11 @@ def dataset_subject(folder: Path, stderr: Any) -> Subject:
 
 
 def database_subject(origin: str | None, stderr: Any) -> Subject:
-    """The stored profiles of that origin; without an origin the measured ones, or the simulated ones where those are
-    too few: never both."""
+    """Return the stored profiles of the given origin.
+
+    Without an origin, return the measured profiles, or the simulated ones if no workload was measured on two platforms.
+    Origins are never mixed.
+    """
     try:
         subject = read_stored_subject(origin)
     except NothingStored as error:
@@ -59,7 +62,8 @@ def database_subject(origin: str | None, stderr: Any) -> Subject:
 
 
 class WholeTableCommand(BaseCommand):
-    """Writes `table`; what is computed is `parts_of_rows`, in parts that come as they are ready."""
+    """A command that writes `table`. Subclasses implement `parts_of_rows`, and each part is written as soon as it is
+    ready."""
 
     table: DumpTable
 
@@ -90,5 +94,5 @@ class WholeTableCommand(BaseCommand):
     def parts_of_rows(
         self, database: Database, executor: Executor, options: dict[str, Any]
     ) -> tuple[int, Iterator[Iterator[DumpRow]]]:
-        """How many parts there are, and the rows of each. Raises ValueError where an option makes no sense."""
+        """Return the number of parts and an iterator over the rows of each. Raise ValueError for invalid options."""
         raise NotImplementedError

@@ -1,10 +1,10 @@
-"""Numbers in columns, for terminals."""
+"""Text tables of numbers for terminals."""
 
 from collections.abc import Sequence
 
 
 def formatted_number(value: float | None, digits: int = 4) -> str:
-    """Four significant digits; nothing where there is no number.
+    """Return the number with four significant digits, or an empty string for None.
 
     >>> formatted_number(0.0123456), formatted_number(123456.0), formatted_number(None)
     ('0.01235', '1.235e+05', '')
@@ -13,7 +13,7 @@ def formatted_number(value: float | None, digits: int = 4) -> str:
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 0) -> list[str]:
-    """Lines with aligned columns; the first `words` columns to the left, the others to the right.
+    """Return lines with aligned columns. The first `words` columns are left-aligned, the others right-aligned.
 
     >>> text_table(["name", "n"], [["a", "10"], ["bcdef", "2"]], words=1)
     ['name    n', 'a      10', 'bcdef   2']

@@ -1,1 +1,1 @@
-"""The pages about predictions: views, forms and what their templates read."""
+"""Pages about predictions: views, forms and template contexts."""

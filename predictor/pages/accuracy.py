@@ -1,4 +1,5 @@
-"""The pages that say how good the predictions are. They read what commands and the evaluation after start stored."""
+"""Pages about the accuracy of predictions. They read the results that commands and the evaluation after start-up
+stored."""
 
 from operator import itemgetter
 from typing import Any
@@ -83,8 +84,10 @@ TABLE_5_COLUMNS = (
 
 @require_safe
 def accuracy(request: HttpRequest) -> HttpResponse:
-    """The published figures, the newest evaluation of one origin, what was before it, and the paper's tables.
-    `?origin=` chooses."""
+    """Show the published figures, the latest evaluation of one origin, its history, and the paper's tables.
+
+    `?origin=` selects the origin.
+    """
     stored = Evaluation.objects.listed()
     origins = [origin for origin in PREDICTION_ORIGINS if Evaluation.objects.filter(origin=origin).exists()]
     origin = request.GET.get("origin", "")
@@ -138,12 +141,13 @@ def evaluation(request: HttpRequest, uid: Any) -> HttpResponse:
 
 
 def charts_with_rows(charts: list[Chart], origin: str) -> list[Chart]:
-    """The charts that have rows, marked where they are about simulated profiles."""
+    """Return the charts that have rows, and mark those about simulated profiles."""
     return mark_origin([chart for chart in charts if chart.table.rows], origin)
 
 
 def part_tables(evaluation: Evaluation) -> list[PageTable]:
-    """A table for each part, a row for each method, the noise floor last."""
+    """Return one table per part (full curve, t(1), scaling) with one row per method and the noise floor as the last
+    row."""
     tables = []
     floor = evaluation.noise_floor
     for part, title in PART_TITLES:

@@ -1,4 +1,4 @@
-"""The measured curves behind the weightiest candidates of an answer, for a figure like the paper's Figure 14."""
+"""Measured curves of the candidates with the largest weights of an answer, for a figure like the paper's Figure 14."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CANDIDATES_SHOWN = 2
 
 
 def weightiest_candidates(candidates: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The two candidates with the largest |weight|, no platform and no workload twice.
+    """Return the two candidates with the largest |weight| that share neither platform nor workload.
 
     >>> rows = [("p", "a", 0.5), ("p", "b", 0.4), ("q", "a", -0.3), ("q", "b", 0.1)]
     >>> rows = [dict(zip(("platform", "workload", "weight"), row)) for row in rows]
@@ -35,8 +35,11 @@ def weightiest_candidates(candidates: Sequence[Mapping[str, Any]]) -> list[Mappi
 
 
 def candidate_curves(answer: Mapping[str, Any], user: Any) -> list[CandidateCurves]:
-    """The curves that the database has now. A candidate that has lost one of its three curves is left out, and all are
-    while the database is being read: a stored answer needs none of them."""
+    """Return the current curves of the candidates with the largest weights.
+
+    Candidates that lost one of their three curves are omitted. Return an empty list while the database is being read,
+    because a stored answer does not need the curves.
+    """
     origins = (*MEASURED, *SIMULATED) if answer.get("include_simulated") else MEASURED
     if answer.get("simulated") and not answer.get("include_simulated"):
         origins = SIMULATED
@@ -53,7 +56,7 @@ def candidate_curves(answer: Mapping[str, Any], user: Any) -> list[CandidateCurv
 def curves_of_candidate(
     database: Database, answer: Mapping[str, Any], candidate: Mapping[str, Any]
 ) -> CandidateCurves | None:
-    """The three curves of a candidate, all of one group: profiles are comparable only inside a group."""
+    """Return the three curves of a candidate from one group, because profiles are comparable only within a group."""
     target, reference = (slug_index(database.platforms, slug) for slug in (answer["target"], candidate["platform"]))
     own, benchmark = (slug_index(database.workloads, slug) for slug in (answer["workload"], candidate["workload"]))
     if target is None or reference is None or own is None or benchmark is None:

@@ -1,4 +1,4 @@
-"""The pages that compare platforms or workloads. They show what the viewer's predictions may use."""
+"""Pages that compare platforms or workloads, based on the profiles that the user's predictions may use."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -39,8 +39,10 @@ WORKLOADS_IN_FIGURE_9 = 8
 
 
 def compared_profiles(request: HttpRequest, kind: Kind, slugs: Sequence[str] = ()) -> ComparedProfiles:
-    """The profiles that the address chooses by ?origin=measured or simulated or by ?include_simulated=true; else those
-    that the rule of predictor.comparisons chooses."""
+    """Return the profiles that `?origin=measured`, `?origin=simulated` or `?include_simulated=true` selects.
+
+    Without these parameters, `predictor.comparisons.select_profiles` decides.
+    """
     origin = request.GET.get("origin", "")
     included = request.GET.get("include_simulated") == "true" or None
     return select_profiles(
@@ -53,13 +55,14 @@ def compared_profiles(request: HttpRequest, kind: Kind, slugs: Sequence[str] = (
 
 
 def selecting_parameters(request: HttpRequest, selection: ComparedProfiles) -> dict[str, str]:
-    """The parameters of the JSON form that select the same."""
+    """Return the parameters of the JSON API that select the same profiles."""
     is_public = asks_for_public(request.GET)
     return selection.parameters | ({"public_only": "true"} if is_public else {})
 
 
 def names_in_address(request: HttpRequest, parameter: str, kind: Kind) -> dict[str, str]:
-    """Names by slug of what the first six slugs or names that the address gives stand for. Raises Http404."""
+    """Return the names by slug of the first six platforms or workloads in the query string, which has slugs or names.
+    Raise Http404 if one is unknown."""
     texts = list(dict.fromkeys(text for text in request.GET.getlist(parameter) if text))[:MOST_COMPARED]
     names = names_by_slug(MODEL_OF_KIND[kind], request.user, texts)
     slugs = {text: text if text in names else slug_of_name(request, text, kind) for text in texts}
@@ -67,7 +70,7 @@ def names_in_address(request: HttpRequest, parameter: str, kind: Kind) -> dict[s
 
 
 def slug_of_name(request: HttpRequest, text: str, kind: Kind) -> str:
-    """The slug that a text of the form or of the address stands for. Raises Http404."""
+    """Return the slug for a text from the form or the query string. Raise Http404 if there is none."""
     slug = slug_of_label(MODEL_OF_KIND[kind], request.user, text)
     if slug is None:
         raise Http404
@@ -77,8 +80,11 @@ def slug_of_name(request: HttpRequest, text: str, kind: Kind) -> str:
 @require_safe
 @kept_for_visitors
 def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
-    """Platforms: ?platform=&platform=[&workload=]. Workloads: ?workload=&workload=&on=<platform>. Without a choice,
-    those with the most profiles, under an address that holds it."""
+    """Compare platforms or workloads.
+
+    The parameters are `?platform=&platform=[&workload=]` for platforms and `?workload=&workload=&on=<platform>` for
+    workloads. Without a choice, redirect to the two with the most shared profiles.
+    """
     parameter = kind[:-1]
     names = names_in_address(request, parameter, kind)
     chosen = tuple(names)
@@ -171,7 +177,8 @@ def platforms_context(
 
 
 def cell_note(profile: ProfileSummary | None, equal_n: int | None, *, is_first: bool) -> str:
-    """What is said below the shortest time of a profile: at which n, and how fast it is relative to the first."""
+    """Return the note below the shortest time of a profile: its thread count, and its speed relative to the first
+    platform."""
     if profile is None:
         return ""
     at = f"n = {profile.fastest_n}" + ("" if profile.whole else f", not on all {profile.whole_n} cores")
@@ -187,8 +194,10 @@ def cell_note(profile: ProfileSummary | None, equal_n: int | None, *, is_first: 
 def curve_charts(
     workload: SharedWorkload, chosen: Sequence[str], names: Mapping[str, str], units: Mapping[str, str]
 ) -> list[Chart]:
-    """The curves of one workload, a line a platform; those that lack it stay empty, so that the others keep their
-    colours."""
+    """Return the curves of one workload with one line per platform.
+
+    Platforms without the workload get an empty line, so that the other platforms keep their colours.
+    """
     profiles = [workload.on(slug) for slug in chosen]
     origin = origin_of_workloads([workload])
     short = short_names(names, origin)
@@ -217,7 +226,7 @@ def origin_of_workloads(workloads: Sequence[SharedWorkload]) -> str:
 
 
 def units_of_times(user: Any, slugs: Sequence[str]) -> dict[str, str]:
-    """The unit of the times of each workload, by slug."""
+    """Return the unit of times by workload slug."""
     rows = Workload.objects.visible_to(user).filter(slug__in=slugs, time_kind=Workload.TimeKind.RELATIVE)
     relative = set(rows.values_list("slug", flat=True))
     return {slug: "unknown unit" if slug in relative else "s" for slug in slugs}
@@ -259,7 +268,7 @@ def workloads_context(
 def figures_context(
     platform: Platform, profiles: Mapping[str, ProfileSummary], names: dict[str, str], unit: str, show: str
 ) -> dict[str, Any]:
-    """Curves and characteristics of the workloads; `show`: one measure of the curves alone."""
+    """Return the curves and characteristics of the workloads. `show` selects one measure for the curves."""
     origin = origin_of("simulated" if profile.simulated else "measured" for profile in profiles.values())
     names = short_names(names, origin)
     curves = curves_of_profiles([profiles.get(slug) for slug in names], list(names.values()))
@@ -274,7 +283,7 @@ def figures_context(
 
 
 def platform_with_most_workloads(database: Database, workloads: Sequence[int], slug: str) -> int | None:
-    """The position of the platform with that slug; else of the one that has most of the workloads."""
+    """Return the index of the platform with the given slug, or else of the platform that has most of the workloads."""
     index = slug_index(database.platforms, slug)
     if index is not None:
         return index

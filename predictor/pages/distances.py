@@ -1,4 +1,4 @@
-"""The pages of all mean distances: the heat maps, and the workloads on a map."""
+"""Pages of all mean distances: heat maps, and a map of the workloads."""
 
 import math
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ from profiles.models import Workload
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags import quantities
 
-HEAT_MAP_SHADES = 8  # of a heat map
-SMALL_DISTANCES = 0.05  # two decimals do not tell smaller ones apart
+HEAT_MAP_SHADES = 8
+SMALL_DISTANCES = 0.05  # two decimals do not distinguish smaller distances
 
 
 @require_safe
 @kept_for_visitors
 def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
-    """?origin=, and ?mark= a workload."""
+    """Show all workloads on a map. `?origin=` selects the profiles and `?mark=` a workload to mark."""
     mark = request.GET.get("mark", "")
     selection = compared_profiles(request, "workloads", [mark])
     question = MapQuestion(selection.snapshot, selection.origins)
@@ -46,7 +46,8 @@ def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
 def map_context(
     request: HttpRequest, selection: ComparedProfiles, document: Mapping[str, Any] | None, mark: str
 ) -> dict[str, Any]:
-    """The map of a document, less what the viewer may no longer see; without places while there is none."""
+    """Return the map of a document without workloads that the user may no longer see, or an empty map without a
+    document."""
     similarity_map = map_from(document) if document else SimilarityMap(selection.database.revision, 0.0, ())
     names = names_by_slug(Workload, request.user, [point.workload for point in similarity_map.points])
     places = [
@@ -80,7 +81,10 @@ def map_context(
 @require_safe
 @kept_for_visitors
 def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
-    """All mean distances as a heat map; ?near=<slug> sorts rows and columns by their distance to one, ?origin=."""
+    """Show all mean distances as a heat map.
+
+    `?near=<slug>` sorts rows and columns by their distance to this slug, and `?origin=` selects the profiles.
+    """
     near = request.GET.get("near", "")
     selection = compared_profiles(request, kind, [near])
     question = MatrixQuestion(selection.snapshot, selection.origins, kind)
@@ -93,7 +97,7 @@ def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
 def matrix_context(
     request: HttpRequest, selection: ComparedProfiles, kind: Kind, shown: LongAnswer, near: str
 ) -> dict[str, Any]:
-    """The matrix of a document, less what the viewer may no longer see; without rows while there is none."""
+    """Return the matrix of a document without slugs that the user may no longer see, or no rows without a document."""
     matrix = matrix_from(shown.document) if shown.document else None
     slugs = matrix.slugs if matrix else ()
     names = short_names(names_by_slug(MODEL_OF_KIND[kind], request.user, slugs), selection.origin)
@@ -111,7 +115,7 @@ def matrix_context(
 
 
 def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], near: str) -> dict[str, Any]:
-    """Heads and rows of the heat map, in the order of the names or by the distance to `near`."""
+    """Return the heads and rows of the heat map, in the order of the matrix or by their distance to `near`."""
     slugs, mean, count = matrix.slugs, matrix.mean, matrix.count
     order = list(range(len(slugs)))
     if near in slugs:
@@ -144,8 +148,11 @@ def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], ne
 def heat_map_cell(
     kind: Kind, row: tuple[str, str], column: str, distance: tuple[float, int], scale: tuple[float, float]
 ) -> SafeString:
-    """One of up to 40,000 cells, for which a template would take longer than for the rest of the page. `row`: slug
-    and name; `distance`: the mean, and over how many pairs; `scale`: the largest mean, and the unit of the numbers."""
+    """Return one cell of the heat map.
+
+    A template would be too slow for up to 40,000 cells. `row` holds slug and name, `distance` the mean and the number
+    of pairs, and `scale` the largest mean and the unit of the numbers.
+    """
     (slug, name), (mean, count), (largest, unit), parameter = row, distance, scale, kind[:-1]
     defined = bool(np.isfinite(mean))
     exact = format_html(' data-distance="{}"', repr(float(mean))) if defined else ""

@@ -1,4 +1,4 @@
-"""A profile beyond what was measured."""
+"""The page that extrapolates a profile beyond its measured thread counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from profiles.templatetags.quantities import significant, with_spaces
 @require_safe
 @kept_for_visitors
 def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
-    """?model=, several times, and &to=: the largest thread count."""
+    """Show the extrapolations of a profile.
+
+    `?model=` may be repeated, and `?to=` is the largest thread count.
+    """
     from predictor.extrapolation.document import extrapolation_document  # noqa: PLC0415  see questions.py
     from predictor.scaling_models.registry import SCALING_MODELS  # noqa: PLC0415
 
@@ -65,13 +68,14 @@ def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
 
 
 def prediction_rows(models: list[dict[str, Any]]) -> list[tuple[int, list[dict[str, Any]]]]:
-    """A row for each thread count: what each model predicts for it."""
+    """Return one row per thread count with the prediction of each model."""
     by_count = [{point["n"]: point for point in model["predictions"]} for model in models]
     return [(n, [model[n] for model in by_count]) for n in sorted(by_count[0])] if by_count else []
 
 
 def model_tables(model: dict[str, Any], unit: str) -> dict[str, PageTable | None]:
-    """Why a model was chosen, where it says so, its parameters, and how far it is from what was measured."""
+    """Return the tables of one model: the reasons for choosing it if there are any, its parameters, and its
+    residuals."""
     title, reasons = model["title"], model["reasons"]
     parameters = (
         TableColumn("Parameter", lambda row: with_spaces(row["name"])),
@@ -93,7 +97,8 @@ def model_tables(model: dict[str, Any], unit: str) -> dict[str, PageTable | None
 
 
 def reasons_table(of: str, reasons: Sequence[dict[str, Any]], unknown: str) -> PageTable:
-    """The models that were tried, with their errors; `unknown`: where one has none."""
+    """Return the table of the models that were tried, with their errors. `unknown` is shown for models without an
+    error."""
 
     def error(row: dict[str, Any]) -> str:
         return unknown if row["error_percent"] is None else f"{significant(row['error_percent'])} %"

@@ -1,6 +1,8 @@
-"""The form of a prediction, how it becomes a request, and the address of its question, whose answer is computed
-whenever that is opened: what is asked without an account is shown and not kept. The same question by curl and by
-Python."""
+"""The form of a prediction, its conversion to a request, and the URL of its question, which is answered on each visit.
+
+Answers for users without an account are shown but not stored. The page also shows the question as a curl command and as
+a Python program.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ STRATEGY_CHOICES = [
     (strategy, strategy.replace("_", " ")) for strategy in STRATEGIES if strategy not in NO_PARALLEL_STRATEGY
 ]
 NO_EFFECT_WORD = "none"
-MOST_NAME_CHARACTERS = 200  # as many as a slug or a name has at most
+MOST_NAME_CHARACTERS = 200  # maximum length of slugs and names
 MOST_DIGITS = 10
 NAMED_FIELDS: dict[str, Any] = {"workload": Workload, "target": Platform}
 REQUEST_FIELDS = ("workload", "target", "references", "method", "n", "settings", "include_simulated", "public_only")
@@ -68,7 +70,10 @@ for point in answer["curve"]:
 
 
 def change_field(name: str) -> forms.Field:
-    """A factor on a characteristic of the workload, or another value of the platform. Empty: as it is."""
+    """Return a field for a factor on a characteristic of the workload or for a new value of the platform.
+
+    An empty field changes nothing.
+    """
     label, help_text = title_of(name), HELP[name]
     if name in ("n_nu", "n_ht"):
         return CountOrNone(
@@ -86,7 +91,7 @@ def change_field(name: str) -> forms.Field:
 
 
 class CountOrNone(forms.CharField):
-    """A thread count, or the word none."""
+    """A field for a thread count or the word "none"."""
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value).strip().lower()
@@ -98,7 +103,7 @@ class CountOrNone(forms.CharField):
 
 
 def setting_field(kind: Any, default: Any) -> forms.Field:
-    """A field for one setting of a method. Left empty, it takes the method's default."""
+    """Return a field for one setting of a method. An empty field means the method's default."""
     if kind is bool:
         return forms.BooleanField(required=False, initial=default)
     if typing.get_origin(kind) is Literal:
@@ -112,7 +117,8 @@ def setting_field(kind: Any, default: Any) -> forms.Field:
 
 
 class PredictionForm(forms.Form):
-    """Which workload, on which platform, by which method; one group of fields more for each method's settings."""
+    """A form for the workload, the platform and the method of a prediction, with one group of fields per method's
+    settings."""
 
     workload = forms.CharField(
         max_length=MOST_NAME_CHARACTERS, widget=forms.TextInput(attrs={"list": "workloads", "autocomplete": "off"})
@@ -166,7 +172,7 @@ class PredictionForm(forms.Form):
                 self.fields[f"{method.name}.{name}"] = field
 
     def settings_by_method(self) -> list[tuple[str, str, list[forms.BoundField]]]:
-        """(method, what it does in a line, the fields of its settings)."""
+        """Return tuples of a method's name, its one-line summary, and the fields of its settings."""
         return [
             (method.name, method.summary, [self[f"{method.name}.{name}"] for name in hints])
             for method in METHODS.values()
@@ -215,21 +221,21 @@ class PredictionForm(forms.Form):
         )
 
     def changes(self, field: str, names: Sequence[str]) -> dict[str, Any] | None:
-        """The changes that were filled in; the word none becomes None."""
+        """Return the changes that were filled in, with None for the word "none", or None if there are no changes."""
         given = {name: self.cleaned_data[f"{field}.{name}"] for name in names}
         return {
             name: None if value == NO_EFFECT_WORD else value for name, value in given.items() if value not in (None, "")
         } or None
 
     def refuse(self, error: InvalidSettings) -> None:
-        """Say what is wrong at the field that it is about."""
+        """Add the error to the field that it is about."""
         setting = f"{self.cleaned_data['method']}.{error.name}"
         field = next((name for name in (setting, error.name) if name in self.fields), None)
         self.add_error(field, finished_sentence(str(error)))
 
 
 def question_parameters(form: PredictionForm) -> dict[str, str]:
-    """What a filled form says, less what is empty and less the settings of other methods."""
+    """Return the values of a filled form without empty values and without the settings of other methods."""
     method = form["method"].value() or DEFAULT_METHOD
     parameters = {}
     for name, field in form.fields.items():
@@ -246,12 +252,12 @@ def question_parameters(form: PredictionForm) -> dict[str, str]:
 
 
 def question_address(parameters: Mapping[str, str], view: str = "unstored-answer") -> str:
-    """The address of the answer to the question."""
+    """Return the URL of the answer to the question."""
     return f"{reverse(view)}?{urlencode(parameters)}"
 
 
 def in_slugs(query: QueryDict, user: Any) -> QueryDict:
-    """The fields of the form with slugs in place of names; a text that stands for nothing stays."""
+    """Return the form's fields with slugs instead of names. Texts that match no name are kept."""
     given = query.copy()
     for field, model in NAMED_FIELDS.items():
         if 0 < len(text := given.get(field, "").strip()) <= MOST_NAME_CHARACTERS:
@@ -263,7 +269,7 @@ def in_slugs(query: QueryDict, user: Any) -> QueryDict:
 
 
 def show_names(form: PredictionForm, user: Any) -> None:
-    """Put names in place of slugs into the fields of the form, as its lists of suggestions have them."""
+    """Replace slugs in the fields of the form by the names in its suggestions."""
     values: Any = form.data.copy() if isinstance(form.data, QueryDict) else form.initial
     for field, model in NAMED_FIELDS.items():
         slug = values.get(field)
@@ -274,7 +280,7 @@ def show_names(form: PredictionForm, user: Any) -> None:
 
 
 def form_of_question(query: QueryDict, user: Any) -> PredictionForm:
-    """The form that `question_parameters` came from; what an address does not say is as the empty form has it."""
+    """Return the form for the result of `question_parameters`. Missing parameters get the values of the empty form."""
     given = in_slugs(query, user)
     given.setdefault("scenario", "migration")
     given.setdefault("method", DEFAULT_METHOD)
@@ -285,7 +291,7 @@ def form_of_question(query: QueryDict, user: Any) -> PredictionForm:
 
 
 def twin_of_question(question: PredictionRequest) -> str:
-    """The address of the same answer as JSON; "" for a question that takes `POST predictions/` to be asked."""
+    """Return the URL of the same answer as JSON, or "" if the question can only be sent with `POST predictions/`."""
     parameters = {"workload": question.workload, "target": question.target, "method": question.method}
     public = {"public_only": "true"} if question.public_only else {}
     changes = {**(question.workload_changes or {}), **(question.platform_changes or {})}
@@ -302,7 +308,7 @@ def twin_of_question(question: PredictionRequest) -> str:
 
 
 def request_body(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of `POST predictions/` that asks what this answers; what is left at its default stays out.
+    """Return the body of `POST predictions/` for the question of this answer, without default values.
 
     >>> request_body({"workload": "a", "target": "t", "method": "mpet", "n": None, "scenario": "migration"})
     {'workload': 'a', 'target': 't', 'method': 'mpet'}
@@ -314,7 +320,7 @@ def request_body(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def curl_command(answer: Mapping[str, Any], address: str) -> str:
-    """A command that asks the API at `address` the same question, with the token of $MPET_TOKEN."""
+    """Return a command that sends the same question to the API at `address` with the token in $MPET_TOKEN."""
     return " \\\n  ".join(
         (
             f"curl {shlex.quote(address)}",
@@ -325,6 +331,9 @@ def curl_command(answer: Mapping[str, Any], address: str) -> str:
 
 
 def python_program(answer: Mapping[str, Any], address: str) -> str:
-    """A program that asks the same question, needs nothing but Python and prints n, time, low and high."""
+    """Return a Python program that sends the same question and prints n, time, low and high.
+
+    It needs only the standard library.
+    """
     question = pprint.pformat(request_body(answer), width=WIDTH, sort_dicts=False)
     return PYTHON_TEMPLATE.format(question=question, address=address)

@@ -1,4 +1,4 @@
-"""The front page: what to ask, an example that can be checked, how good the answers are, what is new."""
+"""The front page: the boxes for a question, an example with measured times, the accuracy, and the latest uploads."""
 
 from __future__ import annotations
 
@@ -32,15 +32,19 @@ from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
 
 LATEST = 5
-MOST_IN_BOX = 600  # of each; any other name can be typed
-MOST_PROGRAM_SOURCES = 20  # their programs are offered
+MOST_IN_BOX = 600  # maximum number of workloads and of machines; users can type any other name
+MOST_PROGRAM_SOURCES = 20  # number of sources that the offered programs come from
 PROGRAM_MARK = "program "
 
 
 @require_safe
 @kept_for_visitors
 def home(request: HttpRequest) -> HttpResponse:
-    """?workload= or ?target= narrow what the other box offers; both lead to the answer. ?example= chooses one."""
+    """Show the front page, or redirect to the answer if both `?workload=` and `?target=` are given.
+
+    If only one of them is given, the other box offers only names that have an answer together with it. `?example=`
+    selects the example.
+    """
     workload, target = request.GET.get("workload", "").strip(), request.GET.get("target", "").strip()
     try:
         everything = offered_pairs(request.user)
@@ -74,12 +78,13 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def shown_label(offers: Sequence[Offer], typed: str) -> str:
-    """What the box shows: the name, also where the address has a slug."""
+    """Return the text of a box: the label of the offer, even if the URL has its slug."""
     return next((offer.label for offer in offers if offer.stands_for == typed), typed)
 
 
 def example_context(request: HttpRequest, examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The example of the address, the first without; its chart, and the address of the next."""
+    """Return the context of the example that `?example=` selects (default: the first), its chart and the number of the
+    next example."""
     text = request.GET.get("example", "")
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else 0
     if not examples:
@@ -113,14 +118,16 @@ def example_context(request: HttpRequest, examples: Sequence[Mapping[str, Any]])
 
 
 def real_machines(user: Any) -> int:
-    """The number of machines that somebody measured, simulated ones not counted."""
+    """Return the number of machines with measured profiles. Simulated machines do not count."""
     rows = Profile.objects.visible_to(user).filter(origin="measured").order_by()
     return rows.values("platform").distinct().count()
 
 
 def latest_measurements(user: Any) -> list[dict[str, Any]]:
-    """The newest deliveries by the machines that they measured: `machines` (at most three, with their addresses), and
-    how many `more`."""
+    """Return the latest sources with at most three of their measured machines.
+
+    In each row, `machines` holds names and URLs, and `more` is true if the source measured further machines.
+    """
     latest = []
     for source in Source.objects.latest_seen_by(user, LATEST):
         rows = Profile.objects.visible_to(user).filter(source=source).order_by()
@@ -137,7 +144,7 @@ def latest_measurements(user: Any) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a box offers: the label that is shown and sent, and the slug or the address that it stands for."""
+    """A choice in a box: the label that is shown and sent, and the slug or URL that it stands for."""
 
     label: str
     stands_for: str
@@ -145,7 +152,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class OfferedPairs:
-    """Workloads and machines that have an answer together with what the other box has."""
+    """The choices of both boxes. Each workload or machine has an answer together with the content of the other box."""
 
     workloads: list[Offer]
     programs: list[Offer]
@@ -153,12 +160,13 @@ class OfferedPairs:
 
 
 def offered_pairs(user: Any, workload: str = "", target: str = "") -> OfferedPairs:
-    """What the boxes offer where they hold the slugs `workload` and `target`; empty: nothing yet."""
+    """Return the choices of both boxes. `workload` and `target` are the slugs in the boxes, or empty for empty
+    boxes."""
     workloads, machines = set(), set()
     answered: set[str] = set()
     for origins in (MEASURED, SIMULATED):
         database = read_database(user, origins=origins)
-        # Workloads x platforms, computed once for each database.
+        # The table has the shape (workloads, platforms) and is computed once per database.
         table: BoolArray = database.derive("answered pairs", partial(answered_pairs, database))
         if target in database.platforms:
             wanted = table[:, database.platforms.index(target)]
@@ -180,7 +188,7 @@ def offers(model: Any, user: Any, slugs: set[str]) -> list[Offer]:
 
 
 def offered_programs(user: Any) -> list[Offer]:
-    """The programs that were profiled last; each stands for the address of its page."""
+    """Return the programs of the latest sources. Each stands for the URL of its page."""
     sources = region_rows(Profile.objects.visible_to(user)).order_by("-source").values_list("source", flat=True)
     newest = list(sources.distinct()[:MOST_PROGRAM_SOURCES])
     return [

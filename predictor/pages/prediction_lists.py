@@ -1,5 +1,5 @@
-"""Lists of stored predictions: those whose pair was measured later, with the track record that they make; and a user's
-own, deleted one by one or all at once."""
+"""Lists of stored predictions: validated predictions with the track record of each method, and the predictions of the
+signed-in user, who can delete them one by one or all at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from predictor.predictions.service import remove_predictions
 from profiles.models import Platform, Workload
 from profiles.templatetags.quantities import DASH, percent, significant, unmarked
 
-# A prediction, the names of its workload and of its target, and the address of the target's page (empty: it is gone).
+# A prediction, the name of its workload, the name of its target, and the URL of the target's page (empty if the target
+# no longer exists).
 Named = tuple[Prediction, str, str, str]
 
 
@@ -88,7 +89,10 @@ SCORE_CAPTION = (
 
 @require_safe
 def settled(request: HttpRequest) -> HttpResponse:
-    """What was measured and what was simulated are kept apart; `?origin=` chooses."""
+    """Show the validated predictions and the track record for one origin of the measurements.
+
+    Measured and simulated profiles are never mixed. `?origin=` selects one of them.
+    """
     stored_origins = Prediction.objects.settled_origins(request.user)
     origins = [candidate for candidate in PREDICTION_ORIGINS if candidate in stored_origins]
     origin = request.GET.get("origin", "")
@@ -118,8 +122,10 @@ def settled(request: HttpRequest) -> HttpResponse:
 
 
 def rows_with_names(request: HttpRequest, rows: list[Prediction], origin: str) -> list[Named]:
-    """Every prediction with the names of its workload and target, or their slugs where they are gone. The names have no
-    mark of their own where the badge of the page says the origin."""
+    """Return each prediction with the names of its workload and target, or with their slugs if they no longer exist.
+
+    The suffix for `origin` is removed from the names, because a badge on the page shows the origin.
+    """
     workloads = names_by_slug(Workload, request.user, [row.workload for row in rows])
     platforms = names_by_slug(Platform, request.user, [row.target for row in rows])
     workload, platform = (
@@ -197,7 +203,7 @@ def delete_predictions(request: HttpRequest) -> HttpResponse:
 
 
 def removal_page(request: HttpRequest, rows: Any, title: str, button: str) -> HttpResponse:
-    """Asks first; POST deletes."""
+    """Show a confirmation page on GET and delete the predictions on POST."""
     if request.method == "POST":
         removed = remove_predictions(rows, request.user)
         messages.success(request, f"{removed} prediction{' is' if removed == 1 else 's are'} deleted.")

@@ -1,4 +1,4 @@
-"""The form of a prediction, the page of a stored one, and what to measure next for it."""
+"""Pages about one prediction: the form, the stored or computed answer, its reasons, and what to measure next."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -57,8 +57,11 @@ from profiles.pages.page_cache import kept_for_visitors
 @require_http_methods(["GET", "HEAD", "POST"])
 @kept_for_visitors
 def prediction_form(request: HttpRequest) -> HttpResponse:
-    """GET shows the form, filled from ?workload=&target=&method=; POST answers with the stored prediction's page, and
-    for somebody without an account with that of an answer which is not kept."""
+    """Show the form on GET, and answer it on POST.
+
+    The query parameters `?workload=&target=&method=` fill the form. POST redirects to the page of the stored
+    prediction, or, without an account, to the page of an answer that is not stored.
+    """
     sent = in_slugs(request.POST, request.user) if request.method == "POST" else None
     form = PredictionForm(sent, initial=request.GET.dict())
     if form.is_valid() and not request.user.is_authenticated:
@@ -68,7 +71,11 @@ def prediction_form(request: HttpRequest) -> HttpResponse:
 
 
 def form_page(request: HttpRequest, form: PredictionForm, refusal: ShownRefusal | None = None) -> HttpResponse:
-    """The form. `refusal`: why what was sent has no answer; otherwise it says what the address asks for can get."""
+    """Render the form.
+
+    `refusal` is the reason why the submitted question has no answer. If nothing was submitted, the page shows whether
+    the question in the query string can be answered.
+    """
     said = {"refusal": refusal} if refusal or form.is_bound else possible_context(request)
     show_names(form, request.user)
     context = {
@@ -86,13 +93,15 @@ def form_page(request: HttpRequest, form: PredictionForm, refusal: ShownRefusal 
 @require_safe
 @kept_for_visitors
 def possible(request: HttpRequest) -> HttpResponse:
-    """The part of the form's page that says what can be predicted for what is in its fields now."""
+    """Render the part of the form's page that shows what can be predicted for the current content of the fields."""
     return render(request, "predictor/possible.html", possible_context(request))
 
 
 def possible_context(request: HttpRequest) -> dict[str, Any]:
-    """`feasibility` of what the address asks, or the `refusal`; nothing while something that the form needs is missing
-    or wrong, or the database is being read."""
+    """Return the `feasibility` of the question in the query string, or its `refusal`.
+
+    Return an empty context while a required field is missing or invalid, or while the database is still being read.
+    """
     form = form_of_question(request.GET, request.user)
     if not form.is_valid():
         return {}
@@ -101,7 +110,7 @@ def possible_context(request: HttpRequest) -> dict[str, Any]:
     except NotReadyYet:
         note_outdated()
         return {}
-    except InvalidSettings:  # sending the form says it at the field
+    except InvalidSettings:  # The field shows the error when the form is submitted.
         return {}
     except RequestError as error:
         return {"refusal": shown_refusal(error, request)}
@@ -110,7 +119,7 @@ def possible_context(request: HttpRequest) -> dict[str, Any]:
 
 @require_safe
 def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
-    """The stored answer: what it says, why, what it was made from, and how to ask it again."""
+    """Show a stored answer with its reasons, its evidence, and the ways to repeat the question."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
     public_only = stored.private_to_id is None and Profile.objects.has_private_of(request.user)
     context = answer_page_context(request, stored.answer, public_only=public_only) | {
@@ -131,8 +140,10 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
 @require_safe
 @kept_for_visitors
 def unstored_answer(request: HttpRequest) -> HttpResponse:
-    """The answer to the question of the address, computed again and not stored; the form, with what is wrong, where it
-    has none."""
+    """Compute the answer to the question in the query string without storing it.
+
+    If there is no answer, show the form with the error.
+    """
     form = form_of_question(request.GET, request.user)
     answer = answer_of_form(request, form, lambda question: preview_answer(question, request.user))
     if isinstance(answer, HttpResponse):
@@ -150,7 +161,7 @@ def unstored_answer(request: HttpRequest) -> HttpResponse:
 
 
 def answer_of_form(request: HttpRequest, form: PredictionForm, ask: Callable[[PredictionRequest], Any]) -> Any:
-    """What `ask` answers to the question of the form; where it has no answer, the page of the form, which says why."""
+    """Return the result of `ask` for the question of the form, or the page of the form with the error."""
     if not form.is_valid():
         return form_page(request, form)
     try:
@@ -163,7 +174,10 @@ def answer_of_form(request: HttpRequest, form: PredictionForm, ask: Callable[[Pr
 
 
 def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_only: bool) -> dict[str, Any]:
-    """`public_only`: it is from public data alone, though the reader has private data as well."""
+    """Return the context of the page of an answer.
+
+    `public_only` is true if only public data was used although the user has private data as well.
+    """
     platforms, workloads = rows_in_answer(request.user, answer)
     target = platforms.get(answer["target"])
     origin = answer_origin(answer)
@@ -193,7 +207,7 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
 def pair_context(
     answer: dict[str, Any], platforms: Mapping[str, Platform], workloads: Mapping[str, Workload]
 ) -> dict[str, Any]:
-    """What all pages about an answer name."""
+    """Return the context that all pages about an answer share."""
     return {
         "answer": answer,
         "workload": workloads.get(answer["workload"]),
@@ -205,7 +219,10 @@ def pair_context(
 
 @require_safe
 def why_page(request: HttpRequest, uid: Any) -> HttpResponse:
-    """What limits the workload and what the answer rests on: a page, or the part of one that htmx asks for."""
+    """Show what limits the workload and which data the answer is based on.
+
+    For htmx requests, render only this content without the surrounding page.
+    """
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
     addresses: dict[str, Any] = {
         "back": reverse("prediction", args=[stored.uid]),
@@ -220,7 +237,7 @@ def why_page(request: HttpRequest, uid: Any) -> HttpResponse:
 
 @require_safe
 def why_of_question(request: HttpRequest) -> HttpResponse:
-    """The same for an answer that is not kept."""
+    """Show the reasons of an answer that is not stored."""
     form = form_of_question(request.GET, request.user)
     answer = answer_of_form(request, form, lambda question: preview_answer(question, request.user, explained=True))
     if isinstance(answer, HttpResponse):
@@ -250,7 +267,10 @@ def why_response(
 
 @require_safe
 def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
-    """Which measurements would narrow the interval most: a page, or the part of one that htmx asks for."""
+    """Show which measurements would narrow the interval most.
+
+    For htmx requests, render only this content without the surrounding page.
+    """
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
     addresses = {"back": reverse("prediction", args=[stored.uid]), "twin": json_address("api-measure-next", stored.uid)}
     viewer = None if asks_for_public(request.GET) else viewer_of(stored, request.user)
@@ -259,7 +279,7 @@ def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
 
 @require_safe
 def next_measurements_of_question(request: HttpRequest) -> HttpResponse:
-    """The same for an answer that is not kept."""
+    """Show the suggested measurements for an answer that is not stored."""
     form = form_of_question(request.GET, request.user)
     answer = answer_of_form(request, form, lambda question: preview_answer(question, request.user))
     if isinstance(answer, HttpResponse):
@@ -310,7 +330,7 @@ def answer_snippets(request: HttpRequest, answer: dict[str, Any], *, public_only
 
 
 def rows_in_answer(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], dict[str, Workload]]:
-    """By slug, the platforms and workloads that an answer names and that the user may still see."""
+    """Return by slug the platforms and workloads of an answer that the user may see."""
     return rows_named_in(user, [pair_of_answer(answer), *answer["reference_curves"], *candidates_in(answer)])
 
 
@@ -323,7 +343,7 @@ def candidates_in(answer: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def rows_named_in(user: Any, rows: list[dict[str, Any]]) -> tuple[dict[str, Platform], dict[str, Workload]]:
-    """By slug, the stored platforms and workloads that rows with a platform, a workload or both name."""
+    """Return by slug the stored platforms and workloads of rows that have a `platform`, a `workload` or both."""
     platforms = {row["platform"] for row in rows if "platform" in row}
     workloads = {row["workload"] for row in rows if "workload" in row}
     return rows_by_slug_disambiguated(Platform, user, platforms), rows_by_slug_disambiguated(Workload, user, workloads)

@@ -1,6 +1,5 @@
-"""What the pages about predictions have in common: what their forms offer to choose from, and the pair that they begin
-with. What they show of an answer: its sections, which the browser makes tabs of, and the stored rows behind the slugs
-that it names. And why there is none: one sentence in names, and one link to what would help or to what was meant."""
+"""Helpers of the pages about predictions: the choices of forms, the parts of an answer, the stored rows for the slugs
+of an answer, and refusals as one sentence with a link to a remedy or to similar names."""
 
 from __future__ import annotations
 
@@ -31,21 +30,25 @@ from profiles.identity.name_disambiguation import disambiguate, disambiguated_na
 from profiles.models import Platform, Workload
 from profiles.templatetags.quantities import significant
 
-MOST_OFFERED = 150  # of a list to choose from
-MOST_NAMES_IN_LIST = 2000  # of a field; any other visible name can be typed
+MOST_OFFERED = 150  # in a list to choose from
+MOST_NAMES_IN_LIST = 2000  # suggestions of a text field; users can type any other visible name
 LARGEST_WORKLOADS_SEEN = 64
 
 
 def mixing_choices(method: str, chosen: str) -> list[tuple[str, bool]]:
-    """What `mix_runtimes` may be, and which of it is chosen; empty for a method that has no such setting."""
+    """Return the choices of `mix_runtimes` and whether each is chosen, or an empty list if the method has no such
+    setting."""
     kind = typing.get_type_hints(METHODS[method].settings).get("mix_runtimes") if method in METHODS else None
     choices = typing.get_args(kind)
     return [(choice, choice == (chosen or choices[0])) for choice in choices]
 
 
 def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) -> list[tuple[str, str]]:
-    """Slugs and names to choose from, the chosen one among them, those of one name with a label (`disambiguate`);
-    `scaling`: of what ran with more than one thread."""
+    """Return slugs and names to choose from, including the chosen one.
+
+    Equal names get labels (`disambiguate`). With `scaling`, only rows with profiles at more than one thread count are
+    offered.
+    """
     offered = disambiguate(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
     rows = [(row.slug, disambiguated_name(row)) for row in offered]
     if not chosen or chosen in dict(rows):
@@ -55,9 +58,12 @@ def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) 
 
 
 def first_pair(user: Any) -> tuple[str, str]:
-    """The workload and the machine that an empty form shows: those of MPET_FIRST_PAIR where the user sees them, else
-    the workload with the most profiles that has curves, on the machine that has it and most profiles. Measured profiles
-    come before simulated ones; where nothing has a curve, any pair."""
+    """Return the workload and the machine for an empty form.
+
+    These are the pair in MPET_FIRST_PAIR if the user sees both. Otherwise the workload is the one with the most
+    profiles among those that have curves, and the machine is the one with the most profiles among its machines.
+    Measured profiles are preferred to simulated ones. If no workload has curves, any workload is used.
+    """
     if len(settings.FIRST_PAIR) == 2:
         workload, target = settings.FIRST_PAIR
         rows = ((Workload, workload), (Platform, target))
@@ -76,24 +82,24 @@ def first_pair(user: Any) -> tuple[str, str]:
 
 
 def has_curves(database: Database, workload: int) -> bool:
-    """Whether the workload was measured on two platforms or more, at more than one thread count."""
+    """Return whether the workload has curves with more than one thread count on at least two platforms."""
     rows = database.rows_of_workload(workload)
     lengths = database.curve_offsets[rows + 1] - database.curve_offsets[rows]
     return len(np.unique(database.platform_index[rows[lengths > 1]])) > 1
 
 
 def asks_for_public(parameters: Mapping[str, str]) -> bool:
-    """Whether the check box of a form, or the parameter of an address, asks for public data only."""
+    """Return whether the check box of a form or a query parameter asks for public data only."""
     return parameters.get("public_only", "").lower() in {"true", "on", "1"}
 
 
 def given_parameters(parameters: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Those of these parameters that the address has a value for."""
+    """Return the named parameters that have a value."""
     return {name: parameters[name] for name in names if parameters.get(name)}
 
 
 def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The point with the least time; with the largest speedup where only the scaling was asked for."""
+    """Return the point with the shortest time, or with the largest speedup if only the scaling was predicted."""
     timed = [row for row in curve if row["time_s"] is not None]
     if timed:
         return min(timed, key=lambda row: row["time_s"])
@@ -101,9 +107,11 @@ def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | Non
 
 
 def answer_facts(answer: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The fastest point, for a changed question also the fastest one of the baseline and their ratio, the warnings that
-    the reasons of the confidence do not repeat, and how many cautions these are together. `names`: of machines, by
-    slug."""
+    """Return the fastest point, the warnings, and the number of cautions of an answer.
+
+    For a changed question, add the fastest point of the baseline and the ratio of both times. Warnings that repeat a
+    reason of the confidence are omitted. `names` maps slugs to names of machines.
+    """
     best = fastest_point(answer["curve"])
     before = fastest_point(answer.get("baseline") or [])
     ratio = None
@@ -123,24 +131,24 @@ def answer_facts(answer: Mapping[str, Any], names: Mapping[str, str]) -> dict[st
 
 
 def rows_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
-    """The platforms or workloads of these slugs that the user may see."""
+    """Return by slug the platforms or workloads that the user may see."""
     return {row.slug: row for row in model.objects.visible_to(user).filter(slug__in=set(slugs))}
 
 
 def rows_by_slug_disambiguated(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
-    """The same, with labels where several have one name (`profiles.identity.name_disambiguation`)."""
+    """Return `rows_by_slug` with labels for equal names (`profiles.identity.name_disambiguation`)."""
     rows = rows_by_slug(model, user, slugs)
     disambiguate(rows.values(), user)
     return rows
 
 
 def names_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, str]:
-    """Their names alone."""
+    """Return by slug the names of the platforms or workloads that the user may see."""
     return dict(model.objects.visible_to(user).filter(slug__in=set(slugs)).values_list("slug", "name"))
 
 
 def breakpoints_of(target: Platform | None, answer: Mapping[str, Any]) -> Breakpoints:
-    """The breakpoints of the target's curves, as a what-if changed them."""
+    """Return the breakpoints of the target's curves, including the changes of a what-if question."""
     if target is None:
         return Breakpoints()
     changes = answer.get("platform_changes") or {}
@@ -148,19 +156,19 @@ def breakpoints_of(target: Platform | None, answer: Mapping[str, Any]) -> Breakp
 
 
 def short_names(names: Mapping[str, str], origin: str) -> dict[str, str]:
-    """Names without the mark of the origin, which the title of a figure says of all of them."""
+    """Return the names without the suffix for the origin, which the title of the figure already shows."""
     mark = f" ({origin})"
     return {slug: name.removesuffix(mark) for slug, name in names.items()}
 
 
 def number_column(title: str, name: str, term: str = "") -> TableColumn:
-    """A column for a number that the rows, which are dictionaries, have by this name."""
+    """Return a column for the number that the row dictionaries hold under `name`."""
     return TableColumn(title, lambda row: significant(row.get(name)), kind=NUMBER, term=term)
 
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """`id` is what a link behind # opens."""
+    """A section of an answer's page. `id` is the fragment of the URL that opens it."""
 
     id: str
     title: str
@@ -171,7 +179,7 @@ class AnswerPart:
 
 
 def answer_parts(answer: Mapping[str, Any], charts: Sequence[Any], cautions: int) -> list[AnswerPart]:
-    """Those that have something to show for this answer, the first of which is open."""
+    """Return the sections with content for this answer. The first one is open."""
     parts = (
         ("changes", "What was changed", bool(answer.get("changes"))),
         ("why", "Why", True),
@@ -187,8 +195,11 @@ def answer_parts(answer: Mapping[str, Any], charts: Sequence[Any], cautions: int
 
 @dataclass(frozen=True)
 class ShownRefusal:
-    """`action` and `address` of a link, both empty where nothing helps; `suggestions`: names and addresses of what a
-    misspelt name may have meant."""
+    """The reason why a question has no answer.
+
+    `action` and `address` are the text and URL of a link to a remedy, or both empty. `suggestions` holds names and URLs
+    for a misspelt name.
+    """
 
     sentence: str
     action: str = ""
@@ -197,7 +208,7 @@ class ShownRefusal:
 
 
 def shown_refusal(error: RequestError, request: HttpRequest, program: str = "") -> ShownRefusal:
-    """Why the question of the page's address, or of its form, has no answer; `program`: what it is about, in place of a
+    """Return the reason why the question of the URL or form has no answer. `program` replaces the name of the
     workload."""
     asked = request.POST if request.method == "POST" else request.GET
     workload, target = asked.get("workload", program), asked.get("target", "")
@@ -214,7 +225,7 @@ def shown_refusal(error: RequestError, request: HttpRequest, program: str = "") 
 
 
 def suggested_links(error: UnknownName, request: HttpRequest, field: str) -> list[tuple[str, str]]:
-    """What may have been meant, by name, each with the page's address that asks for it."""
+    """Return the names that may have been meant, each with the URL of the page with this name."""
     model: Any = Workload if field == "workload" else Platform
     slugs = error.suggestions
     rows = model.objects.visible_to(request.user).filter(slug__in=slugs) if field != "method" else ()
@@ -223,7 +234,7 @@ def suggested_links(error: UnknownName, request: HttpRequest, field: str) -> lis
 
 
 def action_of(remedy: Remedy | None, request: HttpRequest) -> tuple[str, str]:
-    """Text and address of the link that does what would help."""
+    """Return the text and URL of the link to the remedy."""
     if remedy is None:
         return "", ""
     if remedy.kind == MIXED_ORIGINS:
@@ -242,7 +253,7 @@ def action_of(remedy: Remedy | None, request: HttpRequest) -> tuple[str, str]:
 
 
 def changed_address(request: HttpRequest, changes: Mapping[str, str]) -> str:
-    """The page's address with other parameters; those of a form that was sent are in it."""
+    """Return the URL of the page with changed parameters. It includes the fields of a submitted form."""
     asked = request.POST if request.method == "POST" else request.GET
     parameters = {name: asked[name] for name in asked if asked[name] and name != "csrfmiddlewaretoken"}
     path = reverse("predict") if request.path == reverse("predict-possible") else request.path
@@ -254,7 +265,7 @@ def shown_ranking_refusal(
     refused: Sequence[Mapping[str, Any]],
     request: HttpRequest,
 ) -> ShownRefusal | None:
-    """One line about all machines without a place; None where each has one."""
+    """Return one refusal for all machines without a rank, or None if all machines are ranked."""
     if not refused:
         return None
     sentence, remedy = ranking_refusal(question, refused, request.user)

@@ -1,5 +1,5 @@
-"""What the page of a program, or of a workload, has besides the ranking: its times where it was measured, what limits
-it, the history of its uploads; how its owner calls its regions; and what to measure next for it."""
+"""Pages of a program or workload apart from the ranking: measured times, limits, history of uploads, names of regions,
+and what to measure next."""
 
 from __future__ import annotations
 
@@ -47,14 +47,15 @@ from profiles.scaling.runs import stored_curves
 from profiles.scaling.wording import whole_percent
 from profiles.templatetags.quantities import unmarked
 
-MOST_LIMITS = 3  # sentences
-MOST_UPLOADS = 10  # in the history of a workload
-LIMITING_CHARTS = ("shares", "efficiency")  # of a profile: the one that shows what limits it
+MOST_LIMITS = 3  # maximum number of sentences
+MOST_UPLOADS = 10  # maximum length of a workload's history
+# The charts of a profile that show what limits it. The first available one is used.
+LIMITING_CHARTS = ("shares", "efficiency")
 
 
 @dataclass(frozen=True)
 class UploadShown:
-    """An upload in the history of a program or workload; the one that the page shows has no address."""
+    """An upload in the history of a program or workload. The upload that the page shows has an empty address."""
 
     address: str
     created_at: datetime
@@ -63,8 +64,11 @@ class UploadShown:
 
 @dataclass(frozen=True)
 class ProgramHome:
-    """What the page shows of a program, or of a workload as a program of one part, besides its ranking. `measured` is
-    None where no thread count was measured for all parts; `share` and `badge` are empty where it is private."""
+    """The content of the page of a program apart from its ranking. A workload counts as a program with one part.
+
+    `measured` is None if no thread count was measured for all parts. `share` and `badge` are empty for private
+    programs.
+    """
 
     program: ProfiledProgram
     address: str
@@ -100,7 +104,7 @@ class ProgramHome:
         return self.own_time(None)
 
     def own_time(self, n: int | None) -> float | None:
-        """What the program took where it was measured: at n, or at the best n."""
+        """Return the measured time of the program at n threads, or its shortest measured time if n is None."""
         if self.measured is None:
             return None
         times = self.measured.time_s if n is None else self.measured.time_s[self.measured.n == n]
@@ -143,7 +147,8 @@ def program_home(request: HttpRequest, found: ProfiledProgram) -> ProgramHome:
 
 
 def workload_home(request: HttpRequest, workload: Workload) -> ProgramHome | None:
-    """The same of a workload, with the profile that stands for it; None where the reader sees none."""
+    """Return the content of a workload's page, based on its representative profile, or None if the user sees no
+    profile."""
     profile = profile_of_workload(workload, request.user)
     if profile is None:
         return None
@@ -183,7 +188,8 @@ def workload_home(request: HttpRequest, workload: Workload) -> ProgramHome | Non
 
 
 def part_rows(found: ProfiledProgram, measured: MeasuredProgram | None) -> list[dict[str, Any]]:
-    """Of each part the times at the first n and at the best one, and its share of the program's there."""
+    """Return the times of each part at the first and at the best n, and the part's shares of the program's times
+    there."""
     rows = [{"profile": part, "label": found.label(part), "is_region": part in found.regions} for part in found.parts]
     if measured is None:
         return rows
@@ -201,7 +207,7 @@ def part_rows(found: ProfiledProgram, measured: MeasuredProgram | None) -> list[
 
 
 def program_limits(found: ProfiledProgram, measured: MeasuredProgram | None, user: Any) -> list[str]:
-    """Three sentences at most: what the serial rest leaves to gain, and what limits the longest region."""
+    """Return at most three sentences: the share of the serial rest in the time, and what limits the longest region."""
     sentences = []
     if measured is not None and found.serial_rest is not None:
         best = measured.best()
@@ -219,8 +225,10 @@ def program_limits(found: ProfiledProgram, measured: MeasuredProgram | None, use
 @require_POST
 @login_required
 def rename_region(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
-    """POST `region` (the slug of its workload) and `label`: what pages and answers call a region of the user's own
-    program. Other people's programs are not found."""
+    """Rename a region of the user's own program on POST.
+
+    `region` is the slug of the region's workload and `label` its new name. The programs of other users are not found.
+    """
     found = program_or_404(uid, slug, request.user)
     if not found.is_owned_by(request.user):
         raise Http404
@@ -237,8 +245,11 @@ def rename_region(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
 
 @require_safe
 def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
-    """?target=[&method=&n=&include_simulated=true&public_only=true]: what would narrow the interval of the program
-    there, a page or the part of one that htmx asks for."""
+    """Show which measurements would narrow the interval of the program's time on the target.
+
+    The parameters are `?target=[&method=&n=&include_simulated=true&public_only=true]`. For htmx requests, render only
+    this content without the surrounding page.
+    """
     found = program_or_404(uid, slug, request.user)
     given = given_parameters(request.GET, ("target", "method", "n", "include_simulated", "public_only"))
     target = given.pop("target", "")
@@ -268,7 +279,7 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
             None if public_only else request.user,
         )
     except RequestError as error:
-        status = 200 if request.headers.get("HX-Request") == "true" else 422  # htmx shows no error
+        status = 200 if request.headers.get("HX-Request") == "true" else 422  # htmx does not display error responses
         context |= {"refusal": shown_refusal(error, request, found.name.name)}
         return render(request, "predictor/program_measure_next.html", context, status=status)
     shown = shown_answer(request, question, request.user)

@@ -1,5 +1,5 @@
-"""The page of a program, or of one workload, which is a program of one part; and the ranking of a workload that a form
-chooses. What the first two have besides the ranking is in `programs.py`."""
+"""Pages with a ranking: of a program, of a workload (a program with one part), and of a workload that a form selects.
+`programs.py` provides the other content of the first two."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ from profiles.pages.page_cache import kept_for_visitors
 from profiles.pages.views import workload_profiles
 from profiles.templatetags.quantities import unmarked
 
-MOST_REGION_COLUMNS = 6  # the longest ones; CSV and JSON have all
+MOST_REGION_COLUMNS = 6  # columns for the longest regions; CSV and JSON contain all regions
 RANKING_LEVEL = Number("level", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL)
 WITH_SIMULATED = Flag("include_simulated", default=False)
 QUESTION_FIELDS = ("method", "level", "mix_runtimes", "include_simulated", "public_only", "n")
-SHOWN_FIELDS = ("by", "max_time_s")  # of the form beside its filters
+SHOWN_FIELDS = ("by", "max_time_s")  # shown in the form itself rather than with its filters
 CHOICE_FIELDS = (*(parameter.name for parameter in RANKING_FILTERS), RANKING_ORDER.name)
 FILTER_TITLES = {
     "device_class": "Class",
@@ -86,8 +86,11 @@ FILTER_TITLES = {
 
 @dataclass(frozen=True)
 class RankedSubject:
-    """What is ranked. `address` of the page; `api`: view and arguments of the ranking as JSON; `home`: what is known of
-    it besides, on the page of a program or workload; `about`: what a workload's page shows of its profiles."""
+    """The subject of a ranking.
+
+    `address` is the URL of the page and `api` the view and arguments of the ranking as JSON. `home` is the other
+    content on the page of a program or workload, and `about` holds the profiles of a workload.
+    """
 
     name: str
     address: str
@@ -102,7 +105,7 @@ class RankedSubject:
         return self.workload is None and self.home is not None
 
     def twin(self, request: HttpRequest, **more: str) -> str:
-        """The same question, filters and order to the API."""
+        """Return the API URL for the same question, filters and order."""
         given = given_parameters(request.GET, (*QUESTION_FIELDS, *CHOICE_FIELDS, "page", "today"))
         paged = {"exact": "false"} if self.is_program else {}
         return json_address(self.api[0], *self.api[1:], query=urlencode(self.parameters | paged | given | more))
@@ -111,8 +114,11 @@ class RankedSubject:
 @require_safe
 @kept_for_visitors(of="workload")
 def ranking(request: HttpRequest) -> HttpResponse:
-    """?workload=[&method=&level=&include_simulated=true&n=] and, of what is shown, &by=, filters and &page=. What takes
-    longer than a request is shown as far as it is."""
+    """Show the ranking of the workload that a form selects.
+
+    The parameters are `?workload=[&method=&level=&include_simulated=true&n=]` for the question and `&by=`, filters and
+    `&page=` for the rows. If the computation takes longer than the request, show what was computed so far.
+    """
     slug = request.GET.get("workload", "")
     if not slug:
         first, _ = first_pair(request.user)
@@ -126,15 +132,17 @@ def ranking(request: HttpRequest) -> HttpResponse:
 
 
 def question_of_workload(slug: str, user: Any, *, public_only: bool, **choices: Any) -> RankingQuestion:
-    """Raises what `RankingQuestion.of` does."""
+    """Return the ranking question of a workload. Raise the exceptions of `RankingQuestion.of`."""
     return RankingQuestion.of(slug, None if public_only else user, **choices)
 
 
 @require_safe
 @kept_for_visitors(of="workload")
 def workload(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page of a workload: that of a program of one part, and all profiles of it. It is there where nothing can be
-    predicted, too."""
+    """Show the page of a workload: the page of a program with one part, and all profiles of the workload.
+
+    The page exists even if nothing can be predicted.
+    """
     found = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
     address = reverse("workload", args=[slug])
     home, about = workload_home(request, found), workload_profiles(request, found)
@@ -145,7 +153,7 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @kept_for_visitors
 def program(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
-    """The same of a profiled program, with what was measured of it."""
+    """Show the page of a profiled program with its measured times and its ranking."""
     found = program_or_404(uid, slug, request.user)
     home = program_home(request, found)
     subject = RankedSubject(found.name.name, home.address, ("api-program", *found.name.address), home=home)
@@ -153,13 +161,14 @@ def program(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
 
 
 def ranking_page(request: HttpRequest, subject: RankedSubject, ask: Any) -> HttpResponse:
-    """`ask`: the question with its choices by name; it raises a RequestError."""
+    """Render the page of a ranking. `ask` returns the question for the given keyword arguments or raises
+    RequestError."""
     context = form_context(request, subject)
     try:
         choice = RankingChoice.of(request.GET)
         question = ask(choice=choice, **question_of_form(request))
     except RequestError as error:
-        # Of a workload that no prediction may use, such as an emulated one, the profiles are a page nevertheless.
+        # A workload that predictions may not use, such as an emulated one, still has a page with its profiles.
         is_page = subject.about is not None and isinstance(error, UnknownWorkloadName)
         refusal = shown_refusal(error, request)
         status = 200 if is_page else 422
@@ -189,9 +198,11 @@ def ranking_page(request: HttpRequest, subject: RankedSubject, ask: Any) -> Http
 
 
 def question_of_form(request: HttpRequest) -> dict[str, Any]:
-    """The arguments of a RankingQuestion that the address gives, with `public_only`. Raises an InvalidField."""
+    """Return the arguments of a RankingQuestion and `public_only` from the query string. Raise InvalidField for invalid
+    values."""
     method = request.GET.get("method") or DEFAULT_METHOD
-    mixing = request.GET.get("mix_runtimes") if mixing_choices(method, "") else None  # of the method chosen before
+    # The query string may still have the setting of the previously chosen method.
+    mixing = request.GET.get("mix_runtimes") if mixing_choices(method, "") else None
     return {
         "method": method,
         "mix_runtimes": mixing or None,
@@ -204,7 +215,7 @@ def question_of_form(request: HttpRequest) -> dict[str, Any]:
 
 
 def page_number(text: str) -> int:
-    """The page asked for, 1 where the text is none.
+    """Return the requested page number, or 1 if the text is not a valid page number.
 
     >>> page_number("3"), page_number("0"), page_number("last")
     (3, 1, 1)
@@ -217,7 +228,7 @@ def page_number(text: str) -> int:
 
 def form_context(request: HttpRequest, subject: RankedSubject) -> dict[str, Any]:
     is_private = bool(subject.is_program and subject.home and subject.home.program.source.private_to_id)
-    is_chosen = subject.home is None and subject.about is None  # on the page that is a form
+    is_chosen = subject.home is None and subject.about is None  # the page with the form
     return {
         "subject": subject,
         "home": subject.home,
@@ -242,7 +253,7 @@ def form_context(request: HttpRequest, subject: RankedSubject) -> dict[str, Any]
 def ranking_context(
     request: HttpRequest, subject: RankedSubject, question: RankingQuestion, choice: RankingChoice, shown: LongAnswer
 ) -> dict[str, Any]:
-    """The rows that pass the filters, each with its place among all platforms."""
+    """Return the rows that pass the filters, each with its rank among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
     platforms = rows_by_slug_disambiguated(Platform, request.user, ranking.platforms)
     is_public_only = asks_for_public(request.GET)
@@ -273,7 +284,7 @@ def ranking_context(
     cost_factor, cost_title = priced((row["cost"] for row in rows), unit, currency)
     fastest = min(chosen, key=itemgetter("time_s"), default=None)
     if fastest and fastest["estimated"]:
-        fastest = None  # an estimate orders; the row is computed next
+        fastest = None  # an estimate only determines the order; its row is computed next
     own_s = subject.home.own_time(question.n) if subject.home else None
     most_s = choice.filters.get("max_time_s") or own_s
     in_time = [row for row in chosen if row["cost"] is not None and (most_s is None or row["time_s"] <= most_s)]
@@ -319,7 +330,7 @@ def ranking_context(
 def shown_row(
     result: Mapping[str, Any], request: HttpRequest, subject: RankedSubject, labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    """A row of the ranking with what its cells lead to: the prediction of each part."""
+    """Return a row of the ranking with the URLs of the predictions of its parts."""
     names = ("method", "n", "include_simulated", "public_only", "mix_runtimes")
     chosen = {"target": result["platform"]} | given_parameters(request.GET, names)
     chosen.setdefault("method", DEFAULT_METHOD)
@@ -337,7 +348,7 @@ def shown_row(
 
 
 def narrowing_address(request: HttpRequest, subject: RankedSubject, row: Mapping[str, Any]) -> str:
-    """The address of what to measure next for the answer on the row's machine."""
+    """Return the URL of the suggested measurements for the answer on the row's machine."""
     given = given_parameters(request.GET, ("method", "n", "include_simulated", "public_only"))
     query = urlencode(subject.parameters | {"target": row["platform"]} | given)
     if subject.home and subject.is_program:
@@ -346,7 +357,10 @@ def narrowing_address(request: HttpRequest, subject: RankedSubject, row: Mapping
 
 
 def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[dict[str, Any]]:
-    """A field for each filter: `values` to choose from, of the texts that platforms have; none: a number to type."""
+    """Return one field per filter.
+
+    `values` are the choices among the texts of the platforms. If it is empty, users type a number.
+    """
     fields = []
     for parameter in RANKING_FILTERS:
         name = parameter.name
@@ -370,7 +384,8 @@ def ranking_charts(
     choice: RankingChoice,
     home: ProgramHome | None,
 ) -> list[Chart]:
-    """The machines of this result page, by what they are ordered by; among them the one that measured the program."""
+    """Return the chart of the machines on this page in the order of the ranking, including the machine where the
+    program was measured."""
     if not rows:
         return []
     by_core = choice.by == BY_CORE_TIME

@@ -1,5 +1,4 @@
-"""A public prediction on other people's pages: a badge, a frame, and where its address is linked a line and a
-picture."""
+"""Public predictions and programs on other sites: badges, embedded frames, and preview texts and pictures for links."""
 
 from __future__ import annotations
 
@@ -28,17 +27,18 @@ from profiles.identity.programs import (
 from profiles.models import Workload
 from profiles.templatetags.quantities import seconds, significant
 
-SHARED_FOR_S = 3600  # an answer never changes; that its sources were withdrawn is to be seen soon
+# An answer never changes, but the withdrawal of its sources must become visible within an hour.
+SHARED_FOR_S = 3600
 MOST_BADGE_CHARACTERS = 60
-CHARACTER_WIDTH = 6.6  # of the badge's font, on average, in its unit
+CHARACTER_WIDTH = 6.6  # average width in the badge's font, in SVG user units
 BADGE_LABEL = "MPET"
-# A frame has no script, loads nothing, and may stand on any page.
+# A frame has no scripts, loads only style sheets of this site, and may be embedded in any page.
 EMBED_POLICY = "default-src 'none'; style-src 'self'; img-src 'none'; base-uri 'none'; form-action 'none'"
 
 
 @dataclass(frozen=True)
 class SharedAnswer:
-    """What fits on a line: the least predicted time, how sure it is, and where."""
+    """A summary of an answer in one line: the shortest predicted time, its uncertainty, and the target."""
 
     text: str
     time: str
@@ -46,7 +46,7 @@ class SharedAnswer:
 
 
 def shared_answer(answer: dict[str, Any]) -> SharedAnswer:
-    """The line of an answer document.
+    """Return the one-line summary of an answer document.
 
     >>> shared_answer({"target": "i9", "time_kind": "absolute", "curve": [
     ...     {"n": 1, "time_s": 20.0, "low_s": 18.0, "high_s": 22.0},
@@ -65,28 +65,32 @@ def shared_answer(answer: dict[str, Any]) -> SharedAnswer:
 
 
 def public_prediction(uid: Any) -> Prediction:
-    """The one that everybody sees, whoever asks: readers of another page ask for a badge with their cookies."""
+    """Return a public prediction for any user, or raise Http404.
+
+    The user of the request is ignored, because browsers that load a badge on another site send the cookies of its
+    reader.
+    """
     return get_object_or_404(Prediction.objects.public(), uid=uid)
 
 
 @require_safe
 @cache_control(public=True, max_age=SHARED_FOR_S)
 def badge(request: HttpRequest, uid: Any) -> HttpResponse:
-    """The answer as a small SVG image, for READMEs."""
+    """Return the answer as a small SVG image for READMEs."""
     return badge_image(request, BADGE_LABEL, shared_answer(public_prediction(uid).answer).text)
 
 
 @require_safe
 @cache_control(public=True, max_age=SHARED_FOR_S)
 def program_badge(request: HttpRequest, uid: Any, slug: str) -> HttpResponse:
-    """The least time of a public program where it was measured, as a small SVG image."""
+    """Return the shortest measured time of a public program as a small SVG image."""
     return badge_of_program(request, program_or_404(uid, slug, None))
 
 
 @require_safe
 @cache_control(public=True, max_age=SHARED_FOR_S)
 def workload_badge(request: HttpRequest, slug: str) -> HttpResponse:
-    """The same of a public workload."""
+    """Return the shortest measured time of a public workload as a small SVG image."""
     profile = profile_of_workload(get_object_or_404(Workload.objects.visible_to(None), slug=slug), None)
     if profile is None:
         raise Http404
@@ -126,7 +130,10 @@ def badge_image(request: HttpRequest, label: str, text: str) -> HttpResponse:
 @xframe_options_exempt
 @cache_control(public=True, max_age=SHARED_FOR_S)
 def embed(request: HttpRequest, uid: Any) -> HttpResponse:
-    """The answer as a page of its own for a frame on any site: times and intervals, nothing to click but the source."""
+    """Show the times and intervals of the answer on a page that other sites may embed in a frame.
+
+    The only link on it leads to the source.
+    """
     stored = public_prediction(uid)
     context = {"prediction": stored, "answer": stored.answer, "shared": shared_answer(stored.answer)}
     response = render(request, "predictor/embed.html", context)
@@ -137,7 +144,10 @@ def embed(request: HttpRequest, uid: Any) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=SHARED_FOR_S)
 def picture_of_prediction(request: HttpRequest, uid: Any) -> HttpResponse:
-    """The answer as a PNG, for what reads Open Graph tags; drawn once for each revision and version of the code."""
+    """Return the answer as a PNG image for clients that read Open Graph tags.
+
+    The image is cached per revision and version of the code.
+    """
     stored = public_prediction(uid)
     key = f"share-picture:{settings.CODE_VERSION}:{stored.uid}:{stored.answer['revision']}"
     content = caches["pages"].get(key)

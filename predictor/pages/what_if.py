@@ -1,4 +1,4 @@
-"""What-if: the page with the sliders, the part of it that follows them, and keeping an answer."""
+"""What-if pages: the page with the sliders, the part of it that is updated when they move, and storing the answer."""
 
 from __future__ import annotations
 
@@ -47,8 +47,10 @@ from profiles.pages.page_cache import kept_for_visitors
 @require_http_methods(["GET", "HEAD", "POST"])
 @kept_for_visitors
 def what_if(request: HttpRequest) -> HttpResponse:
-    """GET: the sliders of the address and their answer. POST, to the same address, keeps the answer, for
-    somebody with an account."""
+    """Show the sliders of the query string and their answer.
+
+    POST to the same URL stores the answer if the user is signed in.
+    """
     if (asked := in_slugs(request.GET, request.user)) != request.GET:
         return redirect(f"{request.path}?{asked.urlencode()}")
     if not (request.GET.get("workload") and request.GET.get("target")):
@@ -87,21 +89,22 @@ def what_if(request: HttpRequest) -> HttpResponse:
 @require_safe
 @kept_for_visitors
 def what_if_answer(request: HttpRequest) -> HttpResponse:
-    """The part of the page that follows the sliders."""
+    """Render the part of the page that is updated when the sliders move."""
     state = slider_state(request)
     context = answer_context(request, state, Previews(request.user))
     return render(request, "predictor/what_if_answer.html", {**state, **context})
 
 
 class Previews:
-    """Answers of one request, each computed once: untouched sliders ask what the page without changes asks."""
+    """The answers within one request. Each is computed once, because unmoved sliders repeat the question of the
+    baseline."""
 
     def __init__(self, user: Any) -> None:
         self.user = user
         self._answers: list[tuple[PredictionRequest, dict[str, Any]]] = []
 
     def answer_to(self, question: PredictionRequest) -> dict[str, Any]:
-        """Raises a RequestError."""
+        """Return the answer to a question. Raise RequestError if there is none."""
         for asked, answer in self._answers:
             if asked == question:
                 return answer
@@ -110,8 +113,8 @@ class Previews:
 
 
 def slider_state(request: HttpRequest) -> dict[str, Any]:
-    """What the address says: slider values, the request that they make and that without changes, and the address of the
-    same state."""
+    """Return the state in the query string: slider values, the question with and without changes, and the URL of the
+    state."""
     parameters = request.GET
     public_only = asks_for_public(parameters)
     public = {"public_only": "true"} if public_only else {}
@@ -138,11 +141,11 @@ def slider_state(request: HttpRequest) -> dict[str, Any]:
 
 
 def answer_context(request: HttpRequest, state: dict[str, Any], answers: Previews) -> dict[str, Any]:
-    """The answer, not kept, with its figures; or why there is none."""
+    """Return the answer with its figures, which is not stored, or the reason why there is none."""
     answer = None
     refused: dict[str, Any] = {"refusal": state["refusal"]} if "refusal" in state else {}
     questions = [state["question"]] if "question" in state else []
-    for question in (*questions, state["unchanged"]):  # where a change is refused, the pair as it is
+    for question in (*questions, state["unchanged"]):  # the baseline if the changed question is refused
         try:
             answer = answers.answer_to(question)
             break
@@ -165,7 +168,10 @@ def answer_context(request: HttpRequest, state: dict[str, Any], answers: Preview
 
 
 def slider_context(request: HttpRequest, state: dict[str, Any], answers: Previews) -> dict[str, Any]:
-    """Sliders of the workload and of the platform; each with the number of the note why it cannot be moved, or 0."""
+    """Return the sliders of the workload and of the platform.
+
+    Each has the number of the note that explains why it cannot be moved, or 0.
+    """
     question = state["unchanged"]
     try:
         unchanged = answers.answer_to(question)
@@ -182,7 +188,7 @@ def slider_context(request: HttpRequest, state: dict[str, Any], answers: Preview
         [(slider, notes.index(slider.unavailable) + 1 if slider.unavailable else 0) for slider in group]
         for group in groups
     ]
-    # The address without any change.
+    # The reset link leads to the question without changes.
     parameters = {"workload": question.workload, "target": question.target, "method": question.method}
     public = {"public_only": "true"} if question.public_only else {}
     reset = f"{reverse('what-if')}?{urlencode(parameters | dict(question.settings) | public)}"

@@ -1,1 +1,1 @@
-"""Template tags that pages of other applications use."""
+"""Template tags for pages of all applications."""

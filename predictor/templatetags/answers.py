@@ -1,4 +1,4 @@
-"""How an answer is written on every page: its interval as words and as a bar, the cost of a run."""
+"""Template tags for answers: intervals as text and as bars, and costs of a run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ ODDS = {0.5: "half of all", 0.8: "8 of 10", 0.9: "9 of 10", 0.95: "19 of 20", 0.
 
 @register.simple_tag
 def interval_bar(row: Mapping[str, Any], unit: str = "s", scale: IntervalScale | None = None) -> SafeString | str:
-    """The interval as a line with the predicted time as a dot, on the scale of the table, else from half of the low to
-    twice the high; nothing where there is no interval."""
+    """Return the interval as an SVG line with a dot at the predicted time, or "" if there is no interval.
+
+    Without the scale of a table, the axis extends from low_s / 1.5 to 1.5 * high_s.
+    """
     if not has_interval(row):
         return ""
     drawn = scale or IntervalScale(row["low_s"] / 1.5, row["high_s"] * 1.5)
@@ -38,7 +40,8 @@ def interval_bar(row: Mapping[str, Any], unit: str = "s", scale: IntervalScale |
 
 @register.simple_tag
 def interval_words(row: Mapping[str, Any], unit: str = "s", level: float | None = None) -> str:
-    """
+    """Return the interval in words.
+
     >>> interval_words({"time_s": 0.162, "low_s": 0.126, "high_s": 0.21})
     '9 of 10 times between 126 ms and 210 ms'
     """
@@ -50,7 +53,7 @@ def interval_words(row: Mapping[str, Any], unit: str = "s", level: float | None 
 
 @register.simple_tag
 def relative_speed(here_s: float, there_s: float | None) -> str:
-    """How many times as fast it is there as here.
+    """Return how many times as fast the run is with `there_s` as with `here_s`.
 
     >>> relative_speed(3.0, 2.0)
     '1.5×'
@@ -60,7 +63,7 @@ def relative_speed(here_s: float, there_s: float | None) -> str:
 
 @register.filter
 def times(cost: float | None, factor: float) -> str:
-    """The cost of a run as it is shown (`predictor.figures.platforms.priced`).
+    """Return the displayed cost of a run (see `predictor.figures.platforms.priced`).
 
     >>> times(1.2e-5, 1000), times(None, 1)
     ('0.012', '–')

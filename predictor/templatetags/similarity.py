@@ -1,5 +1,5 @@
-"""For pages of profiles/, which knows nothing of predictions: `{% similar "platforms" platform.slug %}` and
-`{% standing platform.slug origin %}`."""
+"""Template tags for pages of profiles/, which does not depend on predictor/: `{% similar "platforms" platform.slug %}`
+and `{% standing platform.slug origin %}`."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ MOST_GROUPS = 12
 def similar(context: Any, kind: Any, slug: str) -> dict[str, Any]:
     try:
         nearest = neighbours_of(context["request"].user, kind, slug)
-    except NotReadyYet:  # the rest of the page needs no distance
+    except NotReadyYet:  # the rest of the page does not need distances
         note_outdated()
         return {"kind": kind, "slug": slug, "is_not_ready": True}
     neighbours = [(neighbour, neighbour.compared_with(slug)) for neighbour in nearest]
@@ -28,7 +28,8 @@ def similar(context: Any, kind: Any, slug: str) -> dict[str, Any]:
 
 @register.inclusion_tag("predictor/standing.html", takes_context=True)
 def standing(context: Any, slug: str, origin: str) -> dict[str, Any]:
-    """How fast the platform is against the others, on profiles of one origin: simulated ones where it has no other."""
+    """Render the speed of the platform relative to the others, on simulated profiles for the origin "simulated" and on
+    measured profiles otherwise."""
     try:
         database = read_database(
             context["request"].user, origins=("simulated" if origin == "simulated" else "measured",)

@@ -1,1 +1,1 @@
-"""The commands themselves, a module for each."""
+"""The commands, one module per command."""

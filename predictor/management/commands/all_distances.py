@@ -1,4 +1,4 @@
-"""`manage.py all_distances`: the mean distance of every pair."""
+"""`manage.py all_distances`: the mean distances of all pairs."""
 
 import argparse
 from collections.abc import Iterator, Sequence

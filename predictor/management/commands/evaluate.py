@@ -1,4 +1,4 @@
-"""`manage.py evaluate`: how wrong prediction methods are."""
+"""`manage.py evaluate`: evaluate the accuracy of prediction methods."""
 
 import argparse
 import csv
@@ -157,7 +157,7 @@ class Command(BaseCommand):
             self.stdout.write(f"kept as evaluation {kept.uid} of revision {kept.revision}")
 
     def methods(self, options: dict[str, Any]) -> list[Method[Any]]:
-        """The methods to evaluate; `python -m research evaluate_ablation` adds more."""
+        """Return the methods to evaluate. The command `python -m research evaluate_ablation` adds further methods."""
         baselines = [name for name, method in METHODS.items() if method.baseline] if options["baselines"] else []
         try:
             return [get_method(name) for name in dict.fromkeys([*options["method"], *baselines])]
@@ -194,7 +194,7 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
 
 
 def why_not_kept(options: dict[str, Any]) -> str:
-    """Empty where the evaluation may be kept."""
+    """Return the reason why the evaluation cannot be stored, or an empty string."""
     asked = ("references", "unlike", "known_n", "known_at", "wrong")
     reasons = {
         "dataset": "only evaluations of the database are kept: not allowed with --dataset",
@@ -245,7 +245,7 @@ def read_targets(path: Path, database: Database) -> tuple[int, ...]:
 
 
 def write_csv(path: Path, evaluation: EvaluationResult) -> None:
-    """A row for each prediction; an error is empty where that part was not predicted."""
+    """Write one row per prediction. The error of a part that was not predicted is empty."""
     parts: tuple[ErrorPart, ...] = ("t1", "scaling", "full")
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -258,7 +258,7 @@ def write_csv(path: Path, evaluation: EvaluationResult) -> None:
 
 
 def evaluation_summary(report: dict[str, Any]) -> list[str]:
-    """A table for each part, then how long each method took and what its intervals cover."""
+    """Return one table per part, followed by the run time of each method and the coverage of its intervals."""
     lines = []
     floor = report["noise_floor"]
     for part in ERROR_PARTS:
@@ -283,7 +283,7 @@ def evaluation_summary(report: dict[str, Any]) -> list[str]:
 
 
 def applications_report(evaluation: EvaluationResult, database: Database) -> dict[str, Any]:
-    """Statistics by application and method, as they stand in JSON."""
+    """Return the statistics by application and method as JSON values."""
     by_application = evaluation.by_application(database)
     if not by_application:
         raise CommandError("--by-application: no workload here has the name of an application")
@@ -294,7 +294,7 @@ def applications_report(evaluation: EvaluationResult, database: Database) -> dic
 
 
 def applications_summary(applications: dict[str, Any]) -> list[str]:
-    """Error and coverage of each method for the workloads of each application."""
+    """Return a table of the errors and coverage of each method by application."""
     rows = [
         [application, name, *statistic_cells(result["full"])]
         + [formatted_number(result[key] and 100 * result[key], 3) for key in ("coverage", "interval_width")]
@@ -306,7 +306,7 @@ def applications_summary(applications: dict[str, Any]) -> list[str]:
 
 
 def distances_report(evaluation: EvaluationResult) -> dict[str, Any]:
-    """Statistics by range of n and method, as they stand in JSON."""
+    """Return the statistics by range of n and method as JSON values."""
     return {
         name: {method: asdict(statistics) for method, statistics in methods.items()}
         for name, methods in evaluation.by_distance().items()
@@ -314,7 +314,7 @@ def distances_report(evaluation: EvaluationResult) -> dict[str, Any]:
 
 
 def distances_summary(distances: dict[str, Any]) -> list[str]:
-    """Error and coverage of each method by how far beyond what was known."""
+    """Return a table of the errors and coverage of each method by distance from the known thread counts."""
     rows = []
     for name, methods in distances.items():
         for method, result in methods.items():

@@ -1,4 +1,4 @@
-"""`manage.py find_outliers`: judge stored profiles."""
+"""`manage.py find_outliers`: find outliers among the stored profiles."""
 
 import argparse
 from typing import Any

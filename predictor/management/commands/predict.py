@@ -1,4 +1,4 @@
-"""`manage.py predict`: a prediction or a ranking, on the command line."""
+"""`manage.py predict`: a prediction or a ranking on the command line."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ from predictor.predictions.service import predict
 from profiles.measurements import STRATEGIES
 from profiles.models import Platform
 
-# what asks for one target, with its default
+# Options that require a single target, with their defaults.
 ONE_TARGET_ONLY: dict[str, Any] = {
     "reference": None,
     "scenario": "migration",
@@ -53,7 +53,7 @@ class Command(BaseCommand):
             "--n", metavar="1,2,4", type=parse_thread_counts, help="thread counts; default 1 to n_max, at most 512"
         )
         parser.add_argument(
-            "--method-settings",  # --settings is Django's own
+            "--method-settings",  # Django defines --settings itself
             metavar="JSON",
             type=parse_settings,
             default={},
@@ -103,7 +103,7 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(lines))
 
     def ranking(self, options: dict[str, Any]) -> list[str]:
-        """Only what a ranking can take was asked for; else an error."""
+        """Return the lines of a ranking. Raise CommandError for options that a ranking does not support."""
         refuse_given(options, ONE_TARGET_ONLY, "a ranking takes no")
         if options["n"] is not None and len(options["n"]) != 1:
             raise CommandError("a ranking takes one --n")
@@ -152,14 +152,14 @@ class Command(BaseCommand):
 
 
 def refuse_given(options: dict[str, Any], defaults: dict[str, Any], words: str) -> None:
-    """Raises a CommandError for an option that has another value than its default."""
+    """Raise CommandError for the first option with a value other than its default."""
     given = [name for name, default in defaults.items() if options[name] != default]
     if given:
         raise CommandError(f"{words} --{given[0].replace('_', '-')}")
 
 
 def parse_filter(text: str) -> tuple[str, str]:
-    """min_cores=16 or vendor=AMD."""
+    """Parse a filter such as min_cores=16 or vendor=AMD."""
     name, _, value = text.partition("=")
     names = [parameter.name for parameter in RANKING_FILTERS]
     if name not in names or not value:
@@ -168,7 +168,7 @@ def parse_filter(text: str) -> tuple[str, str]:
 
 
 def parse_change(text: str) -> tuple[str, float | None]:
-    """lock_delay=0.5, n_max=32 or n_nu=none."""
+    """Parse a change such as lock_delay=0.5, n_max=32 or n_nu=none."""
     name, _, value = text.partition("=")
     if name not in (*CHARACTERISTICS, *PLATFORM_CHANGES):
         names = ", ".join((*CHARACTERISTICS, *PLATFORM_CHANGES))
@@ -199,7 +199,7 @@ def parse_settings(text: str) -> dict[str, Any]:
 
 
 def prediction_report(prediction: Prediction) -> list[str]:
-    """The lines that a reader gets."""
+    """Return the lines of text that the command prints for a prediction."""
     answer = prediction.answer
     unit = "s" if answer["time_kind"] == "absolute" else "relative"
     level, reasons = answer["confidence"]["level"], answer["confidence"]["reasons"]

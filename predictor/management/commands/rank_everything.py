@@ -1,4 +1,4 @@
-"""`manage.py rank_everything`: every workload on every platform."""
+"""`manage.py rank_everything`: predictions of all workloads on all platforms."""
 
 import argparse
 from collections.abc import Iterator, Sequence
