@@ -1,4 +1,4 @@
-"""What django-allauth does differently here: names, who may sign up, which mail goes where."""
+"""The adapter of django-allauth: generated user names, closed sign-up, and limits and addresses of mails."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from rest_framework.throttling import BaseThrottle
 from accounts.mails import send_message
 from mpet_site.web.throttling import seconds_to_wait
 
-NAME_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another
-USERNAME_LENGTH = 10  # 31^10 names: that two are the same need not be thought of
+NAME_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without characters that look alike
+USERNAME_LENGTH = 10  # 31^10 names, so collisions can be ignored
 MAIL_PAGES = ("home", "measure", "tokens", "password_reset")
-UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  of a client without one, behind a socket
+UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  for a client behind a socket, which has no address
 
 
 def at_site(address: str) -> str:
-    """The address, at MPET_SITE_URL where that is set: whoever asks for a mail to somebody else names the Host."""
+    """Return the address with the scheme and host of MPET_SITE_URL where that is set.
+
+    The Host header is chosen by the client, who can request a mail to another person.
+    """
     own = urlsplit(settings.SITE_URL)
     return urlsplit(address)._replace(scheme=own.scheme, netloc=own.netloc).geturl() if own.netloc else address
 
@@ -38,21 +41,23 @@ class AccountAdapter(DefaultAccountAdapter):
         return bool(settings.SIGNUP)
 
     def populate_username(self, request: HttpRequest, user: Any) -> None:
-        """A name by chance: one that is chosen, or made from an address, tells whether another has it already."""
+        """Set a random user name. With a chosen name, or one derived from an address, sign-up would reveal which names
+        exist."""
         if not user.username:
             user.username = f"user-{get_random_string(USERNAME_LENGTH, NAME_CHARACTERS)}"
 
     def should_send_confirmation_mail(self, request: HttpRequest, email_address: Any, signup: bool) -> bool:
-        """At signing up, and not again at every signing in."""
+        """Return True at sign-up only, so that no mail is sent at every sign-in."""
         return signup
 
     def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
-        """Once a day at most to one address, whoever asks and however many accounts claim it."""
+        """Send at most one confirmation mail per address (by default each day), no matter how many accounts claim
+        it."""
         if not seconds_to_wait("verification", emailconfirmation.email_address.email.casefold()):
             super().send_confirmation_mail(request, emailconfirmation, signup)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Beside the answer, so that its time says nothing."""
+        """Send the mail in a thread, so that the response time does not reveal whether one is sent."""
         site = get_current_site(self.request)
         site.domain = site.name = host_in_mails(self.request)
         addresses = {f"{name}_url": at_site(self.request.build_absolute_uri(reverse(name))) for name in MAIL_PAGES}
@@ -69,7 +74,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return at_site(super().get_email_confirmation_url(request, emailconfirmation))
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """As MPET_PROXIES tells it."""
+        """Return the address of the client behind MPET_PROXIES proxies."""
         text = BaseThrottle().get_ident(request) or UNKNOWN_ADDRESS  # type: ignore[arg-type]
         try:
             return str(ipaddress.ip_address(text))

@@ -1,4 +1,4 @@
-"""Administrators look at API tokens and revoke them."""
+"""The admin pages of API tokens."""
 
 from typing import Any
 
@@ -10,7 +10,8 @@ from accounts.models import ApiToken, ApiTokenQuerySet
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(admin.ModelAdmin):
-    """Look at tokens and revoke them; new ones come from `manage.py api_token`, which shows the secret once."""
+    """The admin of tokens, which lists and revokes them. `manage.py api_token` issues tokens and shows the secret
+    once."""
 
     list_display = ("prefix", "user", "name", "scope", "created_at", "expires_at", "last_used_at", "revoked_at")
     list_filter = ("scope",)

@@ -1,4 +1,4 @@
-"""Requests say who they are by a bearer token; what a user, and a token by its scope, may do."""
+"""Authentication by bearer token, and the permissions of users and of tokens by their scope."""
 
 from typing import Any
 
@@ -14,7 +14,10 @@ from mpet_site.web.throttling import client_address
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer TOKEN`. One message for every wrong token: unknown, expired, revoked, user inactive."""
+    """Authentication by `Authorization: Bearer TOKEN`.
+
+    Unknown, expired and revoked tokens and those of inactive users have the same error message.
+    """
 
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
         words = get_authorization_header(request).split()
@@ -42,7 +45,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
 
 class Scoped(BasePermission):
-    """Reading is public. Writing needs a user, and of a token its scope; a session of the web pages has every scope."""
+    """A permission to write for users. Reading is public. A token needs the scope, a session has every scope."""
 
     scope: str
 
@@ -66,7 +69,7 @@ class MayPredict(Scoped):
 
 
 class MayAsk(MayPredict):
-    """Who has no account may, too; a token needs the scope."""
+    """A permission for everybody, also without an account. A token needs the scope."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         return not request.user.is_authenticated or super().has_permission(request, view)

@@ -1,8 +1,9 @@
-"""Signing a program in by the browser, as in RFC 8628: the program shows a short code, a signed-in person types it on a
-page and agrees, and the program, which has asked again and again meanwhile, is handed a token.
+"""Signing a program in by the browser (RFC 8628, device authorization grant).
 
-The program proves that it is the one that asked by its device code, 256 random bits that travel in bodies alone. The
-short code finds the request on the page, for ten minutes; it hands out nothing by itself.
+The program shows a short code. A signed-in person types it on a page and agrees. The program, which polls meanwhile,
+then gets a token. Its device code proves that the program is the one that started the login: 256 random bits that are
+only sent in bodies. The short code only finds the login on the page, for ten minutes, and is not sufficient to get the
+token.
 """
 
 from __future__ import annotations
@@ -17,24 +18,26 @@ from django.utils import timezone
 from accounts.models import ApiToken, DeviceLogin, digest_of
 from mpet_site.web.invisible import INVISIBLE
 
-CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels: no words, and no digits that look like letters
+CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # without vowels, which would form words, and without digits
 CODE_LENGTH = 8
 LOGIN_LIFETIME = timedelta(minutes=10)
 POLL_S = 5
-MOST_CODES_TRIED = 5  # to find a code that nobody else has now
+MOST_CODES_TRIED = 5  # attempts to find an unused code
 
 
 class LoginNotKnown(Exception):
-    """There is no such request: it ended, was used, or never was."""
+    """There is no such login: it has expired, was already used, or never existed."""
 
 
 class LoginDenied(Exception):
-    """The person said no."""
+    """The person refused the login."""
 
 
 def begin_login(program: str, address: str) -> tuple[DeviceLogin, str]:
-    """A request that waits for somebody to agree, and its device code, of which only the digest is kept. Those that
-    have ended are deleted."""
+    """Create a login that waits for an answer, and return it and its device code. Delete expired logins.
+
+    Only the digest of the device code is stored.
+    """
     DeviceLogin.objects.filter(expires_at__lte=timezone.now()).delete()
     device_code = secrets.token_urlsafe(32)
     for attempt in range(MOST_CODES_TRIED):
@@ -56,7 +59,7 @@ def begin_login(program: str, address: str) -> tuple[DeviceLogin, str]:
 
 
 def waiting_login(code: str) -> DeviceLogin:
-    """The request that waits for an answer to this code, however it was typed. Raises LoginNotKnown."""
+    """Return the login that waits for an answer to this code, ignoring case and separators. Raise LoginNotKnown."""
     plain = "".join(letter for letter in code.upper() if letter.isalnum())
     login = DeviceLogin.objects.unended().filter(code=plain, answer="").first()
     if login is None:
@@ -65,7 +68,8 @@ def waiting_login(code: str) -> DeviceLogin:
 
 
 def answer_login(code: str, user: Any, *, agreed: bool) -> DeviceLogin:
-    """Once: of two answers at the same moment one counts, and the other raises LoginNotKnown."""
+    """Store the user's answer to a login. Of two concurrent answers only one is stored; the other raises
+    LoginNotKnown."""
     login = waiting_login(code)
     answer = DeviceLogin.Answer.AGREED if agreed else DeviceLogin.Answer.DENIED
     if not DeviceLogin.objects.filter(pk=login.pk, answer="").update(answer=answer, user=user):
@@ -75,8 +79,10 @@ def answer_login(code: str, user: Any, *, agreed: bool) -> DeviceLogin:
 
 
 def hand_out_token(device_code: str) -> tuple[ApiToken, str] | None:
-    """None while nobody has answered; else the token and its secret, once, as the request is deleted with that. Raises
-    LoginNotKnown and LoginDenied."""
+    """Return the token and its secret once, or None if there is no answer yet. Raise LoginNotKnown or LoginDenied.
+
+    The login is deleted when its token is returned or it was denied.
+    """
     login = DeviceLogin.objects.unended().select_related("user").filter(digest=digest_of(device_code)).first()
     if login is None or (login.user is not None and not login.user.is_active):
         raise LoginNotKnown
@@ -88,4 +94,5 @@ def hand_out_token(device_code: str) -> tuple[ApiToken, str] | None:
             raise LoginNotKnown
         if login.answer == DeviceLogin.Answer.AGREED:
             return ApiToken.issue(login.user, ApiToken.Scope.UPLOAD, name=login.program)
-    raise LoginDenied  # outside the transaction: inside, it would undo the deletion
+    # Raise outside the transaction, which would otherwise roll back the deletion.
+    raise LoginDenied

@@ -1,4 +1,4 @@
-"""The forms about accounts: forgotten and new passwords, tokens, and the end."""
+"""Forms of accounts: forgotten and new passwords, tokens, and deletion."""
 
 from datetime import timedelta
 from typing import Any
@@ -26,7 +26,7 @@ LIFETIMES = [("30", "30 days"), ("365", "a year"), ("", "until it is revoked")]
 
 
 class ClosingForm(forms.Form):
-    """To delete an account: its password, and what becomes of what is public."""
+    """A form to delete an account. It asks for the password and whether to keep public uploads."""
 
     DELETE, LEAVE = "delete", "leave"
 
@@ -45,7 +45,8 @@ class ClosingForm(forms.Form):
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
-        if not user.has_usable_password():  # who signs in elsewhere has none, and has just signed in again
+        # A user of another identity provider has no password, and has just signed in again.
+        if not user.has_usable_password():
             del self.fields["password"]
 
     def clean_password(self) -> None:
@@ -54,7 +55,8 @@ class ClosingForm(forms.Form):
 
 
 class ForgottenPasswordForm(ResetPasswordForm):
-    """One mail to a verified address, however many accounts have it; no response says whether it was sent."""
+    """A form that sends one mail to a verified address, for all its accounts. The response does not reveal if it was
+    sent."""
 
     def clean_email(self) -> str:
         return str(self.cleaned_data["email"]).lower()
@@ -74,7 +76,7 @@ class ForgottenPasswordForm(ResetPasswordForm):
 
 
 class RevokingTokens(forms.Form):
-    """Of a form that sets a password, which ends all other sessions: on request, it revokes the tokens, too."""
+    """A mixin for forms that set a password. Other sessions end; on request, the API tokens are revoked, too."""
 
     user: Any
     revoke_tokens = forms.BooleanField(
@@ -98,7 +100,7 @@ class ChangedPasswordForm(RevokingTokens, ChangePasswordForm):
 
 
 class DeviceCodeForm(forms.Form):
-    """The code that a program shows."""
+    """A form for the code that a program shows."""
 
     code = forms.CharField(
         max_length=20,

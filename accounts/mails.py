@@ -1,7 +1,8 @@
-"""Mail addresses of accounts, and mail to them.
+"""Mail addresses of accounts, and mails to them.
 
-An address is verified by opening a link that was sent to it, as django-allauth keeps it. One address gets so many mails
-a day. They are sent beside the answer, whose time then tells nothing.
+An address is verified when the user opens a link that was sent to it (django-allauth stores this). The number of mails
+to one address per day is limited. Mails are sent in a thread, so that the response time does not reveal whether one is
+sent.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MAIL_THREAD = "accounts-mail"
 
 
 def send_message(message: EmailMessage) -> bool:
-    """Sends it, in a thread; False where too many mails went to its address lately, whoever asked for them."""
+    """Send a message in a thread. Return False if too many mails were sent to its address recently, by any user."""
     (address,) = message.to
     if seconds_to_wait("mail", address.casefold()):
         logger.warning("Too many mails to one address: this one is not sent")
@@ -37,31 +38,31 @@ def send_message(message: EmailMessage) -> bool:
 def send_or_log(message: EmailMessage) -> None:
     try:
         message.send()
-    except Exception:  # whatever a mail server says
+    except Exception:  # mail servers raise many kinds of errors
         logger.exception("A mail about an account could not be sent")
 
 
 def confirm_address(user: Any) -> None:
-    """The user's present address is verified from now on, unless another account has verified it before."""
+    """Mark the user's current address as verified, unless another account has already verified it."""
     address, _ = EmailAddress.objects.get_or_create(user=user, email=user.email.lower())
     address.set_as_primary()
     address.set_verified()
 
 
 def has_confirmed_address(user: Any) -> bool:
-    """Whether mail may be sent to the user's address."""
+    """Return whether the user's address is verified, so that mails may be sent to it."""
     own = EmailAddress.objects.filter(user_id=user.pk, verified=True, email=user.email.lower())
     return bool(user.email) and own.exists()
 
 
 def users_of_address(email: str) -> QuerySet[Any]:
-    """The active users who verified this address, and have it still."""
+    """Return the active users who have verified this address."""
     verified = EmailAddress.objects.filter(email=email.lower(), verified=True)
     return get_user_model()._default_manager.filter(is_active=True, pk__in=verified.values("user")).order_by("pk")
 
 
 @receiver(post_save, sender=get_user_model())
 def confirm_address_of_operator(instance: Any, created: bool, raw: bool, **_: Any) -> None:
-    """`manage.py createsuperuser` asks an operator for the address, and no stranger."""
+    """Verify the address of a new superuser, because only an operator can run `manage.py createsuperuser`."""
     if created and instance.is_superuser and instance.email and not raw:
         confirm_address(instance)

@@ -1,4 +1,4 @@
-"""API tokens, of which only the digest is stored."""
+"""API tokens, stored as digests only, and logins of programs by the browser."""
 
 import hashlib
 import secrets
@@ -13,15 +13,16 @@ from django.utils import timezone
 from mpet_site.web.invisible import INVISIBLE
 from mpet_site.web.lock_waits import update_without_waiting
 
-MARK = "mpet_"  # so that scanners for leaked secrets can tell what they found
+MARK = "mpet_"  # lets scanners for leaked secrets recognise our tokens
 PREFIX_LENGTH = len(MARK) + 7
 LIFETIME = timedelta(days=365)
-ROTATED_OUT_AFTER = timedelta(days=1)  # so that programs can be given the new one while they work with the old
-USE_NOTED_EVERY = timedelta(minutes=10)  # a write per read would make every reader wait for SQLite's one writer
+ROTATED_OUT_AFTER = timedelta(days=1)  # programs can use the old token until they are given the new one
+# A write for every request would make every reader wait for SQLite's only writer.
+USE_NOTED_EVERY = timedelta(minutes=10)
 
 
 def digest_of(secret: str) -> str:
-    """sha256; no salt and no slow hash, because the secret is 256 random bits and cannot be guessed."""
+    """Return the SHA-256 digest. The secret is 256 random bits, so it needs neither a salt nor a slow hash."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -35,17 +36,18 @@ class ApiTokenQuerySet(models.QuerySet):
         return self.filter(is_valid_now())
 
     def revoke(self) -> int:
-        """Revoke those that are not revoked yet. Returns their number."""
+        """Revoke the tokens that are not revoked yet. Return their number."""
         return self.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
 
     def listed_for(self, user: Any) -> Self:
-        """The user's own, each with whether it can be used now (`valid`)."""
+        """Return the user's tokens, annotated with whether each is `valid` now."""
         valid = ExpressionWrapper(is_valid_now(), output_field=models.BooleanField())
         return self.filter(user_id=user.pk).annotate(valid=valid)
 
 
 class ApiToken(models.Model):
-    """One secret of one user. Only its digest is kept; the secret itself is shown once, when it is issued."""
+    """A token of a user. Only the digest of its secret is stored; the secret is shown once, when the token is
+    issued."""
 
     class Scope(models.TextChoices):
         PREDICT = "predict", "read what is private to the user, and predict"
@@ -76,7 +78,8 @@ class ApiToken(models.Model):
     def issue(
         cls, user: Any, scope: str = Scope.PREDICT, *, name: str = "", lifetime: timedelta | None = LIFETIME
     ) -> tuple["ApiToken", str]:
-        """A new token and its secret, which nobody can read again; `lifetime` None: until it is revoked."""
+        """Return a new token and its secret, which cannot be read again. `lifetime` is None for a token without an
+        end."""
         secret = MARK + secrets.token_urlsafe(32)
         token = cls.objects.create(
             user=user,
@@ -89,7 +92,7 @@ class ApiToken(models.Model):
         return token, secret
 
     def rotate(self) -> tuple["ApiToken", str]:
-        """A new token of the same name, scope and lifetime; this one ends within a day."""
+        """Return a new token with the same name, scope and lifetime, and let this one expire within a day."""
         lifetime = None if self.expires_at is None else self.expires_at - self.created_at
         successor = self.issue(self.user, self.scope, name=self.name, lifetime=lifetime)
         end = timezone.now() + ROTATED_OUT_AFTER
@@ -102,8 +105,10 @@ class ApiToken(models.Model):
         return self.scope in {scope, self.Scope.UPLOAD}
 
     def note_use(self, address: str) -> None:
-        """By a client of this address, where the database can be written at once. Another address is noted at once, as
-        it may be somebody else's."""
+        """Store the time and client address of a use, if the database can be written at once.
+
+        A new address is stored at once, because the client may be another person.
+        """
         now = timezone.now()
         if address == self.last_used_from and self.last_used_at and now - self.last_used_at < USE_NOTED_EVERY:
             return
@@ -117,7 +122,7 @@ class DeviceLoginQuerySet(models.QuerySet):
 
 
 class DeviceLogin(models.Model):
-    """A program that waits for somebody to sign it in by the browser (accounts.device_logins)."""
+    """A login of a program by the browser (accounts.device_logins)."""
 
     class Answer(models.TextChoices):
         AGREED = "agreed"
@@ -139,8 +144,11 @@ class DeviceLogin(models.Model):
 
 
 class ConfirmedAddress(models.Model):
-    """What the version before django-allauth reads, so that both serve one database while one takes over from the
-    other. Nothing here reads it; the version after this one drops it."""
+    """A confirmed address for the version before django-allauth, while both versions serve one database during an
+    upgrade.
+
+    This version does not read it, and the next one drops the table.
+    """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="confirmed_address")
     email = models.EmailField()

@@ -1,7 +1,6 @@
-"""Secrets of second factors are encrypted in the database: who reads a copy of it alone makes no codes of them.
+"""Encryption of the secrets of second factors, so that a copy of the database is not enough to generate codes.
 
-The key is made of Django's secret key by HKDF (RFC 5869); those of SECRET_KEY_FALLBACKS still read what was written
-with them.
+The key is derived from Django's secret key by HKDF (RFC 5869). The keys of SECRET_KEY_FALLBACKS can still decrypt.
 """
 
 from __future__ import annotations
@@ -18,10 +17,11 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-ENCRYPTED = "fernet:"  # begins what is encrypted; secrets of before are base32 or hexadecimal, without a colon
+# The prefix of encrypted secrets. Plain secrets of older versions are base32 or hexadecimal, without a colon.
+ENCRYPTED = "fernet:"
 PURPOSE = b"mpet: secrets of second factors"
 KEY_BYTES = 32
-SECRET_NAMES = ("secret", "seed")  # of TOTP, and of recovery codes
+SECRET_NAMES = ("secret", "seed")  # for TOTP and for recovery codes
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):
@@ -29,7 +29,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):
         return ENCRYPTED + fernet().encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Raises ImproperlyConfigured where the key is another one: no code may be compared then."""
+        """Return the plain secret. Raise ImproperlyConfigured for another key, so that no code is compared."""
         if not encrypted_text.startswith(ENCRYPTED):
             return encrypted_text
         try:
@@ -52,7 +52,8 @@ def derived_key(secret: str) -> bytes:
 
 
 def encrypted_anew(stored: dict[str, Any]) -> dict[str, Any]:
-    """What is stored of a second factor, its secrets encrypted with the present key. Raises ImproperlyConfigured."""
+    """Return the data of a second factor with its secrets encrypted with the current key. Raise
+    ImproperlyConfigured."""
     adapter = SecondFactorAdapter()
     return stored | {name: adapter.encrypt(adapter.decrypt(stored[name])) for name in SECRET_NAMES if name in stored}
 
@@ -66,7 +67,7 @@ def unreadable_second_factors() -> Iterator[Authenticator]:
 
 
 def plain_second_factors() -> int:
-    """How many are as they were stored before they were encrypted."""
+    """Return the number of second factors that are not encrypted yet."""
     stored = Authenticator.objects.values_list("data", flat=True)
     return sum(
         any(not data[name].startswith(ENCRYPTED) for name in SECRET_NAMES if name in data) for data in stored.iterator()

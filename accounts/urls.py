@@ -1,7 +1,7 @@
-"""The addresses of the pages about accounts.
+"""URLs of the pages about accounts.
 
-Those of django-allauth are below `accounts/` too (mpet_site/urls.py). The ones that guess or send mail are named here
-first, where what one address sends is counted; and those that people know from before lead to them.
+The URLs of django-allauth are also below `accounts/` (mpet_site/urls.py). Those that check secrets or send mail come
+first here, to limit their rates. Former URLs redirect to the present ones.
 """
 
 from allauth.account import views as account_views
@@ -14,7 +14,7 @@ from django.views.generic import RedirectView
 from accounts import views
 from mpet_site.web.throttling import limit_posts
 
-FORMER = {  # path -> name of the page that has taken its place
+FORMER = {  # former path -> name of the URL that replaces it
     "password_change/": "password_change",
     "password_change/done/": "account",
     "password_reset/": "password_reset",
@@ -27,7 +27,7 @@ FORMER = {  # path -> name of the page that has taken its place
 
 
 class FormerAddress(RedirectView):
-    """What the address had in it was good for the former page alone."""
+    """A redirect from a former URL. It drops the arguments, which were only valid for the former page."""
 
     permanent = True
 

@@ -1,7 +1,7 @@
-"""The data of a user: each application registers what it stores, so that a user can count, export and delete it.
+"""The data of a user. Each application registers what it stores, so that a user can count, export and delete it.
 
-The export is one tar archive, written while it is sent: at most one member is in memory, and of large files only a
-piece.
+The export is one tar archive that is written while it is sent. At most one member is in memory, and only a piece of a
+large file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ARCHIVE_PIECE_BYTES = 1 << 18
 
 @dataclass(frozen=True)
 class ArchiveMember:
-    """A file of the archive. `content` has exactly `size` bytes and is read once, to its end."""
+    """A file of the archive. `content` is a binary file of exactly `size` bytes and is read once."""
 
     name: str
     size: int
@@ -41,9 +41,12 @@ class ArchiveMember:
 
 @dataclass(frozen=True)
 class UserData:
-    """`count(user)`: how many of what, by name. `members(user, request)`: files of the user's archive, `request` for
-    the addresses in them. `remove(user, keep_public)`: delete it; where `keep_public`, what is public stays and names
-    nobody."""
+    """A kind of data that an application stores for users.
+
+    `count(user)` returns numbers by name. `members(user, request)` yields the files of the user's archive, with
+    addresses built from `request`. `remove(user, keep_public)` deletes the data; with `keep_public`, public data stays
+    without the user's name.
+    """
 
     name: str
     count: Callable[[Any], dict[str, int]]
@@ -55,7 +58,7 @@ _registered: dict[str, UserData] = {}
 
 
 def register_user_data(part: UserData) -> None:
-    """For `AppConfig.ready`; a name that is there already is replaced."""
+    """Register a kind of data, in `AppConfig.ready`. A kind of the same name is replaced."""
     _registered[part.name] = part
 
 
@@ -64,7 +67,7 @@ def registered_user_data() -> tuple[UserData, ...]:
 
 
 def user_data_counts(user: Any) -> dict[str, int]:
-    """How many of what is kept of the user."""
+    """Return the number of stored objects of each kind that belong to the user."""
     counts: dict[str, int] = {}
     for part in registered_user_data():
         counts |= part.count(user)
@@ -72,15 +75,17 @@ def user_data_counts(user: Any) -> dict[str, int]:
 
 
 def close_account(user: Any, *, keep_public: bool) -> None:
-    """Remove everything of the user, and then the user. Each application's part is whole or not begun; after a failure
-    the account is still there, and can be closed again."""
+    """Delete all data of the user, and then the user.
+
+    Each application deletes all or nothing. After a failure the account still exists, and the deletion can be repeated.
+    """
     for part in registered_user_data():
         part.remove(user, keep_public)
     user.delete()
 
 
 def archive_response(request: Any) -> StreamingHttpResponse:
-    """The archive of the user of a request, of Django or of the API."""
+    """Return the archive of the user of a Django or API request."""
     members = archive_members(request.user, request)
     response = StreamingHttpResponse(tar_pieces(members), content_type="application/x-tar")
     response["Content-Disposition"] = 'attachment; filename="mpet-account.tar"'
@@ -103,7 +108,7 @@ def archive_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
 
 
 def tar_pieces(members: Iterable[ArchiveMember]) -> Iterator[bytes]:
-    """The archive in pieces, from first to last."""
+    """Yield the archive in pieces."""
     for member in members:
         header = tarfile.TarInfo(member.name)
         header.size, header.mtime = member.size, int(time.time())
@@ -113,5 +118,5 @@ def tar_pieces(members: Iterable[ArchiveMember]) -> Iterator[bytes]:
             while left and (piece := member.content.read(min(ARCHIVE_PIECE_BYTES, left))):
                 left -= len(piece)
                 yield piece
-        yield bytes(left + -member.size % tarfile.BLOCKSIZE)  # a file that became shorter is filled up
+        yield bytes(left + -member.size % tarfile.BLOCKSIZE)  # a file that became shorter is padded
     yield bytes(2 * tarfile.BLOCKSIZE)

@@ -1,4 +1,4 @@
-"""The pages of an account that are ours: what is kept, tokens, the end. The others are django-allauth's."""
+"""Our pages of an account: its data, its tokens and its deletion. The other pages belong to django-allauth."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from mpet_site.web.throttling import seconds_to_wait, too_many_requests
 @login_required
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
-    """What is kept of the user, and what can be done with it."""
+    """Show the number of the user's stored objects, and the actions for them."""
     context = {
         "counts": user_data_counts(request.user),
         "sign_in_elsewhere": bool(settings.SOCIALACCOUNT_PROVIDERS),
@@ -37,7 +37,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def export_account(request: HttpRequest) -> HttpResponseBase:
-    """All of it in one archive."""
+    """Return all data of the user in one archive."""
     if wait_s := seconds_to_wait("export", str(request.user.pk)):
         return too_many_requests(request, wait_s)
     return archive_response(request)
@@ -46,7 +46,7 @@ def export_account(request: HttpRequest) -> HttpResponseBase:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_account(request: HttpRequest) -> HttpResponse:
-    """Asks before the account goes with all that is private to it, or names it."""
+    """Ask for confirmation, and delete the account with all its private data."""
     user: Any = request.user
     form = ClosingForm(request.POST or None, user=user)
     if form.is_valid():
@@ -76,7 +76,8 @@ def delete_account(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The user's tokens. A new one is shown in the answer to its own POST and never again, so nothing redirects."""
+    """Show the user's tokens, and create one. Its secret is shown in the response to the POST only, so nothing
+    redirects."""
     user: Any = request.user
     form = TokenForm(request.POST or None)
     secret = None
@@ -88,7 +89,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 
 def tokens_page(request: HttpRequest, form: TokenForm, secret: str | None) -> HttpResponse:
-    """All tokens of the user, and the secret of the one that was made just now."""
+    """Return the page of the user's tokens, with the secret of a token that was just created."""
     context = {
         "form": form,
         "secret": secret,
@@ -103,7 +104,7 @@ def tokens_page(request: HttpRequest, form: TokenForm, secret: str | None) -> Ht
 @login_required
 @require_POST
 def rotate_token(request: HttpRequest, pk: int) -> HttpResponse:
-    """A new token in the place of a valid one, shown once as every new one."""
+    """Replace a valid token by a new one, and show the secret of the new token once."""
     token = get_object_or_404(ApiToken.objects.valid(), pk=pk, user_id=request.user.pk)
     _, secret = token.rotate()
     return tokens_page(request, TokenForm(), secret)
@@ -113,7 +114,8 @@ def rotate_token(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def device_login(request: HttpRequest) -> HttpResponse:
-    """A program shows a code; who types it here sees what asks and from where, and agrees or not."""
+    """Show which program asks to be signed in with the entered code and from which address, and store the user's
+    answer."""
     form = DeviceCodeForm(request.POST or None)
     context: dict[str, Any] = {"form": form, "section": "account"}
     if form.is_valid():
@@ -121,7 +123,7 @@ def device_login(request: HttpRequest) -> HttpResponse:
         if answer in ("agree", "deny"):
             try:
                 context["answered"] = answer_login(code, request.user, agreed=answer == "agree")
-            except LoginNotKnown:  # in another window, just now
+            except LoginNotKnown:  # answered in another window in the meantime
                 return redirect("device-login")
         else:
             context["waiting"] = waiting_login(code)

@@ -1,6 +1,7 @@
-"""The site: its settings and addresses, and in `web/` what pages and API are built with."""
+"""The Django project: settings, root URLconf, and in `web/` the code shared by all pages and the API."""
 
 import gc
 
-# Nearly all that imports make stays. To look for garbage after every 700 objects takes a tenth of a start.
+# Collect garbage less often than after every 700 new objects (the default). Nearly all objects that imports create are
+# kept, and collecting that often takes a tenth of the start-up time.
 gc.set_threshold(10_000, 10, 10)

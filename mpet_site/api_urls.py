@@ -1,4 +1,4 @@
-"""The addresses of the API that belong to no application: its root, its schema, its documentation."""
+"""The URLs of the API that belong to no application: its root, its schema and its documentation."""
 
 from django.urls import path, register_converter
 from django.urls.converters import PathConverter
@@ -11,7 +11,8 @@ from rest_framework.reverse import reverse
 
 from mpet_site.web.api import UNKNOWN_PATH, ApiView, StrictView, UnknownPath
 
-SCHEMA_KEPT_S = 600  # it takes half a second to make, and changes with the code only
+# Generating the schema takes half a second, and it only changes with the code.
+SCHEMA_KEPT_S = 600
 ENDPOINTS = {
     "platforms": "api-platforms",
     "workloads": "api-workloads",
@@ -53,7 +54,7 @@ ENDPOINTS = {
 
 
 class ApiRoot(ApiView):
-    """The addresses of all endpoints."""
+    """The URLs of all endpoints."""
 
     @extend_schema(operation_id="root", responses={200: {"type": "object", "additionalProperties": {"type": "string"}}})
     def get(self, request: Request) -> Response:
@@ -61,20 +62,20 @@ class ApiRoot(ApiView):
 
 
 class SchemaView(StrictView, SpectacularAPIView):
-    """What the API is, as OpenAPI."""
+    """The OpenAPI schema of this API."""
 
     query_parameters = ("lang",)
 
 
 class DocsView(StrictView, SpectacularSwaggerSplitView):
-    """The same to read and to try."""
+    """The interactive documentation of the API (Swagger UI)."""
 
     query_parameters = ("lang", "script")
     url_name = "api-schema"
 
 
 class AnythingConverter(PathConverter):
-    """Line ends, too: what is below /api/v1/ is answered as a program reads it."""
+    """A path converter that also matches line breaks, so that every path below /api/v1/ gets a response of the API."""
 
     regex = "(?s:.+)"
 

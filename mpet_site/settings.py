@@ -1,4 +1,4 @@
-"""Settings, all from the environment, with defaults that are safe on a fresh machine (docs/settings.md lists them)."""
+"""Settings, read from environment variables. The defaults are safe on a fresh machine (docs/settings.md lists them)."""
 
 import os
 import tomllib
@@ -12,13 +12,14 @@ from mpet_site.state_folder import PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE, make_
 from profiles.measurements.bounds import MOST_ROWS, MOST_WORKLOADS
 
 env = environ.Env()
-# A variable that is empty is as one that is not set, as in files of variables; only an empty rate means no limit.
+# Treat an empty variable as unset, as env files do. Only an empty throttle rate has a meaning: no limit.
 env.ENVIRON = {name: value for name, value in os.environ.items() if value or "_THROTTLE_" in name}
 BASE_DIR = Path(__file__).resolve().parent.parent
 CODE_VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 STATE_DIR = Path(env.str("MPET_STATE_DIR", default=str(BASE_DIR / "var")))
 make_private(STATE_DIR)
-STATE_IS_WRITABLE = os.access(STATE_DIR, os.W_OK)  # else what is stored is read, and nothing is taken
+# Where the state folder is read-only, the server serves the stored data and accepts no uploads.
+STATE_IS_WRITABLE = os.access(STATE_DIR, os.W_OK)
 
 
 DEBUG = env.bool("MPET_DEBUG", default=False)
@@ -27,10 +28,10 @@ SECRET_KEY_FALLBACKS = env.list("MPET_SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("MPET_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("MPET_CSRF_TRUSTED_ORIGINS", default=[])
 SITE_URL = env.str("MPET_SITE_URL", default="")
-OPERATOR = env.str("MPET_OPERATOR", default="")  # named in the footer of every page
+OPERATOR = env.str("MPET_OPERATOR", default="")  # shown in the footer of every page
 OPERATOR_URL = env.str("MPET_OPERATOR_URL", default="")
 SOURCE_URL = env.str("MPET_SOURCE_URL", default="")
-FORCE_SCRIPT_NAME = env.str("MPET_URL_PREFIX", default="").rstrip("/")  # never from a request
+FORCE_SCRIPT_NAME = env.str("MPET_URL_PREFIX", default="").rstrip("/")  # never taken from a request
 
 # Behind an HTTPS proxy: MPET_HTTPS=1.
 HTTPS = env.bool("MPET_HTTPS", default=False)
@@ -40,7 +41,8 @@ CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = env.int("MPET_HSTS_SECONDS", default=31_536_000) if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("MPET_HSTS_SUBDOMAINS", default=False)
 SECURE_HSTS_PRELOAD = env.bool("MPET_HSTS_PRELOAD", default=False)
-# Both bind other servers of the domain, for a year or longer: its owner decides, and Django's check does not warn.
+# HSTS for subdomains and HSTS preload bind other servers of the domain for a year or longer. The owner of the domain
+# decides on them, so silence Django's warnings.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
@@ -97,8 +99,8 @@ MIDDLEWARE = [
     "mpet_site.web.middleware.ParameterBoundsMiddleware",
 ]
 
-# /metrics, for Prometheus: on where a token or a network may read it. What the processes of a server count is added up
-# in a folder, which Prometheus' client wants to know before it is imported.
+# /metrics, for Prometheus, is enabled where a token or a network is allowed to read it. The processes of a server
+# aggregate their counters in a folder. The Prometheus client reads its path from the environment when it is imported.
 METRICS_TOKEN = env.str("MPET_METRICS_TOKEN", default="")
 METRICS_NETWORKS = env.list("MPET_METRICS_NETWORKS", default=[])
 if METRICS_TOKEN or METRICS_NETWORKS:
@@ -131,13 +133,16 @@ TEMPLATES = [
 
 
 def database() -> dict:
-    """DATABASE_URL, else SQLite in STATE_DIR; SQLite in WAL mode, so that readers never wait for a writer. Its
-    connections stay: the last one that is closed removes the log, and a full disk has no room for another."""
+    """Return the database configuration: DATABASE_URL, or else SQLite in STATE_DIR.
+
+    SQLite runs in WAL mode, so that readers never wait for a writer. Its connections stay open: closing the last one
+    removes the write-ahead log, and on a full disk no new log can be created.
+    """
     path = STATE_DIR / "mpet.sqlite3"
     config = env.db("DATABASE_URL", default=f"sqlite:///{path}")
     if config["ENGINE"] == "django.db.backends.sqlite3":
         if config["NAME"] == str(path) and not path.exists():
-            path.touch(mode=PRIVATE_FILE_MODE)  # its write-ahead log gets the same permissions
+            path.touch(mode=PRIVATE_FILE_MODE)  # SQLite gives the write-ahead log the same permissions
         config["CONN_MAX_AGE"] = env.int("MPET_CONN_MAX_AGE", default=None)
         config |= sqlite_options(Path(config["NAME"]))
     else:
@@ -147,26 +152,29 @@ def database() -> dict:
 
 
 def sqlite_options(path: Path) -> dict:
-    """Of a file that can be written; of one in a folder that cannot, as SQLite then needs to be told."""
+    """Return the options for an SQLite file: read and write, or read-only where its folder is not writable."""
     if os.access(path.parent, os.W_OK):
         pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;"
         return {"OPTIONS": {"timeout": 20, "transaction_mode": "IMMEDIATE", "init_command": pragmas}}
-    log = path.with_name(f"{path.name}-wal")  # what is in it would be missing from an "immutable" file
+    # With "immutable", SQLite ignores the write-ahead log. Use it only where the log holds no data.
+    log = path.with_name(f"{path.name}-wal")
     mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
     return {"NAME": f"file:{quote(str(path))}?{mode}", "OPTIONS": {"timeout": 20}}
 
 
 DATABASES = {"default": database()}
 LOCK_SECONDS = env.float("MPET_LOCK_SECONDS", default=2.0)
-LEAST_FREE_BYTES = env.int("MPET_LEAST_FREE_BYTES", default=512 * 2**20)  # of STATE_DIR
+# Free space of STATE_DIR below which the server reports a fault.
+LEAST_FREE_BYTES = env.int("MPET_LEAST_FREE_BYTES", default=512 * 2**20)
 
-# What is kept for a while, and how often things happened. Without a cache that is shared, each process keeps its own
-# copies, and all count in one file.
+# Caches, and the file of the rate counts. Without a shared cache (MPET_CACHE_URL) each process has its own cache, and
+# all processes count requests in RATES_FILE.
 CACHES: dict[str, dict] = {"default": env.cache_url("MPET_CACHE_URL", default="locmemcache://")}
 CACHES["pages"] = {**CACHES["default"], "KEY_PREFIX": "page"}
 if not CACHES["default"]["LOCATION"]:  # per-process memory; each cache needs a distinct LOCATION
     CACHES["pages"] |= {"LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 1000}}
-    if STATE_IS_WRITABLE:  # pages take longest: the processes of a server share them
+    # Pages take longest to compute, so the processes of a server share them in a folder.
+    if STATE_IS_WRITABLE:
         make_private(STATE_DIR / "pages")
         CACHES["pages"] |= {
             "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
@@ -191,9 +199,9 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-# Accounts are django-allauth's. Names are made here, and several accounts may claim one address until one of them has
-# verified it, so that no form says who has an account (docs/decisions/mail-addresses.md). The first backend is what
-# sessions from before name.
+# Accounts use django-allauth. MPET generates the user names, and several accounts may claim one mail address until one
+# of them has verified it, so that no form reveals who has an account (docs/decisions/mail-addresses.md). Older sessions
+# refer to the first backend.
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
@@ -218,7 +226,8 @@ MFA_TOTP_ISSUER = "MPET"
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 SOCIALACCOUNT_PROVIDERS: dict[str, dict] = {}
-SIGN_IN_ORIGINS = []  # of the pages that a form here may lead to
+# Origins of the identity providers to which a sign-in form may redirect (form-action of the content security policy).
+SIGN_IN_ORIGINS = []
 if github_id := env.str("MPET_GITHUB_CLIENT_ID", default=""):
     github = {"client_id": github_id, "secret": env.str("MPET_GITHUB_CLIENT_SECRET")}
     SOCIALACCOUNT_PROVIDERS["github"] = {"APPS": [github], "SCOPE": ["user:email"]}
@@ -236,7 +245,7 @@ if oidc_server := env.str("MPET_OIDC_SERVER_URL", default=""):
     SIGN_IN_ORIGINS.append("/".join(oidc_server.split("/")[:3]))
     INSTALLED_APPS.append("allauth.socialaccount.providers.openid_connect")
 
-# Mail is sent to confirm an address, and for forgotten passwords to those that are confirmed.
+# Mail is sent to confirm an address. Messages about forgotten passwords go to confirmed addresses only.
 vars().update(env.email_url("MPET_EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = env.str("MPET_EMAIL_FROM", default="mpet@localhost")
 
@@ -245,7 +254,7 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
 
-PUBLIC_FILES = {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755}  # another server may send them
+PUBLIC_FILES = {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755}  # another server may serve them
 STATIC_URL = "static/"
 STATIC_ROOT = Path(env.str("MPET_STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
 STATICFILES_DIRS = [BASE_DIR / "mpet_site" / "static"]
@@ -256,12 +265,14 @@ STORAGES = {
 MEDIA_ROOT = STATE_DIR / "media"
 FILE_UPLOAD_PERMISSIONS = PRIVATE_FILE_MODE
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = PRIVATE_FOLDER_MODE
-FILE_UPLOAD_TEMP_DIR = STATE_DIR / "incoming"  # where it is swept when a process dies
+# Files that a killed process left in this folder are deleted.
+FILE_UPLOAD_TEMP_DIR = STATE_DIR / "incoming"
 if STATE_IS_WRITABLE:
     FILE_UPLOAD_TEMP_DIR.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
-FETCHED_DIR = STATE_DIR / "fetched"  # archives that fetch_data has not read to the end
+# Archives that fetch_data has not completely imported yet.
+FETCHED_DIR = STATE_DIR / "fetched"
 
-# Work behind the request: `immediate` does it in the request, `database` leaves it to `manage.py db_worker`.
+# Background tasks: `immediate` runs them in the request, `database` leaves them to `manage.py db_worker`.
 TASKS = {
     "default": {
         "BACKEND": {
@@ -271,21 +282,22 @@ TASKS = {
     }
 }
 
-# Who works on something holds a lease and renews it. When it lapses, the chores of whoever runs take the work up again.
+# A process holds a lease on its work and renews it. When the lease expires, the periodic tasks of any running process
+# resume the work.
 LEASE_SECONDS = env.float("MPET_LEASE_SECONDS", default=30.0)
 DUMP_HOURS = env.float("MPET_DUMP_HOURS", default=24.0)
 EVALUATION_HOURS = env.float("MPET_EVALUATION_HOURS", default=24.0)
 CHORE_SECONDS = env.float("MPET_CHORE_SECONDS", default=10.0)
 
-# What takes longer than this in a request becomes a computation behind it (docs/decisions/computations.md).
+# Work that takes longer than this in a request becomes a background computation (docs/decisions/computations.md).
 REQUEST_SECONDS = env.float("MPET_REQUEST_SECONDS", default=0.5)
 BATCH_SECONDS = env.float("MPET_BATCH_SECONDS", default=20.0)
-# Workload and machine, by slug, that an empty form shows; empty: the pair with the most profiles.
+# The slugs of the workload and the machine that an empty form shows. By default, the pair with the most profiles.
 FIRST_PAIR = env.list("MPET_FIRST_PAIR", default=[])
 COMPUTATIONS_WAITING = env.int("MPET_COMPUTATIONS_WAITING", default=32)
 COMPUTATIONS_KEPT_BYTES = env.int("MPET_COMPUTATIONS_KEPT_BYTES", default=64 * 2**20)
 
-# From so many profiles on, a snapshot of what predictions see is a set of files that all processes share.
+# From this number of profiles on, the snapshot for predictions is a set of files that all processes share.
 SNAPSHOT_FILE_PROFILES = env.int("MPET_SNAPSHOT_FILE_PROFILES", default=100_000)
 
 # Limits of an uploaded tarball (docs/formats.md).
@@ -296,26 +308,27 @@ UPLOAD_MAX_ROWS = env.int("MPET_UPLOAD_MAX_ROWS", default=MOST_ROWS)
 UPLOAD_MAX_ATTEMPTS = env.int("MPET_UPLOAD_MAX_ATTEMPTS", default=2)
 UPLOAD_MAX_WORKLOADS = env.int("MPET_UPLOAD_MAX_WORKLOADS", default=MOST_WORKLOADS)
 
-# Limits of a file of another tool (docs/formats-in.md), and of the process that reads what strangers send
+# Limits of a file written by another tool (docs/formats-in.md), and of the process that reads untrusted files
 # (docs/decisions/reading-processes.md).
 FOREIGN_MAX_BYTES = env.int("MPET_FOREIGN_MAX_BYTES", default=2 * 2**20)
 READ_SECONDS = env.float("MPET_READ_SECONDS", default=5.0)
 READ_TARBALL_SECONDS = env.float("MPET_READ_TARBALL_SECONDS", default=20.0)
 READ_WALL_SECONDS = env.float("MPET_READ_WALL_SECONDS", default=60.0)
 READ_MEMORY_BYTES = env.int("MPET_READ_MEMORY_BYTES", default=512 * 2**20)
-READING_LOCK = STATE_DIR / "reading.lock"  # of the request that waits for such a process
+READING_LOCK = STATE_DIR / "reading.lock"  # held by the request that waits for such a process
 
-# Uploads without an account: how long they are kept unless they are claimed (0: none are taken), how large they may
-# be, and how many there may be at once.
+# Uploads without an account: for how many days they are kept unless they are claimed (0: none are accepted), their
+# maximum size, and their maximum number.
 QUARANTINE_DAYS = env.float("MPET_QUARANTINE_DAYS", default=30.0)
 QUARANTINE_MAX_PACKED_BYTES = env.int("MPET_QUARANTINE_MAX_PACKED_BYTES", default=8 * 2**20)
 QUARANTINE_MAX_ROWS = env.int("MPET_QUARANTINE_MAX_ROWS", default=50_000)
 QUARANTINE_MOST = env.int("MPET_QUARANTINE_MOST", default=1_000)
 
-# For how many days an account is new: what it measures counts for pairs that nobody else measured; 0: no account is.
+# For how many days an account counts as new (0: never). Measurements of a new account are only used for pairs of
+# workload and platform that no other account has measured.
 NEW_ACCOUNT_DAYS = env.float("MPET_NEW_ACCOUNT_DAYS", default=30.0)
 
-# For how many days something is kept; 0: for ever (docs/operations.md).
+# Retention in days (0: unlimited, docs/operations.md).
 KEEP_PREDICTIONS_DAYS = env.float("MPET_KEEP_PREDICTIONS_DAYS", default=0.0)
 KEEP_REPORTS_DAYS = env.float("MPET_KEEP_REPORTS_DAYS", default=0.0)
 KEEP_TARBALLS_DAYS = env.float("MPET_KEEP_TARBALLS_DAYS", default=0.0)
@@ -371,7 +384,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
-# Lines for people, or one JSON object a line for what collects logs; a line a request by default in the latter only.
+# Log lines are text, or one JSON object per line for log collectors. By default, requests are logged in JSON only.
 LOG_FORMAT = env.str("MPET_LOG_FORMAT", default="text")
 LOG_REQUESTS = env.bool("MPET_LOG_REQUESTS", default=LOG_FORMAT == "json")
 LOGGING = {

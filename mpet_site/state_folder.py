@@ -1,5 +1,7 @@
-"""The state folder is its owner's alone: the database, uploads and the secret key are in it. Some of its files were
-left by killed processes."""
+"""The state folder, which only its owner may read: it holds the database, the uploads and the secret key.
+
+It may also hold files left by killed processes, which `is_older_than` recognises by their age.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +18,22 @@ PRIVATE_FILE_MODE = 0o600
 
 
 def make_private(folder: Path) -> None:
-    """Makes the folder, or mends who may enter one that was made before; then its files are mended, too.
+    """Create the folder, or restrict the permissions of an existing folder and its files to the owner.
 
-    What lies right in the folder is looked at every time. Everything below it only where the folder was open to others,
-    as there may be many uploads. Where the folder is somebody else's or read-only, they stay as they are.
+    The files directly in the folder are checked at every call. Files in subfolders are only checked where the folder
+    was open to other users, because there may be many uploads. In a read-only folder, or one of another owner, all
+    permissions stay as they are.
     """
     folder.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
     was_open = mode_of(folder) != PRIVATE_FOLDER_MODE
     with contextlib.suppress(OSError):
         for path in folder.rglob("*") if was_open else folder.iterdir():
             close(path)
-        close(folder)  # the last: as long as it is open, this is not finished
+        close(folder)  # last, so that an interrupted call is repeated in full
 
 
 def close(path: Path) -> None:
-    """Takes a file or folder from everybody but its owner; one that is being deleted meanwhile is left alone."""
+    """Remove the permissions of all users but the owner from a file or folder. Ignore a file that no longer exists."""
     if path.is_symlink():
         return
     with contextlib.suppress(FileNotFoundError):
@@ -44,7 +47,8 @@ def mode_of(path: Path) -> int:
 
 
 def replace_private_file(path: Path, content: bytes) -> None:
-    """Writes the file beside its place and renames it, so that a killed process leaves the former content or this."""
+    """Write the content to a new file and rename it, so that a killed process leaves either the old or the new
+    content."""
     beside = path.with_name(f"{path.name}.new")
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE), "wb") as file:
         file.write(content)
@@ -54,8 +58,10 @@ def replace_private_file(path: Path, content: bytes) -> None:
 
 
 def stored_text(path: Path, make: Callable[[], str]) -> str:
-    """Returns the text of a private file. Where it is missing or empty, `make` gives the text: once, also where several
-    processes start at the same moment."""
+    """Return the text of a private file. If the file is missing or empty, store the text that `make` returns.
+
+    `make` is called only once, even if several processes start at the same time.
+    """
     if not _text_of(path):
         with file_lock(path.with_name(f"{path.name}.lock")):
             if not _text_of(path):
@@ -69,8 +75,11 @@ def _text_of(path: Path) -> str:
 
 @contextlib.contextmanager
 def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Yields whether this process holds the lock; False only where another process holds it and this one does not
-    `wait`. The kernel releases the lock when the process ends, also when it is killed. The file stays."""
+    """Lock the file for the block, and yield whether this process holds the lock.
+
+    The value is False only if another process holds the lock and `wait` is False. The kernel releases the lock when the
+    process ends, even if it is killed. The file is not deleted.
+    """
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE_MODE), "wb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -81,8 +90,10 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 
 def is_older_than(path: Path, seconds: float) -> bool:
-    """Whether the file was written, or something put into or out of the folder, longer ago than that. Where it is gone,
-    because another process was faster, it is not."""
+    """Return whether a file was written, or the entries of a folder changed, more than `seconds` ago.
+
+    Return False if the path no longer exists because another process deleted it first.
+    """
     try:
         return time.time() - path.stat().st_mtime > seconds
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""All addresses of the site, application by application."""
+"""The root URLconf: the URLs of all applications."""
 
 from django.contrib import admin
 from django.urls import include, path

@@ -11,11 +11,12 @@ from mpet_site.web.lock_waits import shorten_waits_of_requests
 from mpet_site.web.periodic_tasks import start_periodic_tasks
 from predictor.core.steps import threadpool_controller
 
-os.umask(0o077)  # whatever a server writes is in the state folder, and its owner's alone
+# Everything that a server writes is in the state folder, which only its owner may read.
+os.umask(0o077)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mpet_site.settings")
 application = get_wsgi_application()
 connection_created.connect(shorten_waits_of_requests)
-# Load all pages and the numerical libraries now: the first visitor would wait a second for them.
+# Load all pages and the numerical libraries now, because the first request would otherwise wait a second for them.
 reverse("home")
 import_module("predictor.extrapolation.document")
 threadpool_controller()

@@ -1,4 +1,4 @@
-"""How the API writes an account and its tokens."""
+"""Serializers of accounts and API tokens."""
 
 from rest_framework import serializers
 
@@ -7,7 +7,7 @@ from mpet_site.web.fields import KnownFieldsSerializer, PlainText
 
 
 class TokenSerializer(serializers.ModelSerializer):
-    """What the page of one's tokens shows. The secret is kept nowhere."""
+    """A token as on the page of the user's tokens. Its secret is not stored."""
 
     valid = serializers.BooleanField(read_only=True)
 
@@ -28,7 +28,7 @@ class TokenSerializer(serializers.ModelSerializer):
 
 
 class LoginRequestSerializer(KnownFieldsSerializer):
-    """What the program calls itself; the person reads it before agreeing."""
+    """A request to sign in a program. `program` is the name that the page shows to the person before they agree."""
 
     program = PlainText(max_length=100)
 

@@ -1,4 +1,4 @@
-"""The addresses of the API about accounts."""
+"""URLs of the API about accounts."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The API lists a user's own tokens."""
+"""Views of the API about accounts: tokens, the account, its export, and sign-in of programs by the browser."""
 
 from typing import Any, ClassVar
 
@@ -47,7 +47,8 @@ class TokenFilter(FilterSet):
 
 @extend_schema_view(get=extend_schema(operation_id="tokens_list", summary="Your own API tokens, without their secrets"))
 class TokenList(ListView):
-    """Your own tokens, the newest first. New ones come from the page of your tokens, which shows the secret once."""
+    """Your own tokens, the newest first. You can create tokens on the page of your tokens, which shows the secret
+    once."""
 
     permission_classes = (IsAuthenticated,)
     queryset = ApiToken.objects.none()
@@ -69,7 +70,7 @@ class TokenList(ListView):
 
 
 class AccountView(ApiView):
-    """Your account, and how much is kept of you."""
+    """Your account, and the number of stored objects of each kind that belong to it."""
 
     permission_classes = (IsAuthenticated,)
 
@@ -87,7 +88,7 @@ class AccountView(ApiView):
 
 
 class AskedByPrograms(ApiView):
-    """By a program that nobody is signed in to: a token or session that it sends along changes nothing."""
+    """A view for programs that are not signed in. It ignores tokens and sessions in the request."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -99,7 +100,7 @@ class AskedByPrograms(ApiView):
 
 
 class BeginLogin(AskedByPrograms):
-    """A program that is to be signed in by the browser gets a code to show, and one to keep."""
+    """Begin to sign a program in by the browser. The response has a code to show to the person and a code to keep."""
 
     @extend_schema(
         operation_id="login_begin",
@@ -126,7 +127,7 @@ class BeginLogin(AskedByPrograms):
 
 
 class HandOutToken(AskedByPrograms):
-    """The token, once the person has agreed, and once only: null until then, 403 where the person refused."""
+    """Return the token once, after the person has agreed. Until then it is null; after a refusal, the status is 403."""
 
     @extend_schema(
         operation_id="login_token",
@@ -151,8 +152,8 @@ class HandOutToken(AskedByPrograms):
 
 
 class AccountExport(ApiView):
-    """Everything of yours as one tar archive, made while it is sent: `account.json`, the tarballs of `uploads/` with
-    their reports, `profiles/` and `predictions/` as this API has them."""
+    """All your data as one tar archive, created while it is sent: `account.json`, the tarballs in `uploads/` with their
+    reports, and `profiles/` and `predictions/` in the form of this API."""
 
     permission_classes = (IsAuthenticated,)
     renderer_classes = (ArchiveRenderer,)

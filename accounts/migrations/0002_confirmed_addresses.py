@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 def confirm_addresses_of_operators(apps, schema_editor):
-    """Superusers were made by an operator's command. All others signed up with whatever address they gave."""
+    """Confirm the addresses of superusers, who were created by an operator. All other addresses are unverified."""
     ConfirmedAddress = apps.get_model("accounts", "ConfirmedAddress")
     operators = apps.get_model(settings.AUTH_USER_MODEL).objects.filter(is_superuser=True).exclude(email="")
     ConfirmedAddress.objects.bulk_create(

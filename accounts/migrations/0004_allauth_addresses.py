@@ -1,4 +1,4 @@
-"""Mail addresses become those of django-allauth: verified where their owners had confirmed them."""
+"""Copy confirmed mail addresses to django-allauth's table of addresses, as verified ones."""
 
 from django.conf import settings
 from django.db import migrations
@@ -6,7 +6,8 @@ from django.db.models import F
 
 
 def take_addresses(apps, schema_editor):
-    """Of several accounts that confirmed one address, that of the latest use has it: it can be verified once only."""
+    """Copy the addresses. If several accounts confirmed one address, only the account that was used last keeps it
+    verified."""
     EmailAddress = apps.get_model("account", "EmailAddress")
     confirmed = dict(apps.get_model("accounts", "ConfirmedAddress").objects.values_list("user", "email"))
     known = set(EmailAddress.objects.values_list("user", flat=True))

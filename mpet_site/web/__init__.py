@@ -1,1 +1,1 @@
-"""What all pages and the whole API are built with. It knows none of the applications."""
+"""Code shared by all pages and the API. It imports none of the applications."""

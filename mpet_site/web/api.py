@@ -1,4 +1,4 @@
-"""What all views of the API share: strict query parameters, ETags, CSV."""
+"""Base classes of the API's views: strict query parameters, ETags and CSV."""
 
 from typing import Any, ClassVar
 
@@ -34,9 +34,9 @@ UNKNOWN_PATH = "api-unknown-path"
 
 
 class StrictView(APIView):
-    """Refuses what it does not know: methods with 405, whoever asks; query parameters with 400.
+    """A view that rejects unknown methods with 405, even without a token, and unknown query parameters with 400.
 
-    A misspelt filter would answer with the wrong rows.
+    With a misspelt filter that is ignored, the response would contain the wrong rows.
     """
 
     query_parameters: ClassVar[tuple[str, ...]] = ()
@@ -49,7 +49,7 @@ class StrictView(APIView):
             self.refuse_unknown_parameters(request)
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        """What OPTIONS tells of a view has no other form than JSON, whatever the view itself answers in."""
+        """Answer OPTIONS in JSON, even if the view has no JSON renderer."""
         if request.method == "OPTIONS":
             return JSONRenderer(), JSONRenderer.media_type
         return super().perform_content_negotiation(request, force)
@@ -73,8 +73,10 @@ class StrictView(APIView):
 
 
 class ApiView(StrictView):
-    """Clients may keep its answers, but ask every time (no-cache), and share them with no other viewer. No cache keeps
-    an answer to a signed-in user; its ETag is still answered with 304, as a program may keep its own answers."""
+    """A view whose responses clients may cache but must revalidate every time (no-cache), separately for each viewer.
+
+    Responses to signed-in users are marked as not cacheable. A program may still send their ETag and gets 304.
+    """
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
@@ -85,7 +87,7 @@ class ApiView(StrictView):
 
 
 class StrictSearchFilter(SearchFilter):
-    """Refuses a search of too many words."""
+    """A search filter that rejects searches with too many words."""
 
     def get_search_terms(self, request: Request) -> list[str]:
         if refusal := search_refusal(request.query_params.get(self.search_param, "")):
@@ -103,7 +105,8 @@ class StrictSearchFilter(SearchFilter):
 
 
 class StrictOrderingFilter(OrderingFilter):
-    """Unknown fields are an error; unknown values come last; equal rows keep one order from page to page."""
+    """An ordering filter that rejects unknown fields, sorts unknown values last and keeps equal rows in a fixed
+    order."""
 
     def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
         text = request.query_params.get(self.ordering_param, "")
@@ -119,7 +122,7 @@ class StrictOrderingFilter(OrderingFilter):
 
 
 class ListView(ApiView, ListAPIView):
-    """A filterable list. As CSV: all its rows, streamed. `ordering_fields`: name in the URL -> model field."""
+    """A filterable list. Its CSV form streams all rows. `ordering_fields` maps names in the URL to model fields."""
 
     renderer_classes = (JSONRenderer, CSVRenderer)
     pagination_class = Pagination
@@ -136,7 +139,7 @@ class ListView(ApiView, ListAPIView):
 
     @property
     def wants_csv(self) -> bool:
-        renderer = getattr(self.request, "accepted_renderer", None)  # none while the schema is made
+        renderer = getattr(self.request, "accepted_renderer", None)  # not set while the schema is generated
         return renderer is not None and renderer.format == "csv"
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Any:
@@ -146,7 +149,7 @@ class ListView(ApiView, ListAPIView):
         return respond_unless_unchanged(request, self.etag(queryset), lambda: build(queryset))
 
     def etag(self, queryset: Any) -> str:
-        """Changes whenever the list does."""
+        """Return an ETag that changes whenever the list does."""
         raise NotImplementedError
 
     def page(self, queryset: Any) -> Response:
@@ -166,19 +169,20 @@ class ListView(ApiView, ListAPIView):
 
 
 class DetailView(ApiView, RetrieveAPIView):
-    """One row. What is private to somebody else is as unknown as what was never there."""
+    """A view of one row. Another user's private row is answered with 404, like a row that does not exist."""
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Any:
         row = self.get_object()
         return respond_unless_unchanged(request, self.etag(row), lambda: Response(self.get_serializer(row).data))
 
     def etag(self, row: Any) -> str:
-        """Changes whenever the answer does."""
+        """Return an ETag that changes whenever the response does."""
         raise NotImplementedError
 
 
 class UnknownPath(APIView):
-    """Every path below /api/v1/ that is nothing else, with any method. Forgives readers a missing slash at the end."""
+    """The view of all unknown paths below /api/v1/: 404 for every method, or a redirect that appends a missing
+    slash."""
 
     schema = None
     permission_classes = ()

@@ -1,7 +1,7 @@
-"""Work that takes seconds is done in the background of requests. Commands, tasks and threads wait for it.
+"""Work that takes seconds is not done in requests. Commands, tasks and threads may wait for it.
 
-Meanwhile a request is answered from an earlier state, and the response is not cached; or with 503 and Retry-After,
-where no earlier state may answer.
+Until it is finished, a request is answered from an earlier state and the response is not cached. Where no earlier state
+can be used, the response is 503 with Retry-After.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from mpet_site.web.database_unavailable import RETRY_AFTER_S
 
 
 class NotReadyYet(Exception):
-    """What the request needs is being prepared or in use, and will be there in some seconds. `reason` is shown."""
+    """What the request needs is being computed or is in use, and will be available in a few seconds. `reason` is
+    shown."""
 
     reason = "New measurements are being processed."
 
@@ -29,13 +30,13 @@ _is_outdated: ContextVar[bool] = ContextVar("is_outdated", default=False)
 
 
 def can_wait() -> bool:
-    """Whether the caller may wait for seconds: commands, tasks and threads may, requests may not."""
+    """Return whether the caller may wait for seconds: commands, tasks and threads may, requests may not."""
     return not _in_request.get()
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Let the code of this block wait although it runs in a request, as for an upload."""
+    """Allow the code of this block to wait although it runs in a request, for example for an upload."""
     token = _in_request.set(False)
     try:
         yield
@@ -44,7 +45,7 @@ def waiting() -> Iterator[None]:
 
 
 def answer_is_outdated() -> bool:
-    """Whether anything in this request came from before the newest revision."""
+    """Return whether any data used in this request is older than the newest revision."""
     return _is_outdated.get()
 
 
@@ -53,7 +54,7 @@ def note_outdated() -> None:
 
 
 class BackgroundMiddleware:
-    """Notes that code runs in a request, and forbids caching of responses from an outdated state."""
+    """Middleware that marks code as running in a request, and prevents caching of responses from an outdated state."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -72,7 +73,8 @@ class BackgroundMiddleware:
             _is_outdated.reset(is_outdated)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """A page that reloads itself. The API answers with a problem document (mpet_site.web.problems)."""
+        """Answer NotReadyYet with a page that reloads itself. The API returns a problem document
+        (mpet_site.web.problems)."""
         if not isinstance(error, NotReadyYet):
             return None
         response = render(request, "not_ready.html", {"reason": error.reason, "seconds": RETRY_AFTER_S}, status=503)

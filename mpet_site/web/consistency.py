@@ -1,4 +1,4 @@
-"""Reading many tables as they were at one moment, while others write."""
+"""Consistent reads of several tables while other connections write."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from django.db import connection, transaction
 
 @contextmanager
 def consistent_reads() -> Iterator[bool]:
-    """Whether all reads of the block see the database at one moment; they do except inside somebody's transaction.
-    Nobody waits for the block, and it must not write."""
+    """Make all reads of the block see one state of the database, and yield whether they do.
+
+    The value is False only inside an open transaction. The block does not make writers wait, and must not write.
+    """
     if connection.in_atomic_block:
         yield False
     elif connection.vendor == "sqlite" and connection.connection is not None and connection.connection.in_transaction:
-        yield True  # inside such a block
+        yield True  # nested in another such block
     elif connection.vendor == "sqlite":
-        with connection.cursor() as cursor:  # atomic() would take the lock that writers need
+        with connection.cursor() as cursor:  # atomic() would take the lock for writing
             cursor.execute("BEGIN DEFERRED")
             try:
                 yield True

@@ -12,15 +12,18 @@ from mpet_site.web.health import pending_migrations
 
 RETRY_AFTER_S = 5
 SQLITE_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-# Serialisation, deadlock, lock not available, too many connections, shut down, starting up; class 08: connection lost.
+# Serialisation failure, deadlock, lock not available, too many connections, two kinds of shutdown, starting up. The
+# states of class 08 are lost connections.
 POSTGRESQL_STATES = {"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03"}
 CONNECTION_CLASS = "08"
-UNKNOWN_NAME_STATES = {"42P01", "42703"}  # of a table, of a column
-UNKNOWN_NAME_WORDS = ("no such table", "no such column", "has no column named")  # SQLite has no code for these
-EXTENDED_CODE_BITS = 0xFF  # SQLITE_BUSY_SNAPSHOT and the like have the plain code in these
+UNKNOWN_NAME_STATES = {"42P01", "42703"}  # unknown table, unknown column
+# SQLite has no error codes for unknown tables and columns, only messages.
+UNKNOWN_NAME_WORDS = ("no such table", "no such column", "has no column named")
+# The low byte of an extended error code, such as SQLITE_BUSY_SNAPSHOT, is the primary code.
+EXTENDED_CODE_BITS = 0xFF
 
-# Full, or closed to writers. A log that cannot be made beside the database is CANTOPEN, or one of some extended codes
-# of IOERR, whose others are a broken disk.
+# Errors of a full or read-only disk. If SQLite cannot create the log of the database, the error is CANTOPEN or one of
+# these extended codes of IOERR. The other codes of IOERR mean a broken disk.
 STORAGE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
 SQLITE_STORAGE_CODES = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 SQLITE_WRITE_FAILED = {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_SHMSIZE}
@@ -29,7 +32,7 @@ POSTGRESQL_STORAGE_STATES = {"53100", "25006"}  # disk full, read-only transacti
 
 @dataclass(frozen=True)
 class Unavailable:
-    """Why nothing could be stored, for a program and for a person, and when it may be tried again."""
+    """The reason for a 503 response, as text for programs and a title for people, and the value of Retry-After."""
 
     detail: str
     retry_after_s: int = RETRY_AFTER_S
@@ -47,7 +50,7 @@ NO_STORAGE = Unavailable(
 
 
 def unavailability_of(error: BaseException | None) -> Unavailable | None:
-    """The body of the 503 response for this error; None where trying again does not help."""
+    """Return the content of the 503 response for this error, or None where a later attempt would not help."""
     if is_busy(error):
         return BUSY
     if is_storage_failure(error):
@@ -56,8 +59,10 @@ def unavailability_of(error: BaseException | None) -> Unavailable | None:
 
 
 def is_busy(error: BaseException | None) -> bool:
-    """Whether the database could not answer now, and may do so soon. Everything else that goes wrong there is false:
-    a missing table does not go away by waiting."""
+    """Return whether the database could not answer now, but may do so soon.
+
+    Other errors, such as a missing table, do not go away by waiting.
+    """
     if not isinstance(error, OperationalError | InterfaceError):
         return False
     driver_error = error.__cause__ or error
@@ -65,12 +70,12 @@ def is_busy(error: BaseException | None) -> bool:
         return sqlite_code(driver_error) & EXTENDED_CODE_BITS in SQLITE_CODES
     if not type(driver_error).__module__.startswith("psycopg"):
         return False
-    state = getattr(driver_error, "sqlstate", None)  # None: there was no connection
+    state = getattr(driver_error, "sqlstate", None)  # None if there was no connection
     return state is None or state in POSTGRESQL_STATES or state.startswith(CONNECTION_CLASS)
 
 
 def is_storage_failure(error: BaseException | None) -> bool:
-    """Whether a file or the database could not be written because the disk is full or read-only."""
+    """Return whether a file or the database could not be written because the disk is full or read-only."""
     if isinstance(error, OSError):
         return error.errno in STORAGE_ERRNOS
     driver_error = error.__cause__ or error if error is not None else None
@@ -85,8 +90,10 @@ def sqlite_code(error: sqlite3.Error) -> int:
 
 
 def is_unmigrated(error: BaseException | None) -> bool:
-    """Whether a table or column is missing because this code's migrations are not all applied: it serves already, and
-    `migrate` is still running."""
+    """Return whether a table or column is missing because migrations of this code are not applied yet.
+
+    This happens when a new version already serves requests while `migrate` is still running.
+    """
     if not isinstance(error, OperationalError | ProgrammingError):
         return False
     is_unknown_name = getattr(error.__cause__, "sqlstate", None) in UNKNOWN_NAME_STATES or any(

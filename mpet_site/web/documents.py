@@ -1,4 +1,4 @@
-"""The pages of docs/ as HTML, and what is found in them. No page is trusted: whatever HTML is in it is sanitised."""
+"""The pages of docs/ as HTML, and the search in them. HTML in the pages is not trusted and always sanitised."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DOCUMENTS = REPOSITORY / "docs"
 PROJECT_PAGES = {name: f"project/{name}" for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")}
 IMAGES = "images"
-DARK = "-dark"  # at the end of the name of a picture that dark mode shows
+DARK = "-dark"  # suffix of the file name of a picture for dark mode
 OVERVIEW = "README.md"
-INTERNALS = "Internals"  # the section of docs/README.md that is apart from the users' pages
+INTERNALS = "Internals"  # the section of docs/README.md for developers
 HEADLINE_WEIGHT = 20
 MOST_FOUND = 30
 SNIPPET_CHARACTERS = 160
@@ -40,7 +40,7 @@ ATTRIBUTES = {name: {"id"} for name in ("h1", "h2", "h3", "h4", "h5", "h6")} | {
 
 @dataclass(frozen=True)
 class Section:
-    """A headline of a page, what stands below it, and the anchor that leads there."""
+    """A heading of a page, the text below it, its anchor and its level."""
 
     title: str
     anchor: str
@@ -60,8 +60,10 @@ class DocumentPage:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A section of the documentation: the names and short titles of its pages, in order. `is_internal`: for those who
-    change MPET, not for those who use it."""
+    """A section of the documentation with the names and short titles of its pages, in order.
+
+    `is_internal` marks the section for developers of MPET.
+    """
 
     title: str
     pages: tuple[tuple[str, str], ...]
@@ -70,7 +72,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Found:
-    """A section in which every word of a search occurs."""
+    """A search result: a section that contains every word of the search."""
 
     document: DocumentPage
     section: Section
@@ -80,14 +82,15 @@ class Found:
 
 @cache
 def document_names() -> tuple[str, ...]:
-    """Of all pages, as addresses below /docs/."""
+    """Return the names of all pages, which are their addresses below /docs/."""
     own = [path.relative_to(DOCUMENTS).as_posix() for path in sorted(DOCUMENTS.rglob("*.md"))]
     return (*own, *(address for name, address in PROJECT_PAGES.items() if (REPOSITORY / name).is_file()))
 
 
 @cache
 def chapters() -> tuple[Chapter, ...]:
-    """The sections of the documentation, as docs/README.md lists them: a headline each, with a list of links."""
+    """Return the sections of the documentation that docs/README.md lists: headings, each followed by a list of
+    links."""
     tokens = MarkdownIt("commonmark").parse((DOCUMENTS / OVERVIEW).read_text(encoding="utf-8"))
     found: list[tuple[str, list[tuple[str, str]]]] = []
     for place, token in enumerate(tokens):
@@ -104,8 +107,11 @@ def chapters() -> tuple[Chapter, ...]:
 
 
 def place_of(name: str) -> tuple[Chapter | None, tuple[str, str] | None, tuple[str, str] | None]:
-    """The section of a page, and the pages before and after it, users' pages among themselves. A page in a folder
-    whose overview alone is listed stands where that does."""
+    """Return the section of a page, and the pages before and after it.
+
+    Users' pages and developers' pages are separate sequences. A page in a folder of which only the overview is listed
+    gets the section of the overview, without neighbours.
+    """
     for is_internal in (False, True):
         listed = [
             (chapter, page) for chapter in chapters() if chapter.is_internal == is_internal for page in chapter.pages
@@ -122,7 +128,7 @@ def place_of(name: str) -> tuple[Chapter | None, tuple[str, str] | None, tuple[s
 
 
 def read_document(name: str) -> DocumentPage | None:
-    """The page of that name; None where there is none. Only names in the list are ever opened."""
+    """Return the page of that name, or None if there is none. Only the names in `document_names` are ever opened."""
     return _rendered(name) if name in document_names() else None
 
 
@@ -133,7 +139,7 @@ def _rendered(name: str) -> DocumentPage:
     markdown.use(anchors_plugin, max_level=6, slug_func=anchor_of)
     tokens = markdown.parse(path.read_text(encoding="utf-8"))
     for token in (one for block in tokens for one in (block, *(block.children or ()))):
-        if token.type == "table_open":  # wide ones scroll, by keyboard too
+        if token.type == "table_open":  # wide tables can be scrolled, also with the keyboard
             token.attrSet("tabindex", "0")
         for attribute in ("href", "src"):
             target = token.attrGet(attribute)
@@ -153,7 +159,7 @@ def _rendered(name: str) -> DocumentPage:
 
 
 def _picture(renderer: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-    """The image, in dark mode the file of the same name with `-dark`, where there is one."""
+    """Render an image. If there is a file of the same name with `-dark`, it is shown in dark mode."""
     image = str(renderer.image(tokens, place, options, env))
     source = PurePosixPath(str(tokens[place].attrGet("src") or ""))
     dark = f"{source.stem}{DARK}.png"
@@ -163,7 +169,7 @@ def _picture(renderer: Any, tokens: Sequence[Token], place: int, options: Any, e
 
 
 def anchor_of(headline: str) -> str:
-    """As GitHub makes it.
+    """Return the anchor of a heading in GitHub's form.
 
     >>> anchor_of("To add ...")
     'to-add-'
@@ -172,8 +178,9 @@ def anchor_of(headline: str) -> str:
 
 
 def document_link(target: str, page: Path) -> str:
-    """Where a link of a page leads on the site: other pages and images are here; other files of the repository are not
-    served, and nothing is linked.
+    """Return the address on the site to which a link of a page leads, or "" for files that the site does not serve.
+
+    Other pages and images of docs/ and the project's pages are served.
 
     >>> document_link("api.md#errors", DOCUMENTS / "dump.md"), document_link("https://a.org/", DOCUMENTS / "api.md")
     ('/docs/api.md#errors', 'https://a.org/')
@@ -191,7 +198,7 @@ def document_link(target: str, page: Path) -> str:
 
 
 def _sections(tokens: list[Token]) -> list[Section]:
-    """Split at the headlines; the anchors are those that the renderer wrote."""
+    """Split the page at its headings. The anchors are those that the renderer wrote."""
     sections: list[Section] = []
     title, anchor, level, words = "", "", 1, []  # type: ignore[var-annotated]
     for place, token in enumerate(tokens):
@@ -212,7 +219,7 @@ def _plain(token: Token) -> str:
 
 
 def search_documents(text: str) -> list[Found]:
-    """Sections that have every word, wherever; those with it in their headlines first. Case is ignored."""
+    """Return the sections that contain every word, those with the words in their heading first. Ignore case."""
     words = [word.lower() for word in words_of_search(text)]
     if not words:
         return []
@@ -227,7 +234,10 @@ def search_documents(text: str) -> list[Found]:
 
 
 def _weight(words: list[str], document: DocumentPage, section: Section) -> int:
-    """0 where a word is missing. The title of the page counts as part of its first section."""
+    """Return the weight of a section for the order of results, 0 if a word is missing.
+
+    The title of the page counts as part of its first section.
+    """
     is_first = section is document.sections[0]
     headline = f"{document.title if is_first else ''} {section.title}".lower()
     counts = Counter({word: section.text.lower().count(word) for word in words})
@@ -237,7 +247,7 @@ def _weight(words: list[str], document: DocumentPage, section: Section) -> int:
 
 
 def _snippet(word: str, text: str) -> str:
-    """Whole words around the first place of the one that was searched for."""
+    """Return the text around the first occurrence of the word, cut at spaces."""
     found = text.lower().find(word)
     start = text.rfind(" ", 0, max(found - SNIPPET_CHARACTERS // 3, 0)) + 1
     end = start + SNIPPET_CHARACTERS
@@ -247,6 +257,6 @@ def _snippet(word: str, text: str) -> str:
 
 
 def image_path(name: str) -> Path | None:
-    """The picture of that name; None where there is none."""
+    """Return the path of the picture of that name, or None if there is none."""
     path = DOCUMENTS / IMAGES / name
     return path if path.suffix == ".png" and path.parent == DOCUMENTS / IMAGES and path.is_file() else None

@@ -1,4 +1,4 @@
-"""Answers that clients can keep: an ETag that changes whenever what the viewer may see does, and 304."""
+"""Responses that clients can cache: ETags that change with the data that the viewer may see, and 304."""
 
 import hashlib
 from collections.abc import Callable
@@ -14,13 +14,15 @@ PRIVATE = "private, no-store"
 
 
 def etag_of(*parts: Any) -> str:
-    """Weak: the same content, whatever compression a proxy chose."""
+    """Return a weak ETag of the parts and the version of the code. It is weak because a proxy may compress the
+    response."""
     digest = hashlib.sha256("\n".join(map(str, (settings.CODE_VERSION, *parts))).encode(errors="replace"))
     return f'W/"{digest.hexdigest()[:32]}"'
 
 
 def respond_unless_unchanged(request: Request, etag: str, build: Callable[[], HttpResponseBase]) -> HttpResponseBase:
-    """`build()`, or 304 where the client has this ETag. Call it once it is certain that there is something to see."""
+    """Return `build()`, or 304 if the client sent this ETag. Call it only when it is certain that the resource
+    exists."""
     kept_tags = {tag.removeprefix("W/") for tag in parse_etags(request.headers.get("If-None-Match", ""))}
     response = HttpResponse(status=304) if etag.removeprefix("W/") in kept_tags else build()
     response["ETag"] = etag

@@ -1,6 +1,6 @@
-"""The kinds of values that the API reads and writes. It reads what JSON has: "8" and true are no numbers.
+"""Serializer fields of the API. Values are read strictly: the text "8" and the boolean true are not numbers.
 
-What it writes is a document: a TypedDict, which is the JSON, or a dataclass. Its annotations are the fields of the
+Responses are documents: TypedDicts, which are the JSON, or dataclasses. Their annotations are also the fields of the
 schema, so that a new field is written in one place.
 """
 
@@ -16,11 +16,12 @@ from rest_framework import serializers
 
 from mpet_site.web.problems import InvalidRequest
 
-LARGEST_NUMBER = 10**18  # that is read: sums and products of what is read stay finite
+# The largest number that is accepted, so that sums and products of input values stay finite.
+LARGEST_NUMBER = 10**18
 
 Text = serializers.CharField
 Integer = serializers.IntegerField
-number = partial(serializers.FloatField, allow_null=True)  # null where it is invalid
+number = partial(serializers.FloatField, allow_null=True)  # null for NaN and infinity
 
 
 def numbers(**options: Any) -> Any:
@@ -37,7 +38,9 @@ KIND_OF_TYPE: dict[Any, Callable[..., serializers.Field]] = {
 
 
 def fields_of(document: type) -> dict[str, serializers.Field]:
-    """A field for each annotation of a TypedDict or a dataclass. `Annotated` has the help text, or a tuple of choices.
+    """Return one field for each annotation of a TypedDict or a dataclass.
+
+    `Annotated` holds the help text or a tuple of choices.
 
     >>> from dataclasses import make_dataclass
     >>> point = make_dataclass("Point", [("n", Annotated[int, "threads"]), ("time_s", float | None)])
@@ -49,13 +52,13 @@ def fields_of(document: type) -> dict[str, serializers.Field]:
 
 @cache
 def serializer_of(document: type) -> type[serializers.Serializer]:
-    """One class for each document, as the schema names it: `WhyDocument` is `Why` there."""
+    """Return the serializer class of a document. Its name is the name in the schema: `Why` for `WhyDocument`."""
     return type(document.__name__.removesuffix("Document"), (serializers.Serializer,), fields_of(document))
 
 
 def _field_of(hint: Any, **options: Any) -> serializers.Field:
     origin, arguments = get_origin(hint), get_args(hint)
-    # What a hint says besides its type: Annotated[..., note], NotRequired[...], ... | None.
+    # Unwrap Annotated[..., note], NotRequired[...] and ... | None, and turn them into options of the field.
     while origin in (Annotated, NotRequired, Union, types.UnionType):
         if origin is Annotated:
             options["help_text" if isinstance(arguments[1], str) else "choices"] = arguments[1]
@@ -77,7 +80,7 @@ def _field_of(hint: Any, **options: Any) -> serializers.Field:
 
 
 class PlainNumber(serializers.FloatField):
-    """A JSON number as it came: 8 stays an int."""
+    """A field for a JSON number that keeps its type: 8 stays an int."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_value": -LARGEST_NUMBER, "max_value": LARGEST_NUMBER} | options)
@@ -103,7 +106,7 @@ class PlainBoolean(serializers.BooleanField):
 
 
 class _AsSent(serializers.Field):
-    """Of form data: an empty text is one, not a field that was left out."""
+    """A field of form data that keeps an empty text instead of treating it as a missing field."""
 
     def get_value(self, dictionary: Any) -> Any:
         return dictionary.get(self.field_name, serializers.empty)
@@ -118,7 +121,7 @@ class FormChoice(_AsSent, serializers.ChoiceField):
 
 
 class FormBoolean(_AsSent, serializers.BooleanField):
-    """Form data has texts only: as JSON writes it."""
+    """A boolean in form data, where all values are text: "true" or "false", as in JSON."""
 
     def to_internal_value(self, data: Any) -> bool:
         if data not in ("true", "false"):
@@ -138,7 +141,7 @@ class PlainText(serializers.CharField):
 
 
 class KnownFieldsSerializer(serializers.Serializer):
-    """Refuses fields that it has not."""
+    """A serializer that rejects unknown fields."""
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         unknown = sorted(set(self.initial_data) - set(self.fields))

@@ -1,4 +1,4 @@
-"""Filters of lists, on pages and in the API. Each holds the parameter that it reads: the schema has its values."""
+"""Filters of lists, on pages and in the API. Each filter has the query parameter that describes its values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ LARGEST_GIB = 100_000
 
 
 class TextFilter(CharFilter):
-    """Any text; none at all is no filter."""
+    """A filter by any text. An empty text does not filter."""
 
     parameter = None
 
@@ -34,7 +34,7 @@ class ChoiceFilter(TypedChoiceFilter):
 
 
 class BooleanFilter(ChoiceFilter):
-    """true or false; django-filter's own takes anything else for no filter at all."""
+    """A filter by true or false. The filter of django-filter ignores all other values instead of rejecting them."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(("true", "false"), coerce=lambda text: text == "true", **options)
@@ -52,7 +52,7 @@ class WholeNumberFilter(NumberFilter):
 
 
 class GibibyteFilter(NumberFilter):
-    """A column of bytes, compared with a number of GiB."""
+    """A filter of a column of bytes by a number of GiB."""
 
     field_class = forms.FloatField
     parameter = Number("", low=0, high=LARGEST_GIB)
@@ -71,7 +71,7 @@ def describe_filter(chosen: Any, schema: dict[str, Any]) -> None:
 
 
 def filter_refusals(filterset_class: Any, parameters: Mapping[str, str]) -> list[dict[str, str]]:
-    """Name and reason of each parameter that is no value of its filter."""
+    """Return the name and the reason for each query parameter that is not a valid value of its filter."""
     return [
         {"name": name, "reason": kind.parameter.explanation}
         for name, kind in filterset_class.base_filters.items()
@@ -80,7 +80,7 @@ def filter_refusals(filterset_class: Any, parameters: Mapping[str, str]) -> list
 
 
 class StrictFilterBackend(DjangoFilterBackend):
-    """What is no value of a filter is an error, in the words of the other parameters."""
+    """A filter backend that rejects invalid values with the same messages as other query parameters."""
 
     def filter_queryset(self, request: Request, queryset: QuerySet, view: Any) -> Any:
         if refusals := filter_refusals(view.filterset_class, request.query_params):

@@ -1,4 +1,4 @@
-"""The words and symbols that the pages use, each explained once: for `/glossary/` and for the links that lead there.
+"""The glossary: the words and symbols on the pages, each explained once, for `/glossary/` and links to it.
 
 Numbers of equations and tables are those of Arndt et al., "Multicore Performance Prediction with MPET" (2020).
 """
@@ -12,7 +12,10 @@ from functools import cache
 
 @dataclass(frozen=True)
 class Term:
-    """`spellings`: what else a page may call it, as "R(n)" beside "R". `picture`: the name of its drawing, or ""."""
+    """A term of the glossary.
+
+    `spellings` are other names on the pages, such as "R(n)" for "R". `picture` is the name of its drawing, or "".
+    """
 
     slug: str
     name: str
@@ -25,7 +28,7 @@ class Term:
 
     @property
     def summary(self) -> str:
-        """The first sentence, which a link shows under the pointer.
+        """Return the first sentence of the text, which links show as a tooltip.
 
         >>> Term("n", "threads", "How many threads run. One is the least.").summary
         'How many threads run.'
@@ -34,7 +37,7 @@ class Term:
 
     @property
     def drawing(self) -> str:
-        """The template of the drawing, or ""."""
+        """Return the template of the drawing, or ""."""
         return f"glossary/{self.picture}.svg" if self.picture else ""
 
 
@@ -621,7 +624,7 @@ TERM_GROUPS = (
     TermGroup("prediction", "What a prediction is made from", PREDICTION_TERMS),
     TermGroup("trust", "How far to trust it", TRUST_TERMS),
 )
-# Where docs/ says more: of a group, and of terms for which another section does.
+# The documentation of each group, and of the terms that are documented elsewhere.
 READING = {
     "database": "concepts.md",
     "time-breakdown": "method-scaling.md#1-from-runs-to-curves-table-1-runspy",
@@ -658,7 +661,7 @@ TERM_BY_SLUG = {term.slug: term for term in TERMS}
 
 @cache
 def _by_spelling() -> dict[str, Term]:
-    """Later spellings never take over an earlier one, and a name counts before a spelling."""
+    """Map each spelling to its term. A name has priority over a spelling, and an earlier term over a later one."""
     spelled: dict[str, Term] = {}
     for term in TERMS:
         for words in (term.symbol, term.name, term.slug.replace("_", " ")):
@@ -671,7 +674,7 @@ def _by_spelling() -> dict[str, Term]:
 
 
 def _plain(words: str) -> str:
-    """A symbol is distinguished by its case (S(n) from s(n)), a word is not.
+    """Return the lower case of a word. A symbol keeps its case, because S(n) is not s(n).
 
     >>> _plain("Work imbalance"), _plain("S(n)"), _plain("D_a")
     ('work imbalance', 'S(n)', 'D_a')
@@ -681,7 +684,7 @@ def _plain(words: str) -> str:
 
 
 def term_of(words: str) -> Term | None:
-    """The term that the head of a table or the title of a chart stands for, without its unit and what follows a comma.
+    """Return the term in the head of a table or the title of a chart, ignoring the unit and text after a comma.
 
     >>> term_of("Work imbalance (%)").slug, term_of("R(n), fitted").slug, term_of("t(1)").slug
     ('work_imbalance', 'redundancy', 't')
@@ -703,7 +706,7 @@ SYMBOL_PATTERN = re.compile(
 
 
 def terms_in(*texts: str) -> list[Term]:
-    """The terms of the symbols that stand in texts, each once, in the order in which they come.
+    """Return the terms of the symbols in the texts, without duplicates, in order of their occurrence.
 
     >>> [term.slug for term in terms_in("U(n) and 1/R(n)", "time t(n) (s)")]
     ['utilisation', 'redundancy', 't']

@@ -1,4 +1,4 @@
-"""The address that tells a supervisor whether the server works."""
+"""The health check of the server, for supervisors."""
 
 import os
 import shutil
@@ -12,22 +12,24 @@ from django.views.decorators.http import require_safe
 
 
 def pending_migrations(database: BaseDatabaseWrapper) -> int:
-    """Returns how many migrations of this code are not applied."""
+    """Return the number of migrations of this code that are not applied."""
     executor = MigrationExecutor(database)
     return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 when the server works, 503 otherwise."""
+    """Return 200 if the server works, 503 otherwise."""
     if reason := server_fault():
         return JsonResponse({"status": "unavailable", "reason": reason}, status=503)
     return JsonResponse({"status": "ok"})
 
 
 def server_fault() -> str:
-    """Why the server does not work; "" where the database answers, every migration is applied and uploads can be
-    stored."""
+    """Return the reason why the server does not work, or "" if it does.
+
+    It works if the database answers, every migration is applied and uploads can be stored.
+    """
     try:
         pending = pending_migrations(connection)
     except Error:
@@ -40,7 +42,8 @@ def server_fault() -> str:
 
 
 def storage_fault() -> str:
-    """Why the state folder does not take what is sent, for `manage.py doctor` too; "" where it does."""
+    """Return the reason why the state folder cannot be written to, or "" if it can. `manage.py doctor` reports it,
+    too."""
     if not os.access(settings.STATE_DIR, os.W_OK):
         return "cannot be written to"
     free = shutil.disk_usage(settings.STATE_DIR).free

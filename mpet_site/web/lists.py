@@ -1,4 +1,4 @@
-"""How lists are searched, sorted and cut into pages, on pages and in the API."""
+"""Search, ordering and pagination of lists, on pages and in the API."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rest_framework.request import Request
 
 from mpet_site.web.parameters import WholeNumber
 
-# Each word of a search is one more condition on every column that is searched.
+# Each word of a search adds a condition on every searched column.
 MOST_WORDS = 10
 MOST_CHARACTERS = 200
 LARGEST_PAGE = 10**9
 
 
 def words_of_search(text: str) -> list[str]:
-    """The words of a search.
+    """Return the words of a search.
 
     >>> words_of_search('fft, "two words"')
     ['fft', '"two', 'words"']
@@ -28,7 +28,7 @@ def words_of_search(text: str) -> list[str]:
 
 
 def search_refusal(text: str) -> str:
-    """Why nothing is searched for; "" where the search is one that is answered.
+    """Return the reason why a search is rejected, or "" if it is accepted.
 
     >>> search_refusal("fft machine-1")
     ''
@@ -44,7 +44,7 @@ def search_refusal(text: str) -> str:
 
 
 def ordering_refusal(text: str, fields: Mapping[str, str]) -> str:
-    """Why a list cannot be sorted by the text; "" where it can.
+    """Return the reason why a list cannot be sorted by these fields, or "" if it can.
 
     >>> ordering_refusal("-name,size", {"name": "name"})
     "'size' is not one of: name."
@@ -56,8 +56,11 @@ def ordering_refusal(text: str, fields: Mapping[str, str]) -> str:
 
 
 def order_rows(rows: QuerySet[Any], text: str, fields: Mapping[str, str]) -> QuerySet[Any]:
-    """Sorted by the named fields ("-" first: descending), unknown values last, equal rows by their key so that they
-    keep one order from page to page. Unchanged without a text, or with one that `ordering_refusal` refuses."""
+    """Return the queryset sorted by the named fields; a field with "-" in front is sorted in descending order.
+
+    Unknown values come last. Equal rows are sorted by primary key, so that their order is the same on every page.
+    Return the queryset unchanged if the text is empty or `ordering_refusal` rejects it.
+    """
     if not text or ordering_refusal(text, fields):
         return rows
     columns = [(F(fields[term.removeprefix("-")]), term.startswith("-")) for term in text.split(",")]
@@ -66,9 +69,9 @@ def order_rows(rows: QuerySet[Any], text: str, fields: Mapping[str, str]) -> Que
 
 
 class KeyPaginator(Paginator):
-    """For long lists: which rows a page has is asked of an index, by key alone; then those rows are read by key.
+    """A paginator for long lists. It reads the primary keys of a page from an index, and then the rows by key.
 
-    A far page then passes over narrow index entries, not over whole rows with all that is joined to them.
+    A page far from the start then only skips index entries, not whole rows with their joined tables.
     """
 
     def page(self, number: Any) -> Page[Any]:
@@ -85,13 +88,14 @@ PAGE_SIZE = WholeNumber("page_size", "Rows a page; more than 500 is 500.", defau
 
 
 def check_page(request: Request) -> None:
-    """Raise the problem of a page that is none, also where the whole list is answered."""
+    """Raise InvalidRequest if `page` or `page_size` is invalid, also where the whole list is returned."""
     PAGE.read(request)
     PAGE_SIZE.read(request)
 
 
 class Pagination(PageNumberPagination):
-    """50 rows a page, `?page_size=` up to 500 (more is 500); what is no number of at least 1 is an error."""
+    """Pagination with 50 rows per page, or `?page_size=` up to 500 (larger values become 500). Invalid values are
+    errors."""
 
     page_size = 50
     page_size_query_param = "page_size"

@@ -1,7 +1,7 @@
-"""How long a write waits for another one: SQLite has one writer at a time.
+"""How long a write waits for another one, because SQLite allows one writer at a time.
 
-A command waits as long as `mpet_site.settings` says. A request occupies a process that others need for reading, so it
-waits MPET_LOCK_SECONDS at most, and is then answered with 503 (mpet_site.web.database_unavailable).
+A command waits as long as `mpet_site.settings` allows. A request occupies a process that other requests need for
+reading, so it waits for at most MPET_LOCK_SECONDS and is then answered with 503 (mpet_site.web.database_unavailable).
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ logger = logging.getLogger(__name__)
 
 
 def shorten_waits_of_requests(*, connection: Any, **_signal: Any) -> None:
-    """Receives `connection_created`: threads that answer requests make their connections in one."""
+    """Handle `connection_created`: shorten the lock timeout of connections that are opened in a request."""
     if connection.vendor == "sqlite" and not can_wait():
         with connection.cursor() as cursor:
             cursor.execute(f"PRAGMA busy_timeout = {round(1000 * settings.LOCK_SECONDS)}")
 
 
 def update_without_waiting(rows: QuerySet[Any], lost: str, **values: Any) -> None:
-    """Update the rows; where the database is locked, full or read-only the log says what is `lost`: reading does not
-    depend on writing."""
+    """Update the rows without waiting for a lock. If that fails, log `lost`, the description of the lost update.
+
+    The database may be locked, full or read-only, and reading must not depend on writing.
+    """
     try:
         with without_waiting():
             rows.update(**values)
@@ -39,11 +41,11 @@ def update_without_waiting(rows: QuerySet[Any], lost: str, **values: Any) -> Non
 
 @contextmanager
 def without_waiting() -> Iterator[None]:
-    """A transaction that waits for no other writer: it fails at once (DatabaseError) where there is one."""
+    """Open a transaction that does not wait for other writers but raises DatabaseError at once."""
     with connection.cursor() as cursor:
         if connection.vendor != "sqlite":
             with transaction.atomic():
-                cursor.execute("SET LOCAL lock_timeout = 1")  # in ms; 0 would be for ever
+                cursor.execute("SET LOCAL lock_timeout = 1")  # in ms; 0 would wait without limit
                 yield
             return
         cursor.execute("PRAGMA busy_timeout")

@@ -1,5 +1,5 @@
-"""What holds for every request: compression, the content security policy, the methods of pages, bounds of parameters,
-rates."""
+"""Middleware for all requests: compression, content security policy, allowed methods, parameter bounds and rate
+limits."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -12,7 +12,7 @@ from mpet_site.web.etags import PRIVATE
 from mpet_site.web.problems import invalid_request, problem_response
 from mpet_site.web.throttling import too_many_requests, wait_of_request
 
-# Everything comes from this server. Plotly writes style attributes into its drawings: hence 'unsafe-inline' there.
+# All content comes from this server. Plotly writes style attributes into its drawings, so styles need 'unsafe-inline'.
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -25,28 +25,29 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-# What no page here asks a browser for, nor may anything that got into one.
+# Browser features that no page uses, and that injected code may not use either.
 DENIED = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb", "browsing-topics")
 PERMISSIONS_POLICY = ", ".join(f"{feature}=()" for feature in DENIED)
 API_PREFIX = "/api/"
 SUPERVISED_PATHS = ("/healthz", "/metrics")
 PAGE_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
-MOST_PARAMETER_CHARACTERS = 2_000  # names and slugs are shorter; the comparison of six platforms has six of them
+# Names and slugs are shorter, and the comparison of six platforms has six of them in one parameter.
+MOST_PARAMETER_CHARACTERS = 2_000
 
 
 def is_api(request: HttpRequest) -> bool:
-    """Whether a program asks: errors are then problem documents, not pages."""
+    """Return whether the request is for the API, where errors are problem documents instead of pages."""
     return request.path_info.startswith(API_PREFIX)
 
 
 def is_page(request: HttpRequest) -> bool:
-    """Whether a person asks: not a program, not a supervisor, and not a browser for the files of a page."""
+    """Return whether the request is for a page, not for the API, a health check or a static file."""
     path = request.path_info
     return not (is_api(request) or path in SUPERVISED_PATHS or path.startswith(settings.STATIC_URL))
 
 
 class PageCompressionMiddleware(GZipMiddleware):
-    """Compresses pages. Not files, of which most are archives, and not the API, whose answers may be streamed."""
+    """Middleware that compresses pages. Files are mostly archives, and responses of the API may be streamed."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         is_html = response.headers.get("Content-Type", "").startswith("text/html")
@@ -54,7 +55,7 @@ class PageCompressionMiddleware(GZipMiddleware):
 
 
 class ContentSecurityPolicyMiddleware(MiddlewareMixin):
-    """The policies on every answer; a view that needs another sets the header itself."""
+    """Middleware that sets the policy headers of every response, unless the view has set them."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
@@ -63,8 +64,10 @@ class ContentSecurityPolicyMiddleware(MiddlewareMixin):
 
 
 class PrivateAnswersMiddleware(MiddlewareMixin):
-    """What is answered to somebody who is signed in, by session or token, is kept by no cache: it may show what is
-    private. A view that says itself how long its answer keeps has public answers only."""
+    """Middleware that forbids caching of responses to signed-in users, by session or token, as they may be private.
+
+    A view that sets Cache-Control itself has only public responses.
+    """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         cookie = settings.SESSION_COOKIE_NAME
@@ -74,7 +77,8 @@ class PrivateAnswersMiddleware(MiddlewareMixin):
 
 
 class PageRateMiddleware(MiddlewareMixin):
-    """Pages may be asked for as often as the API, and are counted apart: a program's requests lock no browser out."""
+    """Middleware that limits the rate of page requests. They have the rates of the API but are counted separately, so
+    that a program's requests do not block a browser."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         if is_page(request) and (wait_s := wait_of_request(request, "page")):
@@ -83,19 +87,21 @@ class PageRateMiddleware(MiddlewareMixin):
 
 
 class PageMethodsMiddleware(MiddlewareMixin):
-    """405 for methods that no page has. What this page has of the others it says itself; the API does so alone."""
+    """Middleware that answers methods that no page accepts with 405. A page or the API restricts the other methods
+    itself."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         return None if request.method in PAGE_METHODS or is_api(request) else HttpResponseNotAllowed(PAGE_METHODS)
 
 
 class ParameterBoundsMiddleware(MiddlewareMixin):
-    """400 for a parameter of the address that is too long for anything we store, or that no database can hold."""
+    """Middleware that answers a query parameter that is too long or has a null character with 400."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         for name, values in request.GET.lists():
             if name == "search":
-                continue  # has a bound of its own, and a message at its field (mpet_site.web.lists)
+                # A search has its own bound, with a message at its field (mpet_site.web.lists).
+                continue
             if reason := next(filter(None, map(parameter_refusal, (name, *values))), ""):
                 parameter = name[:MOST_PARAMETER_CHARACTERS]
                 if is_api(request):
@@ -105,7 +111,7 @@ class ParameterBoundsMiddleware(MiddlewareMixin):
 
 
 def parameter_refusal(text: str) -> str:
-    """Why this name or value of a parameter is not looked at; "" where it is.
+    """Return the reason why a name or value of a parameter is rejected, or "" if it is accepted.
 
     >>> parameter_refusal("fft"), parameter_refusal("a" * 2_001)
     ('', 'It has 2001 characters; at most 2000 are read.')

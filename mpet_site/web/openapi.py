@@ -1,4 +1,4 @@
-"""What drf-spectacular cannot infer: the one shape of errors, what every answer carries, and that CSV is text."""
+"""Additions to the schema that drf-spectacular cannot infer: problem documents, response headers and CSV as text."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ NOT_MODIFIED = "NotModified"
 
 
 def operations(result: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """(path, method, operation) of all."""
+    """Return the path, method and operation of each operation in the schema."""
     return [(path, method, item) for path, methods in result["paths"].items() for method, item in methods.items()]
 
 
@@ -67,7 +67,8 @@ def headers(*names: str) -> dict[str, Any]:
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Every operation names each status it may answer with: those of all, its own, and those that its view declares."""
+    """Add the error statuses to every operation: those of all operations, those of its method, and those its view
+    declares."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Problem"] = PROBLEM
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
@@ -88,7 +89,7 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """What can be kept says by which ETag it is asked about again; what was made says where it is."""
+    """Add ETag and 304 to what can be cached, Location to what was created, and Retry-After to pending computations."""
     unchanged = {"description": "What `If-None-Match` names is still so.", "headers": headers("ETag")}
     result.setdefault("components", {}).update(headers=HEADERS, responses={NOT_MODIFIED: unchanged})
     for _path, method, operation in operations(result):
@@ -104,7 +105,7 @@ def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def close_requests(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A field of a body that is unknown is an error, and so is no body at all."""
+    """Make request bodies required, and forbid unknown fields in them."""
     schemas = result["components"]["schemas"]
     for _path, _method, operation in operations(result):
         if "requestBody" in operation:
@@ -115,7 +116,7 @@ def close_requests(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def describe_parameters(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """What a slug in a path consists of; and an empty value of the query is as one that is left out."""
+    """Add the pattern of slugs in paths, and allow empty values of optional query parameters."""
     for _path, _method, operation in operations(result):
         for parameter in operation.get("parameters", ()):
             if parameter["in"] == "path" and parameter["name"] == "slug":
@@ -126,7 +127,7 @@ def describe_parameters(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def describe_csv(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Rows are text. How far a computation is, is JSON whatever was asked for."""
+    """Describe CSV as text. The state of a computation (202) is always JSON, also where CSV was requested."""
     for _path, _method, operation in operations(result):
         for status, response in operation["responses"].items():
             if "text/csv" in response.get("content", {}):

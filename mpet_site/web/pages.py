@@ -1,5 +1,5 @@
-"""What pages share: the menu of five parts and who runs the server, how forms are written, pages of a list, and the
-addresses of pages as JSON and CSV."""
+"""Code shared by pages: the menu, the context of all templates, forms, pagination, and addresses of pages as JSON and
+CSV."""
 
 from __future__ import annotations
 
@@ -18,39 +18,40 @@ ROWS_PER_PAGE = 50
 
 
 class FormRenderer(TemplatesSetting):
-    """`{{ form }}`, and `{{ field.as_field_group }}` for one field of it (the setting FORM_RENDERER)."""
+    """The renderer of `{{ form }}`, and of `{{ field.as_field_group }}` for one of its fields (the setting
+    FORM_RENDERER)."""
 
     form_template_name = "includes/form.html"
     field_template_name = "includes/field.html"
 
 
 def json_address(view: str, *args: Any, query: str = "") -> str:
-    """The address of a page as JSON: that of the view of the API that answers with the same."""
+    """Return the address of a page as JSON, which is a view of the API with the same content."""
     return reverse(view, args=args) + (f"?{query}" if query else "")
 
 
 def page_of(
     request: HttpRequest, rows: Any, size: int = ROWS_PER_PAGE, paginator: type[Paginator[Any]] = Paginator
 ) -> Page[Any]:
-    """The page asked for; the nearest one where there is no such page."""
+    """Return the requested page of the rows, or the nearest one if there is no such page."""
     return paginator(rows, size).get_page(request.GET.get("page"))
 
 
 def csv_address(view: str, parameters: Mapping[str, str], filters: Iterable[str]) -> str:
-    """The address of all rows of a list, not only those of one of its pages, as CSV."""
+    """Return the address of all rows of a list as CSV, not only those of one page."""
     chosen = {name: parameters[name] for name in ("search", "ordering", *filters) if parameters.get(name)}
     return json_address(view, query=urlencode(chosen | {"format": "csv"}))
 
 
 def list_query(parameters: Mapping[str, str], page: Page[Any], filters: Iterable[str]) -> str:
-    """The query string under which the API lists the same rows. `parameters`: those that the API accepts."""
+    """Return the query string with which the API lists the same rows. `parameters` are those that the API accepts."""
     chosen = {name: parameters[name] for name in ("search", "ordering", *filters) if parameters.get(name)}
     return urlencode(chosen | ({"page": page.number} if page.number > 1 else {}))
 
 
 @dataclass(frozen=True)
 class MenuPage:
-    """A page of the menu of a part. `prefixes`: the paths that it is marked on."""
+    """A page of the menu. `prefixes` are the paths on which its entry is marked as current."""
 
     title: str
     view: str
@@ -86,11 +87,11 @@ MENU: dict[str, tuple[MenuPage, ...]] = {
     ),
     "docs": (MenuPage("Docs", "docs", ("/docs/", "/glossary/")),),
 }
-OWN_PREFIXES = ("/predictions/mine/", "/uploads/")  # pages of the user menu, in no part
+OWN_PREFIXES = ("/predictions/mine/", "/uploads/")  # pages of the user menu, which belong to no part
 
 
 def place_in_menu(path: str) -> tuple[str, MenuPage | None]:
-    """The part and the page of the menu that a path belongs to, or ("", None); the longest prefix decides.
+    """Return the part and the page of the menu to which a path belongs, or ("", None). The longest prefix decides.
 
     >>> part, page = place_in_menu("/predictions/answer/")
     >>> part, page.title, place_in_menu("/uploads/")
@@ -110,8 +111,10 @@ def place_in_menu(path: str) -> tuple[str, MenuPage | None]:
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """The context processor: `server` (django-allauth's pages have a `site` of their own), and `menu` with the `part`,
-    `part_page` and `part_pages` that the address belongs to."""
+    """Return the context of all templates: `server`, `menu`, and `part`, `part_page` and `part_pages` of the address.
+
+    `server` is not called `site`, because the pages of django-allauth have another `site`.
+    """
     part, page = place_in_menu(request.path_info)
     pages = MENU.get(part, ())
     return {

@@ -1,6 +1,6 @@
-"""Query parameters: each says what its values are, to the schema and to the view that reads it.
+"""Query parameters. Each kind of parameter defines its values for the schema and for the view that reads it.
 
-What is no value is an invalid request. An empty one is as one that is left out.
+A text that is not a value is an invalid request. An empty value counts as a missing one.
 """
 
 import math
@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
 from mpet_site.web.problems import invalid_request
 
-LARGEST_WHOLE_NUMBER = 2**63 - 1  # that a database holds
+LARGEST_WHOLE_NUMBER = 2**63 - 1  # the largest integer of a database
 GIB = 2**30
 SLUG_PATTERN = "[-a-zA-Z0-9_]+"
 FREE_TEXT: dict[str, Any] = {"type": "string", "maxLength": MOST_PARAMETER_CHARACTERS, "pattern": r"^[^\x00]*$"}
@@ -23,12 +23,13 @@ _WHOLE_NUMBER = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 
 
 class NoSuchValue(Exception):
-    """The text is no value of the parameter. The message says what is one."""
+    """The text is not a value of the parameter. The message explains which values are allowed."""
 
 
 @dataclass(frozen=True)
 class QueryParameter:
-    """What its kinds have in common. A kind says the same thrice: to OpenAPI, to a reader, and to `value_of`."""
+    """The base class of all kinds. A kind defines its values in three forms: the OpenAPI schema, a text and
+    `value_of`."""
 
     name: str
     description: str = ""
@@ -45,18 +46,18 @@ class QueryParameter:
 
     @property
     def openapi(self) -> dict[str, Any]:
-        """The parameter object of OpenAPI."""
+        """Return the OpenAPI parameter object."""
         schema = self.schema | ({} if self.default is None else {"default": self.default})
         return {"name": self.name, "in": "query", "required": self.required, "schema": schema} | (
             {"description": self.description} if self.description else {}
         )
 
     def value_of(self, text: str) -> Any:
-        """What the text says. Raises NoSuchValue."""
+        """Return the value that the text stands for. Raise NoSuchValue if there is none."""
         raise NotImplementedError
 
     def takes(self, text: str) -> bool:
-        """Whether the text is a value."""
+        """Return whether the text is a value."""
         try:
             self.value_of(text)
         except NoSuchValue:
@@ -64,7 +65,7 @@ class QueryParameter:
         return True
 
     def read(self, request: Request) -> Any:
-        """The value in the request, else the default. Raises InvalidRequest."""
+        """Return the value in the request, or else the default. Raise InvalidRequest for an invalid value."""
         text = request.query_params.get(self.name, "")
         if not text and not self.required:
             return self.default
@@ -76,7 +77,7 @@ class QueryParameter:
 
 @dataclass(frozen=True)
 class Name(QueryParameter):
-    """Any text but an empty one."""
+    """A text that is not empty."""
 
     pattern: str = r"[^\x00]+"
     explanation = "Needed: a slug or a name."
@@ -103,7 +104,7 @@ class Slug(Name):
 
 @dataclass(frozen=True)
 class Slugs(QueryParameter):
-    """From `fewest` to `most` words with commas between. `value_of` gives the list."""
+    """A list of `fewest` to `most` slugs, separated by commas."""
 
     pattern: str = SLUG_PATTERN
     fewest: int = 1
@@ -133,7 +134,7 @@ class Slugs(QueryParameter):
 
 @dataclass(frozen=True)
 class Names(Slugs):
-    """The same of slugs or names. A name that holds a comma can only be given by its slug."""
+    """A list of slugs or names. A name that contains a comma can only be given by its slug."""
 
     pattern: str = r"[^,\x00]+"
 
@@ -180,7 +181,7 @@ class Flag(QueryParameter):
 
 @dataclass(frozen=True)
 class WholeNumber(QueryParameter):
-    """From `low` to `high`."""
+    """A whole number from `low` to `high`."""
 
     low: int = 0
     high: int = LARGEST_WHOLE_NUMBER
@@ -206,7 +207,7 @@ class WholeNumber(QueryParameter):
 
 @dataclass(frozen=True)
 class Number(QueryParameter):
-    """From `low` to `high`."""
+    """A number from `low` to `high`."""
 
     low: float = 0.0
     high: float = 0.0
@@ -231,7 +232,7 @@ class Number(QueryParameter):
 
 
 def described(*parameters: QueryParameter) -> list[OpenApiParameter]:
-    """The parameters for `extend_schema`."""
+    """Return the parameters for `extend_schema`."""
     return [
         OpenApiParameter(p.name, p.schema, required=p.required, description=p.description, default=p.default)
         for p in parameters

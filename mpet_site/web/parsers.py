@@ -1,4 +1,4 @@
-"""Bodies of requests are read up to a limit."""
+"""Parsers of request bodies that enforce size limits."""
 
 from io import BytesIO
 from typing import IO, Any
@@ -11,20 +11,27 @@ from rest_framework.request import Request
 from mpet_site.web.problems import PayloadTooLarge
 
 JSON_MAX_BYTES = 2**20
-JSON_MAX_CONTAINERS = 10_000  # lists and objects: an empty one is two bytes of text and a hundred of memory
+# Lists and objects: an empty one takes two bytes of text and about a hundred of memory.
+JSON_MAX_CONTAINERS = 10_000
 JSON_MAX_COMMAS = 50_000
 MULTIPART_FRAME_BYTES = 2**16  # boundaries, headers and the other fields around an uploaded file
 
 
 def check_length(request: Request, limit: int) -> None:
-    """Before a byte is read. WSGI servers hand over no more than Content-Length says."""
+    """Raise PayloadTooLarge if Content-Length exceeds the limit, before a byte of the body is read.
+
+    WSGI servers never pass more bytes than Content-Length states.
+    """
     length = int(request.META.get("CONTENT_LENGTH") or 0)
     if length > limit:
         raise PayloadTooLarge(f"The body has {length} bytes; at most {limit} are taken.", limit_bytes=limit)
 
 
 def check_json_size(content: bytes) -> None:
-    """Before anything is made of it. Brackets and commas inside of texts count: no request needs so many."""
+    """Raise PayloadTooLarge for a body with too many values, before it is parsed.
+
+    Brackets and commas inside texts count, because no valid request has that many.
+    """
     for count, limit, what in (
         (content.count(b"[") + content.count(b"{"), JSON_MAX_CONTAINERS, "lists and objects"),
         (content.count(b","), JSON_MAX_COMMAS, "values"),
@@ -34,7 +41,7 @@ def check_json_size(content: bytes) -> None:
 
 
 class JSONParser(parsers.JSONParser):
-    """UTF-8, whatever the request calls its charset: JSON has no other (RFC 8259)."""
+    """A JSON parser that always reads UTF-8, because JSON has no other encoding (RFC 8259)."""
 
     def parse(self, stream: IO, media_type: str | None = None, parser_context: Any = None) -> Any:
         check_length(parser_context["request"], JSON_MAX_BYTES)

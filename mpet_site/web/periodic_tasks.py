@@ -1,7 +1,7 @@
 """Periodic tasks of a server ("chores" in the documentation), such as resuming the work of a killed process.
 
-Every process that serves pages, and every `manage.py db_worker`, runs all of them. So a task looks first,
-claims what it works on (profiles.models.base), and finds nothing where another was faster.
+Every process that serves pages and every `manage.py db_worker` runs all tasks. Each task therefore claims its work
+first (profiles.models.base), and does nothing if another process claimed it earlier.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 
 logger = logging.getLogger(__name__)
-FIRST_AFTER_SECONDS = (1.0, 2.0)  # not at once: many servers that fork their workers have done so by then
-LONGEST_TURN_S = 60.0  # that a fork waits for
+# Tasks do not start at once, because most servers that fork their workers have done so after this time.
+FIRST_AFTER_SECONDS = (1.0, 2.0)
+# The time for which a fork waits for a running task.
+LONGEST_TURN_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,15 @@ class PeriodicTask:
     function: Callable[[], Any]
     seconds: float | None
     soon: bool = True
-    due: threading.Event = field(default_factory=threading.Event)  # set it: to run now, or again after this run
+    # Set this event to run the task now, or once more after its current run.
+    due: threading.Event = field(default_factory=threading.Event)
 
     @property
     def interval_s(self) -> float:
         return float(settings.CHORE_SECONDS if self.seconds is None else self.seconds)
 
     def run(self) -> None:
-        """Call the function once, in this thread. Errors are logged; the next turn tries again."""
+        """Call the function once in this thread. Log its errors, and let the next run try again."""
         try:
             self.function()
         except DatabaseError as error:
@@ -44,7 +47,7 @@ class PeriodicTask:
             logger.exception("chore %s failed", self.name)
 
     def run_periodically(self, stop: threading.Event) -> None:
-        """Run until `stop` is set. Connections to the database are closed after every run."""
+        """Run the task repeatedly until `stop` is set. Close the database connections after every run."""
         first_delay = random.uniform(*FIRST_AFTER_SECONDS)  # noqa: S311  processes do not start at the same moment
         delay = first_delay if self.soon else first_delay + self.interval_s
         while True:
@@ -85,8 +88,10 @@ class _PeriodicTasks:
             os.register_at_fork(before=self.end, after_in_child=self.start_in_child)
 
     def end(self) -> None:
-        """Stop all threads before a fork, and leave the tasks to the children: a connection to SQLite that is open on
-        both sides of a fork destroys the database."""
+        """Stop all threads before a fork, and leave the tasks to the children.
+
+        An SQLite connection that is open in both processes after a fork destroys the database.
+        """
         if self.stop is not None:
             self.stop.set()
             for chore in self.chores.values():
@@ -96,7 +101,7 @@ class _PeriodicTasks:
                     thread.join(LONGEST_TURN_S)
 
     def start_in_child(self) -> None:
-        """No thread survives a fork."""
+        """Start the tasks again after a fork, because threads do not survive it."""
         if self.stop is not None:
             self.stop = None
             self.start()
@@ -108,8 +113,11 @@ _running = _PeriodicTasks()
 def register_periodic_task(
     name: str, function: Callable[[], Any], seconds: float | None = None, *, soon: bool = True
 ) -> PeriodicTask:
-    """Have the function called about every so many seconds (MPET_CHORE_SECONDS), and `soon` after a process starts, in
-    a thread of its own. For `AppConfig.ready`; a name that is there already is replaced."""
+    """Register a function that is called in a thread of its own, every `seconds` (by default MPET_CHORE_SECONDS).
+
+    If `soon` is true, the first call follows soon after the process starts. Call this in `AppConfig.ready`. A task of
+    the same name is replaced.
+    """
     _running.chores[name] = PeriodicTask(name, function, seconds, soon)
     return _running.chores[name]
 
@@ -119,6 +127,8 @@ def registered_periodic_tasks() -> tuple[PeriodicTask, ...]:
 
 
 def start_periodic_tasks() -> None:
-    """Start the tasks in this process; a second call changes nothing. Servers and workers call it, tests and other
-    commands do not."""
+    """Start the tasks in this process. A second call has no effect.
+
+    Servers and workers call this, tests and other commands do not.
+    """
     _running.start()

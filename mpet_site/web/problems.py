@@ -1,4 +1,4 @@
-"""Every error of the API as an RFC 9457 problem document; tests/mpet_site/web/test_problems.py is the specification."""
+"""Errors of the API as RFC 9457 problem documents. tests/mpet_site/web/test_problems.py is the specification."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ NOT_FOUND = "There is nothing here that you may see."
 
 
 class Problem(exceptions.APIException):
-    """An error with a name of its own, an anchor of docs/api.md, and further members."""
+    """An error with its own name, which is also an anchor in docs/api.md, and with further members."""
 
     status_code = 400
     name = ""
@@ -35,7 +35,7 @@ class Problem(exceptions.APIException):
 
 
 class InvalidRequest(Problem):
-    """`errors` is a list of {name, reason}: the query parameter or the field, and what is wrong with it."""
+    """An invalid query parameter or field. `errors` is a list of {name, reason}."""
 
     name = "invalid-request"
     title = "Invalid request"
@@ -52,7 +52,7 @@ class PayloadTooLarge(Problem):
 
 
 class Conflict(Problem):
-    """Understood and valid, but not as things are now."""
+    """The request is valid, but conflicts with the current state."""
 
     status_code = 409
     name = "conflict"
@@ -60,7 +60,7 @@ class Conflict(Problem):
 
 
 class Unprocessable(Problem):
-    """Understood and valid, but what the database holds cannot answer it."""
+    """The request is valid, but the stored data is not sufficient to answer it."""
 
     status_code = 422
     name = "no-prediction"
@@ -76,7 +76,7 @@ def problem_response(error: Problem) -> HttpResponse:
 
 
 def error_response(status: int, detail: str, *, name: str = "", title: str = "", **members: Any) -> HttpResponse:
-    """A plain response: no content negotiation can turn an error into CSV."""
+    """Return a problem document as a plain response, so that content negotiation cannot turn an error into CSV."""
     document = {
         "type": DOCS + name if name else "about:blank",
         "title": title or HTTPStatus(status).phrase,
@@ -109,19 +109,19 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
 
 
 def unavailable_problem(unavailable: Unavailable) -> HttpResponse:
-    """503: what the answer needs is not there now (mpet_site.web.database_unavailable, mpet_site.web.background)."""
+    """Return a 503 response with Retry-After (mpet_site.web.database_unavailable, mpet_site.web.background)."""
     response = error_response(503, unavailable.detail)
     response["Retry-After"] = str(unavailable.retry_after_s)
     return response
 
 
 def mistake_problem() -> HttpResponse:
-    """500."""
+    """Return a 500 response."""
     return error_response(500, "The server failed; the error is in its log.")
 
 
 def framework_error_response(error: exceptions.APIException) -> HttpResponse:
-    """DRF's own exceptions: 401, 403, 405, 406, 415, 429."""
+    """Return the response for DRF's own exceptions: 401, 403, 405, 406, 415, 429."""
     response = error_response(error.status_code, str(error.detail))
     if auth_header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = auth_header
@@ -130,7 +130,8 @@ def framework_error_response(error: exceptions.APIException) -> HttpResponse:
     return response
 
 
-ERROR_RESPONSES: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (  # the first that fits
+# The first matching class determines the response.
+ERROR_RESPONSES: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (
     (Problem, problem_response),
     (
         exceptions.ValidationError,
@@ -146,7 +147,7 @@ ERROR_RESPONSES: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ..
 
 
 def validation_reasons(detail: Any, name: str = "") -> Iterator[dict[str, str]]:
-    """DRF's nested validation errors, flat: {name: "settings.k", reason: "..."}."""
+    """Yield DRF's nested validation errors as a flat sequence: {name: "settings.k", reason: "..."}."""
     if isinstance(detail, dict):
         for key, inner in detail.items():
             part = "" if key == "non_field_errors" else str(key)

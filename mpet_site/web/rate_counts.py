@@ -1,8 +1,8 @@
-"""How often something happened lately, counted together by all processes of a server.
+"""Counts of recent events, shared by all processes of a server.
 
-In the cache that MPET_CACHE_URL names, which several servers can share; else in an SQLite file of its own in the state
-folder. Each count is one atomic step: Django's per-process cache, read and written back, would count n processes apart
-and lose what happens at the same time.
+Counts are kept in the cache of MPET_CACHE_URL, which several servers can share, or else in an SQLite file in the state
+folder. Each count is one atomic operation. With Django's per-process cache, each of n processes would count on its own,
+and concurrent events would be lost.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from django.core.cache import cache
 
 logger = logging.getLogger(__name__)
 
-LOCK_TIMEOUT_S = 1.0  # a count takes some 20 microseconds
+LOCK_TIMEOUT_S = 1.0  # one count takes about 20 microseconds
 COUNTS_BETWEEN_SWEEPS = 1_000
 TABLE = "CREATE TABLE IF NOT EXISTS counts (key BLOB PRIMARY KEY, ends REAL NOT NULL, count INTEGER NOT NULL)"
-# A window that ends much later than one begun now was begun before the clock was set back. "Much", because whoever read
-# the clock first may count last, and must not start the window again.
+# If a window ends much later than a window that starts now, the clock was set back, and the window starts again. The
+# factor 2 allows for a process that read the clock first and counts last, which must not start the window again.
 COUNT = """
 INSERT INTO counts (key, ends, count) VALUES (:key, :now + :window, 1)
 ON CONFLICT (key) DO UPDATE SET
@@ -39,8 +39,8 @@ SWEEP = "DELETE FROM counts WHERE ends <= :now"
 
 @dataclass
 class CountsFile:
-    """An SQLite file of counts, which all processes open. What it holds is worth nothing after a crash of the machine,
-    so nothing waits for the disk."""
+    """An SQLite file of counts that all processes open. Counts may be lost in a crash, so writes do not wait for the
+    disk."""
 
     path: Path
     connection: sqlite3.Connection = field(init=False)
@@ -49,7 +49,7 @@ class CountsFile:
     def __post_init__(self) -> None:
         self.path.touch(mode=0o600)
         self.connection = sqlite3.connect(self.path, timeout=LOCK_TIMEOUT_S, isolation_level=None)
-        # While another connection to a new file begins the log, SQLite refuses at once, whatever the timeout.
+        # While another connection creates the log of a new file, SQLite ignores the timeout and fails at once.
         deadline = time.monotonic() + LOCK_TIMEOUT_S
         while True:
             try:
@@ -74,7 +74,7 @@ _of_thread = threading.local()
 
 
 def counts_file() -> CountsFile:
-    """This thread's connection to the file of the state folder; none is taken over from the process that forked."""
+    """Return this thread's connection to the counts file. A forked process opens its own connection."""
     place = (os.getpid(), settings.RATES_FILE)
     if getattr(_of_thread, "place", None) != place:
         _of_thread.file = CountsFile(Path(settings.RATES_FILE))
@@ -84,17 +84,17 @@ def counts_file() -> CountsFile:
 
 
 def count_event(name: str, window_s: int) -> tuple[int, float]:
-    """How often it happened in its present window, this time included, and for how many seconds the window goes on.
+    """Return the number of events in the current window, including this one, and the seconds until the window ends.
 
-    A window begins with the first event after the last one ended. Where nothing can be counted, the event is the first:
-    a full disk must not keep everybody out.
+    A window starts with the first event after the end of the last window. If counting fails, the event counts as the
+    first one, because a full disk must not lock everybody out.
     """
     key = blake2b(name.encode(errors="replace"), digest_size=20, key=settings.SECRET_KEY.encode()[:64])
     try:
         if settings.CACHE_IS_SHARED:
             return count_in_cache(key.hexdigest(), window_s)
         return counts_file().count(key.digest(), window_s)
-    except Exception as error:  # of whatever cache the settings name, too
+    except Exception as error:  # includes errors of the configured cache
         logger.warning("Requests are not counted: %r", error)
         _of_thread.place = None
         if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.OperationalError):  # a broken file
@@ -103,12 +103,12 @@ def count_event(name: str, window_s: int) -> tuple[int, float]:
 
 
 def count_in_cache(key: str, window_s: int) -> tuple[int, float]:
-    """The cache forgets the count, and when its window ends, by itself."""
+    """Count in the shared cache, which deletes the count when its window ends."""
     now = time.time()
     cache.add(f"rate:{key}:ends", now + window_s, window_s)
     cache.add(f"rate:{key}", 0, window_s)
     try:
         count = cache.incr(f"rate:{key}")
-    except ValueError:  # the window ended between these lines
+    except ValueError:  # the window ended between these calls
         return 1, float(window_s)
     return count, max(0.0, (cache.get(f"rate:{key}:ends") or now) - now)

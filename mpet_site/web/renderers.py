@@ -1,4 +1,4 @@
-"""JSON without NaN, CSV a row at a time, and the choice between them."""
+"""Renderers of the API: JSON without NaN, streamed CSV and files, and the negotiation between them."""
 
 import csv
 import io
@@ -16,7 +16,10 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class JSONRenderer(renderers.JSONRenderer):
-    """NaN and infinity are null: `strict` makes each of them an error, and few documents have any."""
+    """A JSON renderer that writes NaN and infinity as null.
+
+    `strict` makes them errors, and only then is the document converted, because few documents contain any.
+    """
 
     strict = True
 
@@ -28,7 +31,7 @@ class JSONRenderer(renderers.JSONRenderer):
 
 
 class CSVRenderer(renderers.BaseRenderer):
-    """Makes `?format=csv` known to content negotiation; lists stream their rows with `csv_lines`."""
+    """A renderer that makes `?format=csv` known to content negotiation. Lists stream their rows with `csv_lines`."""
 
     media_type = "text/csv"
     format = "csv"
@@ -78,7 +81,7 @@ class LinesRenderer(TarballRenderer):
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """RFC 4180 lines, the header first. Null is an empty cell."""
+    """Yield RFC 4180 lines, the header first. Null becomes an empty cell."""
     line = io.StringIO()
     writer = csv.writer(line)
     writer.writerow(columns)
@@ -91,7 +94,10 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iter
 
 
 def csv_cell(value: Any) -> Any:
-    """Text that a spreadsheet would take for a formula gets a ' in front: names come from anybody's upload."""
+    """Return the content of a CSV cell.
+
+    A text that a spreadsheet would interpret as a formula gets a ' in front, because names come from uploads.
+    """
     value = nan_to_null(value)
     if value is None:
         return ""
@@ -105,7 +111,7 @@ def csv_cell(value: Any) -> Any:
 
 
 class ContentNegotiation(DefaultContentNegotiation):
-    """A `?format=` that no renderer has is an invalid request, not an unknown page."""
+    """A content negotiation that answers an unknown `?format=` with 400 instead of 404."""
 
     def filter_renderers(self, renderers: Any, format: str) -> Any:
         try:

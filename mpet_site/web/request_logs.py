@@ -1,7 +1,7 @@
-"""What the log says of requests: the name of each request, and no address that is a secret.
+"""Request logs: an identifier for each request, and no secret addresses.
 
-The answer and the problem document carry the name too. What a proxy in front sends as `X-Request-ID` is kept, so that
-its log and ours can be read together. What is answered at a secret address is kept and named nowhere.
+The identifier is also in the response and in problem documents. The `X-Request-ID` of a proxy is kept, so that its log
+and ours can be matched. Responses at secret addresses are not cached, and secrets in log lines are shortened.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ SECRET_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 
 
 def request_id() -> str:
-    """Of the request that this thread answers; empty outside of one."""
+    """Return the identifier of the request that this thread answers, or "" outside of requests."""
     return _request_id.get()
 
 
 class RequestIdMiddleware:
-    """Names the request as long as it is answered, and logs what it took (MPET_LOG_REQUESTS)."""
+    """Middleware that sets the identifier of each request and logs the request (MPET_LOG_REQUESTS)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
-        # What the trusted proxy calls it, else a new name.
+        # Use the identifier of the trusted proxy, or else a new one.
         given = request.headers.get(HEADER, "") if settings.REST_FRAMEWORK["NUM_PROXIES"] else ""
         name = given if ACCEPTED.fullmatch(given) else uuid.uuid4().hex
         token = _request_id.set(name)
@@ -55,7 +55,7 @@ class RequestIdMiddleware:
 
 
 def log_answer(request: HttpRequest, status: int, duration_s: float) -> None:
-    """One line a request: no address of the visitor, no query, in which people search."""
+    """Log one line for a request, without the visitor's address and without the query, which may be a search."""
     match = request.resolver_match
     facts = {
         "method": request.method,
@@ -68,7 +68,7 @@ def log_answer(request: HttpRequest, status: int, duration_s: float) -> None:
 
 
 class RequestIdFilter(logging.Filter):
-    """Adds `request_id` to every record: "-" outside of requests."""
+    """A logging filter that adds `request_id` to every record, or "-" outside of requests."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id() or "-"
@@ -76,7 +76,8 @@ class RequestIdFilter(logging.Filter):
 
 
 def has_secret(address: str) -> bool:
-    """
+    """Return whether the address contains the secret of a quarantined upload.
+
     >>> has_secret("/quarantine/0123456789abcdefghijkl/"), has_secret("/api/v1/quarantine/")
     (True, False)
     """
@@ -84,8 +85,10 @@ def has_secret(address: str) -> bool:
 
 
 class SecretAddressesMiddleware(MiddlewareMixin):
-    """Whatever is answered at such an address, errors included, or leads to one: no cache keeps it, no link or picture
-    on it tells another server the address, no robot lists it."""
+    """Middleware that protects secret addresses in responses at them, errors included, and in redirects to them.
+
+    Caches do not store these responses, their links and pictures send no referrer, and robots do not index them.
+    """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if has_secret(request.path) or has_secret(response.get("Location", "")):
@@ -95,7 +98,8 @@ class SecretAddressesMiddleware(MiddlewareMixin):
 
 
 class SecretsHandler(logging.StreamHandler):
-    """Shortens the secrets in the whole line, whoever wrote it, tracebacks included."""
+    """A logging handler that shortens the secrets in all lines, including tracebacks and the lines of other
+    libraries."""
 
     def format(self, record: logging.LogRecord) -> str:
         return SECRET_IN_ADDRESS.sub(r"\1...", super().format(record))

@@ -1,4 +1,4 @@
-"""Tables of pages. A column is defined once: its head, what it sorts by and what a row says in it."""
+"""Tables of pages. Each column is defined once, with its title, its order field and the content of its cells."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ NUMBER, NAME, VALUE = "number", "name", "value"  # classes of site.css
 
 @dataclass(frozen=True)
 class TableColumn:
-    """`show`: what a row says here. `sort`: what a list that can be sorted is sorted by here, "": nothing. `term`: the
-    slug of the term in the glossary that the head leads to, "": none."""
+    """A column of a table.
+
+    `show` returns the content of a cell for a row. `sort` is the field by which the list is sorted, "" if it cannot be
+    sorted by this column. `term` is the slug of the glossary term to which the title links, "" for none.
+    """
 
     title: str
     show: Callable[[Any], Any]
@@ -36,7 +39,8 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class PageTable:
-    """The first column names the row. `ordering`: how the rows are sorted now; None: their order is fixed."""
+    """A table. Its first column contains the row headers. `ordering` is the current order, None if it cannot be
+    changed."""
 
     label: str
     columns: Sequence[TableColumn]
@@ -46,7 +50,7 @@ class PageTable:
 
     @property
     def body(self) -> SafeString:
-        """The rows, which a template would take longer for than for the rest of a page."""
+        """Return the rows as HTML. A template would take longer for them than for the rest of the page."""
         heads = ('<th scope="row"', "</th>"), *[("<td", "</td>")] * (len(self.columns) - 1)
         cells = [
             (f"{start}{column.class_attribute}>", column.show, end)
@@ -61,7 +65,7 @@ class PageTable:
 
 
 def escaped(value: Any) -> str:
-    """As `conditional_escape`, which takes four times as long for each of thousands of cells.
+    """Escape a value like `conditional_escape`, which takes four times as long for each of thousands of cells.
 
     >>> escaped("<a>"), escaped(SafeString("<a>")), escaped(3)
     ('&lt;a&gt;', '<a>', '3')
@@ -70,7 +74,7 @@ def escaped(value: Any) -> str:
 
 
 def show_attribute(path: str, written: Callable[[Any], Any] = str) -> Callable[[Any], Any]:
-    """A column that shows an attribute of its row.
+    """Return a function that returns an attribute of a row, formatted by `written`.
 
     >>> show_attribute("real")(3), show_attribute("real", hex)(255)
     ('3', '0xff')
@@ -80,7 +84,7 @@ def show_attribute(path: str, written: Callable[[Any], Any] = str) -> Callable[[
 
 
 def text_link(address: str, text: str, label: str = "") -> SafeString:
-    """`label`: what a screen reader says instead of the text.
+    """Return a link. `label` is the text for screen readers.
 
     >>> text_link("/platforms/m1/", "<m1>")
     '<a href="/platforms/m1/">&lt;m1&gt;</a>'

@@ -1,4 +1,4 @@
-"""Links from a word or symbol to its place in the glossary: `{% load terms %}{% term "redundancy" %}`."""
+"""Template tags that link words and symbols to the glossary: `{% load terms %}{% term "redundancy" %}`."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ def term_link(term: Term, text: str) -> SafeString:
 
 @register.simple_tag
 def term(slug: str, text: str = "") -> SafeString:
-    """A link to the term of this slug, a KeyError without one; its text is the term's symbol, or else its name."""
+    """Return a link to the term of this slug. Its default text is the term's symbol or name. Raise KeyError if
+    unknown."""
     glossary_term = TERM_BY_SLUG[slug]
     return term_link(glossary_term, text or glossary_term.symbol or glossary_term.name)
 
 
 @register.filter("explained")
 def link_heading(text: Any) -> Any:
-    """The head of a column, or the title of a chart, with a link to the term that it names; any other text as it is."""
+    """Link a column head or chart title to the term that it names. Return any other text unchanged."""
     named_term = term_of(str(text))
     return term_link(named_term, str(text)) if named_term else text
 
 
 @register.simple_tag(name="symbols_of")
 def symbol_links(chart: Any) -> SafeString:
-    """Links to the terms of the symbols that stand in a chart: in its title, caption, axes and columns."""
+    """Return links to the terms of the symbols in a chart: in its title, caption, axes and columns."""
     axes = [chart.figure["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
     named = terms_in(chart.title, chart.caption, *axes, *chart.table.columns)
     others = [each for each in named if each != term_of(chart.title)]

@@ -1,6 +1,6 @@
-"""How often one address, or one user, may ask: for the API's views, for pages, and for forms that guess or send mail.
+"""Rate limits per address or user: for the API, for pages, and for forms that check secrets or send mail.
 
-The rates are settings (docs/settings.md); what is counted is shared by all processes (mpet_site.web.rate_counts).
+The rates are settings (docs/settings.md). All processes share the counts (mpet_site.web.rate_counts).
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from mpet_site.web.rate_counts import count_event
 
 _View = Callable[..., HttpResponseBase]
 SECONDS_OF_PERIOD = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-NETWORK_BITS = 64  # of an IPv6 address: what one customer of a provider has at least
+# The prefix of an IPv6 address that identifies a customer, who has at least a /64 network.
+NETWORK_BITS = 64
 
 
 def parse_rate(text: str) -> tuple[int, int]:
-    """A rate as the settings write it: how many, in how many seconds.
+    """Return the maximum number of requests and the number of seconds of a rate in the settings.
 
     >>> parse_rate("600/min"), parse_rate("20/hour")
     ((600, 60), (20, 3600))
@@ -35,7 +36,7 @@ def parse_rate(text: str) -> tuple[int, int]:
 
 
 def seconds_to_wait(scope: str, who: str) -> int:
-    """Counts one more of `scope`; 0 where the rate allows it, else after how many seconds it will."""
+    """Count one event of `scope`. Return 0 if the rate allows it, or else the seconds until it does."""
     rate = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"].get(scope.partition(" ")[0])
     if not rate:
         return 0
@@ -45,7 +46,8 @@ def seconds_to_wait(scope: str, who: str) -> int:
 
 
 def client_address(request: Any) -> str:
-    """Who asks, as far as an address can tell: of IPv6 the network, as one customer has all addresses of it."""
+    """Return the address that identifies the client. For IPv6 it is the network, because a customer has all its
+    addresses."""
     text: str = BaseThrottle().get_ident(request) or ""
     try:
         address = ipaddress.ip_address(text)
@@ -59,14 +61,17 @@ def client_address(request: Any) -> str:
 
 
 def wait_of_request(request: Any, kind: str = "") -> int:
-    """Counts a request by its user, with all tokens and sessions together, or else by its address; 0 or the seconds
-    until it is allowed. `kind`: what is counted apart from the API's requests."""
+    """Count a request, and return 0 or the seconds until it is allowed.
+
+    Requests are counted by user, over all tokens and sessions, or else by address. `kind` names requests that are
+    counted separately from those of the API.
+    """
     scope, who = ("user", request.user.pk) if request.user.is_authenticated else ("anon", client_address(request))
     return seconds_to_wait(f"{scope} {kind}".strip(), str(who))
 
 
 class RequestThrottle(BaseThrottle):
-    """Requests to the API of one user, or of one address without a token or session."""
+    """The rate limit of API requests, per user, or per address without a token or session."""
 
     wait_s = 0
 
@@ -79,7 +84,7 @@ class RequestThrottle(BaseThrottle):
 
 
 class UnstoredPredictionThrottle(RequestThrottle):
-    """Questions to the API of one address without an account, whose answers are computed each time."""
+    """The rate limit of API predictions without an account, which are computed for each request, per address."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
         if not request.user.is_authenticated:
@@ -88,12 +93,12 @@ class UnstoredPredictionThrottle(RequestThrottle):
 
 
 def wait_of_preview(request: Any) -> int:
-    """Counts a file that a user has read without storing it, on a page or by the API; 0 or the seconds to wait."""
+    """Count a preview of a file, on a page or by the API, and return 0 or the seconds until it is allowed."""
     return seconds_to_wait("preview", str(request.user.pk))
 
 
 def too_many_requests(request: HttpRequest, wait_s: int) -> HttpResponse:
-    """The page that says when to come back."""
+    """Return the page with status 429, which shows when to try again."""
     response = render(request, "429.html", {"wait_s": wait_s}, status=429)
     response["Retry-After"] = str(wait_s)
     response["Cache-Control"] = "no-store"
@@ -101,7 +106,8 @@ def too_many_requests(request: HttpRequest, wait_s: int) -> HttpResponse:
 
 
 def limit_posts(scope: str) -> Callable[[_View], _View]:
-    """Of a view: what is sent to it from one address too soon is answered with 429, and not even read."""
+    """Return a view decorator that answers too frequent POST requests from an address with 429, without reading the
+    body."""
 
     def limit(view: _View) -> _View:
         @wraps(view)
@@ -116,5 +122,5 @@ def limit_posts(scope: str) -> Callable[[_View], _View]:
 
 
 def may_compute(request: Any) -> bool:
-    """Whether this request, of a page or of the API, may set a further long computation going; it then counts."""
+    """Count a long computation that this request wants to start, and return whether it may start."""
     return seconds_to_wait("computation", client_address(request)) == 0

@@ -1,4 +1,4 @@
-"""The pages that belong to no application: documentation, glossary, and the page for errors that no view handles."""
+"""The pages that belong to no application: documentation, glossary, status, and the page for unhandled errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NOT_CRAWLED = (
 
 @require_safe
 def docs_index(request: HttpRequest) -> HttpResponse:
-    """The sections of the documentation with all their pages, the download of the data, and ?q=, a search."""
+    """Show the sections and pages of the documentation, the download of the data, and the results of the search ?q=."""
     text = request.GET.get("q", "")
     refusal = search_refusal(text)
     context = {"q": text, "refusal": refusal, "found": [] if refusal else search_documents(text)}
@@ -53,7 +53,7 @@ def document(request: HttpRequest, name: str) -> HttpResponse:
     chapter, before, after = place_of(name)
     context = {
         "document": page,
-        "html": mark_safe(page.html),  # noqa: S308  sanitised when it was rendered
+        "html": mark_safe(page.html),  # noqa: S308  sanitised by read_document
         "chapters": [one for one in chapters() if not one.is_internal or one == chapter],
         "chapter": chapter,
         "before": before,
@@ -74,7 +74,7 @@ def picture(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_safe
 def glossary(request: HttpRequest) -> HttpResponse:
-    """Each group with its terms, each term with the address and title of the page that says more."""
+    """Show each group of terms, with the address and title of a documentation page for each term."""
     groups = []
     for group in TERM_GROUPS:
         definitions = []
@@ -89,13 +89,13 @@ def glossary(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def components(request: HttpRequest) -> HttpResponse:
-    """The components of the style sheet on one page, for developers; tests/browser photographs it."""
+    """Show the components of the style sheet on one page, for developers. tests/browser takes screenshots of it."""
     return render(request, "components.html")
 
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """Whether the server works, for people; supervisors ask /healthz."""
+    """Show whether the server works, as a page. Supervisors use /healthz."""
     context = {"reason": server_fault(), "version": settings.CODE_VERSION, "twin": reverse("healthz")}
     return render(request, "status.html", context)
 
@@ -103,19 +103,19 @@ def status(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(max_age=86_400)
 def robots(request: HttpRequest) -> HttpResponse:
-    """What crawlers leave alone: pages of accounts, and addresses of which each is a computation of its own."""
+    """Exclude crawlers from the pages of accounts and from addresses that each start a computation."""
     text = "".join(f"Disallow: {request.META.get('SCRIPT_NAME', '')}{path}\n" for path in NOT_CRAWLED)
     return HttpResponse(f"User-agent: *\n{text}", content_type="text/plain; charset=utf-8")
 
 
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponse:
-    """For what asks for /favicon.ico without reading the page, which names the icon."""
+    """Redirect clients that request /favicon.ico without reading the page, which links to the icon."""
     return redirect(static("mpet/icon.svg"))
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Django's `handler500`, for errors in a view and around it. It asks no database and knows no user."""
+    """Handle errors in views and middleware (Django's `handler500`). Use neither the database nor the user."""
     unavailable = unavailability_of(sys.exception())
     if is_api(request):
         return unavailable_problem(unavailable) if unavailable else mistake_problem()

@@ -1,4 +1,4 @@
-"""`manage.py encrypt_second_factors`"""
+"""The command that encrypts the secrets of second factors."""
 
 from typing import Any
 
