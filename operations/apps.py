@@ -1,4 +1,4 @@
-"""The application for whoever runs an installation: backups, what is wrong with it, what it measures of itself."""
+"""The application for operators and moderators: backups, diagnosis, metrics, retention and moderation."""
 
 from django.apps import AppConfig
 
@@ -11,7 +11,7 @@ class OperationsConfig(AppConfig):
     name = "operations"
 
     def ready(self) -> None:
-        from operations.metrics import sweep_metrics  # noqa: PLC0415  models are not there before
+        from operations.metrics import sweep_metrics  # noqa: PLC0415  needs the models
         from operations.retention import apply_retention  # noqa: PLC0415
 
         register_periodic_task("metrics", sweep_metrics, seconds=EVERY_HOUR_S)

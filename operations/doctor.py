@@ -1,4 +1,4 @@
-"""What is wrong with an installation, in words, and what to do about it."""
+"""Diagnosis of an installation: faults and what to do about them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEPT_IN_LOG = ("console.EmailBackend", "dummy.EmailBackend")
 
 @dataclass(frozen=True)
 class Fault:
-    """`is_error`: something does not work now; else it may go wrong one day, or is less safe than it can be."""
+    """A fault of the installation. `is_error`: it affects the operation now; otherwise it is a risk."""
 
     text: str
     is_error: bool = True
@@ -48,7 +48,7 @@ def warning(text: str) -> Fault:
 
 
 def examine() -> Iterator[Fault]:
-    """Everything that is found, the database first: without it most cannot be looked at."""
+    """Yield all findings. Check the database first, because most other checks need it."""
     unavailable = list(database_findings())
     yield from unavailable
     for check in CHECKS_OF_MACHINE:
@@ -115,7 +115,7 @@ def exposure_findings() -> Iterator[Fault]:
 
 
 def value_findings() -> Iterator[Fault]:
-    """Settings whose values nobody reads before they are needed."""
+    """Check the values of settings that are only read when they are needed."""
     for name, rate in settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"].items():
         try:
             parse_rate(rate or "1/min")

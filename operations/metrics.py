@@ -1,7 +1,7 @@
-"""`/metrics` for Prometheus: what this server counted of itself, and what the database holds at the moment of asking.
+"""`/metrics` for Prometheus: counters of this server, and numbers of rows in the database.
 
-Off unless a token or a network is set. Several processes of a server count in files of one folder, which Prometheus'
-client adds up.
+It is off unless a token or a network is set. The processes of a server count in files of one folder, which the
+Prometheus client aggregates.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OLD_AFTER_S = 86_400.0
 
 
 class StoredCounts(Collector):
-    """What the database says: a few counts over indexed or small tables."""
+    """A collector of numbers of rows, from a few queries over indexed or small tables."""
 
     def collect(self) -> Iterator[Metric]:
         uploads = Upload.objects.filter(owner__quarantine=None)
@@ -61,7 +61,7 @@ def labelled(name: str, text: str, label: str, counts: dict[str, int]) -> Metric
 
 
 def count_by(rows: QuerySet[Any], column: str) -> dict[str, int]:
-    """How many rows have which value; of a column of choices those that no row has, too."""
+    """Return the number of rows for each value of a column. For a column with choices, values without rows count 0."""
     field: Any = rows.model._meta.get_field(column)
     counts = rows.order_by().values_list(column).annotate(count=Count("pk"))
     return dict.fromkeys((value for value, _ in field.choices or ()), 0) | dict(counts)
@@ -69,7 +69,8 @@ def count_by(rows: QuerySet[Any], column: str) -> dict[str, int]:
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """404 where metrics are off, and 401 for whoever has neither the token nor an address of the network."""
+    """Return the metrics; 404 where they are off, 401 for clients with neither the token nor an address of the
+    networks."""
     if not (settings.METRICS_TOKEN or settings.METRICS_NETWORKS):
         raise Http404
     if not (has_token(request) or is_near(request)):
@@ -90,8 +91,10 @@ def has_token(request: HttpRequest) -> bool:
 
 
 def is_near(request: HttpRequest) -> bool:
-    """Whether the client is in one of the networks. Behind a proxy that MPET_PROXIES does not count, every client has
-    the proxy's address: then nobody is near."""
+    """Return whether the client is in one of the networks.
+
+    Behind a proxy that MPET_PROXIES does not count, every client has the proxy's address. Then the result is False.
+    """
     if "X-Forwarded-For" in request.headers and not settings.REST_FRAMEWORK["NUM_PROXIES"]:
         return False
     try:
@@ -102,8 +105,10 @@ def is_near(request: HttpRequest) -> bool:
 
 
 def sweep_metrics() -> int:
-    """Delete what processes counted that ended more than a day ago. Returns the number of files. Prometheus takes it
-    for a restart when a count falls."""
+    """Delete the metrics files of processes that ended more than a day ago. Return the number of files.
+
+    Prometheus interprets a counter that decreases as a restart.
+    """
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     count = 0
     for path in Path(folder).glob("*.db") if folder else ():

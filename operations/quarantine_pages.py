@@ -1,7 +1,7 @@
-"""The pages of uploads without an account: sending, the page of the secret with its predictions, claiming.
+"""The pages of uploads without an account: the upload form, the page at the secret address, and claiming.
 
-The address of the second is the secret (mpet_site.web.request_logs). Its forms would be refused without a referrer:
-claiming has an address of its own, which the session leads to.
+The address of the second page is the secret (mpet_site.web.request_logs). It is sent without a referrer, so that the
+CSRF check would reject its forms. Claiming therefore has its own address, and reads the upload from the session.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from predictor.predictions.ranking_rows import RANKED_PER_PAGE
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from profiles.models import Platform, Profile, Workload
 
-CLAIM = "claim"  # the session's name for the digest of the secret of what is to be claimed
+CLAIM = "claim"  # session key of the digest of the secret of the upload to claim
 MOST_WORKLOADS_OFFERED = 100
 
 
 class QuarantineForm(UploadForm):
-    """As with an account, smaller, and always private."""
+    """A form to upload without an account. Its files are smaller and always private."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -58,7 +58,7 @@ class QuarantineForm(UploadForm):
 @limit_posts("quarantine")
 @require_http_methods(["GET", "HEAD", "POST"])
 def quarantine(request: HttpRequest) -> HttpResponse:
-    """The form to send a tarball without an account."""
+    """Show the form to upload without an account, and accept an upload."""
     if not is_open():
         raise Http404
     if request.user.is_authenticated:
@@ -84,7 +84,7 @@ def quarantine(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
-    """What came of the upload, and its workloads (?workload=) on all platforms."""
+    """Show the result of the upload, and the ranking of platforms for one of its workloads (?workload=)."""
     row = find_quarantine(secret)
     if row is None:
         raise Http404
@@ -121,7 +121,7 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
-    """Of the upload, the sender's own programs before those of the kit, which everybody sees."""
+    """Return the workloads of the upload: the sender's own, which are private, before public ones such as the kit's."""
     if upload is None or upload.source is None:
         return []
     profiles = Profile.objects.visible_to(row.holder).filter(source=upload.source)
@@ -132,7 +132,7 @@ def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
 def page_of_ranking(
     request: HttpRequest, row: Quarantine, question: RankingQuestion, shown: LongAnswer
 ) -> dict[str, Any]:
-    """A page of the ranking, each row with its platform; links lead to public ones alone."""
+    """Return the context of a page of the ranking: its rows with their platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
     page = page_of(request, ranking.results, RANKED_PER_PAGE)
     slugs = {result["platform"] for result in page}
@@ -147,7 +147,7 @@ def page_of_ranking(
 
 @require_safe
 def begin_claim(request: HttpRequest, secret: str) -> HttpResponse:
-    """Notes in the session what is to be claimed, so that the way through signing in does not carry the secret."""
+    """Store the digest of the secret in the session, so that no address during sign-in contains the secret."""
     if find_quarantine(secret) is None:
         raise Http404
     request.session[CLAIM] = digest_of(secret)
@@ -157,7 +157,7 @@ def begin_claim(request: HttpRequest, secret: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def claim(request: HttpRequest) -> HttpResponse:
-    """Asks first; POST claims."""
+    """Ask for confirmation, and claim the upload on POST."""
     row = find_by_digest(request.session.get(CLAIM, ""))
     upload = row.upload if row else None
     if row is None or upload is None:

@@ -1,7 +1,7 @@
-"""What is kept for a while only: uploads without an account that nobody claims, and, where the operator says for how
-long, stored predictions, reports and tarballs.
+"""Retention: deletion of unclaimed uploads without an account, and of old predictions, reports and tarballs.
 
-Of the latter nothing goes by default. What goes, goes in steps, so that no other writer waits long.
+Predictions, reports and tarballs are only deleted if the operator sets a number of days. Rows are deleted in steps, so
+that no other writer waits long.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ DELETED_AT_ONCE = 500
 
 
 def apply_retention() -> dict[str, int]:
-    """Delete what was kept for its time. Returns the number of each kind."""
+    """Delete the data whose retention period has ended. Return the number of each kind."""
     now = timezone.now()
     kept_days = (
         ("predictions", drop_predictions, settings.KEEP_PREDICTIONS_DAYS),
         ("reports", drop_reports, settings.KEEP_REPORTS_DAYS),
         ("tarballs", drop_tarballs, settings.KEEP_TARBALLS_DAYS),
     )
-    # 0 days: for ever.
+    # With 0 days, the data is kept for ever.
     counts = {name: drop(now - timedelta(days=days)) if days else 0 for name, drop, days in kept_days}
     counts["quarantined uploads"] = drop_quarantined(now - timedelta(days=settings.QUARANTINE_DAYS))
     return counts
 
 
 def drop_predictions(before: datetime) -> int:
-    """Those that nobody asked for since, but for validated ones: these are the track record."""
+    """Delete predictions that were not requested since then, except validated ones, which are the track record."""
     lately = AskedPrediction.objects.filter(prediction=OuterRef("pk"), asked_at__gte=before)
     old = Prediction.objects.filter(~Exists(lately), created_at__lt=before, settled_at=None)
     return delete_in_steps(old)
 
 
 def drop_reports(before: datetime) -> int:
-    """Rejected uploads: of them there is a report and nothing else."""
+    """Delete rejected uploads, which consist of a report only."""
     rejected = Upload.objects.filter(status=Upload.Status.REJECTED, finished_at__lt=before)
     return delete_in_steps(rejected.filter(owner__quarantine=None))
 
@@ -56,8 +56,10 @@ def delete_in_steps(rows: QuerySet[Any]) -> int:
 
 
 def drop_tarballs(before: datetime) -> int:
-    """The files of accepted uploads; what came of them stays. The row lets go of the file first: one that is left
-    without a row is swept."""
+    """Delete the files of accepted uploads, and keep their profiles.
+
+    The row is updated before the file is deleted, because a file without a row is deleted later in any case.
+    """
     old = Upload.objects.filter(status=Upload.Status.ACCEPTED, finished_at__lt=before).exclude(file="")
     old = old.filter(owner__quarantine=None)
     count = 0

@@ -1,4 +1,4 @@
-"""The addresses of operators' tools, of moderators' pages and of uploads without an account."""
+"""URLs of the pages of operators, of moderators and of uploads without an account."""
 
 from django.urls import path
 

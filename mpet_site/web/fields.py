@@ -141,7 +141,7 @@ class PlainText(serializers.CharField):
 
 
 class KnownFieldsSerializer(serializers.Serializer):
-    """A serializer that rejects unknown fields."""
+    """An object with a fixed set of fields. Unknown fields are rejected."""
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         unknown = sorted(set(self.initial_data) - set(self.fields))

@@ -1,6 +1,6 @@
-"""The file of a backup, `mpet-backup/1`: a tar of the database, the uploaded files and the secret key.
+"""The file format of backups, `mpet-backup/1`: a tar of the database, the uploaded files and the secret key.
 
-Its last member, `manifest.json`, names every other with its size and sha256. A file that was cut off has none.
+The last member, `manifest.json`, lists the size and SHA-256 of every other member. A truncated file has no manifest.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ INSTEAD = "copy it again from where it was made, or restore an earlier one"
 
 
 class BackupError(Exception):
-    """Why a backup cannot be made or restored, in words for the operator."""
+    """The reason why a backup cannot be created or restored, as a message for the operator."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup is of. `migrations` are those that its database has, as `application.name`."""
+    """The content of a backup. `migrations` are those applied to its database, as `application.name`."""
 
     created: str
     version: str
@@ -56,7 +56,7 @@ class Manifest:
 
 
 class _Hashing:
-    """A file as it is read, with its sha256 so far."""
+    """A file that computes the SHA-256 of the bytes that are read from it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -69,7 +69,7 @@ class _Hashing:
 
 
 class BackupWriter:
-    """Adds members to a backup, and remembers what they are."""
+    """A writer that adds members to a backup and records their sizes and digests."""
 
     def __init__(self, tar: tarfile.TarFile) -> None:
         self.tar = tar
@@ -84,7 +84,7 @@ class BackupWriter:
         self.members[name] = {"bytes": member.size, "sha256": hashing.sha256.hexdigest()}
 
     def finish(self, manifest: Manifest, folder: Path) -> None:
-        """Write the manifest with all that was added."""
+        """Write the manifest with all members that were added."""
         path = folder / MANIFEST
         path.write_text(json.dumps(asdict(manifest) | {"members": self.members}, indent=1))
         self.add(MANIFEST, path)
@@ -92,7 +92,7 @@ class BackupWriter:
 
 @contextmanager
 def new_backup(path: Path) -> Iterator[BackupWriter]:
-    """A backup that is there under its name when it is whole, on the disk, and its owner's alone."""
+    """Create a backup file, readable by its owner only. It gets its name when it is completely written to the disk."""
     part = path.with_name(f"{path.name}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE)
     try:
@@ -107,7 +107,11 @@ def new_backup(path: Path) -> Iterator[BackupWriter]:
 
 
 def check_backup(path: Path, on_read: Callable[[int], Any] = lambda _: None) -> Manifest:
-    """The manifest of a backup all of whose members are there and unchanged. Raises BackupError."""
+    """Check that all members of a backup are complete and unchanged, and return its manifest. Raise BackupError
+    otherwise.
+
+    `on_read` is called with the number of bytes of each piece that was read.
+    """
     found: dict[str, dict[str, Any]] = {}
     text = b""
     with _opened(path) as tar:
@@ -133,7 +137,8 @@ def check_backup(path: Path, on_read: Callable[[int], Any] = lambda _: None) -> 
 
 
 def extract(path: Path, folder: Path) -> None:
-    """Write every member below the folder. Raises BackupError for one that would lie elsewhere."""
+    """Write every member below the folder. Raise BackupError for an unexpected name, such as a path outside the
+    folder."""
     with _opened(path) as tar:
         for name, file in _members(tar):
             to = folder / name
@@ -144,7 +149,7 @@ def extract(path: Path, folder: Path) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tarfile.TarFile]:
-    """The tar of a backup. Where it turns out in the block to be damaged, BackupError."""
+    """Open the tar of a backup for the block. If it turns out to be damaged, raise BackupError."""
     try:
         with tarfile.open(path, mode="r:") as tar:
             yield tar

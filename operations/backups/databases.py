@@ -1,4 +1,4 @@
-"""The database as one file, as of one moment, while others go on writing; and back."""
+"""Dumping the database to one file, as of one moment, while others write to it, and loading such a dump."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ APPLIED = "SELECT app, name FROM django_migrations"
 
 @dataclass(frozen=True)
 class Dump:
-    """What the database held at the moment of the dump: `files` are the uploaded files that its rows name."""
+    """The content of the database at the moment of the dump. `files` are the uploaded files to which its rows refer."""
 
     files: list[str]
     migrations: list[str]
 
 
 def dump_database(to: Path) -> Dump:
-    """Write the database, packed, as of now."""
+    """Write a compressed dump of the current state of the database."""
     return _dump_sqlite(to) if connection.vendor == "sqlite" else _dump_postgresql(to)
 
 
 def unpack_database(packed: Path) -> Path:
-    """The dump beside the packed one, unpacked and, where it is of SQLite, checked. Raises BackupError."""
+    """Decompress a dump in its folder and return its path. Check the integrity of SQLite. Raise BackupError if
+    damaged."""
     plain = packed.with_suffix("")
     try:
         with gzip.open(packed) as read, plain.open("wb") as written:
@@ -58,7 +59,7 @@ def unpack_database(packed: Path) -> Path:
 
 
 def load_database(plain: Path) -> None:
-    """Put what was dumped in the place of the database, at one moment: whoever reads sees the old or the new one."""
+    """Replace the database by a dump atomically, so that readers see either the old or the new database."""
     if connection.vendor == "sqlite":
         _load_sqlite(plain)
     else:
@@ -81,12 +82,12 @@ def _held_by_rows(execute: Callable[[str], Iterable[Any]]) -> Dump:
 
 
 def _dump_sqlite(to: Path) -> Dump:
-    """SQLite's own way to copy a database that is in use: one step, under one read lock."""
+    """Copy the database with SQLite's backup API: in one step, under one read lock."""
     plain = to.with_suffix(".sqlite3")
     connection.ensure_connection()
     with closing(sqlite3.connect(plain)) as copy:
         connection.connection.backup(copy)
-        copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+        copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a write-ahead log
         dump = _held_by_rows(copy.execute)
     with plain.open("rb") as read, gzip.open(to, "wb", compresslevel=6) as packed:
         shutil.copyfileobj(read, packed)
@@ -105,7 +106,7 @@ def _load_sqlite(plain: Path) -> None:
 
 
 def _dump_postgresql(to: Path) -> Dump:
-    """`pg_dump` of the state that this transaction sees, so that the names of files are of the same moment."""
+    """Run `pg_dump` on the snapshot of this transaction, so that the names of the files belong to the same state."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SELECT pg_export_snapshot()")
@@ -123,7 +124,7 @@ def _dump_postgresql(to: Path) -> Dump:
 
 
 def _pour(command: list[str], environment: dict[str, str], packed: gzip.GzipFile) -> None:
-    """What the command writes, into the packed file."""
+    """Run the command and write its output to the compressed file."""
     with TemporaryFile() as errors:
         with subprocess.Popen(  # noqa: S603  a program of PostgreSQL, with the arguments of the settings
             command, env=environment, stdout=subprocess.PIPE, stderr=errors
@@ -135,7 +136,7 @@ def _pour(command: list[str], environment: dict[str, str], packed: gzip.GzipFile
 
 
 def _load_postgresql(plain: Path) -> None:
-    """In one transaction: what is there goes, what was dumped comes."""
+    """Drop all tables and load the dump in one transaction."""
     drops = plain.with_name("drop.sql")
     with connection.cursor() as cursor:
         names = connection.introspection.table_names(cursor)
@@ -155,7 +156,8 @@ def _load_postgresql(plain: Path) -> None:
 
 
 def _command(program: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
-    """The program with the connection of the settings; a password goes by its environment."""
+    """Return the command line of a program with the connection of the settings, and its environment with the
+    password."""
     found = shutil.which(program)
     if found is None:
         raise BackupError(f"{program} is not installed (Debian: apt install postgresql-client)")

@@ -1,4 +1,4 @@
-"""A backup of the whole installation, made while it serves, and restored here or elsewhere."""
+"""Backups of the whole installation, created while it serves requests, and their restoration here or elsewhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OWN_DATA = ("auth.User", "profiles.Profile", "benchmarks.Upload")
 
 
 def create_backup(path: Path, on_member: Callable[[str], Any] = lambda _: None) -> Manifest:
-    """Write a backup of the database, the uploaded files that it names, and the secret key. Raises BackupError."""
+    """Write a backup of the database, the uploaded files to which it refers, and the secret key. Raise BackupError."""
     with staging_folder() as folder:
         dump, missing = stage_backup(folder)
         manifest = Manifest(
@@ -55,10 +55,11 @@ def create_backup(path: Path, on_member: Callable[[str], Any] = lambda _: None) 
 
 
 def stage_backup(folder: Path) -> tuple[Dump, list[str]]:
-    """Dump the database and link the files that it names, and which of these are not there.
+    """Dump the database, link the files to which it refers, and return the dump and the names of missing files.
 
-    Files are linked before and after the dump: an uploaded file never changes, and one that is deleted meanwhile keeps
-    its content under the link. One that came and went between two looks is the reason to dump again.
+    The files are linked before and after the dump. An uploaded file never changes, and a file that is deleted meanwhile
+    keeps its content under the link. If a file was created and deleted between the two passes, the database is dumped
+    again.
     """
     media, linked = Path(settings.MEDIA_ROOT), folder / MEDIA
     link_files(media, linked)
@@ -76,7 +77,7 @@ def stage_backup(folder: Path) -> tuple[Dump, list[str]]:
 
 
 def link_files(media: Path, linked: Path) -> None:
-    """Give every file a second name below `linked`, or a copy where the file system has no links."""
+    """Create a hard link below `linked` for every file, or a copy where the file system has no links."""
     for path in [path for path in media.rglob("*") if path.is_file()]:
         to = linked / path.relative_to(media)
         to.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +103,8 @@ def _add_members(writer: BackupWriter, folder: Path, on_member: Callable[[str], 
 
 @contextmanager
 def staging_folder() -> Iterator[Path]:
-    """A folder beside the uploaded files, whose content is gone afterwards. What a killed process left goes, too."""
+    """Create a temporary folder in the state folder, on the file system of the uploads. Delete folders of killed
+    processes."""
     state = Path(settings.STATE_DIR)
     for left in state.glob(f"{STAGING}*"):
         if left.is_dir() and is_older_than(left, ABANDONED_AFTER_S):
@@ -112,8 +114,10 @@ def staging_folder() -> Iterator[Path]:
 
 
 def restore_backup(path: Path, *, replace: bool = False, on_read: Callable[[int], Any] = lambda _: None) -> Manifest:
-    """Put a backup in the place of this installation's database, files and secret key, and bring it up to the present
-    migrations. Nothing is changed before the whole backup was checked. Raises BackupError."""
+    """Replace this installation's database, files and secret key by those of a backup, and apply missing migrations.
+
+    Nothing is changed before the whole backup has been checked. Raise BackupError.
+    """
     manifest = check_backup(path, on_read)
     if manifest.engine != connection.vendor:
         raise BackupError(f"it is of {manifest.engine}, and DATABASE_URL names {connection.vendor}")
@@ -133,14 +137,14 @@ def restore_backup(path: Path, *, replace: bool = False, on_read: Callable[[int]
 
 
 def known_migrations() -> set[str]:
-    """Those of this code; a name that was squashed since counts."""
+    """Return the migrations of this code, including those that have been squashed since."""
     loader = MigrationLoader(None)
     replaced = {key for migration in loader.disk_migrations.values() for key in migration.replaces}
     return {f"{app}.{name}" for app, name in {*loader.disk_migrations, *replaced}}
 
 
 def held_here() -> str:
-    """What would be lost: "3 users, 12 profiles"; empty where nothing is stored."""
+    """Describe the data that would be lost, as "3 users, 12 profiles". Return "" if nothing is stored."""
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
     models = [model for model in map(apps.get_model, OWN_DATA) if model._meta.db_table in tables]
@@ -149,11 +153,14 @@ def held_here() -> str:
 
 
 def _place_files(media: Path) -> None:
-    """Files first: a row never names a file that is not there yet. Those that no row names are swept later."""
+    """Move the files into place before the database is loaded, so that every row finds its file.
+
+    Files without a row are deleted later.
+    """
     for path in [path for path in media.rglob("*") if path.is_file()]:
         to = Path(settings.MEDIA_ROOT) / path.relative_to(media)
         to.parent.mkdir(parents=True, exist_ok=True)
         path.chmod(PRIVATE_FILE_MODE)
         shutil.move(path, to)
-        to.touch()  # as new as its row will be: what is old and has no row is swept
+        to.touch()  # old files without a row are deleted, and the rows are not loaded yet
     make_private(Path(settings.MEDIA_ROOT))

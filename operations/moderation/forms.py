@@ -1,4 +1,4 @@
-"""What a moderator says: why, and where that is to be said, what."""
+"""Forms of moderators' decisions: the reason, and the details of the decision."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DecisionForm(forms.Form):
 
 
 class HandledForm(DecisionForm):
-    """Which rows of the queue need nothing more."""
+    """A form that removes the chosen rows from the queue."""
 
     keys = forms.TypedMultipleChoiceField(coerce=int, error_messages={"required": "Choose at least one row."})
 

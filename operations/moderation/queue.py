@@ -1,5 +1,7 @@
-"""What waits for a moderator: what visitors report, and what the database itself finds odd. A row leaves its part of
-the queue when a moderator takes it off, or when it is hidden."""
+"""The moderators' queue: reports of visitors, and findings in the database.
+
+A row stays in its part of the queue until a moderator removes or hides it.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,14 @@ from profiles.judgement.usability import newest_unusable, set_why_unusable
 from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorReport
 
 CONTRADICTED = (Profile.Judge.COMPUTED, Profile.Judge.DIFFERS)
-ODD_SHARE = 4  # an upload is looked at where one in so many of its runs was disturbed, or of its profiles is an outlier
+# An upload is in the queue if at least one in this many runs was disturbed, or one in this many profiles is an outlier.
+ODD_SHARE = 4
 AGREES_TOO_WELL = "It agrees with a prediction of its pair closer than its repeats with each other."
 
 
 @dataclass(frozen=True)
 class QueueItem:
-    """A row of the queue: `key` of the row, what it is, why it is here, and what can be done."""
+    """A row of the queue: its key, what it is about, why it is in the queue, and the possible actions."""
 
     key: int
     title: str
@@ -35,8 +38,10 @@ class QueueItem:
 
 @dataclass(frozen=True)
 class QueuePart:
-    """`find`: the rows that no moderator has taken off. `is_counted`: whether counting them costs no more than a
-    query."""
+    """A part of the queue.
+
+    `find` returns the rows that no moderator has removed. `is_counted` is false where counting needs more than a query.
+    """
 
     name: str
     title: str
@@ -61,7 +66,7 @@ def shown_profiles() -> QuerySet[Profile]:
 
 
 def odd_uploads() -> QuerySet[Source]:
-    """Public uploads of which many runs were disturbed by other programs, or many profiles contradict the rest."""
+    """Return public uploads with many runs disturbed by other programs, or many profiles that contradict the rest."""
     judged = Q(profiles__disturbed_count__isnull=False)
     counted = (
         Source.objects.visible_to(None)

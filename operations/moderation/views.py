@@ -1,4 +1,4 @@
-"""The moderators' pages: the queue, what they do about it, the log, and undo. For everybody else there are none."""
+"""The moderators' pages: the queue, decisions, the log and undo. For all other users they do not exist."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ from profiles.pages.columns import workload_link
 
 _View = Callable[..., HttpResponse]
 
-FEW_MACHINES = 100  # measured ones that everybody sees; with fewer the public fleet is offered
+# With fewer public measured machines than this, the queue suggests the fleet of public measurements.
+FEW_MACHINES = 100
 
 
 def for_moderators(view: _View) -> _View:
-    """404 for everybody else, signed in or not: the response hides that there is such a page."""
+    """Return a view that answers with 404 to all users but moderators, so that it does not reveal that the page
+    exists."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -56,7 +58,7 @@ def for_moderators(view: _View) -> _View:
 @for_moderators
 @require_http_methods(["GET", "HEAD", "POST"])
 def queue(request: HttpRequest) -> HttpResponse:
-    """One part of the queue; POST takes the chosen rows of this page off it."""
+    """Show one part of the queue. POST removes the chosen rows of this page from it."""
     part = QUEUE_PARTS.get(request.GET.get("part", QUEUE[0].name), QUEUE[0])
     page = page_of(request, part.find())
     rows = list(page)
@@ -102,8 +104,10 @@ BESIDE: dict[str, tuple[str, ...]] = {Subject.SOURCE: ("upload",), Subject.PROFI
 
 
 def with_subjects(entries: Iterable[ModerationEntry]) -> list[tuple[ModerationEntry, str, str]]:
-    """Each entry with what it is about, a query for each kind, and what was decided; what was deleted since has no name
-    any more."""
+    """Return each entry with its subject and its decision. Subjects are read with one query for each kind.
+
+    A subject that has been deleted has no name.
+    """
     entries = list(entries)
     names: dict[tuple[str, int], str] = {}
     for kind, model in SUBJECTS.items():
@@ -122,7 +126,7 @@ def with_subjects(entries: Iterable[ModerationEntry]) -> list[tuple[ModerationEn
 
 
 def what_was_decided(entry: ModerationEntry) -> str:
-    """Beside what it is about: which facts, in which words, which part of the queue."""
+    """Return the details of a decision: the changed facts, the outlier reason or the part of the queue."""
     if entry.action == Action.FACTS:
         before, after = entry.before["decided"], entry.after["decided"]
         changed = sorted(
@@ -142,7 +146,8 @@ def ask_decision(
     act: Callable[[Decision], Any],
     **context: Any,
 ) -> HttpResponse:
-    """The form with what follows, or, once it is filled, what was done, or why it could not be."""
+    """Show the form with the consequences. After a valid POST, carry out the decision, or show why that is not
+    possible."""
     if form.is_valid():
         try:
             act(Decision(request.user, form.cleaned_data["reason"]))
@@ -158,7 +163,7 @@ def ask_decision(
 @for_moderators
 @require_http_methods(["GET", "HEAD", "POST"])
 def moderate_delivery(request: HttpRequest, uid: Any) -> HttpResponse:
-    """Hides a public delivery, or shows one again that is hidden."""
+    """Hide a public delivery, or show a hidden one again."""
     source = get_object_or_404(Source.objects.public(), uid=uid)
     act = show if source.hidden else hide
     verb = "Show" if source.hidden else "Hide"

@@ -1,2 +1,5 @@
-"""The public dump: everything public as one file a table, and back (docs/dump.md). `tables`, `files` and `package` are
-the format and know no Django; `rows` and `restore` are the way out of the database and back in."""
+"""The public dump: all public data, one file per table, and its restoration (docs/dump.md).
+
+`tables`, `files` and `package` define the format and do not import Django. `rows` reads the database, and `restore`
+writes to it.
+"""

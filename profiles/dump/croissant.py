@@ -1,5 +1,7 @@
-"""`croissant.json` of a dump: the same as `datapackage.json`, in the vocabulary that machine learning tools and dataset
-searches read (MLCommons Croissant 1.0). No Django."""
+"""`croissant.json` of a dump: the content of `datapackage.json` in MLCommons Croissant 1.0.
+
+Machine learning tools and dataset searches read this vocabulary. This module does not import Django.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,13 @@ DATA_TYPES = {
     "number": "sc:Float",
     "boolean": "sc:Boolean",
     "datetime": "sc:DateTime",
-}  # all others are sc:Text: JSON, too
+}  # all other types, including JSON, are sc:Text
 
 
 def croissant_document(package: dict[str, Any]) -> dict[str, Any]:
-    """The Croissant description of a dump, from its Frictionless descriptor.
+    """Return the Croissant description of a dump, from its Frictionless descriptor.
 
-    The columns of SQLite are left out: Croissant knows no tables inside such a file.
+    The columns of SQLite are omitted, because Croissant cannot describe tables inside such a file.
     """
     resources = package["resources"]
     files = {resource["path"]: resource for resource in resources}
@@ -91,7 +93,7 @@ def croissant_document(package: dict[str, Any]) -> dict[str, Any]:
 
 
 def _encoding_format(resource: dict[str, Any]) -> str:
-    """The media type; of Parquet the one that Croissant's own validator knows."""
+    """Return the media type. For Parquet, use the name that Croissant's own validator accepts."""
     media_type: str = resource["mediatype"]
     return "application/x-parquet" if media_type.endswith("parquet") else media_type
 

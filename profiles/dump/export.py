@@ -1,4 +1,4 @@
-"""Everything public, written as one revision: folders that hold all of the dump, or nothing."""
+"""Export of all public data of one revision to folders, each of which is complete or not created."""
 
 from __future__ import annotations
 
@@ -28,20 +28,22 @@ TableProgress = Callable[[str, Iterator[DumpRow]], Iterator[DumpRow]]
 
 
 class ExportError(Exception):
-    """Why nothing was exported."""
+    """The reason why nothing was exported."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written: the revision, and the rows of each table."""
+    """The result of an export: the revision and the number of rows of each table."""
 
     revision: int
     rows: dict[str, int]
 
 
 def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda name, rows: rows) -> Exported:
-    """Write the dump to a folder for each form, all of one revision. The folders are empty or not there yet. Raises
-    ExportError."""
+    """Write the dump to one folder for each format, all of one revision. Raise ExportError.
+
+    The folders must be empty or not exist yet.
+    """
     for folder in folders.values():
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ExportError(f"{folder} is there already, and is no empty folder")
@@ -49,7 +51,8 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
     for _ in range(MOST_ATTEMPTS_TO_EXPORT):
         with ExitStack() as parts:
             unfinished = {}
-            for form, folder in folders.items():  # in one file system with the folder, so that it can be moved there
+            # Write to temporary folders on the file system of the final ones, so that they can be renamed.
+            for form, folder in folders.items():
                 beside = tempfile.TemporaryDirectory(
                     prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True
                 )
@@ -66,7 +69,7 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
 
 
 def _write_all(folders: Mapping[str, Path], progress: TableProgress) -> Exported | None:
-    """All files as of one moment; None where the database changed meanwhile."""
+    """Write all files from one state of the database. Return None if the database changed meanwhile."""
     with consistent_reads() as is_consistent:
         revision = Revision.current()[0]
         keys = DumpedKeys.read()
@@ -94,7 +97,8 @@ def _write_json(path: Path, document: dict[str, Any]) -> None:
 
 
 def _datasette_metadata(document: dict[str, Any], tables: list[DumpTable]) -> dict[str, Any]:
-    """What Datasette shows beside the tables: `datasette mpet.sqlite --metadata metadata.json`."""
+    """Return the descriptions that Datasette shows with the tables: `datasette mpet.sqlite --metadata
+    metadata.json`."""
     described = {
         table.name: {
             "title": table.title,

@@ -1,7 +1,8 @@
-"""The files of a dump: rows of a table to Parquet, CSV or SQLite, and back. No Django.
+"""The files of a dump: writing and reading the rows of a table as Parquet, CSV or SQLite. This module does not import
+Django.
 
-Numbers survive exactly: CSV has the shortest text that reads as the same number. Null is an empty cell; a text that may
-not be null can be empty.
+Numbers are preserved exactly: CSV has the shortest text that is parsed to the same number. Null is an empty cell. A
+text column that is never null may contain empty texts.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from profiles.dump.tables import JSON_TYPES, DumpColumn, DumpTable
 
 SQLITE_FILE = "mpet.sqlite"
 DUMP_ROWS_AT_ONCE = 20_000
-LARGEST_CELL = 1 << 27  # characters; a stored prediction is one
+LARGEST_CELL = 1 << 27  # characters; a stored prediction is one cell
 SQLITE_TYPES = {"integer": "INTEGER", "number": "REAL", "boolean": "INTEGER"}
 DumpRow = tuple[Any, ...]
-DumpBatch = list[Sequence[Any]]  # some rows of a table, column by column
+DumpBatch = list[Sequence[Any]]  # the columns of a batch of rows
 BatchWriter = Callable[[DumpBatch], Any]
 
 
 class DumpError(Exception):
-    """What is wrong with a dump: in which file, in which row (1 is the first after the header), and why."""
+    """An error in a dump: the file, the row (1 is the first after the header) or None, and the reason."""
 
     def __init__(self, member: str, row: int | None, reason: str) -> None:
         self.member, self.row, self.reason = member, row, reason
@@ -39,7 +40,7 @@ class DumpError(Exception):
 
 
 def member_name(table: DumpTable, form: str) -> str:
-    """The file that has the table.
+    """Return the name of the file that contains the table.
 
     >>> from profiles.dump.tables import RUNS_TABLE
     >>> member_name(RUNS_TABLE, "parquet"), member_name(RUNS_TABLE, "sqlite")
@@ -49,8 +50,10 @@ def member_name(table: DumpTable, form: str) -> str:
 
 
 def write_table(folders: Mapping[str, Path], table: DumpTable, rows: Iterable[DumpRow]) -> int:
-    """Write one table to a folder for each form (`parquet`, `csv`, `sqlite`). Returns the number of rows. They are read
-    once for all forms."""
+    """Write one table to a folder for each format (`parquet`, `csv`, `sqlite`). Return the number of rows.
+
+    The rows are read once for all formats.
+    """
     read, count = iter(rows), 0
     with ExitStack() as opened:
         writers = [
@@ -67,14 +70,17 @@ def write_table(folders: Mapping[str, Path], table: DumpTable, rows: Iterable[Du
 
 
 def read_table(folder: Path, table: DumpTable, form: str) -> Iterator[DumpRow]:
-    """The rows of one table, in the order in which they were written. Raises DumpError where one is not of its form."""
+    """Yield the rows of one table in the order in which they were written. Raise DumpError for an invalid row."""
     for batch in _read_batches(folder, table, form, table.names):
         yield from zip(*batch, strict=True)
 
 
 def read_arrays(folder: Path, table: DumpTable, form: str, names: Sequence[str]) -> dict[str, Any]:
-    """These columns of one table as arrays: numbers as 64-bit floats, null as NaN; integers that are never null and
-    truths as such; all else as objects. Raises DumpError."""
+    """Return some columns of one table as arrays. Raise DumpError.
+
+    Numbers and nullable integers become 64-bit floats with NaN for null. Integers and booleans that are never null keep
+    their type. All other columns have the type that NumPy infers.
+    """
     columns = [column for name in names for column in table.columns if column.name == name]
     dtypes = [_DTYPES.get((column.type, column.required), _DTYPES.get((column.type, False))) for column in columns]
     parts = [
@@ -97,9 +103,9 @@ def _read_batches(folder: Path, table: DumpTable, form: str, names: Sequence[str
 
 
 def _plain(column: DumpColumn, values: Sequence[Any]) -> Sequence[Any]:
-    """The values of one column as every form can hold them: JSON as text, times as ISO text, NaN as null."""
+    """Return the values of one column in a form for all formats: JSON as text, times as ISO text, NaN as null."""
     if column.type == "number":
-        return [None if value != value else value for value in values]  # noqa: PLR0124  NaN alone is unequal to itself
+        return [None if value != value else value for value in values]  # noqa: PLR0124  only NaN differs from itself
     if column.type in JSON_TYPES:
         return [None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values]
     if column.type == "datetime":
@@ -108,8 +114,11 @@ def _plain(column: DumpColumn, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _values(column: DumpColumn, cells: Sequence[Any], member: str, first: int) -> Sequence[Any]:
-    """The values of one column of the rows from `first` on. What is right, as nearly all is, is converted at once; each
-    cell is looked at by itself where one is not."""
+    """Return the values of one column. `first` is the number of the first row.
+
+    Valid columns, which are nearly all, are converted at once. Otherwise each cell is converted separately to find the
+    invalid one.
+    """
     kinds = set(map(type, cells))
     if kinds == {type(None)} and not column.required:
         return cells
@@ -232,7 +241,10 @@ def _read_csv(path: Path, table: DumpTable, names: Sequence[str]) -> Iterator[Du
 
 
 def _rows_of_any_length(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """The longest cell is a setting of the whole process, by which others refuse: raised for one row at a time."""
+    """Yield rows with cells of up to LARGEST_CELL characters.
+
+    The limit is a setting of the whole process that protects other readers, so it is raised for one row at a time.
+    """
     while True:
         before = csv.field_size_limit(LARGEST_CELL)
         try:
@@ -270,7 +282,7 @@ def _read_sqlite(path: Path, table: DumpTable, names: Sequence[str]) -> Iterator
     chosen = [table.names.index(name) for name in names]
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
-            rows = database.execute(f"SELECT * FROM {_quoted(table.name)} ORDER BY rowid")  # noqa: S608  names of ours
+            rows = database.execute(f"SELECT * FROM {_quoted(table.name)} ORDER BY rowid")  # noqa: S608  our own names
             _check_names(path.name, table, [name for name, *_ in rows.description])
             while batch := rows.fetchmany(DUMP_ROWS_AT_ONCE):
                 columns = list(zip(*batch, strict=True))
@@ -285,7 +297,7 @@ def _quoted(name: str) -> str:
 
 @contextmanager
 def _parquet_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
-    import pyarrow as pa  # noqa: PLC0415  CSV and SQLite need no library
+    import pyarrow as pa  # noqa: PLC0415  only needed for Parquet
     from pyarrow import parquet  # noqa: PLC0415
 
     types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}

@@ -1,5 +1,7 @@
-"""`datapackage.json` of a dump: what its files are (Frictionless Data Package), and the check of a dump before anything
-of it is read. No Django."""
+"""`datapackage.json` of a dump (Frictionless Data Package), and the check of all files before a dump is read.
+
+This module does not import Django.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ LICENCE_ADDRESSES = {
 
 @dataclass(frozen=True)
 class CreditedSource:
-    """Whose numbers are in the dump, and how others may use them."""
+    """A source of the numbers in the dump, with its licence, citation and number of profiles."""
 
     label: str
     licence: str
@@ -43,7 +45,7 @@ class CreditedSource:
 
 @dataclass(frozen=True)
 class DumpPackage:
-    """What `datapackage.json` says of the dump beside it."""
+    """A dump in a folder, as described by its `datapackage.json`."""
 
     folder: Path
     form: str
@@ -70,7 +72,7 @@ def package_document(
     sources: Iterable[CreditedSource],
     site: str,
 ) -> dict[str, Any]:
-    """The descriptor of the files that are in the folder. `tables`: each with the number of its rows."""
+    """Return the descriptor of the files in the folder. `tables` are the tables with their numbers of rows."""
     credited = list(sources)
     licences = sorted({source.licence for source in credited if source.licence})
     return {
@@ -108,7 +110,8 @@ def _resource(table: DumpTable, rows: int, folder: Path, form: str) -> dict[str,
         "hash": f"sha256:{file_sha256(path)}",
         "schema": _table_schema(table),
     }
-    if form == "sqlite":  # a file of all tables: Frictionless counts no rows of it
+    # One file contains all tables, so Frictionless cannot count the rows of a table.
+    if form == "sqlite":
         return resource | {"dialect": {"table": table.name}}
     return resource | {"rows": rows} | ({"encoding": "utf-8"} if form == "csv" else {})
 
@@ -139,7 +142,8 @@ def file_sha256(path: Path) -> str:
 
 
 def open_dump(folder: Path, tables: Iterable[DumpTable]) -> DumpPackage:
-    """The dump in the folder, once each of its files has the bytes that its descriptor says. Raises DumpError."""
+    """Return the dump in the folder after all files match the checksums of its descriptor. Raise DumpError
+    otherwise."""
     document = _read_descriptor(folder / PACKAGE_FILE)
     own = document.get("mpet")
     if not isinstance(own, dict) or own.get("schema") != DUMP_SCHEMA:

@@ -1,8 +1,9 @@
-"""The dump that anybody can download: made at night by a chore of the server, or by `manage.py publish_dump`.
+"""The dump for download, created at night by a periodic task of the server or by `manage.py publish_dump`.
 
-A folder of `dumps/` in the state folder holds one archive for each form, and `dump.json`, which says what they are. The
-folder gets its name when all of it is written, so that no reader sees a part; the two newest stay. The process that
-makes it holds a lock, which the kernel releases when the process ends: whatever lies in `making/` then is left over.
+Each folder in `dumps/` of the state folder holds one archive for each format, and `dump.json`, which describes them. A
+folder gets its name when it is complete, so that readers never see an incomplete one. The two newest are kept. The
+process that creates a dump holds a lock, which the kernel releases when the process ends. Files in `making/` without
+that lock were left by a killed process.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ LEAST_PRIORITY = 19
 
 @dataclass(frozen=True)
 class PublishedDump:
-    """What can be downloaded: one archive a form, all of one revision."""
+    """A dump for download: one archive per format, all of one revision."""
 
     folder: Path
     revision: int
@@ -54,9 +55,10 @@ def dumps_folder() -> Path:
 
 
 def newest_dump() -> PublishedDump | None:
-    """The one to download; None before the first was made."""
+    """Return the newest dump, or None if none has been created yet."""
     for folder in sorted(dumps_folder().glob("[0-9]*"), reverse=True):
-        with suppress(OSError, ValueError, KeyError, TypeError):  # one that is being removed, or was damaged
+        # Skip a dump that is being deleted or is damaged.
+        with suppress(OSError, ValueError, KeyError, TypeError):
             document = json.loads((folder / CONTENTS_FILE).read_text(encoding="utf-8"))
             created = datetime.fromisoformat(document["created"])
             return PublishedDump(folder, int(document["revision"]), created, list(document["files"]))
@@ -64,7 +66,7 @@ def newest_dump() -> PublishedDump | None:
 
 
 def dump_is_due() -> bool:
-    """Whether the newest dump is a day old, or there is none, and something public has changed since."""
+    """Return whether there is no dump, or the newest is DUMP_HOURS old and public data has changed since."""
     if not settings.DUMP_HOURS:
         return False
     newest = newest_dump()
@@ -75,8 +77,10 @@ def dump_is_due() -> bool:
 
 
 def publish_if_due() -> None:
-    """Have a process of low priority make the dump where it is due, and wait for it: a thread of this one would take
-    minutes of processor time from its requests."""
+    """Create the dump if it is due, in a process of low priority, and wait for it.
+
+    A thread would take minutes of processor time from the requests of this process.
+    """
     if not dump_is_due():
         return
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "publish_dump"]
@@ -85,14 +89,14 @@ def publish_if_due() -> None:
 
 
 def publish_dump() -> PublishedDump | None:
-    """Make all archives again; None where another process is making them. Raises ExportError."""
+    """Create all archives. Return None if another process is creating them. Raise ExportError."""
     home = dumps_folder()
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with file_lock(home.with_name("dumps.lock"), wait=False) as is_ours:
         if not is_ours:
             return None
         making = home / "making"
-        shutil.rmtree(making, ignore_errors=True)  # of a process that was killed
+        shutil.rmtree(making, ignore_errors=True)  # left by a killed process
         making.mkdir()
         try:
             document = _make_archives(making)
@@ -106,7 +110,8 @@ def publish_dump() -> PublishedDump | None:
 
 
 def _make_archives(folder: Path) -> dict[str, Any]:
-    """One archive a form, of one revision: all are written while the tables are read once. Raises ExportError."""
+    """Create one archive per format, all of one revision. The tables are read once for all formats. Raise
+    ExportError."""
     with tempfile.TemporaryDirectory(dir=folder) as made:
         folders = {form: Path(made) / form for form in DUMP_FORMS}
         revision = export_dump(folders).revision

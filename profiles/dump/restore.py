@@ -1,7 +1,8 @@
-"""A public dump, read back: each of its deliveries comes in by the one way in (profiles.ingest), and keeps its name.
+"""Restoration of a public dump. Each of its deliveries is ingested like any other (profiles.ingest) and keeps its UUID.
 
-What is there already, by its UUID, stays as it is. Interrupted, it goes on where it was; each delivery is whole or not
-there. Into an empty database comes the dump's state: the same slugs and revision, and so the same answers.
+Deliveries whose UUID is already stored stay unchanged, so an interrupted restoration can be repeated. Each delivery is
+stored completely or not at all. An empty database gets the state of the dump, with the same slugs and revision, and
+therefore gives the same predictions.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ DumpRecord = dict[str, Any]
 
 @dataclass(frozen=True)
 class Restored:
-    """How many of what came in; `existing` deliveries were there."""
+    """The numbers of restored objects. `existing` deliveries were already stored."""
 
     revision: int
     sources: int
@@ -58,7 +59,10 @@ class Restored:
 
 
 def restore_dump(folder: Path, progress: Callable[[int], Any] = lambda profiles: None) -> Restored:
-    """Store what is in the dump. `progress` is called with the number of profiles just read. Raises DumpError."""
+    """Store the content of the dump. Raise DumpError.
+
+    `progress` is called with the number of profiles that were just read.
+    """
     package = open_dump(folder, tuple(dumped.table for dumped in dumped_tables()))
     was_empty = not Profile.objects.public().exists()
     named = _Named(_records(package, PLATFORMS_TABLE), _records(package, WORKLOADS_TABLE))
@@ -82,8 +86,10 @@ def _records(package: DumpPackage, table: DumpTable) -> list[DumpRecord]:
 
 
 class _Named:
-    """Platforms and workloads of the dump: their records, and the stored rows under their slugs. They are made before
-    any delivery, all at once, so that two which are spelled alike stay two."""
+    """The platforms and workloads of the dump: their records by slug.
+
+    Their rows are created before any delivery and in one transaction, so that two with similar spellings stay separate.
+    """
 
     def __init__(self, platforms: list[DumpRecord], workloads: list[DumpRecord]) -> None:
         for record in platforms:
@@ -121,7 +127,7 @@ class _DumpedProfile:
 
 
 class _RowsByProfile:
-    """The rows of a table that belong to one profile after the other; both are in the order of the profiles."""
+    """The rows of a table, grouped by profile. They must be in the order of the profiles."""
 
     def __init__(self, package: DumpPackage, table: DumpTable) -> None:
         self.package, self.table = package, table
@@ -155,12 +161,12 @@ def _profiles_with_rows(package: DumpPackage) -> Iterator[_DumpedProfile]:
 def _restore_source(
     package: DumpPackage, named: _Named, source: DumpRecord, delivery: Sequence[_DumpedProfile]
 ) -> bool:
-    """Store one delivery; False where it is there already."""
+    """Store one delivery. Return False if it is already stored."""
     if Source.objects.filter(uid=source["source"]).exists():
         return False
 
     def keep_name(result: IngestResult) -> None:
-        """UUID and date of the delivery as they are in the dump; in the transaction that stores it."""
+        """Keep the delivery's UUID and date of the dump, in the transaction that stores it."""
         if not result.existing:
             Source.objects.filter(pk=result.source.pk).update(uid=source["source"], created_at=source["created_at"])
 
@@ -213,7 +219,7 @@ def _measurements(
 
 
 class _Positions:
-    """The records that profiles name, each at its position."""
+    """The records to which profiles refer, and the position of each."""
 
     def __init__(self, known: dict[str, DumpRecord], column: str) -> None:
         self.known, self.column = known, column
@@ -245,8 +251,11 @@ def _run_table(package: DumpPackage, one: _DumpedProfile) -> RunTable:
 
 
 def _follow_revision(revision: int, *, was_empty: bool) -> None:
-    """An empty database has the dump's revision from now on, so that what was cited by it is found again; one that had
-    more has one that neither has had."""
+    """Set the public revision after the dump was restored.
+
+    An empty database gets the dump's revision, so that citations of that revision stay valid. Any other database gets a
+    revision that neither it nor the dump has had.
+    """
     with transaction.atomic():
         Revision.hold()
         public = Revision.objects.select_for_update().get(key=Revision.PUBLIC)

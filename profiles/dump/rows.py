@@ -1,8 +1,8 @@
-"""What is public of the database, as rows of the dump's tables; no row that anybody keeps private or a moderator hid.
+"""The public rows of the database as rows of the dump's tables, without private rows and rows hidden by a moderator.
 
-Profiles are in the order in which they were stored, and with them everything that belongs to them: who reads a dump
-back has the rows of one profile after the other. Each application registers its tables when it starts, so that measured
-and predicted numbers leave and come back together.
+Profiles and the rows that belong to them are in the order in which they were stored, so that a reader gets the rows of
+one profile after the other. Each application registers its tables when it starts, so that measured and predicted
+numbers are exported and restored together.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROWS_PER_FETCH = 5_000
 
 
 def public_profiles() -> QuerySet[Profile]:
-    """Those that everybody sees, with a source, platform and workload that everybody sees."""
+    """Return the public profiles that have a public source, platform and workload."""
     public: dict[str, Any] = {}
     for relation in ("", "source__", "platform__", "workload__"):
         public |= {f"{relation}private_to": None, f"{relation}hidden": False}
@@ -47,8 +47,10 @@ def public_profiles() -> QuerySet[Profile]:
 
 @dataclass(frozen=True)
 class DumpedKeys:
-    """Primary keys of the public profiles and of the rows that these name: sources in the order of their first profile,
-    platforms and workloads ascending."""
+    """The primary keys of the public profiles and of the rows to which they refer.
+
+    Sources are in the order of their first profile, platforms and workloads in ascending order.
+    """
 
     profiles: list[int]
     sources: list[int]
@@ -57,8 +59,11 @@ class DumpedKeys:
 
     @classmethod
     def read(cls) -> DumpedKeys:
-        """One pass over the profiles. A subquery for each table would be evaluated for each of its rows: on SQLite it
-        took hours of half a million profiles."""
+        """Read the keys in one pass over the profiles.
+
+        With a subquery for each table, SQLite would evaluate it for each row, which took hours for half a million
+        profiles.
+        """
         rows = public_profiles().values_list("pk", "source_id", "platform_id", "workload_id").iterator(ROWS_PER_FETCH)
         profiles, sources, platforms, workloads = list(zip(*rows, strict=True)) or [()] * 4
         return cls(list(profiles), list(dict.fromkeys(sources)), sorted(set(platforms)), sorted(set(workloads)))
@@ -66,7 +71,7 @@ class DumpedKeys:
 
 @dataclass(frozen=True)
 class DumpedTable:
-    """A table and where its rows come from."""
+    """A table of the dump and the function that reads its rows."""
 
     table: DumpTable
     rows: Callable[[DumpedKeys], Iterator[DumpRow]]
@@ -74,7 +79,7 @@ class DumpedTable:
 
 @dataclass(frozen=True)
 class FurtherTable(DumpedTable):
-    """A table of another application. `restore` stores the rows that are not there yet, and returns how many."""
+    """A table of another application. `restore` stores the missing rows and returns their number."""
 
     restore: Callable[[Iterator[DumpRow]], int]
 
@@ -83,7 +88,7 @@ _registered: dict[str, FurtherTable] = {}
 
 
 def register_table(further: FurtherTable) -> None:
-    """For `AppConfig.ready`; a name that is there already is replaced."""
+    """Register a table, in `AppConfig.ready`. A table of the same name is replaced."""
     _registered[further.table.name] = further
 
 
@@ -106,7 +111,7 @@ def dumped_tables() -> tuple[DumpedTable, ...]:
 
 
 def credited_sources() -> list[CreditedSource]:
-    """Whom the dump credits: datasets and simulations by name, the uploads of each licence together."""
+    """Return the sources to credit: each dataset and simulation, and the uploads grouped by licence and citation."""
     profiles = (
         public_profiles().order_by().values("source__kind", "source__label", "source__licence", "source__citation")
     )
@@ -148,7 +153,7 @@ def _profile_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
 
 
 def _chunks(keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
-    """As many keys as one query may name, and the number of the first in the dump."""
+    """Yield keys in chunks that fit in one query, each with the number of its first key in the dump."""
     for start in range(0, len(keys), PROFILES_PER_QUERY):
         yield start + 1, keys[start : start + PROFILES_PER_QUERY]
 
@@ -184,12 +189,12 @@ def _feature_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
 
 
 def _stored(model: Any, chunk: Sequence[int], *columns: str) -> Iterator[tuple[Any, ...]]:
-    """The columns of these profiles' rows, without an object for each: there are as many as profiles."""
+    """Yield columns of the rows of these profiles, without creating an object for each row."""
     return model.objects.filter(pk__in=chunk).order_by().values_list("pk", *columns).iterator(ROWS_PER_FETCH)
 
 
 def _known(numbers: Any) -> Any:
-    """The numbers as lists, None where one is invalid."""
+    """Return the numbers as lists, with None for NaN and infinity."""
     known: Any = numbers.astype(object)
     known[~np.isfinite(numbers)] = None
     return known.tolist()

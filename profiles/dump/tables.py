@@ -1,4 +1,4 @@
-"""The tables of a public dump, as data: names, types and meanings of their columns. No Django."""
+"""The tables of a public dump: names, types and meanings of their columns. This module does not import Django."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JSON_TYPES = ("object", "array")
 
 @dataclass(frozen=True)
 class DumpColumn:
-    """One column. `required`: never null; an empty text is one."""
+    """A column. A `required` column is never null, but may contain empty texts."""
 
     name: str
     type: ColumnType
@@ -24,7 +24,7 @@ class DumpColumn:
 
 @dataclass(frozen=True)
 class DumpTable:
-    """One table. `refers` maps a column to the table and column that it names a row of."""
+    """A table. `refers` lists its foreign keys: column, referenced table and referenced column."""
 
     name: str
     title: str

@@ -1,1 +1,1 @@
-"""Work that takes longer than a request: what is left to others (`queue`), and where what is long is computed."""
+"""Work that takes longer than a request: the queue of background work, and executors of long computations."""

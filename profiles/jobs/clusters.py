@@ -1,4 +1,4 @@
-"""Dask clusters as executors (`pip install -r requirements-dask.txt`)."""
+"""Executors on Dask clusters (`pip install -r requirements-dask.txt`)."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from joblib._dask import DaskDistributedBackend
 
 from profiles.jobs.executors import BatchT, Executor, ResultT, SharedT, code_digest, run_on_joblib
 
-CONNECT_S = 10  # until a scheduler that does not answer is given up
-MOST_SCATTERS = 4  # of batches whose data went with their workers
-# Without Dask's MALLOC_TRIM_THRESHOLD_: predictions took twice the processor time where freed memory went back at once.
+CONNECT_S = 10  # timeout of the connection to a scheduler
+MOST_SCATTERS = 4  # attempts to compute batches if workers are lost together with the data
+# This omits Dask's MALLOC_TRIM_THRESHOLD_. Predictions took twice the processor time when freed memory was returned to
+# the system at once.
 WORKER_ENVIRONMENT = {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1}
 
 
 class ClusterUnusable(Exception):
-    """The cluster cannot compute for us, and why."""
+    """The reason why the cluster cannot be used."""
 
 
 class ClusterBackend(DaskDistributedBackend):
-    """joblib's, but a cluster that has one worker left computes there, too: joblib would compute in this process."""
+    """joblib's Dask backend, which also uses a cluster with one worker. joblib would then compute in this process."""
 
     def effective_n_jobs(self, n_jobs: int) -> int:
         return max(2, super().effective_n_jobs(n_jobs))
 
 
 class Cluster(Executor):
-    """A Dask cluster, through joblib's backend for it.
+    """A Dask cluster, used through joblib's backend for it.
 
-    `shared` is scattered once to all workers, and stays there while the same object is mapped over. What a killed
-    worker was computing another one computes; where the last copy of `shared` went with it, it is scattered again, and
-    only what is missing is computed.
+    `shared` is scattered to all workers once, and stays there while `map` is called with the same object. If a worker
+    is killed, another one computes its batches. If the last copy of `shared` is lost, it is scattered again, and only
+    the missing batches are computed.
     """
 
     def __init__(self, client: Client, local: LocalCluster | None = None) -> None:
@@ -63,7 +64,7 @@ class Cluster(Executor):
                     raise
 
     def _backend_with(self, shared: object) -> ClusterBackend:
-        """joblib's backend, with `shared` on every worker."""
+        """Return joblib's backend, with `shared` on every worker."""
         if self._backend is None or self._shared is not shared:
             scattered = [] if shared is None else [shared]
             self._shared, self._backend = shared, ClusterBackend(client=self.client, scatter=scattered)
@@ -77,7 +78,7 @@ class Cluster(Executor):
 
 
 def local_cluster(count: int) -> Cluster:
-    """So many processes of this host, which only it can reach, by keys of their own."""
+    """Start `count` worker processes on this host. Only this host can reach them, with TLS keys of their own."""
     with dask.config.set({"distributed.nanny.pre-spawn-environ": WORKER_ENVIRONMENT}):
         local = LocalCluster(
             n_workers=count,
@@ -92,8 +93,10 @@ def local_cluster(count: int) -> Cluster:
 
 
 def remote_cluster(address: str) -> Cluster:
-    """The cluster of a scheduler, such as `tcp://host:8786`. Raises ClusterUnusable where it does not answer, has no
-    worker, or has one that would compute with other code than ours."""
+    """Connect to the cluster of a scheduler, such as `tcp://host:8786`.
+
+    Raise ClusterUnusable if it does not answer, has no worker, or has a worker with another version of the code.
+    """
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
@@ -107,7 +110,7 @@ def remote_cluster(address: str) -> Cluster:
 
 
 def check_workers(client: Client) -> None:
-    """Raise ClusterUnusable where there is no worker, or one of them has not our code."""
+    """Raise ClusterUnusable if there is no worker, or if a worker has another version of the code."""
     try:
         client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError as error:

@@ -1,7 +1,7 @@
-"""Where long computations run: in this process, in processes of this host, or on a Dask cluster of any hosts.
+"""Executors of long computations: in this process, in processes of this host, or on a Dask cluster.
 
-An executor changes when an answer comes, never what it is: batches are handed out and taken back in their order.
-docs/scale.md#more-than-one-computer draws the processes.
+Results do not depend on the executor, because batches are submitted and returned in their order.
+docs/scale.md#more-than-one-computer has a diagram of the processes.
 """
 
 from __future__ import annotations
@@ -18,32 +18,35 @@ SharedT = TypeVar("SharedT")
 BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 
-BATCHES_PER_PROCESS = 4  # at least, where there are rows enough: the slowest batch should not decide
-PAYS_FROM_S = 10.0  # saved by a local cluster, which takes 2 to 4 s to start and as long to hand over a large database
-COMPUTING_PACKAGES = ("predictor/core", "profiles")  # what runs on workers
+# The least number of batches per process, if there are enough rows, so that one slow batch does not dominate the time.
+BATCHES_PER_PROCESS = 4
+# The time that a local cluster must save. Starting it takes 2 to 4 s, and sending it a large database as long again.
+PAYS_FROM_S = 10.0
+COMPUTING_PACKAGES = ("predictor/core", "profiles")  # the code that workers run
 
 
 class Executor:
-    """Runs batches one after another in this process; the base of those that do it elsewhere.
+    """An executor that runs batches one after another in this process, and the base class of all executors.
 
     >>> list(Executor().map(pow, 2, [3, 4]))
     [8, 16]
     """
 
-    count = 1  # of batches that run side by side
+    count = 1  # number of batches that run in parallel
 
     def map(
         self, function: Callable[[SharedT, BatchT], ResultT], shared: SharedT, batches: Sequence[BatchT]
     ) -> Iterator[ResultT]:
-        """`function(shared, batch)` of each batch, in their order, each as soon as it and those before it are there.
+        """Yield `function(shared, batch)` for each batch in order, as soon as it and the results before it are
+        available.
 
-        `function` is one that other processes can import. `shared` is what all batches need, such as a database: it is
-        handed over once. What the function raises is raised here.
+        Other processes must be able to import `function`. `shared` is an argument that all batches need, such as a
+        database, and is sent once. Exceptions of the function are raised here.
         """
         return (function(shared, batch) for batch in batches)
 
     def close(self) -> None:
-        """End the processes that it started."""
+        """Stop the processes that the executor started."""
 
     def __enter__(self) -> Executor:
         return self
@@ -53,8 +56,10 @@ class Executor:
 
 
 class Processes(Executor):
-    """Processes of this host, by joblib; -1: one for each core. Arrays of more than a megabyte are in shared memory. If
-    one is killed, the computation fails."""
+    """An executor on `count` processes of this host (-1: one per core), with joblib.
+
+    Arrays of more than a megabyte are in shared memory. If a process is killed, the computation fails.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = joblib.effective_n_jobs(count)
@@ -66,9 +71,10 @@ class Processes(Executor):
 
 
 class ProcessesWherePaying(Executor):
-    """This process, until what is left would take so long that processes beside it pay: then those that `start` makes.
+    """An executor that starts in this process and moves to the executor that `start` creates if that saves enough time.
 
-    The time that is left is judged by the batches that ran: seconds that `count` processes would save > PAYS_FROM_S.
+    The remaining time is estimated from the finished batches. It moves if `count` processes would save more than
+    `pays_from_s` seconds.
     """
 
     def __init__(self, start: Callable[[int], Executor] = Processes, pays_from_s: float = PAYS_FROM_S) -> None:
@@ -103,8 +109,11 @@ def run_on_joblib(
     shared: SharedT,
     batches: Sequence[BatchT],
 ) -> Iterator[ResultT]:
-    """The results of the batches by joblib, which is given the batch in a list: Dask's backend would put an array of
-    its own on one worker, and lose it with that."""
+    """Yield the results of the batches, computed by joblib.
+
+    Each batch is passed in a list: Dask's backend would place an array on a single worker, and lose it with that
+    worker.
+    """
     results: Iterator[ResultT] = parallel(joblib.delayed(_run_batch)(function, shared, [batch]) for batch in batches)
     return results
 
@@ -114,7 +123,8 @@ def _run_batch(function: Callable[[SharedT, BatchT], ResultT], shared: SharedT, 
 
 
 def batches_of(rows: Sequence[Any], executor: Executor, most: int) -> list[Sequence[Any]]:
-    """The rows in batches of `most` or fewer: BATCHES_PER_PROCESS or more for each process.
+    """Split the rows into batches of at most `most`, and into at least BATCHES_PER_PROCESS for each process if
+    possible.
 
     >>> [len(batch) for batch in batches_of(range(10), Executor(), most=100)]
     [3, 3, 3, 1]
@@ -124,7 +134,8 @@ def batches_of(rows: Sequence[Any], executor: Executor, most: int) -> list[Seque
 
 
 def code_digest(packages: Sequence[str] = ()) -> str:
-    """SHA-256 of the modules in these packages, by default those that compute, as this process would import them."""
+    """Return the SHA-256 of the modules in these packages, by default those that workers run, as found by this
+    process."""
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
     for path in sorted(path for package in packages or COMPUTING_PACKAGES for path in (root / package).rglob("*.py")):

@@ -1,9 +1,9 @@
-"""Work that a request leaves behind it: uploads that are read, and computations. Rows say what waits and which process
-is at it (profiles.models.base).
+"""The queue of work that a request leaves behind: reading uploads, and computations.
 
-With MPET_TASKS=database `manage.py db_worker` does it. A task of django-tasks says that something waits, and no more:
-one that is lost or run twice changes nothing. Without workers the periodic tasks of each server do it. In both cases
-they see to what a killed process left. docs/decisions/computations.md says what django-tasks does not do.
+Rows record what is waiting and which process has claimed it (profiles.models.base). With MPET_TASKS=database,
+`manage.py db_worker` does the work. A task of django-tasks only signals that work is waiting, so losing one or running
+it twice has no effect. Without workers, the periodic tasks of each server do the work. In both cases, periodic tasks
+resume the work of killed processes. docs/decisions/computations.md lists the missing features of django-tasks.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from django_tasks_db.models import DBTaskResult
 
 from mpet_site.web.periodic_tasks import PeriodicTask, register_periodic_task
 
-LOOKED_FOR_EVERY_S = 2.0  # at most, as somebody waits for it
-CLAIMED_FROM = 8  # of the first that wait: others may be claiming as well
+LOOKED_FOR_EVERY_S = 2.0  # longest interval between two checks, because a user waits for the result
+CLAIMED_FROM = 8  # number of waiting rows to try, because other processes claim rows at the same time
 
 
 @dataclass(frozen=True)
 class KindOfWork:
-    """`waiting`: rows of a LeasedWork that no process has claimed, in the order in which they are done; `do` does one
-    that `claim` claimed. Workers do what is of the lowest `order` first."""
+    """A kind of work.
+
+    `waiting` returns the unclaimed rows (LeasedWork) in the order of processing. `claim` claims a row, and `do`
+    processes a claimed row. Workers process the kind with the lowest `order` first.
+    """
 
     order: int
     waiting: Callable[[], QuerySet[Any]]
@@ -45,14 +48,14 @@ _periodic_tasks: dict[str, PeriodicTask] = {}
 
 
 def register_work(name: str, kind: KindOfWork) -> None:
-    """Have it done by workers, or by the periodic task `name`. For `AppConfig.ready`."""
+    """Register a kind of work, in `AppConfig.ready`. Workers or the periodic task `name` process it."""
     _kinds[name] = kind
     interval_s = min(settings.CHORE_SECONDS, LOOKED_FOR_EVERY_S)
     _periodic_tasks[name] = register_periodic_task(name, partial(take_up, name), interval_s)
 
 
 def take_up(name: str) -> int:
-    """Do all of this kind that waits, or have workers do it. Returns how much was done here."""
+    """Process all waiting rows of this kind, or call workers for them. Return the number of rows processed here."""
     kind, done = _kinds[name], 0
     if uses_workers():
         if kind.waiting().exists():
@@ -70,7 +73,7 @@ def uses_workers() -> bool:
 
 @task()
 def work() -> None:
-    """Do one piece of what waits; where more does, another worker is called before, or this one takes it next."""
+    """Process one waiting row. If more are waiting, call another worker first."""
     if sum(kind.waiting()[:2].count() for kind in _kinds.values()) > 1:
         call_workers()
     for kind in sorted(_kinds.values(), key=lambda kind: kind.order):
@@ -81,13 +84,13 @@ def work() -> None:
 
 
 def call_workers() -> None:
-    """Have a worker look what waits, unless a task is there that none has begun."""
+    """Enqueue a task that lets a worker look for waiting rows, unless an unstarted one exists."""
     if not DBTaskResult.objects.ready().filter(task_path=work.module_path).exists():
         work.enqueue()
 
 
 def begin_soon(name: str) -> None:
-    """Have what waits of this kind done by a worker, or by the periodic task of this process."""
+    """Let a worker, or the periodic task of this process, process the waiting rows of this kind now."""
     if uses_workers():
         call_workers()
     else:
@@ -95,10 +98,10 @@ def begin_soon(name: str) -> None:
 
 
 def requeue_abandoned_tasks() -> int:
-    """Have tasks run again that began longer ago than a lease. Returns their number. A periodic task.
+    """Requeue tasks that started longer ago than a lease. Return their number. This is a periodic task.
 
-    django-tasks never takes up the task of a killed worker. Whether the worker is alive makes no difference: another
-    one does what nobody has claimed.
+    django-tasks does not requeue the tasks of killed workers. If the worker is still alive, a second run does no harm,
+    because it only processes unclaimed rows.
     """
     began_before = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
     count: int = (

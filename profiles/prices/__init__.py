@@ -1,1 +1,1 @@
-"""Prices of machines: read from files of others, stored, and which of them hold for a user."""
+"""Prices of machines: import from other sources, storage, and the choice of the prices for a user."""

@@ -1,8 +1,7 @@
 """Prices from the DuckDB file of Cloudspecs (https://github.com/TUM-DIS/cloudspecs, MIT licence).
 
-The file has one table for each cloud, named CLOUD_all, with the same columns. Its prices are on-demand prices of Linux
-machines in USD per hour, each cloud's in one region (datagen/README.md there). The file does not say of which day its
-prices are.
+The file has one table per cloud, named CLOUD_all, all with the same columns. The prices are on-demand prices of Linux
+machines in USD per hour, in one region per cloud (datagen/README.md there). The file does not contain their date.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ SOURCE = "https://github.com/TUM-DIS/cloudspecs"
 CURRENCY = "USD"
 COLUMNS_READ = ("instance", "price_hour")
 PRICE_DIGITS = 8
-# cloud -> how machines are named that fetch_data names as Spare Cores does, and the region of the prices
+# cloud -> pattern of the platform names (fetch_data uses the names of Spare Cores), and the region of the prices
 CLOUDS = {
     "aws": ("aws/{}", "us-east-1"),
     "gcp": ("gcp/{}", "us-central1"),
@@ -35,8 +34,10 @@ INSTALL = "pip install -r requirements-cloudspecs.txt"
 
 
 def read_cloudspecs(path: Path, date: datetime.date) -> tuple[list[Price], int]:
-    """The prices, not stored, of public machines that the file has; and of how many instances no machine is stored.
-    `date`: of which the prices are. Raises PriceFileError."""
+    """Return the prices of public machines in the file, unsaved, and the number of instances without a stored machine.
+
+    `date` is the date of the prices. Raise PriceFileError.
+    """
     try:
         duckdb: Any = importlib.import_module("duckdb")
     except ImportError as error:
@@ -44,7 +45,7 @@ def read_cloudspecs(path: Path, date: datetime.date) -> tuple[list[Price], int]:
     if not path.is_file():
         raise PriceFileError("there is no such file")
     try:
-        # Views of the file may name other files: nothing but the file itself is read.
+        # Forbid access to other files, which views in the file could read.
         with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as connection:
             rows = list(_priced_instances(connection))
     except duckdb.Error as error:
@@ -62,7 +63,7 @@ def read_cloudspecs(path: Path, date: datetime.date) -> tuple[list[Price], int]:
 
 
 def _priced_instances(connection: Any) -> Iterator[tuple[str, str, Decimal]]:
-    """Name, region and price per hour of each instance that has a price. Raises PriceFileError."""
+    """Yield the name, region and price per hour of each instance that has a price. Raise PriceFileError."""
     tables = {row[0] for row in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()}
     clouds = [cloud for cloud in CLOUDS if f"{cloud}_all" in tables]
     if not clouds:

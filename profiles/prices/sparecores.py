@@ -1,7 +1,7 @@
-"""Prices of Spare Cores (https://sparecores.com): what its API answers where it lists prices of servers, or its SQLite
-file. Both have the columns of the table server_price of https://github.com/SpareCores/sc-crawler.
+"""Prices of Spare Cores (https://sparecores.com), from responses of its API (/server_prices) or from its SQLite file.
 
-The licence of the data is not one that lets everybody publish it: docs/commands.md says what it grants.
+Both have the columns of the table server_price of https://github.com/SpareCores/sc-crawler. The licence of the data
+does not allow everybody to publish it. docs/commands.md describes what it permits.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ SPARE_CORES = "Spare Cores, https://sparecores.com"
 LARGEST_JSON_BYTES = 128 * 1024**2
 MOST_LISTED_PRICES = 2_000_000
 SQLITE_HEADER = b"SQLite format 3\0"
-# As --as cloudspecs: the clouds of which it documents the region have the prices of that region here, too.
+# Use the region that Cloudspecs documents for a cloud, so that both sources have prices of the same region.
 DOCUMENTED_REGIONS = {named.partition("/")[0]: region for named, region in CLOUDS.values() if region}
 TAKEN = {"allocation": "ondemand", "unit": "hour", "status": "active", "operating_system": "linux"}
 LEAST_TOO_LARGE = 10**10
-# The enumerations are stored by name (ONDEMAND), and answered by value (ondemand).
+# SQLite has the names of the enumerations (ONDEMAND), the API their values (ondemand).
 PRICES_OF_SQLITE = """
     SELECT price.vendor_id, price.region_id, price.zone_id, price.server_id, price.operating_system, price.allocation,
            price.unit, price.price, price.currency, price.status, price.observed_at,
@@ -45,8 +45,8 @@ PRICES_OF_SQLITE = """
 
 @dataclass
 class SpareCoresPrices:
-    """What files have: prices that are not stored, the region of each cloud, how many machines with a price are not
-    stored, and what the files say of their licence."""
+    """The content of the files: unsaved prices, the region of each cloud, the number of unknown machines, and the
+    licences."""
 
     prices: list[Price] = field(default_factory=list)
     regions: dict[str, str] = field(default_factory=dict)
@@ -65,9 +65,11 @@ class ListedPrice:
 
 
 def read_sparecores(paths: Sequence[Path]) -> SpareCoresPrices:
-    """On-demand prices per hour of Linux on public machines, each cloud's in one region: the one of --as cloudspecs, or
-    where the files have none there, the one with the most machines. Of a region's zones the cheapest counts. Raises
-    PriceFileError and PriceTableError."""
+    """Return on-demand prices per hour of public Linux machines. Raise PriceFileError and PriceTableError.
+
+    Each cloud has prices of one region: the region that Cloudspecs documents, or if the files have no price there, the
+    region with the most machines. Of the zones of a region, the cheapest counts.
+    """
     read = SpareCoresPrices()
     complaints: list[str] = []
     offers: list[ListedPrice] = []
@@ -95,7 +97,8 @@ def read_sparecores(paths: Sequence[Path]) -> SpareCoresPrices:
 
 
 def _choose_regions(offers: Iterable[ListedPrice]) -> dict[str, str]:
-    """By cloud, the region that its prices are of; of regions with equally many machines the first by name."""
+    """Return the region of the prices for each cloud. Among regions with equally many machines, the first by name is
+    used."""
     machines: dict[str, Counter[str]] = {}
     for cloud, region, _ in sorted({(offer.cloud, offer.region, offer.machine) for offer in offers}):
         machines.setdefault(cloud, Counter())[region] += 1
@@ -106,8 +109,10 @@ def _choose_regions(offers: Iterable[ListedPrice]) -> dict[str, str]:
 
 
 def _rows(paths: Sequence[Path], licences: list[str]) -> Iterator[tuple[str, Any]]:
-    """Each row of the files in the form of the API, with the words that name it. Appends to the licences. Raises
-    PriceFileError."""
+    """Yield each row of the files in the form of the API, with its place in the file. Append to the licences.
+
+    Raise PriceFileError.
+    """
     count = 0
     for path in paths:
         if not path.is_file():
@@ -158,7 +163,7 @@ def _rows_of_sqlite(path: Path, licences: list[str]) -> Iterator[tuple[str, Any]
 
 
 def _licence_of(connection: sqlite3.Connection, path: Path) -> list[str]:
-    """The licence that the file names in its table of keys and values."""
+    """Return the licence in the file's table of metadata."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_metadata'").fetchone():
         return []
     said = dict(connection.execute("SELECT key, value FROM _metadata LIMIT 100"))
@@ -167,7 +172,7 @@ def _licence_of(connection: sqlite3.Connection, path: Path) -> list[str]:
 
 
 def _read_offer(row: Any, where: str, complaints: list[str]) -> ListedPrice | None:
-    """The row's price; None where it is of another kind, or a complaint is appended."""
+    """Return the price of the row. Return None if it is of another kind, or invalid; then append a complaint."""
     try:
         if not isinstance(row, Mapping):
             raise ValueError("is no object")

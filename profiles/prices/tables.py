@@ -1,5 +1,8 @@
-"""Prices from a CSV table, `platform,amount,currency,per,region,kind,source,date`: all of it, or nothing. And which
-prices hold for a user."""
+"""Price tables: parsing, validation and storage, and the prices that apply to a user.
+
+A table is a CSV file with the columns `platform,amount,currency,per,region,kind,source,date`. It is stored completely
+or not at all.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ MOST_OWN_PRICES = 20_000
 
 
 class PriceFileError(Exception):
-    """Why a file of somebody else's prices cannot be read."""
+    """The reason why a file of prices cannot be read."""
 
 
 class PriceTableError(Exception):
-    """What is wrong with a table of prices: a line a complaint."""
+    """The errors in a price table, one message per line."""
 
     def __init__(self, complaints: list[str]) -> None:
         self.complaints = complaints
@@ -35,8 +38,10 @@ class PriceTableError(Exception):
 
 
 def import_prices(lines: Iterable[str]) -> tuple[int, int]:
-    """Store the prices of a table; how many are new, and how many were there and say something else now. The header is
-    line 1. Raises PriceTableError, nothing stored."""
+    """Store the prices of a table. Return the numbers of new and of changed prices.
+
+    The header is line 1 in messages. Raise PriceTableError without storing anything if a line is invalid.
+    """
     complaints: list[str] = []
     prices = list(_read_prices(lines, complaints))
     if complaints:
@@ -45,7 +50,7 @@ def import_prices(lines: Iterable[str]) -> tuple[int, int]:
 
 
 def store_prices(prices: Iterable[Price]) -> tuple[int, int]:
-    """Store published prices; how many are new, and how many were there and say something else now."""
+    """Store published prices. Return the numbers of new and of changed prices."""
     with transaction.atomic():
         Revision.hold()
         results = [_store(price) for price in prices]
@@ -55,8 +60,11 @@ def store_prices(prices: Iterable[Price]) -> tuple[int, int]:
 
 
 def prices_for(user: Any, *, region: str | None = None, **filters: Any) -> list[PriceOfPlatform]:
-    """The newest prices as they hold for the user: the user's own ones, and of machines without one the published ones
-    times the user's factor. `basis` of each says which. An own price without a region holds in every region."""
+    """Return the newest prices that apply to the user.
+
+    These are the user's own prices, and for machines without one, the published prices multiplied by the user's factor.
+    `basis` of each price distinguishes them. An own price without a region applies in every region.
+    """
     own_list = OwnPriceList.of(user)
     published = Price.objects.newest().filter(**filters)
     if region:
@@ -77,8 +85,11 @@ def prices_for(user: Any, *, region: str | None = None, **filters: Any) -> list[
 
 
 def replace_own_prices(user: Any, lines: Iterable[str], factor: Decimal) -> int:
-    """Store the table as the user's whole list, in place of the former one. Returns how many prices it has. Machines
-    that the user sees can be named, private ones too. Raises PriceTableError, nothing stored."""
+    """Replace the user's own prices by the table, and return their number.
+
+    The table may refer to all machines that the user can see. Raise PriceTableError without storing anything if a line
+    is invalid.
+    """
     complaints: list[str] = []
     prices: dict[tuple[Any, ...], OwnPrice] = {}
     for price in _read_prices(lines, complaints, model=OwnPrice, platforms=Platform.objects.visible_to(user)):
@@ -98,14 +109,14 @@ def replace_own_prices(user: Any, lines: Iterable[str], factor: Decimal) -> int:
 
 
 def set_price_factor(user: Any, factor: Decimal) -> OwnPriceList:
-    """Store the factor on published prices. Returns the user's list; its prices stay."""
+    """Store the user's factor on published prices, and return the user's list with its prices unchanged."""
     values = {"factor": factor, "version": uuid.uuid4()}
     own_list, _ = OwnPriceList.objects.update_or_create(user=user, defaults=values)
     return own_list
 
 
 def price_table(prices: Iterable[PriceOfPlatform]) -> str:
-    """The table of these prices, as `import_prices` reads it; platforms by their names."""
+    """Return the prices as a table that `import_prices` can read, with the names of the platforms."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(PRICE_COLUMNS)
@@ -117,8 +128,10 @@ def price_table(prices: Iterable[PriceOfPlatform]) -> str:
 
 
 def restore_prices(lines: Iterable[str]) -> tuple[int, int]:
-    """Store the prices of a table that are not there, where their platforms are; how many, and how many have no
-    platform or cannot be read."""
+    """Store the prices of a table that are missing and whose platforms exist.
+
+    Return the number of stored prices, and the number of lines that are invalid or have no platform.
+    """
     complaints: list[str] = []
     with transaction.atomic():
         Revision.hold()
@@ -132,7 +145,7 @@ def restore_prices(lines: Iterable[str]) -> tuple[int, int]:
 
 
 def restore_own_prices(prices: Iterable[OwnPrice]) -> None:
-    """Store users' own prices of machines that are gone again, on the public machines that have their names now."""
+    """Store users' own prices of deleted machines for the public machines that now have the same names."""
     machines = PlatformNames()
     for price in prices:
         platform = machines.find(price.platform.name)
@@ -158,7 +171,7 @@ def _store(price: Price) -> str:
 
 
 class PlatformNames:
-    """The platforms of a queryset (None: the public ones) by slug, or by a name that only one of them has."""
+    """The platforms of a queryset (by default the public ones), which can be found by slug or by a unique name."""
 
     def __init__(self, platforms: Any = None) -> None:
         self.platforms = Platform.objects.public() if platforms is None else platforms
@@ -180,7 +193,8 @@ def _read_prices(
     model: Any = Price,
     platforms: Any = None,
 ) -> Iterator[Any]:
-    """A `model` for each line that has a price of one of these platforms (a queryset; None: the public ones)."""
+    """Yield a `model` instance for each valid line. `platforms` are the allowed platforms, by default the public
+    ones."""
     rows = csv.DictReader(lines, strict=True)
     named = PlatformNames(platforms)
     try:

@@ -1,4 +1,4 @@
-"""`manage.py apply_retention`"""
+"""The command that deletes data whose retention period has ended."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The command that writes everything of this installation into one file."""
+"""The command that writes a backup of this installation to one file."""
 
 import argparse
 from pathlib import Path

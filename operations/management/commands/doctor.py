@@ -1,4 +1,4 @@
-"""The command that says what is wrong with this installation."""
+"""The command that reports the faults of this installation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Django's command, for an installation whose services start at the same moment (deploy/compose.yaml)."""
+"""Django's command with a lock, for installations whose services start at the same time (deploy/compose.yaml)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from mpet_site.state_folder import file_lock
 from mpet_site.web.health import pending_migrations
 
-ADVISORY_LOCK = 0x6D706574  # "mpet"; PostgreSQL names these locks by number
+ADVISORY_LOCK = 0x6D706574  # "mpet" as a number, which PostgreSQL needs
 ASK_EVERY_S = 1.0
 
 
@@ -51,7 +51,8 @@ class Command(migrate.Command):
 
 
 def reason_not_ready(connection: BaseDatabaseWrapper, *, migrated: bool) -> str:
-    """Returns why the database cannot be used now, or has unapplied migrations where it is to be `migrated`; else ''"""
+    """Return why the database cannot be used now, or "" if it can. With `migrated`, unapplied migrations are a
+    reason."""
     try:
         connection.ensure_connection()
         pending = pending_migrations(connection) if migrated else 0
@@ -62,8 +63,10 @@ def reason_not_ready(connection: BaseDatabaseWrapper, *, migrated: bool) -> str:
 
 @contextmanager
 def one_at_a_time(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Holds a lock in the block that is released when the process ends: of PostgreSQL, whose clients may be on several
-    hosts, or of a file in the state folder."""
+    """Hold a lock for the block. It is released when the process ends.
+
+    It is an advisory lock of PostgreSQL, whose clients may run on several hosts, or else a file in the state folder.
+    """
     if connection.vendor != "postgresql":
         with file_lock(Path(settings.STATE_DIR) / "migrate.lock"):
             yield

@@ -1,4 +1,4 @@
-"""The command that puts a backup in the place of what this installation holds."""
+"""The command that replaces the data of this installation by a backup."""
 
 import argparse
 from pathlib import Path
