@@ -1,4 +1,4 @@
-"""The adapter of django-allauth: generated user names, closed sign-up, and limits and addresses of mails."""
+"""The adapter of django-allauth: random user names, optional sign-up, and rate limits and links of mails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  for a client behind a socket, which h
 def at_site(address: str) -> str:
     """Return the address with the scheme and host of MPET_SITE_URL where that is set.
 
-    The Host header is chosen by the client, who can request a mail to another person.
+    The client chooses the Host header, and may request a mail to another person.
     """
     own = urlsplit(settings.SITE_URL)
     return urlsplit(address)._replace(scheme=own.scheme, netloc=own.netloc).geturl() if own.netloc else address
@@ -51,8 +51,10 @@ class AccountAdapter(DefaultAccountAdapter):
         return signup
 
     def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
-        """Send at most one confirmation mail per address (by default each day), no matter how many accounts claim
-        it."""
+        """Send the mail unless the rate limit of the address is reached (by default one mail per day).
+
+        The mails of all accounts that claim the address count together.
+        """
         if not seconds_to_wait("verification", emailconfirmation.email_address.email.casefold()):
             super().send_confirmation_mail(request, emailconfirmation, signup)
 

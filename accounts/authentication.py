@@ -45,7 +45,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
 
 class Scoped(BasePermission):
-    """A permission to write for users. Reading is public. A token needs the scope, a session has every scope."""
+    """A permission for users to write. Reading is public. A token needs the scope; a session has every scope."""
 
     scope: str
 
@@ -69,7 +69,7 @@ class MayPredict(Scoped):
 
 
 class MayAsk(MayPredict):
-    """A permission for everybody, also without an account. A token needs the scope."""
+    """A permission for everybody, with or without an account. A token needs the scope."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         return not request.user.is_authenticated or super().has_permission(request, view)

@@ -18,7 +18,7 @@ from django.utils import timezone
 from accounts.models import ApiToken, DeviceLogin, digest_of
 from mpet_site.web.invisible import INVISIBLE
 
-CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # without vowels, which would form words, and without digits
+CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels, which could form words, and no digits, which look like letters
 CODE_LENGTH = 8
 LOGIN_LIFETIME = timedelta(minutes=10)
 POLL_S = 5
@@ -59,7 +59,10 @@ def begin_login(program: str, address: str) -> tuple[DeviceLogin, str]:
 
 
 def waiting_login(code: str) -> DeviceLogin:
-    """Return the login that waits for an answer to this code, ignoring case and separators. Raise LoginNotKnown."""
+    """Return the login that waits for an answer to this code, ignoring case and separators.
+
+    Raise LoginNotKnown if there is none.
+    """
     plain = "".join(letter for letter in code.upper() if letter.isalnum())
     login = DeviceLogin.objects.unended().filter(code=plain, answer="").first()
     if login is None:
@@ -79,9 +82,9 @@ def answer_login(code: str, user: Any, *, agreed: bool) -> DeviceLogin:
 
 
 def hand_out_token(device_code: str) -> tuple[ApiToken, str] | None:
-    """Return the token and its secret once, or None if there is no answer yet. Raise LoginNotKnown or LoginDenied.
+    """Return the token and its secret, or None if there is no answer yet. Raise LoginNotKnown or LoginDenied.
 
-    The login is deleted when its token is returned or it was denied.
+    An answered login is deleted, so the token is only returned once.
     """
     login = DeviceLogin.objects.unended().select_related("user").filter(digest=digest_of(device_code)).first()
     if login is None or (login.user is not None and not login.user.is_active):

@@ -45,7 +45,7 @@ class ClosingForm(forms.Form):
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
-        # A user of another identity provider has no password, and has just signed in again.
+        # A user who signs in with an identity provider has no password, and has just signed in again.
         if not user.has_usable_password():
             del self.fields["password"]
 
@@ -55,8 +55,7 @@ class ClosingForm(forms.Form):
 
 
 class ForgottenPasswordForm(ResetPasswordForm):
-    """A form that sends one mail to a verified address, for all its accounts. The response does not reveal if it was
-    sent."""
+    """A form that sends one mail for all accounts of a verified address. No response reveals whether it was sent."""
 
     def clean_email(self) -> str:
         return str(self.cleaned_data["email"]).lower()
@@ -76,7 +75,8 @@ class ForgottenPasswordForm(ResetPasswordForm):
 
 
 class RevokingTokens(forms.Form):
-    """A mixin for forms that set a password. Other sessions end; on request, the API tokens are revoked, too."""
+    """A mixin for forms that set a password, which ends all other sessions. On request it also revokes the API
+    tokens."""
 
     user: Any
     revoke_tokens = forms.BooleanField(

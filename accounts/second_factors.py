@@ -52,8 +52,10 @@ def derived_key(secret: str) -> bytes:
 
 
 def encrypted_anew(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of a second factor with its secrets encrypted with the current key. Raise
-    ImproperlyConfigured."""
+    """Return the data of a second factor with its secrets encrypted with the current key.
+
+    Raise ImproperlyConfigured if they were encrypted with an unknown key.
+    """
     adapter = SecondFactorAdapter()
     return stored | {name: adapter.encrypt(adapter.decrypt(stored[name])) for name in SECRET_NAMES if name in stored}
 

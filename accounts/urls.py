@@ -1,7 +1,7 @@
 """URLs of the pages about accounts.
 
-The URLs of django-allauth are also below `accounts/` (mpet_site/urls.py). Those that check secrets or send mail come
-first here, to limit their rates. Former URLs redirect to the present ones.
+The URLs of django-allauth are also below `accounts/` (mpet_site/urls.py). The ones that check secrets or send mail are
+overridden here with rate limits. Former URLs redirect to the present ones.
 """
 
 from allauth.account import views as account_views

@@ -24,7 +24,7 @@ from mpet_site.web.throttling import seconds_to_wait, too_many_requests
 @login_required
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
-    """Show the number of the user's stored objects, and the actions for them."""
+    """Show how many objects of the user are stored, and the actions for the account."""
     context = {
         "counts": user_data_counts(request.user),
         "sign_in_elsewhere": bool(settings.SOCIALACCOUNT_PROVIDERS),
@@ -76,8 +76,10 @@ def delete_account(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """Show the user's tokens, and create one. Its secret is shown in the response to the POST only, so nothing
-    redirects."""
+    """Show the user's tokens, and create one.
+
+    The secret of a new token is only shown in the response to its POST, so the view does not redirect.
+    """
     user: Any = request.user
     form = TokenForm(request.POST or None)
     secret = None

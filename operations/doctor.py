@@ -37,7 +37,7 @@ KEPT_IN_LOG = ("console.EmailBackend", "dummy.EmailBackend")
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of the installation. `is_error`: it affects the operation now; otherwise it is a risk."""
+    """A fault of the installation. With `is_error`, something does not work now. Otherwise it is a risk."""
 
     text: str
     is_error: bool = True

@@ -107,7 +107,7 @@ def is_near(request: HttpRequest) -> bool:
 def sweep_metrics() -> int:
     """Delete the metrics files of processes that ended more than a day ago. Return the number of files.
 
-    Prometheus interprets a counter that decreases as a restart.
+    The sums of counters then decrease, which Prometheus interprets as a restart.
     """
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     count = 0

@@ -21,7 +21,7 @@ DELETED_AT_ONCE = 500
 
 
 def apply_retention() -> dict[str, int]:
-    """Delete the data whose retention period has ended. Return the number of each kind."""
+    """Delete the data whose retention period has ended. Return the number of deleted rows or files of each kind."""
     now = timezone.now()
     kept_days = (
         ("predictions", drop_predictions, settings.KEEP_PREDICTIONS_DAYS),

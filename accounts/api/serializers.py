@@ -7,7 +7,7 @@ from mpet_site.web.fields import KnownFieldsSerializer, PlainText
 
 
 class TokenSerializer(serializers.ModelSerializer):
-    """A token as on the page of the user's tokens. Its secret is not stored."""
+    """An API token without its secret, which is not stored."""
 
     valid = serializers.BooleanField(read_only=True)
 

@@ -100,7 +100,8 @@ class AskedByPrograms(ApiView):
 
 
 class BeginLogin(AskedByPrograms):
-    """Begin to sign a program in by the browser. The response has a code to show to the person and a code to keep."""
+    """Begin to sign a program in by the browser. The response has one code to show to the person and one code to
+    keep."""
 
     @extend_schema(
         operation_id="login_begin",

@@ -34,9 +34,9 @@ UNKNOWN_PATH = "api-unknown-path"
 
 
 class StrictView(APIView):
-    """A view that rejects unknown methods with 405, even without a token, and unknown query parameters with 400.
+    """A view that rejects unknown methods with 405, also without authentication, and unknown query parameters with 400.
 
-    With a misspelt filter that is ignored, the response would contain the wrong rows.
+    If a misspelt filter were ignored, the response would contain the wrong rows.
     """
 
     query_parameters: ClassVar[tuple[str, ...]] = ()
@@ -75,7 +75,7 @@ class StrictView(APIView):
 class ApiView(StrictView):
     """A view whose responses clients may cache but must revalidate every time (no-cache), separately for each viewer.
 
-    Responses to signed-in users are marked as not cacheable. A program may still send their ETag and gets 304.
+    Responses to signed-in users must not be cached. A program that stores them anyway can send their ETag and gets 304.
     """
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Work that takes seconds is not done in requests. Commands, tasks and threads may wait for it.
+"""Requests do not wait for work that takes seconds. Commands, tasks and threads do.
 
-Until it is finished, a request is answered from an earlier state and the response is not cached. Where no earlier state
-can be used, the response is 503 with Retry-After.
+Until the work is finished, a request is answered from an earlier state and the response is not cached. If no earlier
+state can be used, the response is 503 with Retry-After.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from mpet_site.web.database_unavailable import RETRY_AFTER_S
 
 
 class NotReadyYet(Exception):
-    """What the request needs is being computed or is in use, and will be available in a few seconds. `reason` is
-    shown."""
+    """The data for a request is being computed or in use, and available in a few seconds. `reason` is shown to the
+    user."""
 
     reason = "New measurements are being processed."
 
@@ -30,7 +30,7 @@ _is_outdated: ContextVar[bool] = ContextVar("is_outdated", default=False)
 
 
 def can_wait() -> bool:
-    """Return whether the caller may wait for seconds: commands, tasks and threads may, requests may not."""
+    """Return whether the caller may wait for seconds. Commands, tasks and threads may, requests may not."""
     return not _in_request.get()
 
 

@@ -32,7 +32,7 @@ POSTGRESQL_STORAGE_STATES = {"53100", "25006"}  # disk full, read-only transacti
 
 @dataclass(frozen=True)
 class Unavailable:
-    """The reason for a 503 response, as text for programs and a title for people, and the value of Retry-After."""
+    """The content of a 503 response: its title, its text and the value of Retry-After."""
 
     detail: str
     retry_after_s: int = RETRY_AFTER_S
@@ -50,7 +50,7 @@ NO_STORAGE = Unavailable(
 
 
 def unavailability_of(error: BaseException | None) -> Unavailable | None:
-    """Return the content of the 503 response for this error, or None where a later attempt would not help."""
+    """Return the content of the 503 response for this error, or None if it makes no sense to try again."""
     if is_busy(error):
         return BUSY
     if is_storage_failure(error):

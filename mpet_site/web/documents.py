@@ -1,4 +1,4 @@
-"""The pages of docs/ as HTML, and the search in them. HTML in the pages is not trusted and always sanitised."""
+"""The pages of docs/ as HTML, and the search in them. The HTML is sanitised, because the pages are not trusted."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def chapters() -> tuple[Chapter, ...]:
 def place_of(name: str) -> tuple[Chapter | None, tuple[str, str] | None, tuple[str, str] | None]:
     """Return the section of a page, and the pages before and after it.
 
-    Users' pages and developers' pages are separate sequences. A page in a folder of which only the overview is listed
-    gets the section of the overview, without neighbours.
+    Users' pages and developers' pages are separate sequences. If docs/README.md lists only the overview of a folder,
+    the other pages of the folder get the section of the overview, without neighbours.
     """
     for is_internal in (False, True):
         listed = [
@@ -180,7 +180,7 @@ def anchor_of(headline: str) -> str:
 def document_link(target: str, page: Path) -> str:
     """Return the address on the site to which a link of a page leads, or "" for files that the site does not serve.
 
-    Other pages and images of docs/ and the project's pages are served.
+    The site serves the pages and images of docs/, and README.md, CONTRIBUTING.md and CHANGELOG.md of the project.
 
     >>> document_link("api.md#errors", DOCUMENTS / "dump.md"), document_link("https://a.org/", DOCUMENTS / "api.md")
     ('/docs/api.md#errors', 'https://a.org/')

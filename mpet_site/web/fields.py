@@ -1,7 +1,7 @@
 """Serializer fields of the API. Values are read strictly: the text "8" and the boolean true are not numbers.
 
-Responses are documents: TypedDicts, which are the JSON, or dataclasses. Their annotations are also the fields of the
-schema, so that a new field is written in one place.
+Responses are documents, which are TypedDicts or dataclasses. The annotations of a document also define the fields of
+the schema, so that a new field is declared in one place.
 """
 
 import math
@@ -52,7 +52,7 @@ def fields_of(document: type) -> dict[str, serializers.Field]:
 
 @cache
 def serializer_of(document: type) -> type[serializers.Serializer]:
-    """Return the serializer class of a document. Its name is the name in the schema: `Why` for `WhyDocument`."""
+    """Return the serializer class of a document. The class of `WhyDocument` is named `Why`, as in the schema."""
     return type(document.__name__.removesuffix("Document"), (serializers.Serializer,), fields_of(document))
 
 

@@ -1,4 +1,4 @@
-"""Filters of lists, on pages and in the API. Each filter has the query parameter that describes its values."""
+"""Filters of lists, on pages and in the API. The `parameter` of a filter describes its valid values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,7 @@ class ChoiceFilter(TypedChoiceFilter):
 
 
 class BooleanFilter(ChoiceFilter):
-    """A filter by true or false. The filter of django-filter ignores all other values instead of rejecting them."""
+    """A filter by true or false. It rejects other values, which the filter of django-filter ignores."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(("true", "false"), coerce=lambda text: text == "true", **options)

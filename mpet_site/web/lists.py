@@ -71,7 +71,7 @@ def order_rows(rows: QuerySet[Any], text: str, fields: Mapping[str, str]) -> Que
 class KeyPaginator(Paginator):
     """A paginator for long lists. It reads the primary keys of a page from an index, and then the rows by key.
 
-    A page far from the start then only skips index entries, not whole rows with their joined tables.
+    For a page far from the start, the database then skips index entries instead of rows with all their joins.
     """
 
     def page(self, number: Any) -> Page[Any]:
@@ -88,7 +88,7 @@ PAGE_SIZE = WholeNumber("page_size", "Rows a page; more than 500 is 500.", defau
 
 
 def check_page(request: Request) -> None:
-    """Raise InvalidRequest if `page` or `page_size` is invalid, also where the whole list is returned."""
+    """Raise InvalidRequest if `page` or `page_size` is invalid, even for CSV, which has no pages."""
     PAGE.read(request)
     PAGE_SIZE.read(request)
 

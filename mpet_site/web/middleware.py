@@ -47,7 +47,7 @@ def is_page(request: HttpRequest) -> bool:
 
 
 class PageCompressionMiddleware(GZipMiddleware):
-    """Middleware that compresses pages. Files are mostly archives, and responses of the API may be streamed."""
+    """Middleware that only compresses HTML pages. Most files are archives, and responses of the API may be streamed."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         is_html = response.headers.get("Content-Type", "").startswith("text/html")
@@ -64,9 +64,9 @@ class ContentSecurityPolicyMiddleware(MiddlewareMixin):
 
 
 class PrivateAnswersMiddleware(MiddlewareMixin):
-    """Middleware that forbids caching of responses to signed-in users, by session or token, as they may be private.
+    """Middleware that forbids caching of responses to users who are signed in by session or token.
 
-    A view that sets Cache-Control itself has only public responses.
+    These responses may be private. A view that sets Cache-Control itself has only public responses.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -77,8 +77,11 @@ class PrivateAnswersMiddleware(MiddlewareMixin):
 
 
 class PageRateMiddleware(MiddlewareMixin):
-    """Middleware that limits the rate of page requests. They have the rates of the API but are counted separately, so
-    that a program's requests do not block a browser."""
+    """Middleware that limits the rate of page requests.
+
+    The rates are those of the API, but pages are counted separately, so that a program's requests do not block a
+    browser.
+    """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         if is_page(request) and (wait_s := wait_of_request(request, "page")):
@@ -87,15 +90,17 @@ class PageRateMiddleware(MiddlewareMixin):
 
 
 class PageMethodsMiddleware(MiddlewareMixin):
-    """Middleware that answers methods that no page accepts with 405. A page or the API restricts the other methods
-    itself."""
+    """Middleware that returns 405 for methods that no page accepts.
+
+    Each page restricts the other methods itself, and the API all methods.
+    """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         return None if request.method in PAGE_METHODS or is_api(request) else HttpResponseNotAllowed(PAGE_METHODS)
 
 
 class ParameterBoundsMiddleware(MiddlewareMixin):
-    """Middleware that answers a query parameter that is too long or has a null character with 400."""
+    """Middleware that returns 400 for a query parameter that is too long or contains a null character."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         for name, values in request.GET.lists():

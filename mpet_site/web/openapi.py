@@ -89,7 +89,8 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add ETag and 304 to what can be cached, Location to what was created, and Retry-After to pending computations."""
+    """Add response headers: ETag and 304 for GET, Location for created objects, Retry-After for pending
+    computations."""
     unchanged = {"description": "What `If-None-Match` names is still so.", "headers": headers("ETag")}
     result.setdefault("components", {}).update(headers=HEADERS, responses={NOT_MODIFIED: unchanged})
     for _path, method, operation in operations(result):

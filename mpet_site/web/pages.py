@@ -26,7 +26,7 @@ class FormRenderer(TemplatesSetting):
 
 
 def json_address(view: str, *args: Any, query: str = "") -> str:
-    """Return the address of a page as JSON, which is a view of the API with the same content."""
+    """Return the address of the API view that has the content of a page as JSON."""
     return reverse(view, args=args) + (f"?{query}" if query else "")
 
 

@@ -1,6 +1,6 @@
 """Query parameters. Each kind of parameter defines its values for the schema and for the view that reads it.
 
-A text that is not a value is an invalid request. An empty value counts as a missing one.
+An invalid value is an invalid request. An empty value counts as a missing one.
 """
 
 import math
@@ -23,12 +23,12 @@ _WHOLE_NUMBER = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 
 
 class NoSuchValue(Exception):
-    """The text is not a value of the parameter. The message explains which values are allowed."""
+    """The text is not a valid value of the parameter. The message explains which values are valid."""
 
 
 @dataclass(frozen=True)
 class QueryParameter:
-    """The base class of all kinds. A kind defines its values in three forms: the OpenAPI schema, a text and
+    """The base class of query parameters. A subclass defines its values three times: as schema, as text and in
     `value_of`."""
 
     name: str
@@ -53,11 +53,11 @@ class QueryParameter:
         )
 
     def value_of(self, text: str) -> Any:
-        """Return the value that the text stands for. Raise NoSuchValue if there is none."""
+        """Return the value of a text. Raise NoSuchValue for an invalid text."""
         raise NotImplementedError
 
     def takes(self, text: str) -> bool:
-        """Return whether the text is a value."""
+        """Return whether the text is a valid value."""
         try:
             self.value_of(text)
         except NoSuchValue:
@@ -87,7 +87,8 @@ class Name(QueryParameter):
         return {**FREE_TEXT, "minLength": 1, "pattern": f"^{self.pattern}$"}
 
     def value_of(self, text: str) -> str:
-        """
+        """Return the text if it matches the pattern.
+
         >>> Slug("a").value_of("laptop-2")
         'laptop-2'
         """
@@ -123,7 +124,8 @@ class Slugs(QueryParameter):
         return f"(?:{self.pattern})(?:,(?:{self.pattern})){{{self.fewest - 1},{self.most - 1}}}"
 
     def value_of(self, text: str) -> list[str]:
-        """
+        """Return the list of slugs.
+
         >>> Slugs("slugs", fewest=2, most=3).value_of("laptop,i9")
         ['laptop', 'i9']
         """
@@ -196,7 +198,8 @@ class WholeNumber(QueryParameter):
         return {"type": "integer", **width, "minimum": self.low, "maximum": self.high}
 
     def value_of(self, text: str) -> int:
-        """
+        """Return the number as an int.
+
         >>> WholeNumber("page", low=1).value_of("12")
         12
         """
@@ -221,7 +224,8 @@ class Number(QueryParameter):
         return {"type": "number", "format": "double", "minimum": self.low, "maximum": self.high}
 
     def value_of(self, text: str) -> float:
-        """
+        """Return the number as a float.
+
         >>> Number("level", low=0.5, high=0.99).value_of("9e-1")
         0.9
         """

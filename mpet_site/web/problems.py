@@ -23,7 +23,8 @@ NOT_FOUND = "There is nothing here that you may see."
 
 
 class Problem(exceptions.APIException):
-    """An error with its own name, which is also an anchor in docs/api.md, and with further members."""
+    """An error of the API. `name` is its type and an anchor in docs/api.md. `members` are further members of its
+    document."""
 
     status_code = 400
     name = ""

@@ -39,8 +39,10 @@ SWEEP = "DELETE FROM counts WHERE ends <= :now"
 
 @dataclass
 class CountsFile:
-    """An SQLite file of counts that all processes open. Counts may be lost in a crash, so writes do not wait for the
-    disk."""
+    """An SQLite file of counts that all processes open.
+
+    The counts are worthless after a crash of the machine, so writes do not wait for the disk.
+    """
 
     path: Path
     connection: sqlite3.Connection = field(init=False)

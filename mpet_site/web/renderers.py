@@ -18,7 +18,8 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 class JSONRenderer(renderers.JSONRenderer):
     """A JSON renderer that writes NaN and infinity as null.
 
-    `strict` makes them errors, and only then is the document converted, because few documents contain any.
+    In strict mode, rendering fails for these values. Only then the document is converted, because few documents have
+    any.
     """
 
     strict = True

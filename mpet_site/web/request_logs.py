@@ -85,9 +85,9 @@ def has_secret(address: str) -> bool:
 
 
 class SecretAddressesMiddleware(MiddlewareMixin):
-    """Middleware that protects secret addresses in responses at them, errors included, and in redirects to them.
+    """Middleware that sets SECRET_HEADERS on responses at secret addresses, errors included, and on redirects to them.
 
-    Caches do not store these responses, their links and pictures send no referrer, and robots do not index them.
+    The headers prevent caching, referrers in the requests for links and pictures, and indexing by robots.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:

@@ -65,7 +65,7 @@ class PageTable:
 
 
 def escaped(value: Any) -> str:
-    """Escape a value like `conditional_escape`, which takes four times as long for each of thousands of cells.
+    """Escape a value like `conditional_escape`, but four times as fast, because tables have thousands of cells.
 
     >>> escaped("<a>"), escaped(SafeString("<a>")), escaped(3)
     ('&lt;a&gt;', '<a>', '3')

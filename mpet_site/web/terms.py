@@ -21,8 +21,10 @@ def term_link(term: Term, text: str) -> SafeString:
 
 @register.simple_tag
 def term(slug: str, text: str = "") -> SafeString:
-    """Return a link to the term of this slug. Its default text is the term's symbol or name. Raise KeyError if
-    unknown."""
+    """Return a link to the term of this slug. Raise KeyError for an unknown slug.
+
+    The default text of the link is the term's symbol or name.
+    """
     glossary_term = TERM_BY_SLUG[slug]
     return term_link(glossary_term, text or glossary_term.symbol or glossary_term.name)
 

@@ -46,8 +46,8 @@ def seconds_to_wait(scope: str, who: str) -> int:
 
 
 def client_address(request: Any) -> str:
-    """Return the address that identifies the client. For IPv6 it is the network, because a customer has all its
-    addresses."""
+    """Return the address that identifies the client. For IPv6 it is the /64 network, because a customer has at least
+    one."""
     text: str = BaseThrottle().get_ident(request) or ""
     try:
         address = ipaddress.ip_address(text)
@@ -84,7 +84,10 @@ class RequestThrottle(BaseThrottle):
 
 
 class UnstoredPredictionThrottle(RequestThrottle):
-    """The rate limit of API predictions without an account, which are computed for each request, per address."""
+    """The rate limit of API predictions for clients without an account, per address.
+
+    These predictions are computed for each request.
+    """
 
     def allow_request(self, request: Any, view: Any) -> bool:
         if not request.user.is_authenticated:
@@ -106,8 +109,10 @@ def too_many_requests(request: HttpRequest, wait_s: int) -> HttpResponse:
 
 
 def limit_posts(scope: str) -> Callable[[_View], _View]:
-    """Return a view decorator that answers too frequent POST requests from an address with 429, without reading the
-    body."""
+    """Return a view decorator that limits the rate of POST requests from an address.
+
+    A request above the limit is answered with 429, and its body is not read.
+    """
 
     def limit(view: _View) -> _View:
         @wraps(view)

@@ -110,7 +110,7 @@ def robots(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponse:
-    """Redirect clients that request /favicon.ico without reading the page, which links to the icon."""
+    """Redirect /favicon.ico to the icon, for clients that ignore the icon link of the pages."""
     return redirect(static("mpet/icon.svg"))
 
 

@@ -162,5 +162,5 @@ def _place_files(media: Path) -> None:
         to.parent.mkdir(parents=True, exist_ok=True)
         path.chmod(PRIVATE_FILE_MODE)
         shutil.move(path, to)
-        to.touch()  # old files without a row are deleted, and the rows are not loaded yet
+        to.touch()  # the row is loaded later, and an old file without a row would be deleted
     make_private(Path(settings.MEDIA_ROOT))

@@ -1,9 +1,9 @@
-"""The dump for download, created at night by a periodic task of the server or by `manage.py publish_dump`.
+"""The dump for download, created by a periodic task of the server or by `manage.py publish_dump`.
 
 Each folder in `dumps/` of the state folder holds one archive for each format, and `dump.json`, which describes them. A
 folder gets its name when it is complete, so that readers never see an incomplete one. The two newest are kept. The
-process that creates a dump holds a lock, which the kernel releases when the process ends. Files in `making/` without
-that lock were left by a killed process.
+process that creates a dump holds a lock, which the kernel releases when the process ends. If no process holds it, the
+files in `making/` were left by a killed process.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ def newest_dump() -> PublishedDump | None:
 
 
 def dump_is_due() -> bool:
-    """Return whether there is no dump, or the newest is DUMP_HOURS old and public data has changed since."""
+    """Return whether there is no dump, or the newest is MPET_DUMP_HOURS old and public data has changed since.
+
+    If MPET_DUMP_HOURS is 0, no dump is ever due.
+    """
     if not settings.DUMP_HOURS:
         return False
     newest = newest_dump()

@@ -166,7 +166,7 @@ def _restore_source(
         return False
 
     def keep_name(result: IngestResult) -> None:
-        """Keep the delivery's UUID and date of the dump, in the transaction that stores it."""
+        """Give the delivery its UUID and date of the dump, in the transaction that stores it."""
         if not result.existing:
             Source.objects.filter(pk=result.source.pk).update(uid=source["source"], created_at=source["created_at"])
 

@@ -61,8 +61,7 @@ class DumpedKeys:
     def read(cls) -> DumpedKeys:
         """Read the keys in one pass over the profiles.
 
-        With a subquery for each table, SQLite would evaluate it for each row, which took hours for half a million
-        profiles.
+        SQLite would evaluate a subquery for each row of each table, which took hours for half a million profiles.
         """
         rows = public_profiles().values_list("pk", "source_id", "platform_id", "workload_id").iterator(ROWS_PER_FETCH)
         profiles, sources, platforms, workloads = list(zip(*rows, strict=True)) or [()] * 4

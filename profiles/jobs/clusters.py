@@ -24,7 +24,10 @@ class ClusterUnusable(Exception):
 
 
 class ClusterBackend(DaskDistributedBackend):
-    """joblib's Dask backend, which also uses a cluster with one worker. joblib would then compute in this process."""
+    """joblib's Dask backend, except that it also computes on a cluster with only one worker.
+
+    joblib itself would then compute in this process.
+    """
 
     def effective_n_jobs(self, n_jobs: int) -> int:
         return max(2, super().effective_n_jobs(n_jobs))
@@ -95,7 +98,8 @@ def local_cluster(count: int) -> Cluster:
 def remote_cluster(address: str) -> Cluster:
     """Connect to the cluster of a scheduler, such as `tcp://host:8786`.
 
-    Raise ClusterUnusable if it does not answer, has no worker, or has a worker with another version of the code.
+    Raise ClusterUnusable if the scheduler does not answer, has no worker, or has a worker with another version of the
+    code.
     """
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)

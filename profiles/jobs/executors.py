@@ -37,8 +37,7 @@ class Executor:
     def map(
         self, function: Callable[[SharedT, BatchT], ResultT], shared: SharedT, batches: Sequence[BatchT]
     ) -> Iterator[ResultT]:
-        """Yield `function(shared, batch)` for each batch in order, as soon as it and the results before it are
-        available.
+        """Yield `function(shared, batch)` for each batch, in the order of the batches and as soon as possible.
 
         Other processes must be able to import `function`. `shared` is an argument that all batches need, such as a
         database, and is sent once. Exceptions of the function are raised here.
@@ -71,10 +70,11 @@ class Processes(Executor):
 
 
 class ProcessesWherePaying(Executor):
-    """An executor that starts in this process and moves to the executor that `start` creates if that saves enough time.
+    """An executor that starts in this process, and continues in the executor that `start` creates if that saves enough
+    time.
 
-    The remaining time is estimated from the finished batches. It moves if `count` processes would save more than
-    `pays_from_s` seconds.
+    The remaining time is estimated from the finished batches. The condition is that `count` processes would save more
+    than `pays_from_s` seconds.
     """
 
     def __init__(self, start: Callable[[int], Executor] = Processes, pays_from_s: float = PAYS_FROM_S) -> None:
@@ -134,8 +134,10 @@ def batches_of(rows: Sequence[Any], executor: Executor, most: int) -> list[Seque
 
 
 def code_digest(packages: Sequence[str] = ()) -> str:
-    """Return the SHA-256 of the modules in these packages, by default those that workers run, as found by this
-    process."""
+    """Return the SHA-256 of the modules in these packages, by default those that workers run.
+
+    The modules are those that this process would import.
+    """
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
     for path in sorted(path for package in packages or COMPUTING_PACKAGES for path in (root / package).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""The queue of work that a request leaves behind: reading uploads, and computations.
+"""The queue of background work: reading uploads, and computations.
 
 Rows record what is waiting and which process has claimed it (profiles.models.base). With MPET_TASKS=database,
 `manage.py db_worker` does the work. A task of django-tasks only signals that work is waiting, so losing one or running
@@ -84,7 +84,7 @@ def work() -> None:
 
 
 def call_workers() -> None:
-    """Enqueue a task that lets a worker look for waiting rows, unless an unstarted one exists."""
+    """Enqueue a task for the workers, unless one is already waiting."""
     if not DBTaskResult.objects.ready().filter(task_path=work.module_path).exists():
         work.enqueue()
 

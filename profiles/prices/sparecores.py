@@ -109,7 +109,7 @@ def _choose_regions(offers: Iterable[ListedPrice]) -> dict[str, str]:
 
 
 def _rows(paths: Sequence[Path], licences: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield each row of the files in the form of the API, with its place in the file. Append to the licences.
+    """Yield each row of the files in the form of the API, with its place in the file, and collect the files' licences.
 
     Raise PriceFileError.
     """
@@ -172,7 +172,8 @@ def _licence_of(connection: sqlite3.Connection, path: Path) -> list[str]:
 
 
 def _read_offer(row: Any, where: str, complaints: list[str]) -> ListedPrice | None:
-    """Return the price of the row. Return None if it is of another kind, or invalid; then append a complaint."""
+    """Return the price of the row. Return None for another kind of price, and for an invalid row, which adds a
+    complaint."""
     try:
         if not isinstance(row, Mapping):
             raise ValueError("is no object")

@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from mpet_site.state_folder import file_lock
 from mpet_site.web.health import pending_migrations
 
-ADVISORY_LOCK = 0x6D706574  # "mpet" as a number, which PostgreSQL needs
+ADVISORY_LOCK = 0x6D706574  # "mpet" in ASCII; PostgreSQL identifies these locks by number
 ASK_EVERY_S = 1.0
 
 
