@@ -1,5 +1,5 @@
-// Draws each figure that the page carries as JSON, in the colours of site.css, and again when light and dark change.
-// A trace names its colour in meta.colour ("measured" -> --chart-measured); the server knows no colours.
+// Draws the figures of a page, which includes them as JSON, and redraws them when light or dark mode is switched.
+// The colours are defined in site.css: meta.colour of a trace is the name of a variable ("measured" -> --chart-measured).
 (() => {
   "use strict";
 
@@ -24,7 +24,8 @@
     return trace;
   }
 
-  const NARROW = 480; // px: names at the ends of lines would take half of the drawing
+  // Below this width in px, names at the ends of lines would take half of the drawing.
+  const NARROW = 480;
 
   function legendInstead(data, layout) {
     layout.annotations = layout.annotations?.filter((note) => !note.name);
@@ -67,7 +68,7 @@
 
   function draw(place) {
     const { data, layout } = themed(place);
-    delete layout.title; // it is the heading above
+    delete layout.title; // the page has it as a heading
     window.Plotly.react(place, data, layout, config);
     place.removeAllListeners?.("plotly_click");
     place.on("plotly_click", ({ points }) => {
@@ -76,12 +77,13 @@
     });
   }
 
-  // The texts of a figure are escaped for Plotly (profiles.figures.base); a file of numbers has them as they were.
+  // The texts of a figure are escaped for Plotly (profiles.figures.base). Unescape them for files.
   const SIGNS = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
   const plain = (value) =>
     typeof value === "string" ? value.replace(/&(?:amp|lt|gt);/g, (sign) => SIGNS[sign]) : value;
 
-  // Every point in full precision, under the titles of the axes; and of which origin it is, where it was not measured.
+  // Returns columns and rows: every point in full precision, and its origin if it was not measured. The columns have
+  // the titles of the axes.
   function points({ data, layout }, origin) {
     const rows = data.flatMap(({ name, x, y, text }) =>
       x
@@ -125,7 +127,7 @@
     if (place) mpet.save(await content(place, format), `${place.dataset.figure}.${format}`);
   });
 
-  // What is behind a tab has no size yet: it is drawn when the tab opens.
+  // Draws all visible figures. A figure in a closed tab has no size, and is drawn when the tab opens.
   function drawAll() {
     for (const place of document.querySelectorAll("[data-figure]")) {
       if (!place.getClientRects().length) continue;

@@ -1,4 +1,4 @@
-// Buttons that copy the text of the element they name. Hidden where there is no script or no clipboard.
+// Buttons that copy the text of an element. They are hidden if there are no scripts or no clipboard.
 (() => {
   "use strict";
   if (!navigator.clipboard) return;

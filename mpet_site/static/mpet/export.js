@@ -1,4 +1,4 @@
-// What charts and heat maps save as files: numbers as CSV or JSON, pictures as SVG or PNG.
+// Saves charts and heat maps as files: numbers as CSV or JSON, pictures as SVG or PNG.
 window.mpet = (() => {
   "use strict";
 
@@ -11,13 +11,14 @@ window.mpet = (() => {
   }
 
   function csv(columns, rows) {
-    const safe = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : (value ?? "")); // no formula
+    // Prevents spreadsheets from interpreting a text as a formula.
+    const safe = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : (value ?? ""));
     const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     const lines = [columns, ...rows].map((line) => line.map((value) => quoted(String(safe(value)))).join(","));
     return new Blob([`${lines.join("\r\n")}\r\n`], { type: "text/csv" });
   }
 
-  // {title, origin (null: measured), columns, rows}
+  // Returns {title, origin (null: measured), columns, rows} as a file.
   function json(title, origin, columns, rows) {
     const content = { title, origin: origin ?? null, columns, rows };
     return new Blob([`${JSON.stringify(content, null, 1)}\n`], { type: "application/json" });
@@ -32,8 +33,8 @@ window.mpet = (() => {
     return new Promise((done) => canvas.toBlob(done, "image/png"));
   }
 
-  // Makes the buttons of a figure that Plotly does not draw save what numbers() and drawn() return: columns and rows;
-  // an SVG with its width and height.
+  // Connects the buttons of a figure that is not drawn by Plotly. numbers() returns columns and rows, drawn() an SVG
+  // with its width and height.
   function offer(figure, name, title, numbers, drawn) {
     async function content(format) {
       if (format === "csv") return csv(...numbers());

@@ -1,10 +1,10 @@
-// Saves the heat map that the page shows as a table: its numbers, and the same colours as a picture.
+// Saves a heat map, which the page shows as a table: its numbers, and a picture with the same colours.
 (() => {
   "use strict";
 
   const CELL = { width: 40, height: 24 };
   const PAD = 12;
-  const LETTER = 6.4; // px, about, at 12 px
+  const LETTER = 6.4; // approximate width of a letter in px at a font size of 12 px
   const { escaped, variable } = mpet;
   const figure = document.querySelector("[data-heat-map]");
   if (!figure) return;
@@ -20,7 +20,7 @@
     return [["distance to", ...names], rows];
   }
 
-  // A colour as every program reads it: computed ones may be in words that only browsers know.
+  // Converts a colour to rgb(), because only browsers can read some forms of computed colours.
   function plain(colour, behind) {
     const brush = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
     for (const fill of [behind, colour]) {

@@ -1,4 +1,4 @@
-// Saves the small multiples of a page: their numbers, and all of them as one picture.
+// Saves the small multiples of a page: their numbers, or all of them as one picture.
 (() => {
   "use strict";
 

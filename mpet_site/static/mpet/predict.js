@@ -1,5 +1,5 @@
-// Shows the strategy and the settings that count for what was chosen, and keeps the address in step with the form, so that
-// it can be passed on. Without scripts all fields are there, and those that do not count are ignored.
+// Shows only the fields that the chosen method and scenario use, and updates the address with the form, so that it can
+// be shared. Without scripts all fields are shown, and unused ones are ignored.
 (() => {
   "use strict";
   const form = document.getElementById("id_workload").form;

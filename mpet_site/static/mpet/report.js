@@ -1,4 +1,5 @@
-// Asks for an upload's JSON twin until it has been processed, then shows its report. Without scripts: "Look again".
+// Polls the state of an upload as JSON until it has been processed, then reloads the page to show its report. Without
+// scripts there is a link "Look again".
 (() => {
   "use strict";
   const waiting = document.getElementById("waiting");

@@ -1,5 +1,5 @@
-// The search in the header offers names while one types; to choose one opens its page. Without scripts the form leads to
-// a page with the results.
+// Suggests names in the search of the header. Choosing one opens its page. Without scripts the form opens a page with
+// the results.
 (() => {
   "use strict";
   const input = document.querySelector(".site-search input");
@@ -25,7 +25,7 @@
 
   input.addEventListener("input", (event) => {
     const address = addresses.get(input.value);
-    // A choice from the list is no typing: it replaces the text, or has no type.
+    // The input event of a choice from the list replaces the text or has no type. All others are typing.
     if (address && !/^(insertText|delete)/.test(event.inputType ?? "")) window.location.assign(address);
     clearTimeout(waiting);
     waiting = setTimeout(offer, 150);

@@ -1,4 +1,4 @@
-// Makes tabs of a list of links to sections of the page. A link from anywhere to a section, or into one, opens its tab.
+// Turns a list of links to sections of the page into tabs. A link to a section, or to an element in it, opens its tab.
 (() => {
   "use strict";
 

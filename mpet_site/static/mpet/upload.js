@@ -1,4 +1,4 @@
-// The upload form with drag and drop, a preview, and progress of sending. Without scripts the form works as it is.
+// Adds drag and drop, a preview and a progress bar to the upload form. The form also works without scripts.
 (() => {
   "use strict";
   const form = document.getElementById("upload");
@@ -30,7 +30,7 @@
       const more = file.files.length > 1 ? ` and ${file.files.length - 1} more` : "";
       chosen.textContent = `${one.name}${more}, ${megabytes(total())}`;
     }
-    document.getElementById("understood").replaceChildren(); // its drop-downs are of the file before
+    document.getElementById("understood").replaceChildren(); // belongs to the previous file
     forget();
   }
 
@@ -54,7 +54,8 @@
     status.textContent = "Sent. Checking the file and fitting its curves…";
   }
 
-  // The page answers as it does without scripts: with the report's address, or with itself and what it found.
+  // Handles the response, which is the same as without scripts: a redirect to the report, or the form with errors or
+  // findings.
   function answered(request) {
     const address = new URL(request.responseURL || window.location.href);
     const page = new DOMParser().parseFromString(request.responseText, "text/html");

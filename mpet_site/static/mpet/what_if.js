@@ -1,5 +1,5 @@
-// Sliders: asks for the answer while they move, one question at a time, and keeps the address in step. Without scripts
-// the form has a button.
+// Requests predictions while a slider moves, one request at a time, and updates the address. Without scripts the form
+// has a button.
 (() => {
   "use strict";
   const form = document.getElementById("what-if");
@@ -18,7 +18,7 @@
     slider.setAttribute("aria-valuetext", spelled(slider));
   }
 
-  // What is not as it was, after the pair itself.
+  // Returns the query: the pair and the sliders that are not in their neutral position.
   function state() {
     const pair = [...form.querySelectorAll("input[type=hidden]")].map(({ name, value }) => [name, value]);
     const changed = sliders.filter((one) => !one.disabled && Number(one.value) !== Number(one.dataset.neutral));
@@ -27,7 +27,8 @@
 
   const figures = (root) => [...root.querySelectorAll("[data-figure]")].map((place) => place.dataset.figure);
 
-  // The same figures stay where they are, so that they move instead of blinking, and open tables stay open.
+  // Shows the response. If it has the same figures, they are updated in place, so that they move instead of blinking,
+  // and open tables stay open.
   function redraw(answer) {
     const [now, then] = [figures(document.getElementById("answer")), figures(answer)];
     if (then.length && now.join() === then.join())
