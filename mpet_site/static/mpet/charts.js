@@ -1,5 +1,5 @@
 // Draws the figures of a page, which includes them as JSON, and redraws them when light or dark mode is switched.
-// The colours are defined in site.css: meta.colour of a trace is the name of a variable ("measured" -> --chart-measured).
+// The colours are defined in site.css: meta.colour of a trace names a variable there ("measured" -> --chart-measured).
 (() => {
   "use strict";
 
