@@ -1,2 +1,2 @@
-"""Which descriptions mean the same platform or workload, which workloads are the parts of a program, which source is
-authoritative for each field."""
+"""Identity of platforms and workloads: matching descriptions, the parts of a program, the authoritative source of each
+field."""

@@ -1,11 +1,11 @@
-"""What deliveries say of platforms and workloads, which of them is authoritative for the facts of a row, and how others
-differ.
+"""Descriptions of platforms and workloads: the facts of a row, and the deliveries that differ from them.
 
-Each delivery's word is kept as a description. A row's facts are those of its deliverer, the first whose delivery can be
-seen, in the order in which they came; the operator takes over from anybody; what a moderator decided stands above all.
-Nobody else's delivery changes a fact, whether it is known or not: what it says otherwise is a difference.
+Each delivery stores its description of each row. The facts of a row come from one deliverer: the one with the first
+visible delivery, in the order of arrival. The operator replaces any other deliverer, and a moderator's decision takes
+precedence over all deliveries. A delivery of any other deliverer never changes a fact, even an unknown one: values that
+disagree are stored as differences.
 
-A private row has one owner, whose deliveries are all that describe it.
+A private row has one owner, and only that owner's deliveries describe it.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from profiles.models import Platform, Source, Workload
 from profiles.models.querysets import key_chunks
 from profiles.models.sources import OPERATOR
 
-TEXT_SHOWN = 80  # characters of a value in a sentence or a table
+TEXT_SHOWN = 80  # maximum number of characters of a value in a sentence or a table
 UNKNOWN = (None, "unknown")
 DIFFERENCES_SHOWN = 20
-DELIVERIES_COMPARED = 100  # the newest that say something else; a page bears no more
+DELIVERIES_COMPARED = 100  # the newest differing deliveries, as many as a page has room for
 
 
 def known_facts(rules: MatchingRules, described: Any) -> dict[str, Any]:
-    """What is known of a row or draft, by column."""
+    """Return the known values of a row or draft by column."""
     values = ((name, getattr(described, name)) for name in rules.delivered_columns)
     return {name: value for name, value in values if value not in UNKNOWN}
 
 
 def row_values(rules: MatchingRules, row: Any) -> dict[str, Any]:
-    """All that a delivery may change of a row."""
+    """Return all columns of a row that a delivery may change, with their values."""
     return {name: getattr(row, name) for name in (*rules.delivered_columns, "facts_by")}
 
 
 def has_the_say(row: Any, deliverer: str) -> bool:
-    """Whether this deliverer's word counts for the row, as far as the deliveries so far go."""
+    """Return whether this deliverer may set the facts of the row, given the deliveries so far."""
     return deliverer == OPERATOR or row.facts_by in ("", deliverer)
 
 
 def accept_value(rules: MatchingRules, row: Any, deliverer: str, facts: dict[str, Any]) -> None:
-    """Set the row's columns to the facts of its deliverer, except those that a moderator decided on."""
+    """Set the columns of the row to the deliverer's facts, except the columns that a moderator decided."""
     takes_over = row.facts_by != deliverer
     for name, value in facts.items():
         if name not in row.decided:
@@ -55,12 +55,13 @@ def accept_value(rules: MatchingRules, row: Any, deliverer: str, facts: dict[str
 
 
 def compare_with_row(rules: MatchingRules, description: Any, row: Any) -> bool:
-    """Note in a description what it says otherwise than the row; whether that is new."""
-    facts = description.facts  # PostgreSQL keeps these in an order of its own
+    """Store in the description where it differs from the row. Returns whether these differences changed."""
+    # PostgreSQL does not preserve the order of the facts, so the loop follows `fact_columns`.
+    facts = description.facts
     shown = [
         [name, shortened(facts[name])]
         for name in rules.fact_columns
-        # A delivery that used fewer threads says nothing against a machine that has more.
+        # A delivery that used fewer threads does not contradict a machine that has more.
         if name in facts
         and (facts[name] > getattr(row, name) if name == rules.largest else facts[name] != getattr(row, name))
     ]
@@ -70,7 +71,7 @@ def compare_with_row(rules: MatchingRules, description: Any, row: Any) -> bool:
 
 
 def shortened(value: Any) -> Any:
-    """A value that is never long: a text is cut, and of a list its ends are left.
+    """Return the value in a short form: a long text is cut, and a long list keeps only its first and last items.
 
     >>> shortened(2400.0), shortened([0, 1, 2]), shortened(list(range(64)))
     (2400.0, '0, 1, 2', '0, 1, 2, 3, 4, 5, 6, 7, ..., 63 (64 of them)')
@@ -86,7 +87,7 @@ def shortened(value: Any) -> Any:
 
 
 def written_value(value: Any) -> str:
-    """In a sentence.
+    """Return the value as it is written in a sentence.
 
     >>> written_value(None), written_value("Linux"), written_value(2400.0), written_value([0, 1])
     ('unknown', "'Linux'", '2400.0', "'0, 1'")
@@ -97,8 +98,11 @@ def written_value(value: Any) -> str:
 def describe_rows(
     rules: MatchingRules, source: Source, drafts: Sequence[Any], rows: Sequence[Any], notes: MatchingNotes
 ) -> None:
-    """Store what a delivery says of its rows, and update the rows for which it is authoritative. A row that was made of
-    its draft says all of it already. The number of queries is one for each batch of rows."""
+    """Store the descriptions of a delivery, and update the rows for which the delivery is authoritative.
+
+    A row that was created from its draft already has all of the draft's facts. The number of queries is one for each
+    batch of rows.
+    """
     before: dict[Any, dict[str, Any]] = {}
     fixed = [field.name for field in rules.model._meta.fields if field.name not in rules.delivered_columns]
     for draft, row in zip(drafts, rows, strict=True):
@@ -147,7 +151,7 @@ def _note_corrections(rules: MatchingRules, row: Any, before: dict[str, Any], no
 
 
 def save_facts(rows: Iterable[Any], before: dict[Any, dict[str, Any]]) -> None:
-    """Write what is not as it was `before`, by primary key."""
+    """Save the columns that differ from `before`, which maps primary keys to values by column."""
     names: set[str] = set()
     changed = []
     for row in rows:
@@ -159,8 +163,10 @@ def save_facts(rows: Iterable[Any], before: dict[Any, dict[str, Any]]) -> None:
 
 
 def write_columns(rows: Sequence[Any], names: Sequence[str]) -> None:
-    """Write these columns of rows of one model by one prepared statement: a seventh of the time of `bulk_update`, which
-    has an arm for each row in one CASE for each column."""
+    """Write these columns of rows of one model with one prepared statement.
+
+    This takes a seventh of the time of `bulk_update`, which builds one CASE per column with one branch per row.
+    """
     if not rows or not names:
         return
     model, quote = rows[0]._meta, connection.ops.quote_name
@@ -175,7 +181,7 @@ def write_columns(rows: Sequence[Any], names: Sequence[str]) -> None:
 
 
 def update_differences(rules: MatchingRules, rows: Mapping[Any, Any]) -> None:
-    """Compare all descriptions of these rows, which are given by primary key, with them again."""
+    """Compare all descriptions of these rows, given by primary key, with the rows again."""
     descriptions = rules.description.objects
     for part in key_chunks(rows):
         changed = [
@@ -187,19 +193,19 @@ def update_differences(rules: MatchingRules, rows: Mapping[Any, Any]) -> None:
 
 
 def restate(rules: MatchingRules, keys: Iterable[Any]) -> None:
-    """Compute the facts of these rows from the visible deliveries, as if they came one after the other."""
+    """Recompute the facts of these rows from the visible deliveries, in the order in which they arrived."""
     for part in key_chunks(keys):
         rows = {row.pk: row for row in rules.model.objects.filter(pk__in=part)}
         before = {key: row_values(rules, row) for key, row in rows.items()}
         for row in rows.values():
-            # Only what a moderator decided is left; n_max, which no platform is without, stays until somebody says it.
+            # Reset all columns except n_max, which is never null, then apply the moderators' decisions.
             for name in rules.delivered_columns:
                 if name != rules.largest:
                     setattr(row, name, "unknown" if name == "strategy" else None)
             for name, value in row.decided.items():
                 setattr(row, name, value)
             row.facts_by = ""
-        # What each delivery that can be seen says, in the order in which they came, or became public.
+        # Visible deliveries in the order in which they arrived or became public.
         said = rules.description.objects.filter(**{f"{rules.noun}__in": part}, source__hidden=False)
         came_at = Coalesce("source__published_at", "source__created_at")
         said = said.select_related("source").order_by(came_at, "source_id", "pk")
@@ -212,7 +218,7 @@ def restate(rules: MatchingRules, keys: Iterable[Any]) -> None:
 
 
 def described_by(sources: Iterable[Source]) -> list[tuple[MatchingRules, list[Any]]]:
-    """The primary keys of the platforms and of the workloads of which these deliveries say something."""
+    """Return the primary keys of the platforms and of the workloads that these deliveries describe."""
     keys = []
     for rules in RULES.values():
         descriptions = rules.description.objects.filter(source__in=sources).order_by()
@@ -222,7 +228,8 @@ def described_by(sources: Iterable[Source]) -> list[tuple[MatchingRules, list[An
 
 @dataclass(frozen=True)
 class Difference:
-    """What deliveries say otherwise than a row; the newest of them first, `sources`."""
+    """A value that deliveries give for a field and that differs from the row. The newest of the `sources` comes
+    first."""
 
     row: Platform | Workload
     field: str
@@ -232,7 +239,8 @@ class Difference:
 
 
 def differences_of(row: Platform | Workload, user: Any) -> list[Difference]:
-    """What the deliveries that the user sees say otherwise, the newest first: at most DIFFERENCES_SHOWN."""
+    """Return the differences between the row and the deliveries visible to the user, newest first, at most
+    DIFFERENCES_SHOWN."""
     found: dict[tuple[str, str], tuple[Any, list[Source]]] = {}
     for description in row.descriptions.differing_for(user)[:DELIVERIES_COMPARED]:
         for name, value in description.differences:
@@ -244,7 +252,8 @@ def differences_of(row: Platform | Workload, user: Any) -> list[Difference]:
 
 
 def differences_in(source: Source, user: Any) -> list[Difference]:
-    """What one delivery says otherwise of the platforms and workloads that the user sees: at most DIFFERENCES_SHOWN."""
+    """Return the differences between one delivery and the platforms and workloads visible to the user, at most
+    DIFFERENCES_SHOWN."""
     differences: list[Difference] = []
     for rules in RULES.values():
         shown = rules.description.objects.filter(source=source, **{f"{rules.noun}__hidden": False})

@@ -1,10 +1,11 @@
-"""Which rows the platforms and workloads of a delivery are: existing ones, or new ones made here.
+"""Matching of the platforms and workloads of a delivery with stored rows, and creation of the rows that are new.
 
-A public delivery sees and makes public rows only. A private delivery sees the public rows and its owner's, edits its
-owner's alone, and makes rows that nobody else can find. No message names a row that the deliverer may not see.
+A public delivery matches only public rows, and creates public rows. A private delivery matches public rows and its
+owner's private rows, edits only the owner's rows, and creates rows that are visible to the owner only. No message names
+a row that the deliverer may not see.
 
-A machine of one owner is also known by the kit's fingerprint of its hardware: processor, topology, memory,
-virtualisation. Between owners names and topology decide (docs/decisions/hardware-fingerprint.md).
+The machines of one owner are also matched by the fingerprint of their hardware that the kit computes from processor,
+topology, memory and virtualisation. Between owners, names and topology decide (docs/decisions/hardware-fingerprint.md).
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ NEAR_MISS_RATIO = 0.9
 
 
 class IngestError(Exception):
-    """A delivery that was not stored, and why; nothing of it is left. `noun`: what of it stands in the way, a platform
-    or a workload, where it is one."""
+    """Raised with the reason when a delivery cannot be stored. Nothing of the delivery is stored.
+
+    `noun` is "platform" or "workload" if one of these is the cause.
+    """
 
     def __init__(self, reason: str, noun: str = "") -> None:
         super().__init__(reason)
@@ -42,7 +45,7 @@ class IngestError(Exception):
 
 @dataclass(frozen=True)
 class MatchingRules:
-    """How platforms are matched and described, or how workloads are."""
+    """The rules by which platforms, or workloads, are matched and described."""
 
     model: Any  # Platform or Workload
     description: Any  # PlatformDescription or WorkloadDescription
@@ -52,11 +55,11 @@ class MatchingRules:
     kin: Callable[[Any], tuple[Any, ...]]
     texts: tuple[str, ...]  # the columns whose texts are compared for near misses
     described_by: tuple[str, ...]  # the columns that `kin` reads, and `texts`
-    coarse: str  # a column that near misses share
-    suffixes: tuple[str, ...]  # columns that distinguish rows of one name, in a slug
-    fact_columns: tuple[str, ...]  # that deliveries tell: neither identity nor how was measured
-    largest: str = ""  # of these the one of which the deliverer's largest value stands, not the latest
-    of_delivery: tuple[str, ...] = ()  # columns of how was measured: other values are no differences
+    coarse: str  # a column that near misses have in common
+    suffixes: tuple[str, ...]  # columns appended to a slug to distinguish rows with the same name
+    fact_columns: tuple[str, ...]  # facts from deliveries: neither identity nor measurement conditions
+    largest: str = ""  # the fact column that keeps the deliverer's largest value instead of the latest
+    of_delivery: tuple[str, ...] = ()  # measurement conditions, in which deliveries may differ
 
     @property
     def delivered_columns(self) -> tuple[str, ...]:
@@ -99,7 +102,8 @@ RULES: dict[type, MatchingRules] = {Platform: PLATFORM_RULES, Workload: WORKLOAD
 
 @dataclass
 class MatchingNotes:
-    """Warnings by kind. A delivery of hundreds of machines would drown its reader: `limit` of a kind are named."""
+    """Warnings by kind. At most `limit` warnings of each kind are listed, because a delivery may have hundreds of
+    machines."""
 
     limit: int = 10
     kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -119,11 +123,11 @@ class MatchingNotes:
 def match_rows(
     rules: MatchingRules, drafts: Sequence[Any], notes: MatchingNotes, *, other_than: Mapping[int, str] | None = None
 ) -> list[Any]:
-    """Return the stored row of every unsaved draft: an existing one, or one made here.
+    """Return the stored row of every unsaved draft: an existing row, or one that is created here.
 
-    All drafts have the same `private_to`. The number of queries does not depend on how many there are. `other_than`:
-    rows, by primary key, that are known not to be the drafts' although their names are; each with what then
-    distinguishes the draft's identity.
+    All drafts have the same `private_to`. The number of queries does not depend on the number of drafts. `other_than`
+    maps the primary keys of rows that have the drafts' names but are known to be other machines to a text. This text is
+    hashed into the draft's identity to distinguish it from that row. Raises IngestError.
     """
     if not drafts:
         return []
@@ -151,7 +155,6 @@ def match_rows(
 
 
 def _warn_of_same_names(rules: MatchingRules, new: Sequence[Any], notes: MatchingNotes) -> None:
-    """Say which workloads have the name of one that is known, and are another."""
     if rules.model is not Workload:
         return
     visible = _visible_rows(rules, new[0].private_to_id).filter(hidden=False)
@@ -167,7 +170,8 @@ def _warn_of_same_names(rules: MatchingRules, new: Sequence[Any], notes: Matchin
 
 
 def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
-    """Replace merged platforms by those they were merged into, and show hidden rows, which are delivered again."""
+    """Return the rows with merged platforms replaced by their merge target, and unhide the rows that are delivered
+    again."""
     standing = [getattr(row, "merged_into", None) or row for row in rows]
     if len({row.pk for row in standing}) < len(standing):
         raise IngestError(f"two {rules.noun}s of the delivery are known here to be the same one", rules.noun)
@@ -180,7 +184,8 @@ def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
 
 
 def _visible_rows(rules: MatchingRules, owner_id: int | None) -> Any:
-    """What a deliverer may meet: a public delivery the hidden rows too, so that no second row is made of one."""
+    """Return the rows that a delivery may match. A public delivery also matches hidden rows, so that they are not
+    duplicated."""
     public = Q(private_to__isnull=True)
     if owner_id is None:
         return rules.model.objects.filter(public)
@@ -188,7 +193,7 @@ def _visible_rows(rules: MatchingRules, owner_id: int | None) -> Any:
 
 
 def _candidate_rows(rules: MatchingRules, drafts: Sequence[Any]) -> list[Any]:
-    """Rows of the same identity or spelling that the deliverer may see: public ones first, then by slug."""
+    """Return the visible rows with the same identity or spelling as a draft: public rows first, then by slug."""
     visible = _visible_rows(rules, drafts[0].private_to_id)
     if rules.model is Platform:
         visible = visible.select_related("merged_into")
@@ -224,7 +229,8 @@ def _match_by_identity(rules: MatchingRules, drafts: Sequence[Any], candidates: 
 def _match_by_spelling(
     rules: MatchingRules, drafts: Sequence[Any], rows: list[Any], candidates: list[Any], notes: MatchingNotes
 ) -> None:
-    """Fill the gaps of `rows` with rows that differ in spelling only. Two drafts never become one row."""
+    """Set the missing `rows` to rows that differ from the draft in spelling only. Two drafts never match the same
+    row."""
     taken = {row.pk for row in rows if row is not None}
     for index, draft in enumerate(drafts):
         if rows[index] is not None:
@@ -240,7 +246,7 @@ def _match_by_spelling(
 
 
 def _first_difference(rules: MatchingRules, draft: Any, row: Any) -> tuple[str, str]:
-    """The first text in which two that are alike differ."""
+    """Return the first text in which the draft and the similar row differ, as the pair (draft, row)."""
     names = ("name", "cpu_model") if rules is PLATFORM_RULES else ("name", "version", "input", "runtime")
     for name in names:
         new, old = getattr(draft, name) or "", getattr(row, name) or ""
@@ -280,7 +286,7 @@ def _create_rows(rules: MatchingRules, new: list[Any]) -> None:
 
 
 def check_columns(noun: str, row: Any, exclude: list[str]) -> None:
-    """Raises IngestError for a column, but for these, that the model refuses."""
+    """Validate the columns of the row except those in `exclude`. Raises IngestError for the first invalid column."""
     try:
         row.clean_fields(exclude=exclude)
     except ValidationError as error:
@@ -289,7 +295,7 @@ def check_columns(noun: str, row: Any, exclude: list[str]) -> None:
 
 
 def slug_base(name: str, fallback: str) -> str:
-    """A readable slug: '/', '.', '@' and spaces become '-', the rest is Django's.
+    """Return a readable slug: '/', '.', '@' and spaces become '-', and Django's `slugify` does the rest.
 
     >>> slug_base("aws/c7a.large @ 2.6GHz", "platform")
     'aws-c7a-large-2-6ghz'
@@ -298,7 +304,7 @@ def slug_base(name: str, fallback: str) -> str:
 
 
 def _possible_slugs(rules: MatchingRules, draft: Any) -> Iterator[str]:
-    """The one that the draft has already, where it had one elsewhere, and those that its name gives it."""
+    """Yield the slug that the draft already has, if any, then the slugs derived from its name."""
     if draft.slug:
         yield draft.slug
     base = slug_base(draft.name, rules.noun)
@@ -310,7 +316,7 @@ def _possible_slugs(rules: MatchingRules, draft: Any) -> Iterator[str]:
 
 
 def _assign_public_slugs(rules: MatchingRules, new: list[Any]) -> None:
-    """Slugs that depend on the public rows alone: a private row in the way is renamed."""
+    """Assign slugs that depend on public rows only. A private row that has the same slug gets a new one."""
     taken = set(rules.model.objects.public().values_list("slug", flat=True))
     for draft in new:
         draft.slug = next(slug for slug in _possible_slugs(rules, draft) if slug not in taken)
@@ -327,8 +333,10 @@ def assign_private_slugs(rows: Iterable[Any]) -> None:
 
 
 def merge_private_rows_into(rules: MatchingRules, new: Sequence[Any]) -> None:
-    """Merge private rows into new public ones of the same identity: their owners' profiles move over. Only the owner
-    can notice."""
+    """Merge private rows into the new public rows of the same identity, and move their profiles to the public rows.
+
+    Only the owner of a private row can notice the merge.
+    """
     public = {row.identity: row for row in new}
     for part in key_chunks(public):
         for private_row in rules.model.objects.filter(private_to__isnull=False, identity__in=part):
@@ -340,8 +348,11 @@ def merge_private_rows_into(rules: MatchingRules, new: Sequence[Any]) -> None:
 
 
 def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: MatchingNotes) -> list[Platform]:
-    """The platforms of a delivery that is being stored. Hardware that its owner has measured before is the same
-    platform, under any name; other hardware under a name that the owner has used is another platform."""
+    """Return the platforms of a delivery that is being stored.
+
+    Hardware that the owner has measured before is the same platform, under any name. Other hardware under a name that
+    the owner has used before is another platform.
+    """
     if not source.fingerprint or source.owner_id is None or len(drafts) != 1:
         return match_rows(PLATFORM_RULES, drafts, notes)
     earlier = _described(source).filter(source__fingerprint=source.fingerprint).order_by("-source__created_at").first()
@@ -355,8 +366,10 @@ def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: Ma
 
 
 def _described(source: Source) -> QuerySet[PlatformDescription]:
-    """What the owner's earlier deliveries say of public machines, and of the owner's private ones where this one is
-    private."""
+    """Return the descriptions of platforms in the owner's earlier deliveries.
+
+    They are of public platforms, and of the owner's private platforms if this delivery is private.
+    """
     visible = Q(platform__private_to=None)
     if source.private_to_id is not None:
         visible |= Q(platform__private_to=source.private_to_id)

@@ -1,5 +1,8 @@
-"""Rows by what somebody typed, a slug or a name; and labels that distinguish platforms, or workloads, of the same name:
-input and version of a workload, and where these are the same, or of a platform, the delivery that measured it."""
+"""Lookup of rows by slug or name, and labels that distinguish platforms, or workloads, of the same name.
+
+The label of a workload consists of its input and version. Where these are the same too, and for platforms, the label
+names the delivery that measured the row.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ from typing import Any
 from profiles.models import Profile, Workload
 
 SUGGESTIONS = 5
-MOST_DISAMBIGUATED = 2000  # rows, of which the names are compared
+MOST_DISAMBIGUATED = 2000  # maximum number of rows to compare by name
 
 
 def look_up(rows: Any, text: str) -> tuple[str | None, list[str]]:
-    """The slug of the row that has this slug, or alone has this name; where there is none, what the text may mean."""
+    """Return the slug of the row with this slug, or of the only row with this name.
+
+    Otherwise the slug is None and the second item lists slugs to suggest.
+    """
     if rows.filter(slug=text).exists():
         return text, []
     slugs = slugs_of_name(rows, text)
@@ -24,8 +30,11 @@ def look_up(rows: Any, text: str) -> tuple[str | None, list[str]]:
 
 
 def slugs_of_name(rows: Any, name: str) -> list[str]:
-    """The slugs of the rows that have this very name; else of those whose name pages show so: without the mark of a
-    simulated one, and in any case."""
+    """Return the slugs of the rows with exactly this name.
+
+    If there are none, return the slugs of the rows that pages show under this name: first those with the suffix "
+    (simulated)", then those that differ in case.
+    """
     for condition in ({"name": name}, {"name": f"{name} (simulated)"}, {"name__iexact": name.strip()}):
         if slugs := list(rows.filter(**condition).order_by("slug").values_list("slug", flat=True)):
             return slugs
@@ -33,26 +42,27 @@ def slugs_of_name(rows: Any, name: str) -> list[str]:
 
 
 def suggestions(rows: Any, text: str, slugs: list[str]) -> list[str]:
-    """What to offer for a text that stands for no row: `slugs`, which all have this name, or what looks like it."""
+    """Return slugs to suggest for a text that matches no single row: the rows of this name, or else similar ones."""
     return slugs[:SUGGESTIONS] or near_misses(text, rows.values_list("slug", "name"))
 
 
 def near_misses(text: str, rows: Any) -> list[str]:
-    """Slugs that look like the text, or whose names do."""
+    """Return the slugs that are similar to the text, or that belong to similar names."""
     slug_of = {name.lower(): slug for slug, name in rows} | {slug: slug for slug, _ in rows}
     close = difflib.get_close_matches(text.lower(), slug_of, n=SUGGESTIONS)
     return list(dict.fromkeys(slug_of[spelling] for spelling in close))
 
 
 def disambiguate(rows: Iterable[Any], user: Any) -> list[Any]:
-    """The platforms or workloads, each with two labels; both are empty where the user sees no other row of that name.
+    """Set two labels on each of the platforms or workloads, both empty if the user sees no other row of the same name.
 
-    `delivered_by`: the newest delivery that measured it, where input and version are the same too. `disambiguation`:
-    input, version and `delivered_by`, as far as needed. One query, and a second one where names are the same.
+    `delivered_by` names the newest delivery that measured the row, if input and version do not distinguish it.
+    `disambiguation` consists of input, version and `delivered_by`, as far as needed. This takes one query, and a second
+    one if names are the same.
     """
     labelled = list(rows)
     named = labelled[:MOST_DISAMBIGUATED]
-    # All rows that the user sees and that have the name of one of these.
+    # All rows visible to the user that have the name of one of these rows.
     same_names: list[Any] = []
     if named:
         columns = ("name", "input", "version") if isinstance(named[0], Workload) else ("name",)
@@ -69,18 +79,20 @@ def disambiguate(rows: Iterable[Any], user: Any) -> list[Any]:
 
 
 def disambiguated_name(row: Any) -> str:
-    """The name with its label, of a row that `disambiguate` returned, for a list to choose from."""
+    """Return the name of a row with the label that `disambiguate` set, for a list of choices."""
     return f"{row.name} ({row.disambiguation})" if row.disambiguation else str(row.name)
 
 
 def slug_of_label(model: Any, user: Any, text: str) -> str | None:
-    """The slug of the only row that the user sees with this slug, this name, or this name and its label; None where
-    there is none, or several."""
+    """Return the slug of the only visible row with this slug, this name, or this name and label.
+
+    Returns None if there is no such row, or more than one.
+    """
     rows = model.objects.visible_to(user)
     if rows.filter(slug=text).exists():
         return text
     slugs = slugs_of_name(rows, text)
-    names = [text[: mark.start()] for mark in re.finditer(r" \(", text)]  # a name may have brackets, too
+    names = [text[: mark.start()] for mark in re.finditer(r" \(", text)]  # names may contain brackets too
     candidates = disambiguate(rows.filter(name__in=names), user)
     slugs += [row.slug for row in candidates if disambiguated_name(row) == text]
     return str(slugs[0]) if len(slugs) == 1 else None
@@ -93,10 +105,11 @@ def _key(row: Any) -> tuple[str, ...]:
 
 
 def _deliveries(rows: Sequence[Any], user: Any) -> dict[int, str]:
-    """By primary key, file and day of the newest delivery that measured the row."""
+    """Return the file name and date of the newest delivery that measured each row, by primary key of the row."""
     if not rows:
         return {}
     noun = type(rows[0])._meta.model_name
     profiles = Profile.objects.visible_to(user).filter(**{f"{noun}__in": rows}).order_by("source")
     named = profiles.values_list(noun, "source", "source__label", "source__created_at").distinct()
-    return {key: f"{label}, {day:%Y-%m-%d}" for key, _, label, day in named}  # the newest is the last
+    # The sources are in ascending order, so the newest one is kept.
+    return {key: f"{label}, {day:%Y-%m-%d}" for key, _, label, day in named}

@@ -1,7 +1,7 @@
-"""Programs whose parallel regions `mpet-profile` measured: which workloads of an upload are the parts of one.
+"""Programs with parallel regions measured by `mpet-profile`: the workloads of an upload that are parts of one program.
 
-A program of an upload is an application of it whose sections ran on an OpenMP runtime. A further workload named
-`APPLICATION/serial rest` is what of the program's time is in none of its regions.
+A program of an upload is an application with sections that ran on an OpenMP runtime. A further workload named
+`APPLICATION/serial rest` is the program's time outside its regions.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from profiles.models import Platform, Profile, RegionLabel, Source, Workload
 from profiles.models.querysets import LONG_TEXTS_OF_SOURCE
 from profiles.scaling.runs import CurveTable, stored_curves
 
-PROFILED_RUNTIMES = ("libgomp", "libomp")  # those that mpet-profile knows
+PROFILED_RUNTIMES = ("libgomp", "libomp")  # the runtimes that mpet-profile supports
 SERIAL_REST = "serial rest"
 LONGEST_LABEL = RegionLabel._meta.get_field("label").max_length or 80
 
 
 @dataclass(frozen=True)
 class ProgramName:
-    """A program of an upload, as addresses name it: the upload's source and the slug."""
+    """A program of an upload, identified in URLs by the upload's source and the slug."""
 
     name: str
     source_uid: UUID
@@ -39,19 +39,20 @@ class ProgramName:
 
     @property
     def address(self) -> tuple[UUID, str]:
-        """The arguments of `reverse`, for its page and for the API."""
+        """Return the arguments of `reverse`, for the program's page and for the API."""
         return self.source_uid, self.slug
 
 
 @dataclass(frozen=True)
 class ProfiledProgram:
-    """A program as one upload measured it: a profile of each region, and that of the serial rest where it is known."""
+    """A program as one upload measured it: one profile per region, and the profile of the serial rest if there is
+    one."""
 
     name: ProgramName
     source: Source
     regions: tuple[Profile, ...]
     serial_rest: Profile | None
-    labels: Mapping[str, str] = field(default_factory=dict)  # by section, what the owner calls regions
+    labels: Mapping[str, str] = field(default_factory=dict)  # the owner's names of regions, by section
 
     @property
     def platform(self) -> Platform:
@@ -62,7 +63,8 @@ class ProfiledProgram:
         return self.regions if self.serial_rest is None else (*self.regions, self.serial_rest)
 
     def label(self, part: Profile) -> str:
-        """What a part is called beside the program's name: as its owner calls it, else as it was measured."""
+        """Return the name of a part without the program's name: the owner's label if there is one, else the measured
+        name."""
         measured = part.workload.section or part.workload.name
         return self.labels.get(measured, measured)
 
@@ -72,19 +74,20 @@ class ProfiledProgram:
 
 @dataclass(frozen=True)
 class MeasuredProgram:
-    """t(n) in s of K parts and of the whole at the J thread counts at which all were measured."""
+    """The times t(n) in s of K parts and of the whole program, at the J thread counts at which all parts were
+    measured."""
 
     n: IntArray  # (J,)
     parts_s: FloatArray  # (K, J), in the order of ProfiledProgram.parts
     time_s: FloatArray  # (J,)
 
     def best(self) -> int:
-        """The position of the least time."""
+        """Return the index of the least time."""
         return int(self.time_s.argmin())
 
 
 def region_rows(rows: Any) -> Any:
-    """Of a queryset of profiles those of regions that mpet-profile measured."""
+    """Filter a queryset of profiles to the regions that mpet-profile measured."""
     return rows.filter(
         source__kind=Source.Kind.TARBALL,
         workload__runtime__in=PROFILED_RUNTIMES,
@@ -94,7 +97,8 @@ def region_rows(rows: Any) -> Any:
 
 
 def programs_by_source(sources: Iterable[int], user: Any) -> dict[int, list[ProgramName]]:
-    """By primary key of a source its programs of which the user sees a region, by name. One query."""
+    """Return the programs of each source (a primary key) with a region visible to the user, sorted by name. One
+    query."""
     rows = region_rows(Profile.objects.visible_to(user).filter(source__in=list(sources)))
     rows = rows.order_by().values_list("source", "source__uid", "workload__application")
     names: dict[tuple[int, UUID], list[str]] = defaultdict(list)
@@ -104,7 +108,7 @@ def programs_by_source(sources: Iterable[int], user: Any) -> dict[int, list[Prog
 
 
 def _named(uid: UUID, applications: Sequence[str]) -> list[ProgramName]:
-    """Each with a slug of its own."""
+    """Return the programs, each with a different slug."""
     named: dict[str, ProgramName] = {}
     for name in applications:
         base = slug_base(name, "program")
@@ -115,7 +119,7 @@ def _named(uid: UUID, applications: Sequence[str]) -> list[ProgramName]:
 
 
 def find_program(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram | None:
-    """None where the user sees no such program."""
+    """Return the program, or None if the user sees no such program."""
     source = Source.objects.visible_to(user).filter(uid=source_uid).select_related("upload").first()
     if source is None:
         return None
@@ -137,7 +141,7 @@ def _program_of(name: ProgramName, source: Source, user: Any) -> ProfiledProgram
 
 
 def region_labels(owner: int | None, application: str) -> dict[str, str]:
-    """By section, what the owner (a primary key) calls regions of a program."""
+    """Return the names that the owner (a primary key) gave to regions of a program, by section."""
     if owner is None:
         return {}
     rows = RegionLabel.objects.filter(owner=owner, application=application)
@@ -145,13 +149,15 @@ def region_labels(owner: int | None, application: str) -> dict[str, str]:
 
 
 class RegionLabelError(Exception):
-    """Why a region cannot be called so."""
+    """Raised with the reason when a region cannot have the given name."""
 
 
 def rename_regions(program: ProfiledProgram, labels: Mapping[str, str]) -> ProfiledProgram:
-    """Store what the owner calls regions, by slug of their workloads; an empty label gives back the measured name. All
-    of them, or none. Returns the program with its new labels. Nothing else of a region changes: slug, identity and
-    times stay. Raises RegionLabelError."""
+    """Store the owner's names of regions, given by slug of their workloads, and return the program with its new labels.
+
+    An empty label restores the measured name. Either all labels are stored or none. Slug, identity and times of a
+    region do not change. Raises RegionLabelError.
+    """
     regions = {part.workload.slug: part for part in program.regions}
     chosen = dict(program.labels)
     for slug, text in labels.items():
@@ -184,8 +190,10 @@ def rename_regions(program: ProfiledProgram, labels: Mapping[str, str]) -> Profi
 
 
 def profile_of_workload(workload: Workload, user: Any) -> Profile | None:
-    """The profile that stands for a workload on its page: the user's own newest one, else a measured one with most
-    thread counts. None where the user sees none."""
+    """Return the profile that represents a workload on its page, or None if the user sees none.
+
+    This is the user's own newest profile if there is one, else a measured profile with most thread counts.
+    """
     rows = Profile.objects.visible_to(user).filter(workload=workload)
     rows = rows.select_related("platform", "workload", "curves", "source__upload").defer(*LONG_TEXTS_OF_SOURCE)
     own = rows.filter(source__owner=user).order_by("-pk").first() if user and user.is_authenticated else None
@@ -194,13 +202,13 @@ def profile_of_workload(workload: Workload, user: Any) -> Profile | None:
 
 
 def program_of_profile(profile: Profile) -> ProfiledProgram:
-    """A workload as a program of one part, as one delivery measured it."""
+    """Return the workload of a profile as a program of one part."""
     name = ProgramName(profile.workload.name, profile.source.uid, profile.workload.slug)
     return ProfiledProgram(name, profile.source, (profile,), None)
 
 
 def program_or_404(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram:
-    """What page and API show. Raises Http404 where the user sees no such program."""
+    """Return the program for a page or the API. Raises Http404 if the user sees no such program."""
     found = find_program(source_uid, slug, user)
     if found is None:
         raise Http404
@@ -208,10 +216,12 @@ def program_or_404(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram:
 
 
 def measured_program(program: ProfiledProgram) -> MeasuredProgram | None:
-    """The times of the parts and their sum; None where no thread count was measured for all of them.
+    """Return the times of the parts and their sum, or None if no thread count was measured for all parts.
 
-    A region with a curve that begins at n > 1 is not executed on fewer threads (`first_n` of its workload): its time
-    there is 0, and the serial rest has what the program does instead. So the sum stays the program's time at each n."""
+    A region with a curve that begins at n > 1 is not executed on fewer threads (`first_n` of its workload). Its time
+    there is 0, and the serial rest includes what the program does instead. The sum is therefore the program's time at
+    each n.
+    """
     curves: list[CurveTable] = []
     for part in program.parts:
         table = stored_curves(part)
@@ -223,8 +233,9 @@ def measured_program(program: ProfiledProgram) -> MeasuredProgram | None:
 
 
 def times_of_parts(curves: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
-    """The J thread counts that are known for all of K parts, each with its n and t(n) in s, and the times (K, J): 0
-    where a part begins later.
+    """Return the J thread counts that are known for all K parts, and the times (K, J).
+
+    Each part is given by its n and t(n) in s. Its time is 0 at thread counts below its first one.
 
     >>> times_of_parts([(np.array([2, 4]), np.array([3.0, 2.0])), (np.array([1, 2]), np.array([9.0, 1.0]))])
     (array([1, 2]), array([[0., 3.],
@@ -242,7 +253,7 @@ def times_of_parts(curves: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntAr
 
 @dataclass(frozen=True)
 class ProgramUpload:
-    """An upload of a program: where its page is, when it came, and the least time that it measured, if any."""
+    """An upload of a program: the address of its page, its date, and the least measured time, if any."""
 
     name: ProgramName
     created_at: datetime
@@ -250,7 +261,8 @@ class ProgramUpload:
 
 
 def program_uploads(program: ProfiledProgram, user: Any) -> list[ProgramUpload]:
-    """The uploads that measured a program of this name on this machine, the newest first; `program` is one of them."""
+    """Return the uploads that measured a program of this name on this machine, newest first, including `program`
+    itself."""
     rows = region_rows(Profile.objects.visible_to(user)).filter(
         platform=program.platform, workload__application=program.name.name
     )
@@ -266,8 +278,10 @@ def program_uploads(program: ProfiledProgram, user: Any) -> list[ProgramUpload]:
 
 
 def program_of_workload(workload: Workload, user: Any) -> ProgramName | None:
-    """The program of the newest upload of which the workload is a part; None: it is none. No query where it cannot be
-    one."""
+    """Return the program that the workload is a part of, in the newest upload, or None if it is not part of a program.
+
+    No query is made if the runtime and the name show that the workload is no part.
+    """
     could_be_part = workload.runtime in PROFILED_RUNTIMES or workload.name.endswith(f"/{SERIAL_REST}")
     if not workload.application or not could_be_part:
         return None

@@ -1,7 +1,8 @@
-"""When two descriptions mean the same machine or the same workload: exactly, but for the spelling, or almost. Makers of
-processors have one name each, however a machine spells it.
+"""Comparison of two descriptions of a machine or a workload: exact, up to spelling, or nearly equal. Also the canonical
+names of vendors.
 
-Works on anything with the attributes of a PlatformRecord or a WorkloadRecord: on records and on rows. No Django.
+The functions accept any object with the attributes of a PlatformRecord or a WorkloadRecord, both records and rows. This
+module does not import Django.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ TOPOLOGY_COLUMNS = ("architecture", "sockets", "numa_nodes", "physical_cores", "
 IDENTIFYING_PLATFORM_TEXTS = ("cpu_model", "name")
 IDENTIFYING_WORKLOAD_TEXTS = ("name", "version", "input", "runtime")
 
-FOLDED_KEPT = 4096  # texts: a database names few architectures and processors, and many machines
+FOLDED_KEPT = 4096  # number of cached texts: architectures and processors are few, machine names are many
 
 _MARKS = re.compile(r"\((?:r|tm)\)|[®™]", re.IGNORECASE)
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)(?:[^\w+#]|_)+(?=\d)")
-# What processors, operating systems and catalogues call a maker, folded, by the name that is stored.
+# Stored name of each vendor -> names used by processors, operating systems and catalogues, with folded spelling.
 SPELLINGS = MappingProxyType(
     {
         "AMD": ("amd", "authenticamd", "amdinc", "advancedmicrodevices", "advancedmicrodevicesinc"),
@@ -46,15 +47,17 @@ _NAME_OF_SPELLING = {spelling: name for name, spellings in SPELLINGS.items() for
 
 
 def normalise_spacing(text: str) -> str:
-    """The text in Unicode's composed form, with single spaces and none at the ends: what is stored and compared."""
+    """Return the text in Unicode's composed form (NFC), with single spaces and none at the ends, as it is stored and
+    compared."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 @lru_cache(FOLDED_KEPT)
 def fold_spelling(text: str) -> str:
-    """The text without what people write differently: case, spaces, punctuation, (R) and (TM).
+    """Return the text without differences in spelling: case, spaces, punctuation, (R) and (TM).
 
-    Numbers stay apart, so that 2.4 is not 24; + and # stay, so that C++ is not C. A text of marks alone stays as it is.
+    Numbers remain separate, so that 2.4 is not 24. The signs + and # remain, so that C++ is not C. A text that consists
+    of punctuation only is returned in lower case.
 
     >>> written = "Intel(R) Xeon(R) CPU E5-2630 V3 @ 2.40GHz"
     >>> fold_spelling(written) == fold_spelling("intel xeon cpu e5 2630 v3 @2.40 ghz")
@@ -78,19 +81,19 @@ def _texts(described: Any, names: tuple[str, ...], write: Any) -> list[str | Non
 
 
 def topology_key(platform: Any) -> tuple[Any, ...]:
-    """Architecture and counts: machines that differ here are never near misses of each other."""
+    """Return the architecture and the counts. Machines that differ in these are never near misses of each other."""
     architecture, *counts = (getattr(platform, name) for name in TOPOLOGY_COLUMNS)
     return (fold_spelling(architecture) if architecture else None, *counts)
 
 
 def platform_identity(platform: Any) -> str:
-    """sha256 over the processor's name, the topology and the machine's name."""
+    """Return the SHA-256 of the processor's name, the topology and the machine's name."""
     _, *counts = topology_key(platform)
     return _digest([*_texts(platform, ("cpu_model", "architecture", "name"), normalise_spacing), *counts])
 
 
 def distinct_identity(identity: str, distinction: str) -> str:
-    """sha256 for a machine that has the name and topology of another one."""
+    """Return the SHA-256 for a machine that has the same name and topology as another machine."""
     return _digest([identity, distinction])
 
 
@@ -99,7 +102,7 @@ def platform_spelling(platform: Any) -> str:
 
 
 def workload_identity(workload: Any) -> str:
-    """sha256 over name, version, input and runtime."""
+    """Return the SHA-256 of name, version, input and runtime."""
     return _digest(_texts(workload, IDENTIFYING_WORKLOAD_TEXTS, normalise_spacing))
 
 
@@ -112,22 +115,24 @@ def _numbers(described: Any, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def platform_kin(platform: Any) -> tuple[Any, ...]:
-    """What two platforms must share before their names are compared: topology and every number in their names."""
+    """Return what two platforms must have in common before their names are compared: topology, and the numbers in the
+    names."""
     return (*topology_key(platform), _numbers(platform, IDENTIFYING_PLATFORM_TEXTS))
 
 
 def workload_kin(workload: Any) -> tuple[Any, ...]:
-    """What two workloads must share before their names are compared: version, input and the numbers in the name."""
+    """Return what two workloads must have in common before their names are compared: version, input, and the numbers in
+    the name."""
     return (*_texts(workload, ("version", "input"), fold_spelling), _numbers(workload, ("name",)))
 
 
 def folded_text(described: Any, names: tuple[str, ...]) -> str:
-    """These texts of a description in one, for near misses."""
+    """Return these texts of a description joined into one, for near misses."""
     return " ".join(fold_spelling(getattr(described, name) or "") for name in names)
 
 
 def canonical_vendor(text: str | None) -> str | None:
-    """The maker's name; what is no known spelling stays as it is written.
+    """Return the stored name of a vendor. An unknown spelling is returned as it is written.
 
     >>> canonical_vendor("GenuineIntel"), canonical_vendor("Intel(R) Corporation"), canonical_vendor("intel")
     ('Intel', 'Intel', 'Intel')
