@@ -1,1 +1,1 @@
-"""The one way in: a delivery is stored, published and withdrawn."""
+"""Storage of deliveries: ingest, publication and withdrawal."""

@@ -1,5 +1,5 @@
-"""What is derived from stored runs is built again: curves, features, t(1), fit error. Runs are the truth; they are read
-back as tables here."""
+"""Recomputation of the derived rows from stored runs: curves, features, t(1), fit error. The stored runs are read back
+as tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from profiles.models.querysets import PROFILES_PER_QUERY
 from profiles.scaling.features import METHOD_VERSION, derive_profiles
 from profiles.scaling.quality import RepeatSpread, repeat_spread
 
-MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart
+MOST_RUNS_OF_SPREAD = 20_000  # maximum number of runs for which a page shows the spread of the repeats
 STORED_RUN_COLUMNS = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
 DERIVED_COLUMNS = (
     *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
@@ -28,8 +28,10 @@ DERIVED_COLUMNS = (
 
 
 def _rebuild(keys: list[int], executor: Executor | None) -> list[Profile]:
-    """Rebuild at most PROFILES_PER_QUERY profiles: those that have runs of their own. Only the mathematics runs on the
-    executor: its processes need no database."""
+    """Rebuild at most PROFILES_PER_QUERY profiles, those that have runs of their own.
+
+    Only the mathematics runs on the executor, because its processes have no database connection.
+    """
     profiles = list(Profile.objects.filter(pk__in=keys).select_related("platform", "private_to").order_by("pk"))
     tables, readings = run_tables(keys), _counter_tables(keys)
     profiles = [profile for profile in profiles if profile.pk in tables and len(tables[profile.pk].own)]
@@ -48,7 +50,7 @@ def _rebuild(keys: list[int], executor: Executor | None) -> list[Profile]:
 
 
 def profiles_to_refit(*, only_stale: bool) -> QuerySet[Profile]:
-    """All profiles, or those whose derived rows are missing or were made by another version of the method."""
+    """Return all profiles, or those with derived rows that are missing or from another version of the method."""
     if not only_stale:
         return Profile.objects.all()
     return Profile.objects.exclude(
@@ -63,8 +65,10 @@ def refit(
     executor: Executor | None = None,
     begun: Callable[[int], Any] = lambda total: None,
 ) -> int:
-    """Rebuild what is derived of all profiles, or the stale ones, in chunks that are each complete. Returns their
-    number. `begun` is called with that number once it is known."""
+    """Rebuild the derived rows of all profiles, or of the stale ones, and return the number of profiles.
+
+    Each chunk of profiles is one transaction. `begun` is called with the number of profiles before the first chunk.
+    """
     keys = list(profiles_to_refit(only_stale=only_stale).order_by("pk").values_list("pk", flat=True))
     begun(len(keys))
     for start in range(0, len(keys), PROFILES_PER_QUERY):
@@ -81,8 +85,10 @@ def refit(
 def _rows_by_profile(
     model: Any, keys: list[int], columns: tuple[str, ...], most: int | None = None, **conditions: Any
 ) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
-    """The rows of each profile that meet the conditions, in the order in which they were stored; of more than `most`
-    the first repeats."""
+    """Yield the matching rows of each profile in the order in which they were stored.
+
+    If there are more than `most` rows, only those of the first repeats are read.
+    """
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     ordered = model.objects.filter(profile__in=keys, **conditions).order_by(
         *(("pk",) if most is None else ("repeat", "pk"))
@@ -94,14 +100,18 @@ def _rows_by_profile(
 
 
 def run_tables(keys: list[int], most: int | None = None) -> dict[int, RunTable]:
-    """The runs of each profile, variations too, in the order in which they were stored; of more than `most` of all
-    profiles together those of the first repeats."""
+    """Return the runs of each profile, including variations, in the order in which they were stored.
+
+    If all profiles together have more than `most` runs, only those of the first repeats are read.
+    """
     return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, STORED_RUN_COLUMNS, most)}
 
 
 def stored_spreads(profiles: Sequence[Profile]) -> dict[int, RepeatSpread]:
-    """Of each of the profiles, by primary key; those without are left out. Few queries, each of so many runs as may be
-    read at once."""
+    """Return the spread of the repeats of each profile by primary key, without profiles that have none.
+
+    Each query reads at most MOST_RUNS_OF_SPREAD runs.
+    """
     spreads: dict[int, RepeatSpread] = {}
     for keys in _keys_within(profiles, MOST_RUNS_OF_SPREAD):
         rows = _rows_by_profile(Run, keys, STORED_RUN_COLUMNS, MOST_RUNS_OF_SPREAD, size=None, clock_mhz=None)
@@ -110,11 +120,12 @@ def stored_spreads(profiles: Sequence[Profile]) -> dict[int, RepeatSpread]:
 
 
 def _keys_within(profiles: Sequence[Profile], most: int) -> Iterator[list[int]]:
-    """The keys in parts of at most so many runs together; a profile that has more alone is left out."""
+    """Yield the primary keys in lists with at most `most` runs together. Profiles that have more by themselves are
+    skipped."""
     keys: list[int] = []
     runs = 0
     for profile in profiles:
-        of_profile = profile.run_count or most  # not counted: by itself
+        of_profile = profile.run_count or most  # a profile with an unknown number of runs gets its own list
         if of_profile > most:
             continue
         if keys and runs + of_profile > most:

@@ -1,5 +1,8 @@
-"""A private delivery that its owner makes public: its platforms and workloads are matched with the public ones, as if
-it came now. There is no way back but to withdraw it."""
+"""Publication of a private delivery by its owner.
+
+The platforms and workloads of the delivery are matched with the public ones as if it were new. Only withdrawal can undo
+a publication.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,16 @@ ROW_COLUMNS = ("id", "slug", "identity", "spelling", "private_to", "hidden", "fa
 
 
 class PublicationError(Exception):
-    """Why a delivery cannot be public; nothing was changed."""
+    """Raised with the reason when a delivery cannot be made public. Nothing is changed."""
 
 
 @transaction.atomic
 def publish_source(source: Source) -> list[str]:
-    """Make a private delivery public; the warnings of matching. Only what this delivery says of platforms and workloads
-    is published with it, nothing that its owner's other ones say."""
+    """Make a private delivery public, and return the warnings of the matching. Raises PublicationError.
+
+    Of the descriptions of platforms and workloads, only those of this delivery are published, not those of the owner's
+    other deliveries.
+    """
     Revision.hold()
     if source.origin == "emulated":
         raise PublicationError("Emulated measurements stay private.")
@@ -45,14 +51,14 @@ def publish_source(source: Source) -> list[str]:
     for rules, keys in described_by([source]):
         restate(rules, keys)
     Revision.raise_for(None, takes_away=False)
-    Revision.raise_for(owner)  # whose private platforms and workloads may be gone
+    Revision.raise_for(owner)  # some of the owner's private platforms and workloads may be deleted
     claim_announcement(source)
     transaction.on_commit(lambda: announce(source))
     return notes.warnings()
 
 
 def _publish_rows(rules: MatchingRules, source: Source, deliverer: str, notes: MatchingNotes) -> list[Any]:
-    """Move what the delivery has of private platforms (workloads) to public ones; the keys of the private ones."""
+    """Move the delivery from private platforms (workloads) to public ones, and return the keys of the private ones."""
     noun = rules.noun
     descriptions = rules.description.objects.filter(source=source)
     said = dict(descriptions.values_list(f"{noun}_id", "facts"))
@@ -79,7 +85,10 @@ def _publish_rows(rules: MatchingRules, source: Source, deliverer: str, notes: M
 
 
 def _refuse_other_sizes_of(source: Source) -> None:
-    """Runs that name no size are of the workload's own: it can have only one."""
+    """Raise PublicationError if a workload is public with another size.
+
+    A workload can have only one size, which applies to all runs without a size of their own.
+    """
     for description in source.workload_descriptions.select_related("workload"):
         size, row = description.facts.get("size"), description.workload
         if size is not None and row.size not in (None, size):
@@ -87,7 +96,7 @@ def _refuse_other_sizes_of(source: Source) -> None:
 
 
 def _draft(rules: MatchingRules, row: Any, facts: dict[str, Any], deliverer: str) -> Any:
-    """A public row as this delivery alone describes it."""
+    """Return a public row as this delivery alone describes it."""
     told = {*rules.delivered_columns, *ROW_COLUMNS, "created_at"}
     values = {field.name: getattr(row, field.name) for field in row._meta.fields if field.name not in told}
     if rules.largest:

@@ -1,6 +1,7 @@
-"""The one way in: validated measurements become rows, all or nothing. Every derived number is computed here.
+"""Ingest of validated measurements, all or nothing. All derived numbers are computed here.
 
-A delivery is announced by the signal `delivered` once it is stored, by another process where the first one was killed.
+A stored delivery is announced by the signal `delivered`. If the process that stored it is killed before the
+announcement, another process announces it.
 """
 
 from __future__ import annotations
@@ -33,13 +34,17 @@ from profiles.models.base import MOST_ATTEMPTS, is_lapsed, lease_end
 from profiles.models.sources import deliverer_of
 
 logger = logging.getLogger(__name__)
-delivered = Signal()  # `source`: a delivery was stored and committed; again, where the process died that sent it
+# Sent with `source` when a delivery is stored and committed, and sent again if the sending process was killed.
+delivered = Signal()
 
 
 @dataclass(frozen=True)
 class IngestResult:
-    """What became of a delivery. `existing`: the same bytes from the same owner were here before, and answer now.
-    `notes`: all warnings of matching by kind, of which `warnings` names the first."""
+    """The result of storing a delivery.
+
+    `existing` is true if the same owner had delivered the same bytes before, in which case `source` is the earlier
+    delivery. `notes` has all warnings of matching by kind, and `warnings` includes the first ones of each kind.
+    """
 
     source: Source
     profiles: list[Profile]
@@ -61,12 +66,14 @@ def ingest(
     announced: bool = True,
     known: Sequence[Mapping[str, Any]] = (),
 ) -> IngestResult:
-    """Store one delivery. What is large is staged in short transactions, where nobody sees it; the last one makes all
-    of it visible. `progress` is called with the number of profiles just staged, `on_stored` with the result inside the
-    last transaction: what it raises undoes everything. Other applications are notified where `announced`. `known`:
-    columns of each profile that are not computed, such as the UUIDs of a dump.
+    """Store one delivery and return the result.
 
-    Emulated measurements become private whatever was asked for. Raises IngestError with the reason, nothing stored.
+    Large tables are staged in short transactions, where they are invisible, and the last transaction makes everything
+    visible. `progress` is called with the number of profiles just staged. `on_stored` is called with the result inside
+    the last transaction, and an exception that it raises undoes everything. The signal `delivered` is sent if
+    `announced` is true. `known` has columns of each profile that are not computed, such as the UUIDs of a dump.
+
+    Emulated measurements are always private. Raises IngestError with the reason if nothing was stored.
     """
     private = private or measurements.origin == "emulated"
     if private and owner is None:
@@ -131,7 +138,7 @@ def _publish(
     staged: StagedDelivery,
     profiles: list[Profile],
 ) -> IngestResult:
-    """Everything that others see, in the caller's transaction."""
+    """Store everything that others can see, in the caller's transaction."""
     Revision.hold()
     earlier = _find_earlier(source)
     if earlier is not None:
@@ -148,7 +155,7 @@ def _publish(
     for profile, record in zip(profiles, measurements.profiles, strict=True):
         profile.platform, profile.workload = platforms[record.platform], workloads[record.workload]
         profile.source, profile.origin, profile.private_to = source, source.origin, source.private_to
-    # From here on all that was staged belongs to somebody, unless another process swept it meanwhile.
+    # Claim the staged rows for the profiles, unless another process has swept them meanwhile.
     if not staged.while_held().delete()[0]:
         raise IngestError("storing it took too long, and was given up")
     insert_instances(profiles)
@@ -157,7 +164,7 @@ def _publish(
 
 
 def _refuse_simulated_machines(source: Source, platforms: Sequence[Platform]) -> None:
-    """A measurement cannot be of a machine that the simulator made, which says so in its name. Raises IngestError."""
+    """Raise IngestError if a measured delivery is of a simulated machine. The names of these end with "(simulated)"."""
     named_so = {platform.pk for platform in platforms if platform.name.lower().endswith("(simulated)")}
     if source.origin != "measured" or not named_so:
         return
@@ -167,8 +174,10 @@ def _refuse_simulated_machines(source: Source, platforms: Sequence[Platform]) ->
 
 
 def _judge_beside_others(source: Source) -> list[str]:
-    """Decide whose measurements count where others measured the same pairs, and raise the revision; a warning on those
-    of the delivery that do not count."""
+    """Determine which measurements count for pairs that others measured too, and raise the revision.
+
+    Returns a warning if some measurements of the delivery do not count.
+    """
     changed = judge_pairs(contested_pairs(source.profiles.all()))
     displaced = Profile.objects.filter(pk__in=changed).exclude(source=source)
     Revision.raise_for(source.private_to, only_adds=True, judged=sorted(displaced.values_list("pk", flat=True)))
@@ -179,7 +188,7 @@ def _judge_beside_others(source: Source) -> list[str]:
 
 
 def _find_earlier(source: Source) -> IngestResult | None:
-    """The same bytes from the same owner, which answer where they were stored before."""
+    """Return the result for an earlier delivery of the same bytes by the same owner, if there is one."""
     before = Source.objects.filter(sha256=source.sha256, owner=source.owner).first()
     if before is None:
         return None
@@ -192,7 +201,7 @@ def _find_earlier(source: Source) -> IngestResult | None:
 
 
 def _platform_drafts(measurements: Measurements, source: Source) -> list[Platform]:
-    # A platform that says neither n_max nor threads has the largest n that was measured on it.
+    # The n_max of a platform without n_max and threads is the largest n that was measured on it.
     largest_n = [1] * len(measurements.platforms)
     for profile in measurements.profiles:
         largest_n[profile.platform] = max(largest_n[profile.platform], int(profile.runs.n.max()))
@@ -225,7 +234,10 @@ def _workload_drafts(measurements: Measurements, source: Source) -> list[Workloa
 
 
 def _refuse_other_sizes(measurements: Measurements, workloads: list[Workload]) -> None:
-    """Runs that name no size are of the workload's own: it can have only one."""
+    """Raise IngestError if a workload is known with another size.
+
+    A workload can have only one size, which applies to all runs without a size of their own.
+    """
     for record, row in zip(measurements.workloads, workloads, strict=True):
         if record.size is not None and row.size not in (None, record.size):
             raise IngestError(
@@ -236,7 +248,8 @@ def _refuse_other_sizes(measurements: Measurements, workloads: list[Workload]) -
 
 
 def _check_ranges(measurements: Measurements) -> None:
-    """What every reader has to have checked and the database could not hold or a computation could not stand."""
+    """Raise IngestError if the measurements break a rule that every reader has to check, or have a number out of
+    range."""
     pairs = [(record.platform, record.workload) for record in measurements.profiles]
     if len(set(pairs)) < len(pairs):
         raise IngestError("a workload is there twice on one machine")
@@ -249,13 +262,13 @@ def _check_ranges(measurements: Measurements) -> None:
 
 
 def claim_announcement(source: Source) -> None:
-    """Take the lease in the transaction that stores the delivery, so that it is never without a holder."""
+    """Take the lease in the transaction that stores the delivery, so that the delivery always has a holder."""
     source.attempts, source.lease_until = 1, lease_end()
     source.save(update_fields=["attempts", "lease_until"])
 
 
 def announce(source: Source) -> None:
-    """Send the signal `delivered`, unless another process took that over."""
+    """Send the signal `delivered`, unless another process has taken over the lease."""
     if source.renew():
         with held(source):
             delivered.send_robust(Source, source=source)
@@ -263,9 +276,9 @@ def announce(source: Source) -> None:
 
 
 def announce_forgotten() -> int:
-    """Announce the deliveries of processes that ended. Returns the number of deliveries.
+    """Announce the deliveries of processes that ended, and return the number of deliveries.
 
-    After MOST_ATTEMPTS one is not tried again: it is stored, and `manage.py find_outliers` judges it.
+    A delivery is given up after MOST_ATTEMPTS. It is stored, and `manage.py find_outliers` judges it.
     """
     forgotten = list(Source.objects.filter(is_lapsed()))
     for source in forgotten:

@@ -1,8 +1,10 @@
-"""The bulk of a delivery, written before the delivery is there: in short transactions, so that nobody else who writes
-waits for long, and under ids of profiles that are reserved and not there yet, so that nobody sees any of it.
+"""Staging of the large tables of a delivery before the delivery itself is stored.
 
-docs/decisions/staged-rows.md says why. The columns of very many rows are prepared one by one, and the database takes
-row by row: `bulk_create` writes one statement for all of them, which takes longer. PostgreSQL copies.
+The rows are written in short transactions, so that other writers do not wait for long. They belong to reserved profile
+ids that do not exist yet, so that no page shows them.
+
+docs/decisions/staged-rows.md gives the reasons. Rows are inserted one by one with a prepared statement, or with COPY on
+PostgreSQL, because `bulk_create` writes one statement for all rows, which takes longer.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ from profiles.models import (
 from profiles.models.base import is_lapsed, lease_end
 from profiles.scaling.features import METHOD_VERSION, DerivedProfiles, MeasuredRuns, derive_profiles
 
-INSERTED_AT_ONCE = 5_000  # in one transaction
+INSERTED_AT_ONCE = 5_000  # number of rows in one transaction
 PLAIN_FIELDS = (models.FloatField, models.IntegerField, models.BooleanField, models.CharField, models.ForeignKey)
-STAGED_PROFILES_AT_ONCE = 200  # whose curves and features are computed and stored together
+STAGED_PROFILES_AT_ONCE = 200  # number of profiles that are derived and stored together
 STAGED_MODELS: tuple[type[models.Model], ...] = (Run, CounterReading, ScalingCurves, FeatureVector)
 STAGED_RUN_COLUMNS = (
     *("profile", "n", "repeat", "pass_kind", "time_s", "time_ns", "output_checksum"),
@@ -50,10 +52,11 @@ NO_PARTS = (None,) * len(PART_COLUMNS)
 
 @contextmanager
 def staged_delivery(profiles: int) -> Iterator[StagedDelivery]:
-    """Ids for so many profiles, reserved as long as the block runs. What it staged and did not publish is deleted."""
+    """Reserve ids for this number of profiles while the block runs. Staged rows that were not published are deleted at
+    its end."""
     with transaction.atomic():
         Revision.hold()
-        last = _advance_sequence(profiles)  # ids that no profile has or will get by itself
+        last = _advance_sequence(profiles)  # the database will not assign these ids to other profiles
         staged = StagedDelivery.objects.create(
             first_profile=last - profiles + 1, last_profile=last, lease_until=lease_end(), attempts=1
         )
@@ -70,9 +73,11 @@ def stage(
     records: Sequence[ProfileRecord],
     progress: Callable[[int], Any] | None = None,
 ) -> list[Profile]:
-    """Store all rows that belong to the profiles of these records; the profiles themselves are returned, not stored:
-    each with its id, its derived columns, and its platform as one of the `platforms`, stored or not. `progress` is
-    called with the number of profiles just staged."""
+    """Store all rows that belong to the profiles of these records, and return the profiles, which are not stored.
+
+    Each profile has its id, its derived columns, and one of the `platforms`, stored or not. `progress` is called with
+    the number of profiles just staged.
+    """
     profiles: list[Profile] = []
     for start in range(0, len(records), STAGED_PROFILES_AT_ONCE):
         chunk = records[start : start + STAGED_PROFILES_AT_ONCE]
@@ -95,25 +100,27 @@ def stage(
 
 
 def leave_to_sweep(profiles: QuerySet[Profile]) -> list[StagedDelivery]:
-    """Delete these profiles alone, in the caller's transaction. Returns an entry for each source, by which `sweep`
-    deletes their other rows, or the periodic task where this process ends before."""
+    """Delete only these profiles, in the caller's transaction, and return an entry for each source.
+
+    `sweep` deletes the other rows of an entry. If this process ends before, the periodic task does.
+    """
     ranges = profiles.order_by().values("source").annotate(first=Min("pk"), last=Max("pk"))
     staged = [
         StagedDelivery(first_profile=row["first"], last_profile=row["last"], lease_until=lease_end(), attempts=1)
         for row in ranges
     ]
     VisitorReport.objects.filter(profile__in=profiles.order_by()).delete()
-    profiles._raw_delete(profiles.db)  # `delete` would take all rows of the profiles along, in this one transaction
+    profiles._raw_delete(profiles.db)  # `delete` would delete all rows of the profiles in this transaction
     return StagedDelivery.objects.bulk_create(staged)
 
 
 def sweep(staged: StagedDelivery) -> None:
-    """Delete what was staged and not published; nothing happens where it was published."""
+    """Delete staged rows that were not published. Does nothing if they were published."""
     if not staged.while_held().exists():
         return
     for model in STAGED_MODELS:
         rows: Any = model._default_manager.filter(profile__gte=staged.first_profile, profile__lte=staged.last_profile)
-        # Never those of a profile that is there: a database that was restored from another may give an id twice.
+        # Keep the rows of existing profiles, because a restored database may assign an id twice.
         rows = rows.exclude(Exists(Profile.objects.filter(pk=OuterRef("profile_id"))))
         while model._default_manager.filter(pk__in=rows.order_by().values("pk")[:INSERTED_AT_ONCE]).delete()[0]:
             let_others_write(0.0)
@@ -121,7 +128,7 @@ def sweep(staged: StagedDelivery) -> None:
 
 
 def sweep_abandoned() -> int:
-    """Delete what ended processes staged. Returns the number of deliveries."""
+    """Delete the rows that ended processes staged, and return the number of deliveries."""
     swept = 0
     for staged in StagedDelivery.objects.filter(is_lapsed()):
         if staged.claim():
@@ -132,7 +139,7 @@ def sweep_abandoned() -> int:
 
 
 def _advance_sequence(count: int) -> int:
-    """Move the sequence of profiles' ids on; the last id that it passed."""
+    """Advance the sequence of profile ids by `count`, and return the last id that it skipped."""
     table, column = Profile._meta.db_table, str(Profile._meta.pk.column)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -141,7 +148,7 @@ def _advance_sequence(count: int) -> int:
             cursor.execute("SELECT setval(%s, nextval(%s) + %s)", [sequence, sequence, count - 1])
         else:
             cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s", [count, table])
-            if not cursor.rowcount:  # there never was a profile
+            if not cursor.rowcount:  # no profile was ever stored
                 cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, count])
             cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
         return int(cursor.fetchone()[0])
@@ -188,7 +195,7 @@ def runs_of_profile(profile: Profile, runs: RunTable, counters: CounterTable | N
 
 
 def set_derived_columns(profiles: Sequence[Profile], derived: DerivedProfiles) -> None:
-    """Set the derived columns of the (unsaved) profiles."""
+    """Set the derived columns of unsaved profiles."""
     for profile, curve, repeated, fit_error in zip(
         profiles, derived.curves, derived.repeats, derived.fits.fit_error, strict=True
     ):
@@ -206,7 +213,7 @@ def set_derived_columns(profiles: Sequence[Profile], derived: DerivedProfiles) -
 def derived_rows(
     profiles: Sequence[Profile], derived: DerivedProfiles
 ) -> tuple[list[ScalingCurves], list[FeatureVector]]:
-    """The curves and the features of profiles that have their keys, not stored yet."""
+    """Return the unsaved curves and features of profiles that have primary keys."""
     curves = [
         ScalingCurves(profile_id=profile.pk, n=curve.n, values=curve.values.ravel(), code_version=METHOD_VERSION)
         for profile, curve in zip(profiles, derived.curves, strict=True)
@@ -220,7 +227,7 @@ def derived_rows(
 
 
 def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows of what the database stores, in the order given, in transactions of INSERTED_AT_ONCE."""
+    """Insert rows of database values in the given order, in transactions of INSERTED_AT_ONCE rows."""
     quote = connection.ops.quote_name
     fields: list[Any] = [model._meta.get_field(name) for name in columns]
     into = f"{quote(model._meta.db_table)} ({', '.join(quote(field.column) for field in fields)})"
@@ -233,8 +240,10 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterabl
 
 
 def insert_instances(instances: Sequence[models.Model]) -> None:
-    """Insert instances of one model that have their keys, with what `pre_save` gives them; a date of creation that an
-    instance has already stays."""
+    """Insert instances of one model that have primary keys, with the values from `pre_save`.
+
+    A creation date that is already set is kept.
+    """
     for start in range(0, len(instances), INSERTED_AT_ONCE):
         some = instances[start : start + INSERTED_AT_ONCE]
         fields = some[0]._meta.concrete_fields
@@ -245,13 +254,13 @@ def insert_instances(instances: Sequence[models.Model]) -> None:
 
 
 def let_others_write(seconds: float) -> None:
-    """Who waits for SQLite's lock looks again every 0.1 s at most; one who always took it back would keep it."""
+    """Sleep so that other processes can take SQLite's write lock, which they request every 0.1 s at most."""
     if not connection.in_atomic_block and connection.vendor == "sqlite":
         time.sleep(min(seconds, 0.1))
 
 
 def _stored_column(field: Any, instances: Sequence[models.Model]) -> list[Any]:
-    """A field of the instances as the database stores it. Plain numbers and texts are stored as they are."""
+    """Return a field of the instances as the database stores it. Plain numbers and texts need no conversion."""
     if type(field).pre_save is models.Field.pre_save and isinstance(field, PLAIN_FIELDS):
         return list(map(attrgetter(field.attname), instances))
     prepare: Callable[..., Any] = field.get_db_prep_save
@@ -261,7 +270,7 @@ def _stored_column(field: Any, instances: Sequence[models.Model]) -> list[Any]:
 
 
 def _insert_batch(cursor: Any, into: str, batch: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows into a table and columns. PostgreSQL copies them: as many INSERTs cost it several times as much."""
+    """Insert rows into a table and columns. PostgreSQL uses COPY, which is several times faster than INSERT."""
     if connection.vendor == "postgresql":
         with connection.wrap_database_errors, cursor.copy(f"COPY {into} FROM STDIN") as copy:
             for row in batch:

@@ -1,7 +1,7 @@
-"""Deliveries that are taken back: all that came of them goes, and what others measured stays as if they had never been
-there.
+"""Withdrawal of deliveries: everything that came from them is deleted, and other measurements are as if the deliveries
+had never been stored.
 
-docs/decisions/deletions.md says what is kept, and why.
+docs/decisions/deletions.md explains what is kept, and why.
 """
 
 from __future__ import annotations
@@ -21,33 +21,35 @@ from profiles.judgement.owners import contested_pairs, judge_pairs
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, WithdrawnSource, held
 from profiles.models.querysets import key_chunks
 
-# `sources`: a list; they are about to be deleted, in the transaction of the caller. `takes_away` False: another
-# delivery replaces them, and what was computed of them may be shown until it is computed again.
+# Sent with a list of `sources` before they are deleted, in the caller's transaction. If `takes_away` is False, another
+# delivery replaces them, and results computed from them may be shown until they are recomputed.
 withdrawing = Signal()
 
 
 def withdraw(sources: QuerySet[Source]) -> None:
-    """Delete these deliveries with their profiles, and the platforms and workloads that nothing else supports. One
-    short transaction makes all of it unseen; runs and what is derived from them are deleted after it, in steps."""
+    """Delete these deliveries with their profiles, and the platforms and workloads that have no other support.
+
+    One short transaction hides everything. Runs and derived rows are deleted afterwards in steps.
+    """
     with transaction.atomic():
         staged = withdraw_in_transaction(sources)
     sweep_withdrawn(staged)
 
 
 def sweep_withdrawn(staged: Iterable[StagedDelivery]) -> None:
-    """After the transaction: what `withdraw_in_transaction` left."""
+    """Delete the rows that `withdraw_in_transaction` left, after its transaction."""
     for entry in staged:
         with held(entry):
             sweep(entry)
 
 
 def withdraw_in_transaction(sources: QuerySet[Source], replaced_by: Source | None = None) -> list[StagedDelivery]:
-    """The transaction's part of `withdraw`; what is left is to be swept.
+    """Run the transaction of `withdraw`, and return the entries for `sweep_withdrawn`.
 
-    `replaced_by`: a public delivery, stored in the same transaction, by which whoever published these replaced them.
-    Nothing is taken away from anybody then, as what was published under its licence may still be seen: the state before
-    answers until the new one is read, and names that delivery for these. Removals for reasons of licence or privacy
-    name none.
+    `replaced_by` is a public delivery, stored in the same transaction, with which the publisher of these deliveries
+    replaces them. In this case nothing is revoked, because data published under its licence may still be shown:
+    predictions use the previous state until the new one is read, and name the new delivery as the source. Removals for
+    reasons of licence or privacy have no `replaced_by`.
     """
     Revision.hold()
     withdrawn = list(sources.select_related("private_to"))
@@ -79,8 +81,11 @@ def withdraw_in_transaction(sources: QuerySet[Source], replaced_by: Source | Non
 
 
 def drop_unsupported(rules: MatchingRules, keys: Iterable[Any]) -> None:
-    """Delete the rows that have no profile. A public row is kept for public profiles only: owners of private ones get a
-    row of their own, so that it does not reveal them."""
+    """Delete the rows without profiles.
+
+    A public row is kept for public profiles only. Owners of private profiles get a private copy of the row, so that its
+    existence does not reveal them.
+    """
     for part in key_chunks(keys):
         support = Profile.objects.filter(**{f"{rules.noun}__in": part}).order_by()
         shown, public = (
@@ -95,16 +100,16 @@ def drop_unsupported(rules: MatchingRules, keys: Iterable[Any]) -> None:
         still_private = {key for key, _ in owners if rows[key].private_to_id is not None}
         doomed = set(rows) - public - still_private
         rules.model.objects.filter(pk__in=(public & set(rows)) - shown).update(hidden=True)
-        if rules.model is Platform:  # those that were merged into them go first
+        if rules.model is Platform:  # delete the platforms that were merged into these first
             Platform.objects.filter(merged_into__in=doomed).delete()
         rules.model.objects.filter(pk__in=doomed).delete()
 
 
 def _give_own_row(rules: MatchingRules, row: Any, owner: int) -> None:
-    """Copy a public row for one owner, whose private profiles and descriptions move to the copy."""
+    """Copy a public row for one owner, and move the owner's private profiles and descriptions to the copy."""
     own = rules.model.objects.get(pk=row.pk)
     own.pk, own.private_to_id, own.hidden = None, owner, False
-    if rules.model.objects.filter(identity=own.identity, private_to=owner).exists():  # of another kind of times
+    if rules.model.objects.filter(identity=own.identity, private_to=owner).exists():  # with another kind of times
         own.identity = hashlib.sha256(f"{own.identity} {row.slug}".encode()).hexdigest()
     own._state.adding = True
     assign_private_slugs([own])

@@ -1,1 +1,1 @@
-"""Which stored profiles predictions use: usable ones, no outliers, one owner of each pair."""
+"""Selection of the stored profiles that predictions use: usable ones, no outliers, one owner of each pair."""

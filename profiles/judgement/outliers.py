@@ -1,4 +1,5 @@
-"""What makes a profile doubtful by itself, beside other measurements of the same pair, and how a verdict is kept."""
+"""Outliers: profiles that are doubtful by themselves or contradict other measurements of the same pair, and storage of
+the verdicts."""
 
 from __future__ import annotations
 
@@ -16,24 +17,24 @@ from profiles.models.querysets import PROFILES_PER_QUERY
 from profiles.models.sources import OPERATOR
 from profiles.scaling.wording import whole_percent
 
-WORST_FIT = 5.0  # mean relative error of t(n) rebuilt from the fit: 500 %
-QUIET_REPEATS = 0.2  # standard error of ln t(n) up to which a curve that nothing fits is not noise
-CONTRADICT = 3.0  # factor between measurements of one pair
+WORST_FIT = 5.0  # mean relative error of the t(n) that the fit gives: 500 %
+QUIET_REPEATS = 0.2  # largest standard error of ln t(n) at which noise does not explain a bad fit
+CONTRADICT = 3.0  # factor between contradicting measurements of one pair
 FEWEST_OTHER_MEASUREMENTS = 2
 LONGEST_REASON = Profile._meta.get_field("outlier_reason").max_length
 
 
 def profiles_to_judge(*, again: bool = False) -> QuerySet[Profile]:
-    """Profiles to look at: those that nobody judged yet, or again all but what moderators decided on.
+    """Return the profiles without a verdict, or with `again` all profiles except those that moderators decided on.
 
-    What was computed to be an outlier is always looked at again: new measurements may agree with it.
+    Computed outliers are always judged again, because new measurements may agree with them.
     """
     rows = Profile.objects.filter(hidden=False).exclude(origin="emulated").exclude(outlier_judge=MODERATOR)
     return rows if again else rows.filter(outlier_checked_at=None) | rows.filter(outlier_judge=COMPUTED)
 
 
 def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
-    """By primary key, why a profile is doubtful without a prediction."""
+    """Return why profiles are doubtful without a prediction, by primary key."""
     reasons: dict[int, str] = {}
     for start in range(0, len(profiles), PROFILES_PER_QUERY):
         chunk = profiles[start : start + PROFILES_PER_QUERY]
@@ -47,8 +48,10 @@ def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
 
 
 def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
-    """Profiles that differ from several other measurements of the same pair, which agree with each other. Each other
-    owner has one vote and new accounts have none, so that more accounts do not contradict anybody."""
+    """Return why profiles contradict several other measurements of the same pair that agree with each other.
+
+    Each other owner has one vote, and new accounts have none, so that nobody gains votes by creating accounts.
+    """
     pairs = {(profile.platform_id, profile.workload_id) for profile in profiles}
     platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     times: dict[tuple[int, int], list[tuple[int, str, float]]] = defaultdict(list)
@@ -62,7 +65,8 @@ def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
     reasons = {}
     for profile in profiles:
         own = deliverers.get(profile.source_id)
-        # What a user sent is not judged by what the same user sent; an operator imports what different people measured.
+        # A user's measurements are not compared with each other. The operator's are, because the operator imports
+        # measurements of different people.
         others = {
             key if owner == own else owner: t
             for key, owner, t in times[profile.platform_id, profile.workload_id]
@@ -79,8 +83,10 @@ def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
 
 @transaction.atomic
 def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revision: int) -> int:
-    """Store what was computed of profiles that no moderator judged. Returns the number of changed verdicts. Whose
-    measurement counts is decided again for the pairs of these."""
+    """Store the computed verdicts of profiles that no moderator judged, and return the number of changed verdicts.
+
+    For the pairs of these profiles, the owner that counts is determined again.
+    """
     Revision.hold()
     changed: dict[Any, list[int]] = defaultdict(list)
     rows = list(profiles)
@@ -109,8 +115,10 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
 
 @transaction.atomic
 def judge_all_pairs() -> int:
-    """Decide again whose measurement counts, of all pairs that several owners measured. Returns the number of profiles
-    that entered or left predictions."""
+    """Determine again which owner's measurement counts, for all pairs that several owners measured.
+
+    Returns the number of profiles that entered or left predictions.
+    """
     Revision.hold()
     changed = judge_pairs(contested_pairs(Profile.objects.all()))
     if changed:

@@ -1,9 +1,9 @@
-"""Whose measurement counts for a pair, a workload on a platform, that several owners measured in public.
+"""Choice of the owner that counts for a pair (a workload on a platform) that several owners measured in public.
 
-It is the one nearest the median of the owners; of two owners the first one's. What new accounts measure does not count
-beside others, and what a moderator let stand counts before all. The measurements that do not count are kept out of
-predictions as outliers are: the column `outlier_judge` says that their owners are the cause
-(docs/decisions/representative-profile.md).
+The measurement nearest to the median of the owners counts, or the first of two owners' measurements. Measurements of
+new accounts do not count if there are others, and measurements that a moderator confirmed take precedence over all. The
+measurements that do not count are excluded from predictions like outliers. The column `outlier_judge` records that
+another owner's measurement is the cause (docs/decisions/representative-profile.md).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from profiles.scaling.runs import CurveTable, stored_curves
 
 COMPUTED, MODERATOR = Profile.Judge.COMPUTED, Profile.Judge.MODERATOR
 SECOND, DIFFERS = Profile.Judge.SECOND, Profile.Judge.DIFFERS
-AGREE = 1.5  # factor between measurements of one pair
-OWNER_HALF_WIDTHS = 2.0  # of the 90 % interval that the repeats give
+AGREE = 1.5  # largest factor between measurements of one pair that agree
+OWNER_HALF_WIDTHS = 2.0  # half-widths of the 90 % interval from the repeats within which measurements agree
 OF_ANOTHER = "another owner's measurement of the same pair counts"
 OF_NEW_ACCOUNT = "it came from a new account, and another owner's measurement of the same pair counts"
 
@@ -38,8 +38,10 @@ Pair = tuple[int, int]  # primary keys of platform and workload
 
 
 def is_established(owner: Any) -> bool:
-    """Whether what this owner delivers now counts beside what others measured: the operator's does, and that of an
-    account with a confirmed address which is older than the setting says."""
+    """Return whether deliveries of this owner now count when others have measured the same pair.
+
+    This holds for the operator, and for accounts with a confirmed address that are at least NEW_ACCOUNT_DAYS old.
+    """
     if deliverer_of(owner, private=False) == OPERATOR or not settings.NEW_ACCOUNT_DAYS:
         return True
     is_old = timezone.now() - owner.date_joined >= timedelta(days=settings.NEW_ACCOUNT_DAYS)
@@ -47,7 +49,7 @@ def is_established(owner: Any) -> bool:
 
 
 def contested_pairs(profiles: QuerySet[Profile]) -> set[Pair]:
-    """The pairs of these public profiles that more than one owner has measured."""
+    """Return the pairs of these public profiles that more than one owner has measured."""
     same_pair = Profile.objects.filter(platform=OuterRef("platform"), workload=OuterRef("workload"))
     of_others = same_pair.exclude(source__deliverer=OuterRef("source__deliverer"))
     rows = profiles.filter(Exists(of_others.order_by()), private_to=None)
@@ -55,7 +57,7 @@ def contested_pairs(profiles: QuerySet[Profile]) -> set[Pair]:
 
 
 class _Row(NamedTuple):
-    """A public profile of a contested pair. `since`: when it became public."""
+    """A public profile of a contested pair. `since` is the time at which it became public."""
 
     key: int
     workload: int
@@ -87,7 +89,7 @@ COMPARED_COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What an owner measured of a pair. `since`: when that became public first, and by which delivery."""
+    """One owner's measurement of a pair. `since` is the time at which it first became public, and the source."""
 
     row: _Row
     since: tuple[datetime, int]
@@ -98,14 +100,16 @@ class Measurement:
         return self.row.n_measured, self.row.key
 
 
-OwnersKind = tuple[str, bool]  # the owner, and whether it is decomposed
-OwnerVerdict = tuple[str, str]  # the reason, and the code of the judge; both empty: it counts
+OwnersKind = tuple[str, bool]  # the owner, and whether the profile is decomposed
+OwnerVerdict = tuple[str, str]  # the reason and the judge's code, both empty if the measurement counts
 COUNTS: OwnerVerdict = ("", "")
 
 
 def judge_pairs(pairs: Iterable[Pair]) -> set[int]:
-    """Decide whose measurement of each of these pairs counts, in the caller's transaction. Returns the primary keys of
-    the profiles that entered or left predictions."""
+    """Determine which owner's measurement counts for each of these pairs, in the caller's transaction.
+
+    Returns the primary keys of the profiles that entered or left predictions.
+    """
     changed: dict[OwnerVerdict, list[int]] = defaultdict(list)
     moved = set()
     for contested in _rows_of_pairs(pairs):
@@ -126,7 +130,8 @@ def judge_pairs(pairs: Iterable[Pair]) -> set[int]:
 
 
 def _rows_of_pairs(pairs: Iterable[Pair]) -> Iterator[list[list[_Row]]]:
-    """The profiles of each pair and origin, but for outliers on other grounds; some pairs of one platform at once."""
+    """Yield the profiles of each pair and origin, in batches of one platform, without profiles that are outliers for
+    other reasons."""
     workloads: dict[int, list[int]] = defaultdict(list)
     for platform, workload in sorted(set(pairs)):
         workloads[platform].append(workload)
@@ -144,8 +149,12 @@ def _rows_of_pairs(pairs: Iterable[Pair]) -> Iterator[list[list[_Row]]]:
 
 
 def _measured_by_owners(rows: Sequence[_Row]) -> list[tuple[_Row, tuple[datetime, int]]]:
-    """The best row of each owner, decomposed or not, and since when one of its weight is public: by weight, then most
-    thread counts, then newest, so that repeated uploads add no work for others. Empty where there is one owner."""
+    """Return the best row of each owner and kind (decomposed or not), and the time since which a row of its weight is
+    public.
+
+    The best row is chosen by weight, then most thread counts, then newest, so that repeated uploads add no work for
+    others. The list is empty if there is only one owner.
+    """
     of_kind: dict[OwnersKind, list[_Row]] = defaultdict(list)
     for row in rows:
         of_kind[row.owner, row.decomposed].append(row)
@@ -159,7 +168,7 @@ def _measured_by_owners(rows: Sequence[_Row]) -> list[tuple[_Row, tuple[datetime
 
 
 def _curves_of(keys: Sequence[int]) -> dict[int, CurveTable]:
-    """The curves of the profiles that can be computed with."""
+    """Return the usable curves of these profiles by primary key."""
     curves = {}
     for part in key_chunks(keys):
         for profile in Profile.objects.filter(pk__in=part).select_related("curves"):
@@ -170,7 +179,10 @@ def _curves_of(keys: Sequence[int]) -> dict[int, CurveTable]:
 
 
 def judge_pair(measurements: Sequence[Measurement]) -> dict[OwnersKind, OwnerVerdict]:
-    """Why measurements do not count. Decomposed profiles and others do not replace each other, but have to agree."""
+    """Return the verdicts on the measurements of a pair that do not count.
+
+    Decomposed profiles and others do not replace each other, but have to agree.
+    """
     counting = counting_measurement(measurements)
     verdicts: dict[OwnersKind, OwnerVerdict] = {}
     for one in measurements:
@@ -193,22 +205,22 @@ def judge_pair(measurements: Sequence[Measurement]) -> dict[OwnersKind, OwnerVer
 
 
 def counting_measurement(measurements: Sequence[Measurement]) -> Measurement:
-    """The one that counts of one or more measurements of a pair. Each owner has one vote."""
+    """Return the one of these measurements of a pair that counts. Each owner has one vote."""
     agreed = [one for one in measurements if one.row.is_agreed]
     established = [one for one in measurements if one.row.is_established]
-    votes: dict[str, Measurement] = {}  # by owner, in the order in which the owners came
+    votes: dict[str, Measurement] = {}  # by owner, in the order of the owners' first measurements
     for one in sorted(agreed or established or measurements, key=lambda one: one.since):
         votes[one.row.owner] = max(one, votes.get(one.row.owner, one), key=lambda own: own.rank)
     voting = list(votes.values())
     if len(voting) < 3 or not (agreed or established):  # new accounts are no majority
         return voting[0]
-    # The sum of distances is least at the median. What differs by rounding alone is equal: the first one counts.
+    # The sum of distances is least at the median. Rounding makes equal sums identical, so that the first one counts.
     sums = [round(sum(abs(mean_log_ratio(one, other)) for other in voting), 9) for one in voting]
     return voting[sums.index(min(sums))]
 
 
 def mean_log_ratio(one: Measurement, other: Measurement) -> float:
-    """The mean of ln t / t_other over the n that both have, else that of t(1); 0 where there is neither."""
+    """Return the mean of ln(t / t_other) over the common n, else that of t(1), or 0 if neither is known."""
     a, b = one.curves, other.curves
     _, places, other_places = np.intersect1d(a.n, b.n, return_indices=True)
     ratios = np.log(a.time_s[places] / b.time_s[other_places]) if len(places) else np.log(np.array([a.t1_s / b.t1_s]))
@@ -217,7 +229,7 @@ def mean_log_ratio(one: Measurement, other: Measurement) -> float:
 
 
 def _factor_beyond(one: Measurement, counting: Measurement) -> float:
-    """How many times the time of what counts a measurement takes, where that is beyond the interval; else 0."""
+    """Return the factor between the time of a measurement and of the one that counts, or 0 if they agree."""
     ratio = mean_log_ratio(one, counting)
     half_width = CONFIDENCE * (counting.row.standard_error or 0.0)
     return float(np.exp(ratio)) if abs(ratio) > max(np.log(AGREE), OWNER_HALF_WIDTHS * half_width) else 0.0

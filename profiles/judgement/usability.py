@@ -1,7 +1,8 @@
-"""Which stored profiles nothing can be predicted from, and why; a row is never trusted for being stored.
+"""Checks of stored profiles and platforms: the reasons why nothing can be predicted from a row.
 
-Rows are checked by the batch, as the bytes that are stored: making an array per row would cost more than the query.
-`stored_curves` (profiles.scaling.runs) and `stored_features` (profiles.scaling.features) read one profile.
+Stored rows are always checked before they are used. They are checked in batches of stored bytes, because creating one
+array per row would take longer than the query. `stored_curves` (profiles.scaling.runs) and `stored_features`
+(profiles.scaling.features) read one profile.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from profiles.scaling.validity import (
 )
 
 ROWS_PER_BATCH = 20_000
-MOST_LISTED = 10_000  # unusable profiles, the newest: a query names each
+MOST_LISTED = 10_000  # maximum number of unusable profiles, newest first, because a query contains each key
 
 StoredRow = tuple[Any, ...]
 
 
 def byte_columns() -> tuple[Expression, ...]:
-    """Features, n, the times alone of the 15 curves, and the bytes of all 15: what `UsableArrays` are made of."""
+    """Return the columns for `usable_arrays`: features, n, the times (the first of the 15 curves), and the length of
+    all 15 curves in bytes."""
     raw = BinaryField()
     stored = Least(F("n_measured"), LARGEST_N) * 8
     return (
@@ -47,8 +49,11 @@ def byte_columns() -> tuple[Expression, ...]:
 
 @dataclass(frozen=True, eq=False)
 class UsableArrays:
-    """The arrays of the rows that can be used, N of M: `rows` (N,) are their positions among the M, `lengths` (N,) how
-    many elements of the flat curve arrays are each one's. `faults`: by position why another cannot."""
+    """The arrays of the N usable rows of M.
+
+    `rows` (N,) are the positions of these rows among the M, and `lengths` (N,) are their numbers of elements in the
+    flat curve arrays. `faults` maps the positions of the other rows to the reason.
+    """
 
     rows: IntArray
     features: FloatArray
@@ -59,7 +64,7 @@ class UsableArrays:
 
 
 def usable_arrays(t1_s: FloatArray, n_measured: IntArray, stored: Sequence[StoredRow]) -> UsableArrays:
-    """The arrays in M rows of `byte_columns`, and which rows have none that can be computed with."""
+    """Return the arrays of M rows of `byte_columns`, and the reasons why some rows cannot be used."""
     faults = size_faults(n_measured, stored)
     arrays = join_arrays(t1_s, n_measured, stored, faults)
     beyond = profile_faults(t1_s[arrays.rows], arrays.features, arrays.lengths, arrays.curve_n, arrays.curve_time_s)
@@ -69,8 +74,9 @@ def usable_arrays(t1_s: FloatArray, n_measured: IntArray, stored: Sequence[Store
 
 
 def size_faults(n_measured: IntArray, stored: Sequence[StoredRow]) -> dict[int, str]:
-    """By row why its bytes are not the arrays that they should be."""
-    rows = [(len(row[0]), len(row[1]), len(row[2] or b""), row[3]) for row in stored]  # no part of nothing is null
+    """Return why the bytes of a row are not the expected arrays, by position of the row."""
+    # The times are null where `Substr` was applied to an empty value.
+    rows = [(len(row[0]), len(row[1]), len(row[2] or b""), row[3]) for row in stored]
     features, counts, times, curves = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     return first_faults(
         {
@@ -99,14 +105,14 @@ def join_arrays(
 
 
 def batches(rows: Iterator[StoredRow]) -> Iterator[list[StoredRow]]:
-    """Lists of at most ROWS_PER_BATCH rows, and one empty list when there is no row at all."""
+    """Yield lists of at most ROWS_PER_BATCH rows, and one empty list if there are no rows."""
     yield list(islice(rows, ROWS_PER_BATCH))
     while batch := list(islice(rows, ROWS_PER_BATCH)):
         yield batch
 
 
 def unusable_platforms(platforms: QuerySet[Platform]) -> dict[int, str]:
-    """By primary key of a platform why no curve can be computed on it. One query."""
+    """Return why no curve can be computed on a platform, by primary key. One query."""
     rows = list(platforms.order_by().values_list("pk", "slug", "n_nu", "n_ht", "n_max"))
     keys, slugs, *counts = zip(*rows, strict=True) if rows else ((),) * 5
     faults = slug_faults(slugs) | platform_faults(*(np.array(column, dtype=np.float64) for column in counts))
@@ -114,7 +120,8 @@ def unusable_platforms(platforms: QuerySet[Platform]) -> dict[int, str]:
 
 
 def unusable_profiles(profiles: QuerySet[Profile]) -> dict[int, str]:
-    """By primary key of a profile why nothing can be predicted from it. Two queries; all of their arrays are read."""
+    """Return why nothing can be predicted from a profile, by primary key. Two queries, which read all arrays of the
+    profiles."""
     of_platform = unusable_platforms(Platform.objects.filter(pk__in=profiles.order_by().values("platform")))
     rows = (
         profiles.filter(curves__isnull=False, feature_vector__isnull=False)
@@ -139,13 +146,13 @@ def _unusable_of_batch(batch: Iterable[StoredRow], of_platform: dict[int, str]) 
 
 
 def newest_unusable(profiles: QuerySet[Profile]) -> QuerySet[Profile]:
-    """Those of the profiles that nothing can be predicted from, the newest MOST_LISTED of them."""
+    """Return the MOST_LISTED newest of the profiles that nothing can be predicted from."""
     newest = sorted(unusable_profiles(profiles), reverse=True)
     return profiles.filter(pk__in=newest[:MOST_LISTED])
 
 
 def set_why_unusable(profiles: Sequence[Any]) -> None:
-    """Set `why_unusable` of each, "" of those that can be used: all of a page by two queries."""
+    """Set `why_unusable` of each profile, "" if the profile can be used. Two queries for all profiles."""
     reasons = unusable_profiles(Profile.objects.filter(pk__in=[profile.pk for profile in profiles]))
     for profile in profiles:
         profile.why_unusable = reasons.get(profile.pk, "")
