@@ -1,4 +1,4 @@
-"""What was measured, before it is stored: its form, what bounds it is kept to, and the reader of dataset folders."""
+"""Measurements before they are stored: their data classes, their bounds, and the reader of dataset folders."""
 
 from profiles.measurements.records import (
     BOUNDS,

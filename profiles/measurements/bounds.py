@@ -1,8 +1,8 @@
-"""The one table of bounds: what every number, text and container that comes in is kept to. Pure, no Django.
+"""Bounds of all numbers, texts and containers that MPET accepts. This module does not import Django.
 
-Readers refuse what is outside with member, line and reason, `number_outside` checks once more for `profiles.ingest`,
-the database holds it as constraints, and the published schemas and docs/formats.md say the same (test_bounds.py
-compares). docs/decisions/bounds.md says why each is where it is.
+Readers refuse values outside the bounds with file, line and reason. `number_outside` checks them again for
+`profiles.ingest`, the database has them as constraints, and the published schemas and docs/formats.md repeat them
+(test_bounds.py compares them). docs/decisions/bounds.md gives the reason for each bound.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from mpet_site.web.invisible import INVISIBLE
 from profiles.arrays import BoolArray
 from profiles.measurements.records import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
 
-# Of a RunTable, where it has them.
+# Columns of a RunTable, some of them optional.
 NUMBER_COLUMNS = ("n", "repeat", "time_ns", "size", "clock_mhz", "tasks", "waits", "disturbed")
 
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from `least` to `most`, both included; 0 too where `or_zero`: unknown, or nothing counted."""
+    """An inclusive range from `least` to `most`. With `or_zero`, 0 is also valid: it means unknown, or nothing
+    counted."""
 
     least: float
     most: float
     or_zero: bool = False
 
     def outside(self, numbers: Any) -> tuple[BoolArray, BoolArray]:
-        """Which of the numbers (M,) are below, and which above. NaN, which stands for no number, is neither.
+        """Return which of the numbers (M,) are below the range, and which are above. NaN means no number and is
+        neither.
 
         >>> [side.tolist() for side in Range(1, 9, or_zero=True).outside(np.array([0, 0.5, 9, 10, np.nan]))]
         [[False, True, False, False, False], [False, False, False, True, False]]
@@ -40,7 +42,7 @@ class Range:
         return (low & np.not_equal(numbers, 0) if self.or_zero else low), high
 
     def complaint(self, name: str, number: Any) -> str | None:
-        """What is wrong with one number, or None. Python's integers may have any length.
+        """Return the fault of one number, or None. Python integers may have any length.
 
         >>> Range(1, 65_536).complaint("threads", 2**31)
         'threads 2147483648 is more than 65536'
@@ -59,7 +61,7 @@ class Range:
 
 
 def spell_bound(number: float) -> str:
-    """A bound as reasons and docs spell it.
+    """Return a bound as it is written in messages and docs.
 
     >>> spell_bound(65_536), spell_bound(1e-18)
     ('65536', '1e-18')
@@ -67,7 +69,7 @@ def spell_bound(number: float) -> str:
     return str(number) if isinstance(number, int) else f"{number:g}"
 
 
-LARGEST_INTEGER = 2**63 - 1  # what a database column holds
+LARGEST_INTEGER = 2**63 - 1  # the largest integer of a database column
 THREAD_COUNT = Range(1, 65_536)
 CLOCK = Range(1, 100_000)
 SIZE_IN_BYTES = Range(0, 2**60)
@@ -92,10 +94,10 @@ RANGES: dict[str, Range] = {
     "size": Range(1e-9, 1e18),
     **dict.fromkeys(("tasks", "waits"), Range(0, 2**53)),
     "disturbed": Range(0, 1),
-    "value": Range(1e-9, 1e21, or_zero=True),  # of a counter
+    "value": Range(1e-9, 1e21, or_zero=True),  # the reading of a counter
 }
 
-LONGEST_TEXTS: dict[str, int] = {  # characters
+LONGEST_TEXTS: dict[str, int] = {  # maximum number of characters
     **dict.fromkeys(("name", "cpu_model", "kernel", "compiler"), 200),
     **dict.fromkeys(("vendor", "microarchitecture"), 100),
     "architecture": 50,
@@ -110,18 +112,18 @@ LONGEST_TEXTS: dict[str, int] = {  # characters
     **dict.fromkeys(("licence", "source", "note"), 20_000),
 }
 
-MOST_ROWS = 200_000  # of all CSV members of a tarball together; MPET_UPLOAD_MAX_ROWS
-MOST_WORKLOADS = 1_000  # of a tarball; MPET_UPLOAD_MAX_WORKLOADS
-MOST_COLUMNS = 200  # of a CSV member
+MOST_ROWS = 200_000  # rows of all CSV members of a tarball together; MPET_UPLOAD_MAX_ROWS
+MOST_WORKLOADS = 1_000  # workloads of a tarball; MPET_UPLOAD_MAX_WORKLOADS
+MOST_COLUMNS = 200  # columns of a CSV member
 MOST_JSON_CONTAINERS = 20_000  # objects and lists of one JSON member
-MOST_JSON_VALUES = 200_000  # of one JSON member: a placement of 65,536 threads fits
-DEEPEST_JSON = 32  # objects and lists inside each other
+MOST_JSON_VALUES = 200_000  # values of one JSON member, enough for a placement of 65,536 threads
+DEEPEST_JSON = 32  # nesting depth of objects and lists
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def bad_text(name: str, text: str | None) -> str | None:
-    """What is wrong with a text, or None.
+    """Return the fault of a text, or None.
 
     >>> bad_text("architecture", "x" * 51), bad_text("name", "laptop\\u200b")
     ('architecture is longer than 50 characters', 'name has the invisible character U+200B')
@@ -136,7 +138,7 @@ def bad_text(name: str, text: str | None) -> str | None:
 
 
 def invisible_character(text: str) -> str | None:
-    """The code of the first invisible character of a text, or None.
+    """Return the code of the first invisible character of a text, or None.
 
     >>> invisible_character("EPYC\\u202e 7B13"), invisible_character("Zen 4, 2 × 96 cores")
     ('U+202E', None)
@@ -146,7 +148,7 @@ def invisible_character(text: str) -> str | None:
 
 
 def is_unstorable(text: str) -> bool:
-    """Whether no database stores the text: it has NUL, or half a surrogate pair.
+    """Return whether a database cannot store the text because it contains NUL or half a surrogate pair.
 
     >>> is_unstorable(chr(0xD800)), is_unstorable("x")
     (True, False)
@@ -155,7 +157,7 @@ def is_unstorable(text: str) -> bool:
 
 
 def bad_placement(placement: Sequence[int] | None, threads: int | None) -> str | None:
-    """What is wrong with the CPU numbers in the order in which threads fill them, or None.
+    """Return the fault of a placement (CPU numbers in the order in which threads fill them), or None.
 
     >>> bad_placement((0, 1, 2), threads=2)
     'placement has 3 entries, more than threads = 2'
@@ -179,7 +181,7 @@ def bad_placement(placement: Sequence[int] | None, threads: int | None) -> str |
 
 
 def number_outside(measurements: Measurements) -> str | None:
-    """The first number, text or placement found outside its bounds, in words; None where all are inside."""
+    """Return a description of the first number, text or placement outside its bounds, or None if all are inside."""
     return next(_complaints(measurements), None)
 
 
@@ -198,7 +200,7 @@ def _complaints(measurements: Measurements) -> Iterator[str]:
 
 
 def fact_complaint(name: str, value: Any, threads: int | None) -> str | None:
-    """What is wrong with one fact of a platform, which has so many threads, or of a workload, or None."""
+    """Return the fault of one fact of a platform with this number of threads, or of a workload, or None."""
     if isinstance(value, str):
         return bad_text(name, value) if name in LONGEST_TEXTS else None
     if name == "placement":
@@ -207,7 +209,7 @@ def fact_complaint(name: str, value: Any, threads: int | None) -> str | None:
 
 
 def record_complaints(record: PlatformRecord | WorkloadRecord) -> Iterator[str]:
-    """What of a platform or a workload is outside its bounds, in words."""
+    """Yield a description of each value of a platform or a workload that is outside its bounds."""
     threads = getattr(record, "threads", None)
     for name, value in ((field.name, getattr(record, field.name)) for field in fields(record)):
         if complaint := fact_complaint(name, value, threads):
@@ -217,7 +219,7 @@ def record_complaints(record: PlatformRecord | WorkloadRecord) -> Iterator[str]:
 
 
 def _column_complaints(name: str, columns: Iterable[Any], bound: str = "") -> Iterator[str]:
-    """Of the columns that are there; NaN is no number."""
+    """Yield the faults of the columns that are not None. NaN is ignored."""
     given = [column for column in columns if column is not None]
     if not given:
         return
@@ -239,7 +241,7 @@ def _time_complaints(measurements: Measurements) -> Iterator[str]:
 
 
 def _exact_complaints(records: list[ProfileRecord]) -> Iterator[str]:
-    """Nanoseconds, which are exact: n * time_ns, and the parts of the profile runs."""
+    """Yield the faults of the exact nanoseconds: n * time_ns, and the parts of the profile runs."""
     for runs in (record.runs for record in records):
         if runs.time_ns is None:
             continue

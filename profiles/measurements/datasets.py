@@ -1,4 +1,4 @@
-"""Dataset folders, `mpet-dataset/1`: read, checked, handed over as Measurements. No Django."""
+"""Reader of dataset folders (`mpet-dataset/1`). This module does not import Django."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FileProgress = Callable[[str], Any]
 
 
 class DatasetError(Exception):
-    """What is wrong with a dataset folder: in which file, on which line (1 is the header), and why."""
+    """Raised when a dataset folder is invalid, with the file, the line (1 is the header) and the reason."""
 
     def __init__(self, member: str, line: int | None, reason: str) -> None:
         self.member, self.line, self.reason = member, line, reason
@@ -58,8 +58,8 @@ class DatasetError(Exception):
 def read_dataset(path: Path, progress: FileProgress | None = None) -> Measurements:
     """Read and check a dataset folder. `progress` is called with the name of each file before it is read.
 
-    Raises DatasetError for the first thing that is wrong. A counter value that is not finite or outside its bounds is
-    left out, with a warning.
+    Raises DatasetError for the first fault. Counter values that are not finite or outside their bounds are left out
+    with a warning.
     """
     tell = progress or (lambda member: None)
     members = _find_members(path)
@@ -89,7 +89,7 @@ def read_dataset(path: Path, progress: FileProgress | None = None) -> Measuremen
 
 
 def dataset_sha256(path: Path) -> str:
-    """sha256 over the names and the bytes of the dataset's files."""
+    """Return the SHA-256 of the names and the bytes of the dataset's files."""
     digest = hashlib.sha256()
     for member in sorted(_find_members(path).values()):
         with member.open("rb") as file:
@@ -131,7 +131,7 @@ def _read_description(member: Path) -> dict[str, Any]:
 
 
 class _CsvTable:
-    """A CSV file as texts, with its columns checked; every complaint carries the file's name and the line."""
+    """A CSV file as texts, with its columns checked. Every DatasetError has the file's name and the line."""
 
     def __init__(self, member: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
         self.name = member.name
@@ -145,7 +145,7 @@ class _CsvTable:
         if not isinstance(frame.index, pd.RangeIndex):
             raise DatasetError(self.name, 2, "has more values than there are columns")
         frame = frame.reindex(columns=[*columns, *optional], fill_value="").fillna("")
-        self.frame = frame[(frame != "").any(axis=1)].reset_index()  # blank lines left out
+        self.frame = frame[(frame != "").any(axis=1)].reset_index()  # without blank lines
         self.lines = self.frame.pop("index").to_numpy(dtype=np.int64) + 2
         if self.frame.empty:
             raise DatasetError(self.name, None, "has no rows")
@@ -175,7 +175,7 @@ class _CsvTable:
         return cast(list[str], texts.tolist())
 
     def numbers(self, column: str, *, required: bool = True, finite: bool = True) -> FloatArray:
-        """The column's numbers; NaN where it is empty, unless `required`."""
+        """Return the numbers of the column, NaN where it is empty. Empty cells are refused if `required`."""
         texts = self.frame[column].str.strip()
         if required:
             self.refuse((texts == "").to_numpy(), f"{column} is empty")
@@ -188,14 +188,15 @@ class _CsvTable:
         return numbers
 
     def counts(self, column: str, *, required: bool) -> FloatArray:
-        """Whole numbers inside their bounds; NaN where empty, unless `required`."""
+        """Return the whole numbers of the column inside their bounds, NaN where it is empty. Empty cells are refused if
+        `required`."""
         numbers = self.numbers(column, required=required)
         whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
         self.refuse(~whole, lambda row: f"{column} is {self.frame[column][row]}, not a whole number")
         return self.within(column, numbers)
 
     def within(self, column: str, numbers: FloatArray, bound: str = "", rows: BoolArray | None = None) -> FloatArray:
-        """The numbers, which are inside the bounds of the column, or of the `bound` of another name, in these rows."""
+        """Return the numbers after checking them against the bounds of the column, or of `bound`, in the given rows."""
         bounds = RANGES[bound or column]
         checked = np.ones(len(self), dtype=np.bool_) if rows is None else rows
         low, high = bounds.outside(numbers)
@@ -214,7 +215,8 @@ def _read_platforms(table: _CsvTable) -> list[PlatformRecord]:
     for name in (*COUNT_COLUMNS, *SIZE_COLUMNS):
         columns[name] = _none_where_unknown(table.counts(name, required=False), int)
     base_mhz = table.within("base_mhz", table.numbers("base_mhz", required=False))
-    columns["base_mhz"] = [value or None for value in _none_where_unknown(base_mhz, float)]  # 0 is how some say unknown
+    # Some datasets have 0 for an unknown clock.
+    columns["base_mhz"] = [value or None for value in _none_where_unknown(base_mhz, float)]
     virtualised = table.text("virtualised", required=False)
     for row, text in enumerate(virtualised):
         if text.lower() not in BOOLEANS:
@@ -230,7 +232,7 @@ def _read_platforms(table: _CsvTable) -> list[PlatformRecord]:
 
 
 def impossible_topology(platform: PlatformRecord) -> str | None:
-    """What cannot be in a platform's topology, or None.
+    """Return the contradiction in a platform's topology, or None.
 
     >>> impossible_topology(PlatformRecord("a", "b", physical_cores=8, threads=4))
     'physical_cores 8 is more than threads 4'
@@ -267,7 +269,7 @@ def _workload_record(name: str) -> WorkloadRecord:
 
 
 class _RunRows:
-    """The checked rows of runs.csv, in the order of the file, and which (platform, workload) each belongs to."""
+    """The checked rows of runs.csv in the order of the file, with the platform and workload of each row."""
 
     def __init__(self, table: _CsvTable, platforms: _CsvTable, records: list[PlatformRecord]) -> None:
         self.table, self.records = table, records
@@ -347,14 +349,14 @@ def _positions_in(table: _CsvTable, column: str, index: pd.Index, complaint: str
 
 
 def _rows_by_key(keys: IntArray) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The distinct keys, ascending, and the rows of each in their order."""
+    """Yield the distinct keys in ascending order, each with its rows in their order."""
     order = np.argsort(keys, kind="stable")
     distinct, starts = np.unique(keys[order], return_index=True)
     yield from zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
 
 
 def _read_counters(table: _CsvTable, runs: _RunRows, warnings: list[str]) -> dict[int, CounterTable]:
-    """The readings of each (platform, workload)."""
+    """Return the readings of each (platform, workload) pair."""
     platform = _positions_in(table, "platform_id", runs.ids, "is not in platforms.csv")
     workload = _positions_in(table, "workload", pd.Index(runs.workloads), "is not in the runs")
     pair = platform * len(runs.workloads) + workload

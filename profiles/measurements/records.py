@@ -1,10 +1,11 @@
-"""What was measured, before it is stored: the one form in which tarballs, dataset folders and the simulator hand over.
+"""Measurements before they are stored: the common data classes of tarballs, dataset folders and the simulator.
 
-Plain frozen dataclasses over numpy arrays; no Django. Readers (`benchmarks.archive`, `profiles.measurements.datasets`)
-validate and build them, `profiles.ingest.service` stores them, `profiles.scaling` computes on them.
+The records are frozen dataclasses with numpy arrays and do not depend on Django. Readers (`benchmarks.archive`,
+`profiles.measurements.datasets`) validate and build them, `profiles.ingest.service` stores them, and `profiles.scaling`
+computes with them.
 
-Applications register their readers of files when they start: so the predictor reads what the benchmark kit wrote, and
-imports nothing of the kit.
+Applications register their file readers at start-up. The predictor can therefore read the benchmark kit's files without
+importing the kit.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ DEVICE_CLASSES = ("server", "desktop", "embedded")
 ORIGINS = ("measured", "simulated", "emulated")
 COUNTER_STATUSES = ("ok", "multiplexed", "unsupported", "no-permission", "not-scheduled")
 
-KIT_RESULTS = "mpet-results/1"  # the form of the kit's tarballs
+KIT_RESULTS = "mpet-results/1"  # the format of the kit's tarballs
 
 TimeKind = Literal["absolute", "relative"]
 
 
 @dataclass(frozen=True)
 class PlatformRecord:
-    """One machine. Unknown is None; `n_nu` / `n_ht` None = the machine has no such effect."""
+    """One machine. None means unknown, and for `n_nu` and `n_ht` that the machine has no such effect."""
 
     name: str
     cpu_model: str
@@ -76,7 +77,8 @@ class PlatformRecord:
 
 @dataclass(frozen=True)
 class WorkloadRecord:
-    """One parallel section of one program with one input, in one runtime; `size` is that input's, in `size_unit`."""
+    """One parallel section of one program with one input, in one runtime. `size` is the size of the input in
+    `size_unit`."""
 
     name: str
     application: str | None = None
@@ -93,16 +95,16 @@ class WorkloadRecord:
 
 @dataclass(frozen=True)
 class RunTable:
-    """The executions of one workload on one platform, one row each; all arrays have the same length M.
+    """The executions of one workload on one platform, one row each. All arrays have the same length M.
 
-    `time_s` is what the mathematics uses. Tarballs also give exact integers: `time_ns` (M) and `parts_ns` (M x 7 in the
-    order of PARTS), where a clean run has -1 in all its parts. Datasets have neither (None).
+    The mathematics uses `time_s`. Tarballs also have exact integers: `time_ns` (M) and `parts_ns` (M x 7 in the order
+    of PARTS), with -1 in all parts of a clean run. Both are None for datasets.
 
-    `size` (M), in the workload's unit, is NaN where the input is the workload's own, `clock_mhz` (M) where the platform
-    ran at its own clocks; None: NaN everywhere. Rows with either are *variations*: scaling models learn from them, the
-    profile's curves are made without them. `tasks` and `waits` (M) count the tasks spawned and the waits for them; NaN
-    or None where nobody counted. `disturbed` (M) is 1 where other programs took processor time during the run, 0 where
-    not; NaN or None where nobody looked.
+    `size` (M), in the workload's unit, is NaN for the workload's own input. `clock_mhz` (M) is NaN for the platform's
+    own clocks. None means NaN everywhere. Rows with either value are *variations*: scaling models learn from them, and
+    the curves of the profile are computed without them. `tasks` and `waits` (M) count the spawned tasks and the waits
+    for them, with NaN or None where they were not counted. `disturbed` (M) is 1 if other programs took processor time
+    during the run, 0 if not, and NaN or None where this was not checked.
     """
 
     n: IntArray
@@ -143,7 +145,7 @@ class RunTable:
 
     @property
     def is_variation(self) -> NDArray[np.bool_]:
-        """Which rows have another size or a clock of their own, (M,)."""
+        """Return which rows have another size or a fixed clock, (M,)."""
         varied = np.zeros(len(self), dtype=np.bool_)
         for column in (self.size, self.clock_mhz):
             if column is not None:
@@ -152,13 +154,13 @@ class RunTable:
 
     @property
     def own(self) -> RunTable:
-        """The rows that the curves are made of: all but the variations."""
+        """Return the rows for the curves: all except the variations."""
         if self.size is None and self.clock_mhz is None:
             return self
         return replace(self.take(np.flatnonzero(~self.is_variation)), size=None, clock_mhz=None)
 
     def take(self, rows: IntArray) -> RunTable:
-        """These rows, in this order.
+        """Return these rows in this order.
 
         >>> RunTable(np.array([1, 2]), np.array([1, 1]), np.zeros(2, bool), np.array([3.0, 2.0])).take(np.array([1])).n
         array([2])
@@ -170,13 +172,14 @@ class RunTable:
 
 
 def column_or_none(column: FloatArray) -> FloatArray | None:
-    """The column, or None where all of it is NaN."""
+    """Return the column, or None if all of it is NaN."""
     return None if np.isnan(column).all() else column
 
 
 @dataclass(frozen=True)
 class CounterTable:
-    """Counter readings of one workload on one platform, a row each; `value` is NaN unless ok or multiplexed."""
+    """Counter readings of one workload on one platform, one row each. `value` is NaN unless the status is ok or
+    multiplexed."""
 
     n: IntArray
     repeat: IntArray
@@ -197,7 +200,8 @@ class CounterTable:
 
 @dataclass(frozen=True)
 class ProfileRecord:
-    """Everything measured for one workload on one platform. `platform` and `workload` index Measurements' lists."""
+    """The measurements of one workload on one platform. `platform` and `workload` are indices in the lists of
+    Measurements."""
 
     platform: int
     workload: int
@@ -210,7 +214,7 @@ class Measurements:
     """One validated delivery: a tarball, a dataset folder or a simulated machine."""
 
     origin: Literal["measured", "simulated", "emulated"]
-    time_kinds: dict[int, TimeKind]  # by workload index; absent = absolute
+    time_kinds: dict[int, TimeKind]  # by workload index; a missing entry means absolute
     platforms: list[PlatformRecord]
     workloads: list[WorkloadRecord]
     profiles: list[ProfileRecord]
@@ -218,7 +222,7 @@ class Measurements:
     generator: str = ""
     environment: dict[str, Any] | None = None
     log: str = ""
-    fingerprint: str = ""  # of the hardware that a tarball was measured on; independent of the name
+    fingerprint: str = ""  # fingerprint of the measured hardware, in tarballs only; independent of the name
     licence: str = ""
     source: str = ""
     note: str = ""
@@ -226,9 +230,10 @@ class Measurements:
 
 
 def join_deliveries(deliveries: Sequence[Measurements]) -> Measurements:
-    """Several deliveries of one origin as one, of which platforms come one after the other; a workload that several
-    have, by name, runtime, input and version, stands once. What belongs to a single delivery (environment, log,
-    licence, ...) is left out.
+    """Return several deliveries of one origin as one, with their platforms in sequence.
+
+    A workload that several deliveries have, by name, runtime, input and version, occurs once. Attributes of a single
+    delivery (environment, log, licence, ...) are left out. Raises ValueError for deliveries of different origins.
 
     >>> machine, fft = PlatformRecord("a", "cpu"), WorkloadRecord("fft")
     >>> one, other = (Measurements("measured", {}, [platform], [fft], []) for platform in (machine, machine))
@@ -264,16 +269,17 @@ _readers: dict[str, Reader] = {}
 
 
 class UnreadableError(Exception):
-    """A file is not of the form that its reader knows; the message says what is wrong and where."""
+    """Raised when a file does not have the format of its reader. The message describes the fault and its position."""
 
 
 def register_reader(form: str, reader: Reader) -> None:
-    """`reader` raises UnreadableError for files that are not of the form."""
+    """Register the reader of a file format. The reader must raise UnreadableError for files that do not have the
+    format."""
     _readers[form] = reader
 
 
 def read_measurements(form: str, file: IO[bytes]) -> Measurements:
-    """What the file holds. Raises UnreadableError, also where no application knows the form."""
+    """Return the measurements in the file. Raises UnreadableError, also if no reader is registered for the format."""
     if form not in _readers:
         forms = ", ".join(sorted(_readers)) or "none"
         raise UnreadableError(f"no application reads {form}; known: {forms}")

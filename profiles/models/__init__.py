@@ -1,4 +1,4 @@
-"""The tables of what was measured and what is derived from it."""
+"""Models of measured and derived data."""
 
 from profiles.models.base import LeasedQuerySet, LeasedWork, held
 from profiles.models.descriptions import PlatformDescription, WorkloadDescription

@@ -1,6 +1,6 @@
-"""What several models are made of: who sees a row, work that one process at a time does, columns of numpy arrays.
+"""Base classes of models: visibility of rows, work leased by one process at a time, and columns of numpy arrays.
 
-The lease of a killed process lapses.
+The lease of a killed process expires.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from profiles.measurements.bounds import RANGES, Range
 
 logger = logging.getLogger(__name__)
 RENEWALS_PER_LEASE = 4
-MOST_ATTEMPTS = 5  # work may take so many processes along before nobody tries it again
+MOST_ATTEMPTS = 5  # maximum number of processes that may end while they do this work
 
 
 class Owned(models.Model):
-    """Public (private_to is null: everybody sees it) or private to one user, who alone sees it and predicts from it."""
+    """A row that is public (private_to is null) or private to one user.
+
+    Only this user sees a private row, and only this user's predictions use it.
+    """
 
     private_to = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=True
@@ -40,7 +43,7 @@ class Owned(models.Model):
 
 
 class Described(Owned):
-    """A row whose facts deliveries tell: those of one deliverer, and above them what a moderator decided
+    """A row with facts from one deliverer's deliveries, overridden by moderators' decisions
     (profiles.identity.descriptions)."""
 
     facts_by = models.CharField(
@@ -59,7 +62,10 @@ class Described(Owned):
 
 
 class ArrayField(models.BinaryField):
-    """A one-dimensional numpy array as little-endian bytes: exact, NaN included, read by the million unparsed."""
+    """A one-dimensional numpy array stored as little-endian bytes.
+
+    The values are exact, including NaN, and millions of them are read without parsing.
+    """
 
     def __init__(self, dtype: str = "<f8", **kwargs: Any) -> None:
         self.dtype = np.dtype(dtype)
@@ -71,7 +77,7 @@ class ArrayField(models.BinaryField):
         return name, path, args, kwargs
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> np.ndarray | None:
-        """What is no whole number of elements is read without its end: who reads checks the length."""
+        """Return the stored array without an incomplete last element. The caller has to check the length."""
         if value is None:
             return None
         stored = bytes(value)
@@ -84,8 +90,10 @@ class ArrayField(models.BinaryField):
 
 
 def bounds_constraint(name: str, *columns: str, **bounds: Range) -> models.CheckConstraint:
-    """That the columns are inside the table of bounds, or null; those of `bounds` inside these. One constraint for all
-    columns of a table: SQLite copies the table for each."""
+    """Return a constraint: each column is null or inside its bounds, from `bounds` if given there, else from RANGES.
+
+    One constraint covers all columns of a table, because SQLite copies the table for each constraint.
+    """
     condition = Q()
     for column, bound in ({column: RANGES[column] for column in columns} | bounds).items():
         inside = Q(**{f"{column}__gte": bound.least, f"{column}__lte": bound.most})
@@ -95,12 +103,12 @@ def bounds_constraint(name: str, *columns: str, **bounds: Range) -> models.Check
 
 
 def is_lapsed() -> Q:
-    """Its holder ended without releasing it."""
+    """Return the condition that the lease expired because its holder ended without releasing it."""
     return Q(lease_until__lt=timezone.now())
 
 
 def is_unheld() -> Q:
-    """It has no holder: it was never claimed, or released, or it lapsed."""
+    """Return the condition that the work has no holder: it was never claimed, or was released, or the lease expired."""
     return Q(lease_until=None) | is_lapsed()
 
 
@@ -110,8 +118,10 @@ class LeasedQuerySet(models.QuerySet):
 
 
 class LeasedWork(models.Model):
-    """A row that stands for work. `attempts` counts the claims, and tells one holder from the next: what an earlier
-    holder still wants to write through `while_held` finds no row.
+    """A row that represents work for one process at a time.
+
+    `attempts` counts the claims and distinguishes the holders: after another process has claimed the row, `while_held`
+    of the earlier holder selects no row.
     """
 
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
@@ -121,23 +131,27 @@ class LeasedWork(models.Model):
         abstract = True
 
     def claim(self, only: Q | None = None, **changes: Any) -> bool:
-        """Claim it and set the columns `changes`, in one UPDATE. False where another process has it, had it since this
-        instance was read, or the row is not among `only`."""
+        """Claim the row and set the columns `changes`, in one UPDATE.
+
+        Returns False if another process holds it, has held it since this instance was read, or the row does not match
+        `only`.
+        """
         claimed = {"attempts": self.attempts + 1, "lease_until": lease_end()} | changes
         rows = type(self)._default_manager.filter(is_unheld(), only or Q(), pk=self.pk, attempts=self.attempts)
         return self._set_where(rows, claimed)
 
     def while_held(self) -> models.QuerySet:
-        """This row as long as the claim of this instance stands, though its time be over; else no row."""
+        """Return this row if the claim of this instance is still valid, even after its lease has expired. Else return
+        no row."""
         rows = type(self)._default_manager
         return rows.filter(pk=self.pk, attempts=self.attempts, lease_until__isnull=False)
 
     def renew(self) -> bool:
-        """Renew the lease; False where another process took it over."""
+        """Renew the lease. Returns False if another process took it over."""
         return self._set_where(self.while_held(), {"lease_until": lease_end()})
 
     def release(self, **changes: Any) -> bool:
-        """Set the columns `changes`, and leave it to whoever claims it next; False where another took it over."""
+        """Set the columns `changes` and release the lease. Returns False if another process took it over."""
         return self._set_where(self.while_held(), {"lease_until": None} | changes)
 
     def _set_where(self, rows: models.QuerySet, values: dict[str, Any]) -> bool:
@@ -149,14 +163,17 @@ class LeasedWork(models.Model):
 
 
 def lease_end() -> datetime:
-    """When a lease ends that is taken or renewed now."""
+    """Return the end of a lease that is taken or renewed now."""
     return timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
 
 
 @contextmanager
 def held(work: LeasedWork) -> Iterator[None]:
-    """Renew the lease of claimed work several times a lease, in a thread, as long as the block runs. Whether it was
-    lost nevertheless (the machine slept) is for the block to see, where it writes `while_held`."""
+    """Renew the lease of claimed work in a thread while the block runs, several times per lease.
+
+    The lease may still be lost, for example if the machine was suspended. The block notices this where it writes
+    through `while_held`.
+    """
     name, done = f"lease of {work._meta.label} {work.pk}", threading.Event()
     thread = threading.Thread(target=_renew_until, args=(work, done), name=name, daemon=True)
     thread.start()
@@ -164,7 +181,7 @@ def held(work: LeasedWork) -> Iterator[None]:
         yield
     finally:
         done.set()
-        thread.join(timeout=1)  # no longer: it may be waiting for the caller's own transaction
+        thread.join(timeout=1)  # the timeout is needed because the thread may wait for the caller's transaction
 
 
 def _renew_until(work: LeasedWork, done: threading.Event) -> None:

@@ -1,4 +1,4 @@
-"""What each delivery says of the platforms and workloads that it names (profiles.identity.descriptions)."""
+"""Descriptions of platforms and workloads by deliveries (profiles.identity.descriptions)."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,7 +10,8 @@ from profiles.models.workloads import Workload
 
 
 class Description(models.Model):
-    """Stored with the delivery, authoritative or not, so that the row's facts can be computed without it."""
+    """A delivery's description of a row. Authoritative or not, it is stored, so that the facts of the row can be
+    recomputed."""
 
     facts = models.JSONField(default=dict, help_text="every known column of the row, as the delivery says it")
     differs = models.BooleanField(default=False, help_text="some of it is not what the row says")

@@ -1,4 +1,4 @@
-"""What moderators did and why, and what visitors say is wrong."""
+"""Log of moderators' actions, and reports of visitors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ LONGEST_REPORT = 2_000
 
 class ModerationEntryQuerySet(models.QuerySet):
     def standing(self) -> Self:
-        """Those that nobody took back."""
+        """Return the entries that were not undone."""
         return self.filter(undone_by=None)
 
 
 class ModerationEntry(models.Model):
-    """One thing that a moderator did: written with it in one transaction, and never changed. What it is about is named
-    by its key alone, so that nothing is left here of what its owner deletes."""
+    """One action of a moderator, written in the same transaction as the action and never changed.
+
+    The subject is stored as a key only, so that nothing remains here when its owner deletes it.
+    """
 
     class Action(models.TextChoices):
         HIDE = "hide", "hid"
@@ -75,7 +77,7 @@ class ModerationEntry(models.Model):
 
 class VisitorReportQuerySet(models.QuerySet):
     def with_subject(self) -> Self:
-        """Those whose platform or profile is there still."""
+        """Return the reports with a platform or profile that still exists."""
         platform = Platform.objects.filter(pk=OuterRef("platform"))
         profile = Profile.objects.filter(pk=OuterRef("profile"))
         rows = self.filter(Exists(platform) | Exists(profile))
@@ -83,8 +85,11 @@ class VisitorReportQuerySet(models.QuerySet):
 
 
 class VisitorReport(models.Model):
-    """What a visitor says is wrong with a public platform or profile. Nothing of the visitor is kept. The database
-    holds nothing to these keys, so that a version which does not know this table may delete rows beside this one."""
+    """A visitor's report of a fault in a public platform or profile. No data about the visitor is stored.
+
+    The foreign keys have no database constraint, so that a version without this table can delete the rows that they
+    reference.
+    """
 
     platform = models.ForeignKey(
         Platform, null=True, on_delete=models.CASCADE, related_name="visitor_reports", db_constraint=False

@@ -1,4 +1,4 @@
-"""Platforms: the machines that were measured."""
+"""Platforms: the measured machines."""
 
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -24,8 +24,11 @@ BOUNDED_COLUMNS = (
 
 
 class Platform(Described):
-    """One machine: its processor and topology. `n_nu` / `n_ht`: the thread counts beyond which a second NUMA node /
-    hyperthreads are used; null where the machine has no such effect."""
+    """One machine with its processor and topology.
+
+    `n_nu` and `n_ht` are the thread counts beyond which a second NUMA node and SMT threads are used. They are null if
+    the machine has no such effect.
+    """
 
     slug = models.SlugField(max_length=200, unique=True)
     identity = models.CharField(max_length=64, db_index=True, editable=False, help_text="cpu_model + topology + name")

@@ -1,4 +1,4 @@
-"""Prices: what a machine costs, as somebody published it, or as one user pays it."""
+"""Prices of machines: published prices, and the prices that a user pays."""
 
 import uuid
 from decimal import Decimal
@@ -16,7 +16,7 @@ LARGEST_FACTOR = 100
 
 
 class PriceOfPlatform(models.Model):
-    """What a platform costs in a region on a day."""
+    """The price of a platform in a region on a day."""
 
     class Per(models.TextChoices):
         HOUR = "hour"
@@ -52,7 +52,7 @@ class PriceOfPlatform(models.Model):
 
 
 class Price(PriceOfPlatform):
-    """A published price. Never guessed: an amount that nobody published is not there."""
+    """A published price. Prices are never estimated: a platform without a published price has none."""
 
     platform = models.ForeignKey(Platform, on_delete=models.CASCADE, related_name="prices")
 
@@ -68,8 +68,10 @@ class Price(PriceOfPlatform):
 
 
 class OwnPriceList(models.Model):
-    """What one user pays, which only that user sees: prices of machines, and a factor on the published prices of all
-    others: 0.7 is 30 % less. `version` changes with each change: ETags and stored rankings depend on it."""
+    """One user's prices, visible to that user only: prices of machines, and a factor on all other published prices.
+
+    A factor of 0.7 means 30 % less. `version` changes with each change, because ETags and stored rankings depend on it.
+    """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="price_list")
     factor = models.DecimalField(
@@ -85,14 +87,14 @@ class OwnPriceList(models.Model):
 
     @classmethod
     def of(cls, user: Any) -> "OwnPriceList | None":
-        """The user's list; None for visitors and users without one."""
+        """Return the user's list, or None for visitors and users without one."""
         if user is None or not user.is_authenticated:
             return None
         return cls.objects.filter(user=user).first()
 
 
 class OwnPrice(PriceOfPlatform):
-    """A price in a user's own list. A table of its own, so that no query of published prices can return it."""
+    """A price in a user's own list. It has its own table, so that no query of published prices can return it."""
 
     basis = PriceOfPlatform.Basis.OWN
 

@@ -1,4 +1,4 @@
-"""Profiles with their runs and counter readings, and the curves and features derived from these."""
+"""Profiles with their runs and counter readings, and the curves and features derived from them."""
 
 import uuid
 from typing import Any
@@ -15,7 +15,7 @@ from profiles.models.querysets import ProfileQuerySet
 from profiles.models.sources import Source
 from profiles.models.workloads import Workload
 
-# Name and columns of the indexes from which lists count and find their rows without reading them, and a condition.
+# Name, columns and condition of the indexes with which lists count and select rows without reading the table.
 LISTED_BY: tuple[tuple[Any, ...], ...] = (
     ("profile_by_key", ("private_to", "id"), Q()),
     ("profile_by_origin", ("private_to", "origin", "id"), Q()),
@@ -27,7 +27,8 @@ LISTED_BY: tuple[tuple[Any, ...], ...] = (
 
 
 class Profile(Owned):
-    """One workload on one platform, from one source. Its runs are the truth; the rest `manage.py refit` rebuilds."""
+    """One workload on one platform, from one source. The runs are the measured data, and `manage.py refit` rebuilds the
+    rest."""
 
     class Judge(models.TextChoices):
         COMPUTED = "computed", "computed"
@@ -74,8 +75,8 @@ class Profile(Owned):
 
     class Meta:
         ordering = ["pk"]
-        # Partial, over what `visible_to` may select: SQLite looks for no value of `hidden` but takes an index whose
-        # condition is word for word that of the query.
+        # The indexes are partial, over the rows that `visible_to` may select. SQLite uses a partial index only if the
+        # query contains the condition literally.
         indexes = [
             models.Index(fields=["platform", "workload"]),
             *(
@@ -96,18 +97,19 @@ class Profile(Owned):
 
     @property
     def is_doubtful(self) -> bool:
-        """Kept out of predictions for what it is, not because another owner measured the pair as well."""
+        """Return whether the profile is an outlier by itself, not because another owner's measurement of the pair
+        counts."""
         return bool(self.outlier_reason) and self.outlier_judge != self.Judge.SECOND
 
 
-# Rows of a profile are stored before the profile is (profiles.ingest.staging): the database does not check that it is
-# there.
-# No index either where a unique one begins with it.
+# The foreign keys to profiles have no database constraint, because the rows of a profile are stored before the profile
+# itself (profiles.ingest.staging). They have no index if a unique index begins with the same column.
 class Run(models.Model):
-    """One execution. `time_s` is what is computed with; a tarball gives nanoseconds, whose parts sum to n*time_ns.
+    """One execution. Computations use `time_s`. A tarball also has nanoseconds, and the parts sum to n*time_ns.
 
-    `size` null: the workload's own; `clock_mhz` null: the platform's own clocks. A run that has either is a variation,
-    of which no curve is made."""
+    `size` is null for the workload's own size, and `clock_mhz` is null for the platform's own clocks. A run that has
+    either is a variation, and no curve is computed from it.
+    """
 
     class Pass(models.TextChoices):
         CLEAN = "clean"
@@ -163,7 +165,7 @@ class Run(models.Model):
 
 
 class CounterReading(models.Model):
-    """One hardware counter in one run, summed over threads; `value` null unless its status is ok or multiplexed."""
+    """One hardware counter in one run, summed over threads. `value` is null unless the status is ok or multiplexed."""
 
     profile = models.ForeignKey(
         Profile, on_delete=models.CASCADE, related_name="counter_readings", db_constraint=False, db_index=False
@@ -186,7 +188,7 @@ class CounterReading(models.Model):
 
 
 class ScalingCurves(models.Model):
-    """Derived: the measured curves of a profile over its thread counts (profiles.scaling.runs.CurveTable)."""
+    """The derived curves of a profile over its thread counts (profiles.scaling.runs.CurveTable)."""
 
     profile = models.OneToOneField(
         Profile, on_delete=models.CASCADE, primary_key=True, related_name="curves", db_constraint=False
@@ -202,7 +204,7 @@ class ScalingCurves(models.Model):
 
 
 class FeatureVector(models.Model):
-    """Derived: the 84 fitted elements of a profile (Eq. 8-9), NaN = invalid, and each curve's residual."""
+    """The 84 fitted elements of a profile (Eq. 8-9), with NaN for invalid ones, and the residual of each curve."""
 
     profile = models.OneToOneField(
         Profile, on_delete=models.CASCADE, primary_key=True, related_name="feature_vector", db_constraint=False

@@ -1,6 +1,6 @@
-"""Reads, named for the page that asks.
+"""Querysets of the models, with one method for each kind of query.
 
-Every list, count and look-up that a person or a prediction sees starts at `visible_to`.
+Every list, count and look-up for a person or a prediction starts with `visible_to`.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from django.db import models
 from django.db.models import Case, Count, Exists, F, Max, Min, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce, Left, StrIndex
 
-PROFILES_PER_QUERY = 500  # profiles in one query
-VALUES_PER_QUERY = 400  # values in one IN (...): two such lists stay under SQLite's 999
-STRESS_NG_EVERYWHERE = ("stress-ng/cpu", "stress-ng/cpu-div16")  # what every fleet ran of it, and the kit runs
-KIT_GENERATOR = "mpet-kit "  # and its version: what the kit's own workloads were measured by
+PROFILES_PER_QUERY = 500
+VALUES_PER_QUERY = 400  # values in one IN (...), so that two lists stay below SQLite's limit of 999
+STRESS_NG_EVERYWHERE = ("stress-ng/cpu", "stress-ng/cpu-div16")  # the stressors that all datasets and the kit ran
+KIT_GENERATOR = "mpet-kit "  # followed by the version: the generator of the kit's own workloads
 
 
 def key_chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
-    """The distinct values in order, as many at a time as one IN (...) may have."""
+    """Yield the distinct values in their order, in lists that fit into one IN (...)."""
     ordered = list(dict.fromkeys(values))
     for start in range(0, len(ordered), VALUES_PER_QUERY):
         yield ordered[start : start + VALUES_PER_QUERY]
 
 
 def visible(user: Any, relation: str = "") -> Q:
-    """What `visible_to` selects, for rows at the other end of a relation ("profiles__")."""
+    """Return the condition of `visible_to` for rows at the other end of a relation ("profiles__")."""
     public = Q(**{f"{relation}private_to__isnull": True})
     if user is None or not user.is_authenticated:
         return public
@@ -35,7 +35,7 @@ def visible(user: Any, relation: str = "") -> Q:
 
 class VisibleQuerySet(models.QuerySet):
     def visible_to(self, user: Any) -> Self:
-        """Public rows, and the user's own private ones."""
+        """Return the public rows and the user's own private rows."""
         return self.filter(visible(user))
 
     def public(self) -> Self:
@@ -44,25 +44,27 @@ class VisibleQuerySet(models.QuerySet):
 
 class ModeratedQuerySet(VisibleQuerySet):
     def visible_to(self, user: Any) -> Self:
-        """Nothing that a moderator hid (profiles.moderation), whoever asks."""
+        """Return the rows visible to the user. Rows that a moderator hid are never visible (profiles.moderation)."""
         return super().visible_to(user).filter(hidden=False)
 
     def _profiles(self, user: Any) -> models.QuerySet:
-        """The profiles of the outer row that the user sees."""
+        """Return the profiles of the outer row that the user sees."""
         relation: Any = self.model._meta.get_field("profiles")
         profiles = relation.related_model.objects.visible_to(user)
         return profiles.filter(**{relation.field.name: OuterRef("pk")}).order_by()
 
 
 class MeasuredQuerySet(ModeratedQuerySet):
-    """Platforms and workloads: what profiles are of."""
+    """Queryset of the rows that have profiles: platforms and workloads."""
 
     searched: tuple[str, ...] = ("name", "slug")
     named_by: tuple[str, ...] = ("slug", "name")
 
     def in_api(self, user: Any) -> Self:
-        """A row of a list: how many profiles the user sees, and of which origins, by name from first to last.
-        Subqueries, which are evaluated for the rows of one page only."""
+        """Annotate the rows with the number of profiles that the user sees, and their first and last origin by name.
+
+        The annotations are subqueries, which the database evaluates for the rows of one page only.
+        """
         return self.visible_to(user).annotate(
             profile_count=Coalesce(Subquery(self._over_profiles(user, Count("pk"))), 0),
             first_origin=Subquery(self._over_profiles(user, Min("origin"))),
@@ -70,7 +72,8 @@ class MeasuredQuerySet(ModeratedQuerySet):
         )
 
     def offered_to(self, user: Any, *, scaling: bool = False) -> Self:
-        """For the fields of a form: what has a profile; `scaling`: one of more than one thread."""
+        """Return the choices of a form field: rows with a visible profile, with `scaling` one of more than one
+        thread."""
         profiles = self._profiles(user).filter(n_largest__gt=1) if scaling else self._profiles(user)
         return self.visible_to(user).filter(Exists(profiles)).only(*self.named_by)
 
@@ -80,18 +83,19 @@ class MeasuredQuerySet(ModeratedQuerySet):
         return self._profiles(user).values(name).annotate(over=aggregate).values("over")
 
     def values_in(self, column: str) -> list[str]:
-        """The distinct known values of a column, for a filter to choose from."""
+        """Return the distinct known values of a column, as choices of a filter."""
         return list(self.exclude(**{column: None}).order_by(column).values_list(column, flat=True).distinct())
 
     def search(self, text: str) -> Self:
-        """Rows in which every word of the text occurs somewhere."""
+        """Return the rows in which every word of the text occurs in one of the searched columns."""
         rows = self
         for word in text.split():
             rows = rows.filter(Q(*[(f"{field}__icontains", word) for field in self.searched], _connector=Q.OR))
         return rows
 
 
-# aws of aws/c7a.large: the name before the first slash, as fetch_data names machines; null without one.
+# The cloud provider: the name before the first slash ("aws" of "aws/c7a.large"), as fetch_data names machines. It is
+# null for names without a slash.
 PROVIDER = Case(
     When(Q(name__contains="/") & ~Q(name__startswith="/"), then=Left("name", StrIndex("name", Value("/")) - 1)),
     default=None,
@@ -104,12 +108,12 @@ class PlatformQuerySet(MeasuredQuerySet):
         return super().in_api(user).annotate(provider=PROVIDER)
 
     def merged_from(self, slug: str) -> Self:
-        """The platform into which the one of that slug was merged (profiles.moderation)."""
+        """Return the platform into which the platform with this slug was merged (profiles.moderation)."""
         old = self.model._default_manager.filter(slug=slug, merged_into__isnull=False)
         return self.filter(pk__in=old.values("merged_into"))
 
     def only_simulated(self, user: Any) -> Self:
-        """Those of which the user sees simulated profiles alone."""
+        """Return the platforms with simulated profiles only, among the profiles that the user sees."""
         profiles = self._profiles(user)
         return self.filter(Exists(profiles.filter(origin="simulated"))).exclude(
             Exists(profiles.exclude(origin="simulated"))
@@ -125,41 +129,47 @@ class WorkloadQuerySet(MeasuredQuerySet):
 
 class DescriptionQuerySet(models.QuerySet):
     def visible_to(self, user: Any) -> Self:
-        """Those of deliveries that the user sees."""
+        """Return the descriptions of deliveries that the user sees."""
         return self.filter(visible(user, "source__"), source__hidden=False)
 
     def toolchains(self, limit: int) -> list[tuple[str | None, ...]]:
-        """Compiler, its flags and kernel of the newest deliveries, each combination once. Read out of the facts by the
-        database: these can be long."""
+        """Return the distinct combinations of compiler, compiler flags and kernel in the newest descriptions.
+
+        The database extracts these from the facts, because the facts can be long.
+        """
         names = ("facts__compiler", "facts__compiler_flags", "facts__kernel")
         rows = self.order_by("-pk").values_list(*names)[:limit]
         return [row for row in dict.fromkeys(rows) if any(row)]
 
     def differing_for(self, user: Any) -> Self:
-        """Those that say something else than their row, the newest first; not all that they say, which can be long."""
+        """Return the visible descriptions that differ from their row, newest first, without their facts, which can be
+        long."""
         return (
             self.visible_to(user).filter(differs=True).select_related("source__upload").defer("facts").order_by("-pk")
         )
 
 
-IS_CREDITED = Q(kind="dataset") | ~Q(licence="")  # where its numbers are shown: datasets, and uploads of a licence
+# Sources that are credited wherever their numbers are shown: datasets, and uploads with a licence.
+IS_CREDITED = Q(kind="dataset") | ~Q(licence="")
 
 
 class SourceQuerySet(ModeratedQuerySet):
     def credited_behind(self, user: Any, origin: str = "", **profiles: Any) -> Self:
-        """What is to be credited of the user's profiles of that origin; `profiles` narrows these further down."""
+        """Return the sources to credit for the profiles of this origin that the user sees, filtered further by
+        `profiles`."""
         visible_profiles = self._profiles(user).filter(**profiles)
         if origin:
             visible_profiles = visible_profiles.filter(origin=origin)
         return self.filter(IS_CREDITED, Exists(visible_profiles))
 
     def credited_beside(self, profiles: Any) -> Self:
-        """What is to be credited where these profiles are shown."""
+        """Return the sources to credit where these profiles are shown."""
         keys = {profile.source_id for profile in profiles}
         return self.filter(IS_CREDITED, pk__in=keys)
 
     def credits(self) -> list[dict[str, str]]:
-        """Whom to name: each dataset with its source and licence, and the uploads of each licence together."""
+        """Return the credits: each dataset with its source and licence, and the uploads grouped by licence and
+        source."""
         named = Case(When(kind="dataset", then=F("label")), default=Value(""))
         alike = self.order_by().annotate(named=named).values("named", "licence", "citation").annotate(many=Count("pk"))
         return [
@@ -172,19 +182,20 @@ class SourceQuerySet(ModeratedQuerySet):
         ]
 
     def with_ceilings_of(self, platform: Any, user: Any) -> Self:
-        """Deliveries that measured the platform's roofline beside its workloads, the newest first."""
+        """Return the deliveries that also measured the platform's roofline, newest first."""
         profiles = self._profiles(user).filter(platform=platform)
         return self.visible_to(user).filter(Exists(profiles), environment__has_key="roofline")
 
     def latest_seen_by(self, user: Any, most: int) -> Self:
-        """The newest first, with how many of their profiles the user sees; those without any are left out."""
+        """Return the newest sources with profiles that the user sees, annotated with the number of these profiles."""
         profiles = self._profiles(user)
-        newest = self.visible_to(user).filter(Exists(profiles))[:most]  # first: profiles are counted for these alone
+        # The sources are selected first, so that profiles are counted for these sources only.
+        newest = self.visible_to(user).filter(Exists(profiles))[:most]
         count = profiles.values("source").annotate(over=Count("pk")).values("over")
         return self.filter(pk__in=newest.values("pk")).annotate(profile_count=Subquery(count))
 
     def credited_to(self, user: Any) -> Self:
-        """All that is to be credited of what the user sees."""
+        """Return all sources to credit for the data that the user sees."""
         return self.visible_to(user).filter(IS_CREDITED)
 
 
@@ -192,12 +203,12 @@ class PriceQuerySet(models.QuerySet):
     listed_by: tuple[str, ...] = ("platform", "currency", "per", "region", "kind")
 
     def newest(self) -> Self:
-        """Of each platform, currency, kind and region the newest price."""
+        """Return the newest price of each platform, currency, unit, region and kind."""
         same = self.model._default_manager.filter(**{name: OuterRef(name) for name in self.listed_by})
         return self.filter(pk=Subquery(same.order_by("-date").values("pk")[:1]))
 
     def visible_to(self, user: Any) -> Self:
-        """Those of the platforms that the user sees."""
+        """Return the prices of platforms that the user sees."""
         platforms: Any = self.model._meta.get_field("platform")
         return self.filter(platform__in=platforms.related_model.objects.visible_to(user))
 
@@ -220,8 +231,10 @@ class ProfileQuerySet(ModeratedQuerySet):
     }
 
     def search(self, text: str) -> Self:
-        """Profiles that every word of the text names: it occurs in their platform, workload or source. Looked up in
-        those short tables, not in a join with every profile."""
+        """Return the profiles that match every word of the text in their platform, workload or source.
+
+        The words are looked up in these small tables instead of a join with all profiles.
+        """
         rows = self
         for word in text.split():
             named = Q()
@@ -234,16 +247,18 @@ class ProfileQuerySet(ModeratedQuerySet):
         return rows
 
     def listed_for(self, user: Any) -> Self:
-        """A row of the list page: with what its links and badges name."""
+        """Return the profiles for the list page, with the rows that links and badges need."""
         return self.visible_to(user).select_related("platform", "workload", "source").defer(*LONG_TEXTS_OF_SOURCE)
 
     def has_private_of(self, user: Any) -> bool:
-        """Whether anything that the user sees is private to the user."""
+        """Return whether any of the profiles is private to the user."""
         return bool(user.is_authenticated and self.filter(private_to=user.pk).exists())
 
     def candidates_for(self, user: Any, *, outliers: bool = False) -> Self:
-        """What the user's predictions may use: all that the user sees, but nothing emulated, and no outliers unless
-        they are asked for."""
+        """Return the profiles that the user's predictions may use: all visible ones except emulated ones.
+
+        Outliers are included only with `outliers`.
+        """
         rows = self.visible_to(user).exclude(origin="emulated")
         return rows if outliers else rows.filter(outlier_reason="")
 
@@ -267,20 +282,21 @@ class ProfileQuerySet(ModeratedQuerySet):
         return self.as_api_rows(user).select_related("curves", "feature_vector")
 
     def load_on(self, platform: Any, user: Any) -> dict[str, int] | None:
-        """How many runs on the platform other programs disturbed, of those where somebody looked; None: nobody did."""
+        """Return the numbers of checked runs on the platform and of disturbed runs among them, or None if no run was
+        checked."""
         judged = self.visible_to(user).filter(platform=platform, disturbed_count__isnull=False).order_by()
         load = judged.aggregate(judged_runs=Sum("run_count"), disturbed_runs=Sum("disturbed_count"))
         return None if load["judged_runs"] is None else load
 
     def of_stress_ng(self) -> Self:
-        """Those of stress-ng that tell on which platforms which version ran (`workload__version`)."""
+        """Return the stress-ng profiles that show which version (`workload__version`) ran on which platforms."""
         workload: Any = self.model._meta.get_field("workload")
         named = workload.related_model.objects.filter(name__in=STRESS_NG_EVERYWHERE, version__isnull=False)
-        return self.filter(workload__in=named).order_by()  # joined, all profiles would be read
+        return self.filter(workload__in=named).order_by()  # a join would read all profiles
 
     def workloads_of_kit(self, user: Any) -> models.QuerySet[Any, dict[str, Any]]:
-        """How many workloads of the benchmark kit each platform has: dictionaries with `platform__slug` and
-        `workloads`."""
+        """Return the number of the benchmark kit's workloads of each platform, as dictionaries with `platform__slug`
+        and `workloads`."""
         rows = self.candidates_for(user).filter(origin="measured", source__generator__startswith=KIT_GENERATOR)
         by_platform = rows.order_by().values("platform__slug")
         return by_platform.annotate(workloads=Count("workload", distinct=True))

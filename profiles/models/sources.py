@@ -1,4 +1,4 @@
-"""Sources: where profiles came from, who sees them, how often they changed, and deliveries that are being stored."""
+"""Sources of profiles, their visibility, revision counters, and deliveries that are being stored."""
 
 import uuid
 from collections.abc import Sequence
@@ -12,13 +12,15 @@ from profiles.measurements import ORIGINS
 from profiles.models.base import LeasedWork, Owned
 from profiles.models.querysets import SourceQuerySet
 
-OPERATOR = "operator"  # a deliverer
+OPERATOR = "operator"  # a value of `Source.deliverer`
 
 
 class Source(Owned, LeasedWork):
-    """Where profiles came from: one tarball, one import of a dataset folder or of files
-    of another tool, or one run of the simulator.
-    It is leased until other applications were notified (profiles.ingest.service)."""
+    """The origin of profiles: one tarball, one import of a dataset folder or of files of another tool, or one simulator
+    run.
+
+    A source is leased until other applications were notified (profiles.ingest.service).
+    """
 
     class Kind(models.TextChoices):
         TARBALL = "tarball"
@@ -77,7 +79,8 @@ class Source(Owned, LeasedWork):
 
 
 def deliverer_of(owner: Any, *, private: bool) -> str:
-    """Who speaks in a delivery: the operator, where it has no owner or a moderator made it public, else its owner."""
+    """Return the deliverer: the operator if there is no owner or the owner is a moderator who delivers in public, else
+    the owner."""
     if owner is None:
         return OPERATOR
     moderates = not private and owner.is_staff and owner.has_perm("profiles.change_platform")
@@ -85,7 +88,7 @@ def deliverer_of(owner: Any, *, private: bool) -> str:
 
 
 class FormerSlug(models.Model):
-    """The slug of a private row whose delivery was published since: its address leads to the public row."""
+    """The slug of a private row that was published. Its URL leads to the public row."""
 
     noun = models.CharField(max_length=10, choices=[("platform", "platform"), ("workload", "workload")])
     slug = models.CharField(max_length=200, unique=True)
@@ -96,7 +99,7 @@ class FormerSlug(models.Model):
 
 
 class WithdrawnSource(models.Model):
-    """A public delivery that was taken back. What was stored elsewhere of it by its uid can be told of that."""
+    """A public delivery that was withdrawn. Its uid remains, so that other stores of its data can be notified."""
 
     uid = models.UUIDField(unique=True, editable=False)
     withdrawn_at = models.DateTimeField(auto_now_add=True)
@@ -115,8 +118,10 @@ class WithdrawnSource(models.Model):
 
 
 class VerdictChange(models.Model):
-    """Public profiles that entered or left predictions by a new verdict, in order, within one generation: a snapshot
-    from before is right again once these are read again."""
+    """Public profiles that entered or left predictions by a new verdict, in order, within one generation.
+
+    An earlier snapshot is up to date once these profiles are read again.
+    """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     profiles = models.JSONField(help_text="primary keys")
@@ -126,9 +131,10 @@ class VerdictChange(models.Model):
 
 
 class Revision(models.Model):
-    """How often what predictions may see has changed: one public counter, and one per owner of private profiles.
+    """A counter of changes to the data that predictions may use: one public counter, and one per owner of private
+    profiles.
 
-    Private changes raise the owner's counter only, so that nobody else can see in a number that something happened.
+    Private changes raise the owner's counter only, so that other users cannot infer them from a number.
     """
 
     PUBLIC = "public"
@@ -151,17 +157,20 @@ class Revision(models.Model):
 
     @classmethod
     def hold(cls) -> None:
-        """Let deliveries in one at a time: lock the public counter until the caller's transaction ends."""
+        """Lock the public counter until the caller's transaction ends, so that only one delivery is stored at a
+        time."""
         cls.objects.select_for_update().get_or_create(key=cls.PUBLIC)
 
     @classmethod
     def raise_for(
         cls, owner: Any, *, only_adds: bool = False, judged: Sequence[int] = (), takes_away: bool = True
     ) -> int:
-        """Add one to the public counter (owner None) or to an owner's, inside the caller's transaction. `only_adds`:
-        nothing was hidden, changed or removed. `judged`: nothing else happened than that these public profiles came
-        into predictions, or went out. `takes_away` False: whatever else changed, everybody who saw the state before may
-        go on seeing it. In these three cases the state before answers until the new one is read."""
+        """Add one to the public counter (owner None) or to an owner's, inside the caller's transaction.
+
+        `only_adds` means that nothing was hidden, changed or removed. `judged` means that the only change is that these
+        public profiles entered or left predictions. `takes_away` False means that everybody who saw the previous state
+        may still see it. In these three cases the previous state is used for answers until the new one is read.
+        """
         row, _ = cls.objects.select_for_update().get_or_create(key=cls.key_of(owner))
         row.number += 1
         if judged:
@@ -173,24 +182,25 @@ class Revision(models.Model):
         return row.number
 
     def begin_generation(self) -> None:
-        """From now on nothing that was made of an earlier state is added to: all rows are read again."""
+        """Start a new generation, in which all rows are read again and nothing from an earlier state is extended."""
         self.generation = uuid.uuid4()
         if self.key == self.PUBLIC:
             VerdictChange.objects.all().delete()
 
     @classmethod
     def current(cls, user: Any = None) -> tuple[int, int]:
-        """(public number, number of the user's private changes): the key of all that the user may see."""
+        """Return (public number, number of the user's private changes), the key of all data that the user may see."""
         return cls._pair(user, "number")
 
     @classmethod
     def oldest(cls, user: Any = None) -> tuple[int, int]:
-        """The pair of `current` since which nothing that the user may see was taken away."""
+        """Return the pair of `current` since which nothing that the user may see was taken away."""
         return cls._pair(user, "oldest_answering")
 
     @classmethod
     def public_generation(cls) -> str:
-        """What was made of public rows in this generation is still right, but for deliveries that came since."""
+        """Return the public generation. Data computed from public rows in it remains valid except for later
+        deliveries."""
         return str(cls.objects.filter(key=cls.PUBLIC).values_list("generation", flat=True).first() or "")
 
     @classmethod
@@ -201,9 +211,12 @@ class Revision(models.Model):
 
 
 class StagedDelivery(LeasedWork):
-    """A delivery that is being stored or deleted: its runs, readings, curves and features have ids of profiles that do
-    not exist, so that no query finds them. The transaction that stores the profiles deletes this row; where its lease
-    lapses before, `profiles.ingest.staging` deletes the rows."""
+    """A delivery that is being stored or deleted.
+
+    Its runs, readings, curves and features have ids of profiles that do not exist, so that no query selects them. The
+    transaction that stores the profiles deletes this row. If the lease expires before, `profiles.ingest.staging`
+    deletes the staged rows.
+    """
 
     first_profile = models.PositiveBigIntegerField()
     last_profile = models.PositiveBigIntegerField()

@@ -1,4 +1,4 @@
-"""Workloads: the parallel sections that were measured."""
+"""Workloads: the measured parallel sections."""
 
 from django.conf import settings
 from django.db import models
@@ -10,8 +10,10 @@ from profiles.models.querysets import WorkloadQuerySet
 
 
 class Workload(Described):
-    """One parallel section of one program with one input, in one runtime. Times of a `relative` workload are in an
-    unknown unit and can be compared with that workload's own times only."""
+    """One parallel section of one program with one input, in one runtime.
+
+    Times of a `relative` workload are in an unknown unit and can be compared only with each other.
+    """
 
     class TimeKind(models.TextChoices):
         ABSOLUTE = "absolute"
@@ -54,8 +56,11 @@ class Workload(Described):
 
 
 class RegionLabel(models.Model):
-    """What the owner of a program calls one of its regions on pages and in answers. It names the region as uploads do,
-    by application and section, so that it holds for later uploads and after publication; no identity depends on it."""
+    """A label that the owner of a program gave to one of its regions, for pages and API responses.
+
+    The region is identified by application and section, as in uploads, so that the label also applies to later uploads
+    and after publication. No identity depends on it.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="region_labels")
     application = models.CharField(max_length=200)
