@@ -1,4 +1,4 @@
-"""Moderators merge platforms, decide on facts of platforms and workloads, and which profiles are outliers."""
+"""Admin pages with which moderators merge platforms, set facts of platforms and workloads, and mark outliers."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -32,7 +32,7 @@ def reason_field(*, required: bool = True) -> forms.CharField:
 
 
 class ReasonForm(ActionForm):
-    """Every action says why."""
+    """The form of an action, with its reason."""
 
     reason = reason_field(required=False)
 
@@ -42,7 +42,8 @@ class MergeForm(ReasonForm):
 
 
 class FactsForm(forms.ModelForm):
-    """Facts inside the bounds that deliveries are kept to (profiles.measurements.bounds); 0 is unknown, as there."""
+    """Form for facts, with the same bounds as for deliveries (profiles.measurements.bounds). 0 means unknown, as
+    there."""
 
     reason = reason_field()
 
@@ -63,7 +64,7 @@ class FactsForm(forms.ModelForm):
 
 
 class Moderated(admin.ModelAdmin):
-    """Public rows, that only uploads make and nothing here deletes."""
+    """Admin of public rows, which only uploads create and which cannot be deleted here."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         return super().get_queryset(request).filter(private_to__isnull=True)
@@ -75,7 +76,7 @@ class Moderated(admin.ModelAdmin):
         return False
 
     def act(self, request: HttpRequest, rows: Iterable[Any], change: Callable[[Any, Decision], Any]) -> list[Any]:
-        """Change each row, for the reason in the form. Returns the results; refusals are shown as messages."""
+        """Change each row for the reason in the form, and return the results. Refusals are shown as messages."""
         done: list[Any] = []
         try:
             decision = Decision(request.user, request.POST.get("reason", ""))
@@ -91,8 +92,10 @@ class Moderated(admin.ModelAdmin):
 
 
 class FactsAdmin(Moderated):
-    """What identifies a row is fixed. A fact that is changed here is a moderator's decision, which stands above all
-    deliveries until it is left to them again."""
+    """Admin of rows with facts. The identity of a row is read-only.
+
+    A fact that is changed here is a moderator's decision, which overrides all deliveries until it is reset.
+    """
 
     form = FactsForm
     action_form = ReasonForm
@@ -155,7 +158,7 @@ class WorkloadAdmin(FactsAdmin):
 
 
 class UsableFilter(admin.SimpleListFilter):
-    """Those that the predictions leave out because nothing can be computed with them."""
+    """Filter for profiles that predictions do not use because they cannot be computed with."""
 
     title = "use in predictions"
     parameter_name = "usable"
@@ -173,8 +176,11 @@ class JudgementForm(forms.ModelForm):
 
 @admin.register(Profile)
 class ProfileAdmin(Moderated):
-    """A profile with an outlier reason takes no part in predictions; empty the reason to take it back. What is saved
-    here is a moderator's decision, which no computation changes."""
+    """Admin of profiles. A profile with an outlier reason is excluded from predictions, and an empty reason includes it
+    again.
+
+    A saved value is a moderator's decision, which no computation changes.
+    """
 
     list_display = (
         "uid",

@@ -1,4 +1,4 @@
-"""The application that stores what was measured, and derives curves and features from it."""
+"""The application that stores measurements and derives curves and features from them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ class ProfilesConfig(AppConfig):
         from accounts.user_data import register_user_data  # noqa: PLC0415
         from profiles.dump.published import publish_if_due  # noqa: PLC0415
         from profiles.ingest.service import announce_forgotten  # noqa: PLC0415
-        from profiles.ingest.staging import sweep_abandoned  # noqa: PLC0415  models are not there before
+        from profiles.ingest.staging import sweep_abandoned  # noqa: PLC0415  models are not loaded before
         from profiles.jobs.queue import requeue_abandoned_tasks  # noqa: PLC0415
         from profiles.user_data import PRICES_AND_NAMES  # noqa: PLC0415
 
@@ -30,11 +30,11 @@ class ProfilesConfig(AppConfig):
 
 
 def begin_generation(using: str, apps: Any = apps, plan: Sequence[Any] = (), **_: Any) -> None:
-    """What a migration does to rows raises no revision: nothing that was made before is added to."""
+    """Start a new generation after migrations, because they may change rows without raising the revision."""
     try:
         revision = apps.get_model("profiles", "Revision")
         generation = revision._meta.get_field("generation")
-    except (LookupError, FieldDoesNotExist):  # the database was migrated to a state before
+    except (LookupError, FieldDoesNotExist):  # the database was migrated back to a state without generations
         return
     if plan:
         revision.objects.using(using).update(generation=generation.get_default())

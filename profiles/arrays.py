@@ -1,4 +1,4 @@
-"""The kinds of arrays that the mathematics works on."""
+"""Types of the arrays in computations."""
 
 from typing import TypeAlias
 

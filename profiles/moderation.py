@@ -1,7 +1,7 @@
-"""What moderators may change: who sees a delivery, which platforms are one, what is known of them, what predictions
-leave out. Each change is noted with who made it and why, in the transaction that makes it, and can be taken back.
+"""Moderators' actions: hide deliveries, merge platforms, set facts, and exclude profiles from predictions.
 
-Each raises the revision, so that snapshots and ETags follow. Stored predictions stay as they were given.
+Each action is logged with the moderator and the reason in the same transaction, and can be undone. Each action raises
+the revision, so that snapshots and ETags follow. Stored predictions do not change.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from profiles.models import (
 from profiles.models.moderation import LONGEST_DECISION_REASON
 from profiles.models.querysets import key_chunks
 
-merged = Signal()  # `platform`: others were merged into it, and that was committed
-separated = Signal()  # `platforms`: a merge of these two was taken back, and that was committed
+merged = Signal()  # sent with `platform` after the commit of a merge into this platform
+separated = Signal()  # sent with `platforms` after the commit that undid a merge of these two
 
 Action, Subject = ModerationEntry.Action, ModerationEntry.Subject
 SUBJECTS: dict[str, type[Any]] = {
@@ -46,12 +46,12 @@ SUBJECT_KINDS = {model: kind for kind, model in SUBJECTS.items()}
 
 
 class ModerationError(Exception):
-    """What a moderator asked for would break something; nothing was changed."""
+    """Raised when an action is not possible. Nothing is changed."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Who decides, and why; nothing is done without a reason."""
+    """The moderator who decides, and the reason, which is required."""
 
     by: Any
     reason: str
@@ -80,9 +80,12 @@ def note(
 
 @transaction.atomic
 def set_hidden(source: Source, hidden: bool) -> None:
-    """Hide a delivery from everybody, or show it again: its profiles, the platforms and workloads that nothing else is
-    known of, and what it says of all of them. Whoever has private profiles of a public row that is hidden gets a row of
-    their own, as when a delivery is withdrawn; when it is shown again, they move back."""
+    """Hide a delivery, or show it again.
+
+    This includes its profiles, the platforms and workloads that have no other profiles, and its descriptions of all
+    rows. Owners of private profiles of a public row that is hidden get a private copy of the row, as when a delivery is
+    withdrawn. When the row is shown again, their profiles move back.
+    """
     Revision.hold()
     source.hidden = hidden
     source.save(update_fields=["hidden"])
@@ -96,8 +99,10 @@ def set_hidden(source: Source, hidden: bool) -> None:
 
 
 def _follow(rules: MatchingRules, source: Source, hidden: bool) -> None:
-    """Hide the source's platforms (workloads) that are left without a shown profile; show all that have one. A public
-    row is shown for public profiles only."""
+    """Hide the source's platforms (workloads) without visible profiles, or show those that have one.
+
+    A public row is shown for public profiles only.
+    """
     rows = rules.model.objects.filter(profiles__source=source).order_by()
     if hidden:
         drop_unsupported(rules, list(rows.values_list("pk", flat=True).distinct()))
@@ -115,7 +120,7 @@ def hide(source: Source, decision: Decision) -> ModerationEntry:
 
 @transaction.atomic
 def show(source: Source, decision: Decision) -> ModerationEntry:
-    """Show a public delivery again."""
+    """Show a hidden public delivery again."""
     return _set_hidden(source, False, decision)
 
 
@@ -131,9 +136,11 @@ def _set_hidden(source: Source, hidden: bool, decision: Decision) -> ModerationE
 
 @transaction.atomic
 def merge_platforms(duplicate: Platform, kept: Platform) -> int:
-    """Move the profiles of a platform to another that is the same machine. Returns their number. The duplicate stays as
-    a hidden row: its address leads to the other, and deliveries that name it go there. The facts are computed again,
-    from what was delivered for both."""
+    """Move the profiles of a platform to another platform that is the same machine, and return their number.
+
+    The duplicate remains as a hidden row: its URL leads to the other platform, and deliveries that name it are stored
+    for the other platform. The facts are recomputed from the deliveries for both.
+    """
     Revision.hold()
     _check_one_machine(duplicate, kept)
     moved = duplicate.profiles.update(platform=kept)
@@ -153,9 +160,9 @@ def merge_platforms(duplicate: Platform, kept: Platform) -> int:
 
 @transaction.atomic
 def merge(duplicate: Platform, kept: Platform, decision: Decision) -> tuple[ModerationEntry, int]:
-    """Merge two platforms that are one machine; the entry, and how many profiles moved."""
+    """Merge two platforms that are one machine, and return the log entry and the number of moved profiles."""
     duplicate, kept = (Platform.objects.get(pk=row.pk) for row in (duplicate, kept))
-    # By primary keys, what is about to move: what `separate` needs to take it back.
+    # The primary keys of all rows that will move, with which `separate` can undo the merge.
     former = Platform.objects.filter(merged_into=duplicate).order_by("pk")
     record = {
         "kept": kept.pk,
@@ -170,8 +177,10 @@ def merge(duplicate: Platform, kept: Platform, decision: Decision) -> tuple[Mode
 
 @transaction.atomic
 def separate(duplicate: Platform, record: dict[str, Any], decision: Decision) -> ModerationEntry:
-    """Take a merge back: what it moved goes to the duplicate again, of which the facts are computed again, as those of
-    the platform that it was merged into. What was delivered since stays with that one."""
+    """Undo a merge: move the rows that it moved back to the duplicate, and recompute the facts of both platforms.
+
+    Profiles that were delivered since the merge remain with the other platform.
+    """
     Revision.hold()
     kept = Platform.objects.filter(pk=record["kept"]).first()
     if kept is None or duplicate.merged_into_id != kept.pk:
@@ -217,8 +226,7 @@ def _check_one_machine(duplicate: Platform, kept: Platform) -> None:
 
 @transaction.atomic
 def decide(row: Platform | Workload, facts: dict[str, Any], decision: Decision) -> ModerationEntry:
-    """A moderator's word on some facts of a row, None for unknown: no delivery changes it. Unknown columns are
-    refused."""
+    """Set facts of a row (None for unknown) that no delivery can change. Raises ValueError for unknown columns."""
     rules = RULES[type(row)]
     unknown = set(facts) - set(rules.fact_columns)
     if unknown:
@@ -230,7 +238,7 @@ def decide(row: Platform | Workload, facts: dict[str, Any], decision: Decision) 
 
 @transaction.atomic
 def leave(row: Platform | Workload, decision: Decision) -> ModerationEntry:
-    """Take back what moderators decided on this row: its facts follow deliveries again."""
+    """Reset the moderators' decisions on this row, so that its facts follow the deliveries again."""
     return _change_decided(row, lambda decided: {}, decision)
 
 
@@ -247,11 +255,11 @@ def _change_decided(row: Any, change: Callable[[dict], dict], decision: Decision
 
 @transaction.atomic
 def mark_outlier(profile: Profile, reason: str, judged_by: str = Profile.Judge.MODERATOR) -> None:
-    """Keep a profile out of predictions, for a reason that its page shows; an empty reason takes it back. What it is
-    beside other owners' measurements of its pair is decided again.
+    """Exclude a profile from predictions for a reason that its page shows, or include it again if the reason is empty.
 
-    What is decided here stays: `manage.py find_outliers` does not judge the profile again. What a moderator lets stand
-    counts before other owners' measurements of the pair. `judged_by`: another one where an earlier verdict is restored.
+    The owner that counts for the profile's pair is determined again. `manage.py find_outliers` does not judge the
+    profile again. A profile that a moderator included counts before other owners' measurements of the pair. `judged_by`
+    differs from the default when an earlier verdict is restored.
     """
     Revision.hold()
     profile.outlier_reason, profile.outlier_judge = reason, judged_by
@@ -264,7 +272,7 @@ def mark_outlier(profile: Profile, reason: str, judged_by: str = Profile.Judge.M
 def judge(
     profile: Profile, outlier_reason: str, decision: Decision, judged_by: str = Profile.Judge.MODERATOR
 ) -> ModerationEntry:
-    """Keep a profile out of predictions for a reason that its page shows; "": let predictions use it."""
+    """Exclude a profile from predictions for a reason that its page shows, or include it if the reason is ""."""
     row = Profile.objects.select_for_update().get(pk=profile.pk)
     before = _verdict(row)
     mark_outlier(row, outlier_reason, judged_by)
@@ -277,13 +285,13 @@ def _verdict(row: Profile) -> dict[str, str]:
 
 @transaction.atomic
 def handle(row: Any, queue: str, decision: Decision) -> ModerationEntry:
-    """Take a row off a part of the queue."""
+    """Remove a row from a part of the queue."""
     return note(decision, Action.HANDLE, row, queue=queue)
 
 
 @transaction.atomic
 def undo(entry: ModerationEntry, decision: Decision) -> ModerationEntry:
-    """Take an entry back, where everything still is as it left it; the entry that says so."""
+    """Undo an entry if its result is unchanged, and return the new entry."""
     entry = ModerationEntry.objects.select_for_update().get(pk=entry.pk)
     if ModerationEntry.objects.filter(undoes=entry).exists():
         raise ModerationError("It was undone already.")

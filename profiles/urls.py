@@ -1,4 +1,4 @@
-"""The addresses of the pages about platforms, workloads and profiles."""
+"""URLs of the pages about platforms, workloads and profiles."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""What is kept of a user besides measurements: own prices, and what the user calls regions of programs."""
+"""User data other than measurements: own prices, and the user's names of program regions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def settings_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
 
 
 def remove_settings(user: Any, keep_public: bool) -> None:
-    """Delete them in any case: they are the user's alone."""
+    """Delete the settings, which are never public, whether or not public data is kept."""
     OwnPriceList.objects.filter(user=user).delete()
     RegionLabel.objects.filter(owner=user).delete()
 

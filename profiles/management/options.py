@@ -1,5 +1,5 @@
-"""Options that several commands have: `--jobs` and `--scheduler` where the work can run elsewhere, `--private` and
-`--owner` where something is imported."""
+"""Common options of commands: `--jobs` and `--scheduler` for distributed work, `--private` and `--owner` for
+imports."""
 
 import argparse
 from typing import Any
@@ -30,7 +30,8 @@ def number_of_jobs(text: str) -> int:
 
 
 def chosen_executor(options: dict[str, Any]) -> Executor:
-    """Where the command computes, to be closed at its end. Raises CommandError where the cluster cannot be used."""
+    """Return the executor of the command, which the caller has to close. Raises CommandError if the cluster is
+    unusable."""
     address, jobs = options["scheduler"], options["jobs"]
     if address is None:
         if jobs is None:
@@ -47,8 +48,10 @@ def chosen_executor(options: dict[str, Any]) -> Executor:
 
 
 def local_processes(count: int) -> Executor:
-    """So many processes of this host: a Dask cluster, which outlives the death of any of them, where Dask is
-    installed; else joblib's."""
+    """Return an executor with this number of processes on this host.
+
+    It is a Dask cluster, which survives the death of a worker, if Dask is installed, else joblib's processes.
+    """
     processes = Processes(count)
     try:
         from profiles.jobs.clusters import local_cluster  # noqa: PLC0415  Dask is optional, and takes a second to import
@@ -63,7 +66,8 @@ def add_owner_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def owner_of(username: str | None, private: bool) -> Any:
-    """The user of that name, None for no name. CommandError where there is none, or where one is needed."""
+    """Return the user with this name, or None without a name. Raises CommandError if there is no such user, or if a
+    name is required."""
     if username is None:
         if private:
             raise CommandError("--private needs an owner: give --owner USERNAME")

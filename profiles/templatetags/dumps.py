@@ -1,4 +1,4 @@
-"""`public_dump`: the newest public dump, for pages that link to it; None before the first was made."""
+"""Template tag `public_dump`: the newest public dump, or None if there is none yet."""
 
 from django import template
 

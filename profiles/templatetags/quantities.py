@@ -1,4 +1,4 @@
-"""How numbers are written on pages. Unknown is a dash everywhere."""
+"""Template filters that format numbers. Unknown values are always shown as a dash."""
 
 import math
 import re
@@ -15,11 +15,11 @@ from mpet_site.web.tables import NUMBER, PageTable, TableColumn
 register = template.Library()
 DASH = "–"
 SIGNIFICANT_DIGITS = 3
-LARGEST_PERCENT = 1000  # beyond, a factor is easier to read
+LARGEST_PERCENT = 1000  # larger percentages are shown as factors, which are easier to read
 ROUNDING = 1e-9
 LITERAL = re.compile(r"(<(?:script|pre|textarea|option)\b.*?</(?:script|pre|textarea|option)>)", re.DOTALL)
 NO_BREAK_PERCENT = "\xa0%"
-PERCENT = re.compile(r" %(?<=\d %)")  # after a number
+PERCENT = re.compile(r" %(?<=\d %)")  # a percent sign after a number
 
 
 def is_unknown(value: Any) -> bool:
@@ -28,7 +28,7 @@ def is_unknown(value: Any) -> bool:
 
 @register.filter
 def significant(value: Any, digits: int = SIGNIFICANT_DIGITS) -> str:
-    """Three digits, and an exponent only where the number would be long.
+    """Return the number with three digits, and with an exponent only if it would be long otherwise.
 
     >>> significant(12345.0), significant(1234567.0), significant(0.000012345), significant(8), significant(None)
     ('12,300', '1.23e+06', '1.23e-05', '8', '–')
@@ -43,7 +43,7 @@ def significant(value: Any, digits: int = SIGNIFICANT_DIGITS) -> str:
 
 @register.filter
 def number_rows(rows: Sequence[Sequence[Any]]) -> SafeString:
-    """The rows of a chart's table: hundreds of cells, for which a template takes ten times as long.
+    """Return the rows of a chart's table as HTML. A template would take ten times as long for hundreds of cells.
 
     >>> number_rows([("<a>", 0.5, None)])
     '<tr><th scope="row">&lt;a&gt;</th><td class="number">0.5</td><td class="number">–</td></tr>'
@@ -72,7 +72,7 @@ def seconds(value: float | None) -> str:
 
 @register.filter
 def in_unit(value: float | None, unit: str) -> str:
-    """A time where it may be in an unknown unit.
+    """Return a time that may be in an unknown unit.
 
     >>> in_unit(0.0123, "s"), in_unit(0.0123, "unknown unit"), in_unit(None, "s")
     ('12.3 ms', '0.0123', '–')
@@ -97,7 +97,7 @@ def size(value: int | None) -> str:
 
 @register.filter
 def percent(value: float | None) -> str:
-    """A fraction as percent; far above 1, how many times the whole it is; what only rounding left is 0.
+    """Return a fraction as a percentage, or as a factor if it is far above 1. Rounding errors are shown as 0.
 
     >>> percent(0.0873), percent(1.5), percent(1668.091), percent(1.9e-16), percent(None)
     ('8.73 %', '150 %', '1,670 times', '0 %', '–')
@@ -111,7 +111,7 @@ def percent(value: float | None) -> str:
 
 @register.filter
 def sentence_case(title: str) -> str:
-    """A title of another project as ours are written.
+    """Return another project's title in sentence case, as on our pages.
 
     >>> sentence_case(" Two-Factor Authentication "), sentence_case("IP Address"), sentence_case("Sign in with GitHub")
     ('Two-factor authentication', 'IP address', 'Sign in with GitHub')
@@ -121,7 +121,7 @@ def sentence_case(title: str) -> str:
 
 @register.filter
 def unbroken(html: str) -> SafeString:
-    """A page in which no line breaks between a number and its percent sign; tags stay as they are.
+    """Return the page with a non-breaking space between each number and its percent sign. Tags do not change.
 
     >>> unbroken('5 %<p title="5 %">5 % of all</p>') == '5\xa0%<p title="5 %">5\xa0% of all</p>'
     True
@@ -131,16 +131,17 @@ def unbroken(html: str) -> SafeString:
         tag, end, text = piece.rpartition(">")
         return f"{tag}{end}{PERCENT.sub(NO_BREAK_PERCENT, text)}"
 
-    parts = LITERAL.split(html)  # every second one is a script, or something to copy
+    # Every second part is a script, or a text to copy, and is not changed.
+    parts = LITERAL.split(html)
     parts[::2] = [
         "<".join([text_unbroken(piece) if " %" in piece else piece for piece in part.split("<")]) for part in parts[::2]
     ]
-    return mark_safe("".join(parts))  # noqa: S308  (what came in is a page)
+    return mark_safe("".join(parts))  # noqa: S308  (the input is a rendered page)
 
 
 @register.filter
 def as_percent(value: float | None) -> str:
-    """A number that is in percent already, as `percent`.
+    """Return a number that is already in percent in the format of `percent`.
 
     >>> as_percent(12.345), as_percent(166809.1)
     ('12.3 %', '1,670 times')
@@ -150,7 +151,7 @@ def as_percent(value: float | None) -> str:
 
 @register.filter
 def change(value: float | None) -> str:
-    """A change in percent, with its sign; a large one as the factor that it comes to.
+    """Return a change in percent with its sign, or as a factor if it is large.
 
     >>> change(-3.14), change(42.0), change(166809.1)
     ('-3.14 %', '+42 %', '× 1,670')
@@ -162,7 +163,7 @@ def change(value: float | None) -> str:
 
 @register.filter
 def unmarked(name: Any, badge: Any) -> str:
-    """The name of a machine, workload or upload without its own mark where a badge next to it says "simulated".
+    """Return the name of a machine, workload or upload without "(simulated)" if the badge next to it is "simulated".
 
     >>> unmarked("i7-4771 (simulated)", "simulated"), unmarked("i7-4771 (simulated)", "mixed")
     ('i7-4771', 'i7-4771 (simulated)')
@@ -194,7 +195,7 @@ def with_spaces(value: str) -> str:
 
 @register.simple_tag
 def badges(row: Any) -> SafeString:
-    """What is special about a platform, workload, profile or delivery: private, not measured, not used."""
+    """Return the badges of a platform, workload, profile or delivery: private, not measured, not used."""
     first, reason = getattr(row, "first_origin", ""), getattr(row, "outlier_reason", "")
     origin = getattr(row, "origin", "") or (first if first == getattr(row, "last_origin", "") else "")
     kept_out = f"Kept out of predictions: {reason}"

@@ -1,4 +1,4 @@
-"""The command that writes the public dump."""
+"""Command that writes the public dump."""
 
 import argparse
 import time

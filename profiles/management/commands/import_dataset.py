@@ -1,4 +1,4 @@
-"""The command that imports a dataset folder."""
+"""Command that imports a dataset folder or a public dump."""
 
 import argparse
 import time

@@ -1,4 +1,4 @@
-"""The command that imports prices."""
+"""Command that imports prices."""
 
 import argparse
 import datetime

@@ -1,4 +1,4 @@
-"""The command that makes the dump which the site offers."""
+"""Command that creates the dump for download from the site."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""The command that derives curves and features again."""
+"""Command that recomputes curves and features."""
 
 import argparse
 import time
