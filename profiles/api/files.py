@@ -1,4 +1,4 @@
-"""What the API hands out as files: the public dump, and a profile in the forms of other tools."""
+"""API views that return files: the public dump, and a profile in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DumpSerializer(serializers.Serializer):
 
 
 class PublicDumpView(ApiView):
-    """The newest dump of everything public: one archive for each form."""
+    """The newest dump of all public data, with one archive for each format."""
 
     @extend_schema(operation_id="dump_read", summary="The public dump", responses={200: DumpSerializer})
     def get(self, request: Request) -> HttpResponseBase:
@@ -70,7 +70,7 @@ class PublicDumpView(ApiView):
 
 
 class PublicDumpFile(ApiView):
-    """The newest dump in one form, as a zip archive: `csv`, `parquet` or `sqlite`."""
+    """The newest dump in one format (`csv`, `parquet` or `sqlite`), as a zip archive."""
 
     renderer_classes = (ArchiveOfFilesRenderer,)
 
@@ -87,14 +87,14 @@ class PublicDumpFile(ApiView):
         def build() -> HttpResponseBase:
             try:
                 return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="application/zip")
-            except FileNotFoundError as error:  # a newer one has just taken its place
+            except FileNotFoundError as error:  # a newer dump has just replaced it
                 raise Http404 from error
 
         return respond_unless_unchanged(request, etag_of(name, newest.created), build)
 
 
 class ProfileFile(ApiView):
-    """One profile as a file: subclasses say of which form."""
+    """One profile as a file. Subclasses define the format."""
 
     renderer_classes: Any = ()
     suffix = ""
@@ -124,7 +124,7 @@ class ProfileFile(ApiView):
     get=extend_schema(operation_id="profile_extra_p", summary="A profile for Extra-P", responses=FILE_RESPONSES)
 )
 class ProfileExtraP(ProfileFile):
-    """The repeats of each n in Extra-P's text format; its parameter is n, the number of threads."""
+    """The repeats at each n in Extra-P's text format. The parameter is n, the number of threads."""
 
     renderer_classes: Any = (TextRenderer,)
     suffix = ".extra-p.txt"
@@ -139,7 +139,7 @@ class ProfileExtraP(ProfileFile):
     )
 )
 class ProfileExtraPLines(ProfileFile):
-    """The same as JSON Lines, a run a line."""
+    """The repeats at each n in Extra-P's JSON Lines format, one line per run."""
 
     renderer_classes: Any = (LinesRenderer,)
     suffix = ".extra-p.jsonl"
@@ -152,7 +152,7 @@ class ProfileExtraPLines(ProfileFile):
     get=extend_schema(operation_id="profile_runs", summary="The raw runs of a profile", responses=FILE_RESPONSES)
 )
 class ProfileRuns(ProfileFile):
-    """Every run as it was measured, variations too."""
+    """All measured runs, including variations."""
 
     renderer_classes: Any = (CSVRenderer,)
     suffix = ".runs.csv"
@@ -162,8 +162,10 @@ class ProfileRuns(ProfileFile):
 
 
 def repeats_by_n(runs: RunTable) -> dict[int, list[float]]:
-    """The times in seconds of each n that t(n) is the median of: the clean runs, or the profile runs where an n has no
-    clean one. Variations are not among them."""
+    """Return the times in seconds at each n from which t(n) is the median.
+
+    These are the clean runs, or the profile runs at an n without clean runs. Variations are not included.
+    """
     own = runs.own
     clean: dict[int, list[float]] = defaultdict(list)
     profiled: dict[int, list[float]] = defaultdict(list)
@@ -174,7 +176,7 @@ def repeats_by_n(runs: RunTable) -> dict[int, list[float]]:
 
 
 def extra_p_text(region: str, runs: RunTable) -> str:
-    """Extra-P's text format: a line of repeats for each n.
+    """Return the runs in Extra-P's text format, with one line of repeats for each n.
 
     >>> import numpy as np
     >>> runs = RunTable(np.array([1, 1, 2]), np.array([1, 2, 1]), np.zeros(3, bool), np.array([2.0, 2.25, 1.0]))
@@ -198,7 +200,7 @@ def extra_p_text(region: str, runs: RunTable) -> str:
 
 
 def extra_p_lines(region: str, runs: RunTable) -> str:
-    """Extra-P's JSON Lines: one object a run."""
+    """Return the runs in Extra-P's JSON Lines format, one object per run."""
     objects = (
         {"params": {EXTRA_P_PARAMETER: n}, "callpath": region, "metric": EXTRA_P_METRIC, "value": time_s}
         for n, times in repeats_by_n(runs).items()
@@ -208,7 +210,7 @@ def extra_p_lines(region: str, runs: RunTable) -> str:
 
 
 def raw_run_rows(workload: str, runs: RunTable) -> Iterator[Mapping[str, object]]:
-    """All runs as they were measured, variations too; null where nobody measured."""
+    """Yield all measured runs, including variations. Values that were not measured are None."""
     for row in range(len(runs)):
         is_profile_pass = bool(runs.is_profile_pass[row])
         parts = runs.parts_ns[row].tolist() if is_profile_pass and runs.parts_ns is not None else [None] * 7

@@ -1,4 +1,4 @@
-"""How the API writes platforms, workloads and profiles."""
+"""Serializers of platforms, workloads and profiles."""
 
 from dataclasses import fields
 from functools import cached_property
@@ -22,12 +22,12 @@ from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from profiles.scaling.quality import RepeatSpread
 from profiles.scaling.runs import stored_curves
 
-# What deliveries describe; only the platform's own address has `placement`, which may be long.
+# The columns that deliveries describe. Only the response for a single platform has `placement`, which may be long.
 SERIALIZED_PLATFORM_FIELDS = tuple(
     field.name for field in fields(PlatformRecord) if field.name not in ("name", "placement")
 )
 SERIALIZED_WORKLOAD_FIELDS = tuple(field.name for field in fields(WorkloadRecord))
-CURVE_ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
+CURVE_ROWS = ("time_s", *CURVE_NAMES)  # the rows of ScalingCurves.values and CurveTable.values
 
 
 class _OwnedSerializer(serializers.ModelSerializer):
@@ -128,7 +128,7 @@ class _DescribedSerializer(_OwnedSerializer):
 
 
 class PriceSerializer(serializers.ModelSerializer):
-    """What a platform cost; `amount` is a decimal number as text."""
+    """The price of a platform. `amount` is a decimal number as text."""
 
     platform: Any = serializers.SlugRelatedField("slug", read_only=True)
     basis = serializers.ChoiceField(
@@ -228,7 +228,7 @@ SourceSerializer = inline_serializer(
 
 
 class ProfileRowSerializer(serializers.ModelSerializer):
-    """The plain columns of a profile: what CSV has of it."""
+    """The plain columns of a profile, as in CSV."""
 
     id = serializers.UUIDField(source="uid", read_only=True)
     platform: Any = serializers.SlugRelatedField("slug", read_only=True)
@@ -318,7 +318,7 @@ class ProfileSerializer(ProfileRowSerializer):
 
 
 class ProfileDetails(LimitsReader):
-    """What only their runs and counters tell of profiles: read for all of them at once, when it is asked for."""
+    """Data from the runs and counters of several profiles, read for all of them at once on first access."""
 
     @cached_property
     def spreads(self) -> dict[int, RepeatSpread]:
@@ -326,8 +326,10 @@ class ProfileDetails(LimitsReader):
 
 
 class ProfileDetailSerializer(ProfileSerializer):
-    """With what only its runs tell, which lists do not read. `details` in the context are those of several profiles,
-    one after the other of which is written."""
+    """A profile with data from its runs, which lists do not read.
+
+    The context may have `details` of several profiles that are serialized one after the other.
+    """
 
     spread = serializers.SerializerMethodField()
     limits = serializers.SerializerMethodField(help_text="What limits it; rows of the list leave it out.")
@@ -351,5 +353,5 @@ class ProfileDetailSerializer(ProfileSerializer):
         return None if curves is None else self.details_of(profile).limits_of(profile, curves.thinned)
 
     def details_of(self, profile: Profile) -> ProfileDetails:
-        """Those of the context, or the profile's own."""
+        """Return the details in the context, or new ones of this profile."""
         return self.context.get("details") or ProfileDetails([profile], self.context["request"].user)

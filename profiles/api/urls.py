@@ -1,4 +1,4 @@
-"""The addresses of the API about platforms, workloads and profiles."""
+"""URLs of the API for platforms, workloads and profiles."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The API lists platforms, workloads and profiles, shows each of them, and searches while somebody types."""
+"""API views that list and show platforms, workloads and profiles, and search for them."""
 
 from __future__ import annotations
 
@@ -60,8 +60,7 @@ class PlatformRead(GenericAPIView):
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_list", summary="Machines"))
 class PlatformList(RevisionEtag, ListView, PlatformRead):
-    """The machines that were measured. A row leaves out what may be long, `placement`: it is at the platform's own
-    address."""
+    """The measured machines. Rows have no `placement`, which may be long: read it from the platform's own URL."""
 
     filterset_class = PlatformFilter
     search_fields = PlatformQuerySet.searched
@@ -73,8 +72,8 @@ class PlatformList(RevisionEtag, ListView, PlatformRead):
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_read", summary="One machine"))
 class PlatformDetail(RevisionEtag, DetailView, PlatformRead):
-    """One machine. Unknown is null; n_nu and n_ht are null where the machine has no such effect. A platform that was
-    merged into another answers with the address of that."""
+    """One machine. Unknown values are null. n_nu and n_ht are null if the machine has no such effect. A platform that
+    was merged into another one redirects to that one."""
 
     serializer_class = PlatformDetailSerializer
 
@@ -91,8 +90,8 @@ class PlatformDetail(RevisionEtag, DetailView, PlatformRead):
 
 @extend_schema_view(get=extend_schema(operation_id="prices_list", summary="What machines cost"))
 class PriceList(RevisionEtag, ListView):
-    """Published prices of the platforms that you see, the newest first; `latest=true`: of each kind, region and
-    currency the newest alone."""
+    """Published prices of the platforms that you see, newest first. With `latest=true`, only the newest price of each
+    kind, region and currency is included."""
 
     serializer_class = PriceSerializer
     filterset_class = PriceFilter
@@ -104,8 +103,8 @@ class PriceList(RevisionEtag, ListView):
 
 
 class OwnPrices(ApiView):
-    """What you pay: a factor on published prices, and your own prices, which replace the published ones of their
-    machines. Only you see them. The page of your prices changes and deletes them."""
+    """What you pay: a factor on published prices, and your own prices, which replace the published prices of their
+    machines. Only you see them. You can change and delete them on the page of your prices."""
 
     permission_classes = (IsAuthenticated,)
 
@@ -128,7 +127,7 @@ class WorkloadRead(GenericAPIView):
 
 @extend_schema_view(get=extend_schema(operation_id="workloads_list", summary="Workloads"))
 class WorkloadList(RevisionEtag, ListView, WorkloadRead):
-    """The parallel sections of programs that were measured."""
+    """The measured parallel sections of programs."""
 
     filterset_class = WorkloadFilter
     search_fields = WorkloadQuerySet.searched
@@ -143,7 +142,7 @@ class WorkloadDetail(RevisionEtag, DetailView, WorkloadRead):
 
 
 class ProfileSearch(StrictSearchFilter):
-    """As the page searches: the names are looked up in their own, short tables."""
+    """Search filter of profiles. Like the page, it looks up the names in their own small tables."""
 
     def filter_queryset(self, request: Any, queryset: Any, view: Any) -> Any:
         return queryset.search(" ".join(self.get_search_terms(request)))
@@ -160,7 +159,8 @@ class ProfileRead(GenericAPIView):
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_list", summary="Profiles"))
 class ProfileList(RevisionEtag, ListView, ProfileRead):
-    """What was measured: one workload on one machine, from one source. CSV has the plain columns, without curves."""
+    """The measured profiles: one workload on one machine, from one source. CSV has the plain columns, without
+    curves."""
 
     filterset_class = ProfileFilter
     csv_serializer_class = ProfileRowSerializer
@@ -177,7 +177,7 @@ class ProfileList(RevisionEtag, ListView, ProfileRead):
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_read", summary="One profile"))
 class ProfileDetail(RevisionEtag, DetailView, ProfileRead):
-    """The measured curves, how far their repeats are apart, their fits, the 84 features and what limits it. Invalid
+    """The measured curves, the spread of their repeats, their fits, the 84 features and the limits of scaling. Invalid
     values are null, never 0."""
 
     serializer_class = ProfileDetailSerializer
@@ -196,8 +196,8 @@ class SearchSerializer(serializers.Serializer):
 
 
 class Search(ApiView):
-    """Machines, workloads and programs that have every word of `q` in their names, and sections of the documentation
-    that have all of them; machines first, the documentation last."""
+    """Machines, workloads and programs with every word of `q` in their names, and sections of the documentation that
+    contain all words. Machines come first and the documentation last."""
 
     query_parameters: ClassVar = ("q", "most")
 

@@ -1,4 +1,4 @@
-"""Dataclass -> what plotly.js draws, as a plain dictionary. Pure: no Django, no colours."""
+"""Figures as plain dictionaries for plotly.js. These modules do not import Django and contain no colours."""
 
 from profiles.figures.axes import SPEEDUP, logarithmic_ticks, shortened_label, shortened_labels, speedup_axis
 from profiles.figures.base import (

@@ -1,4 +1,4 @@
-"""The axes of every figure, and the names at the ends of its lines. Pure."""
+"""Axes of all figures, and the names at the ends of lines."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from profiles.scaling.validity import LARGEST_VALUE
 
 THREADS = "threads n (count)"
 SPEEDUP = "speedup t(1)/t(n) (ratio)"
-MOST_DECADES = 20  # with a tick each
-MOST_DOUBLINGS = 9  # with a tick each
+MOST_DECADES = 20  # maximum number of decades with one tick each
+MOST_DOUBLINGS = 9  # maximum number of powers of two with one tick each
 LABEL_CHARACTERS = 20
-LABEL_PIXELS = 6.4  # of one character
-LABEL_GAP = 0.06  # between two names, as a fraction of the height
-AT_THE_EDGE = 0.9  # of the width: the name of a line that ends before would stand on the other lines
+LABEL_PIXELS = 6.4  # width of one character
+LABEL_GAP = 0.06  # distance between two names, as a fraction of the height
+AT_THE_EDGE = 0.9  # fraction of the width that a line must reach, or else its name would cover other lines
 WITHOUT_UNIT = {"ratio", "count", "unknown unit", "distance"}
 
 
 def axis(**attributes: Any) -> dict[str, Any]:
-    """An axis with these attributes. Large and small numbers have powers of ten, as an SI prefix ("10f") reads like a
-    unit."""
+    """Return an axis with these attributes.
+
+    Large and small numbers have powers of ten, because an SI prefix ("10f") looks like a unit.
+    """
     return {"exponentformat": "power"} | attributes
 
 
 def unit_of(title: str) -> str:
-    """The unit of a title with a space before it; empty where the numbers have none.
+    """Return the unit in a title with a space before it, or "" if the numbers have no unit.
 
     >>> unit_of("time t(n) (s)"), unit_of("speedup t(1)/t(n) (ratio)"), unit_of("t(n)")
     (' s', '', '')
@@ -38,12 +40,12 @@ def unit_of(title: str) -> str:
 
 
 def thread_axis(largest: int) -> dict[str, Any]:
-    """Thread counts from 1 to the largest, a tick at each power of two."""
+    """Return an axis of thread counts from 1 to the largest, with a tick at each power of two."""
     return axis(title={"text": THREADS}, unifiedhovertitle={"text": "n = %{x}"}, **doubling_axis(1, max(largest, 2)))
 
 
 def doubling_axis(low: float, high: float) -> dict[str, Any]:
-    """A logarithmic axis with a tick at each power of two, and at its end where that is far from the last one.
+    """Return a logarithmic axis with a tick at each power of two, and at its end if the last tick is far from it.
 
     >>> doubling_axis(1, 12)["ticktext"], doubling_axis(1, 64)["ticktext"]
     (['1', '2', '4', '8', '12'], ['1', '2', '4', '8', '16', '32', '64'])
@@ -65,8 +67,10 @@ def doubling_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def speedup_axis(n: IntArray, speedups: Any) -> dict[str, Any]:
-    """Speedups on an axis like that of the threads, on which the ideal speedup is a straight line. It may leave at the
-    top, so that a speedup far below it can still be read."""
+    """Return an axis of speedups with the scale of the thread axis, so that the ideal speedup is a straight line.
+
+    The ideal speedup may leave the figure at the top, so that much smaller speedups remain readable.
+    """
     numbers = np.asarray(speedups, dtype=float)
     known = numbers[(numbers >= 1 / LARGEST_VALUE) & (numbers <= LARGEST_VALUE)]
     largest = float(known.max(initial=1.0))
@@ -75,8 +79,9 @@ def speedup_axis(n: IntArray, speedups: Any) -> dict[str, Any]:
 
 
 def range_around(values: Any) -> list[float]:
-    """A range from 0 in which what was measured fits: the largest number that an axis can reach, 1 where none is above
-    0. A fitted line that runs away does not set the scale.
+    """Return a range from 0 to slightly above the largest measured value, or to about 1 if no value is positive.
+
+    Values beyond LARGEST_VALUE, such as those of a diverging fit, do not affect the range.
 
     >>> range_around([2.0, np.inf, np.nan]), range_around([np.nan, -1.0])
     ([0.0, 2.1], [0.0, 1.05])
@@ -87,7 +92,8 @@ def range_around(values: Any) -> list[float]:
 
 
 def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
-    """A log axis whose ticks (1, 2, 5, 10 ...) carry their whole number. `few`: as many as fit below a narrow figure.
+    """Return a log axis with labelled ticks (1, 2, 5, 10 ...). `few` reduces them to the number that fits a narrow
+    figure.
 
     >>> logarithmic_ticks([0.4, 13.0])["ticktext"], logarithmic_ticks([0.4, 13.0], few=True)["ticktext"]
     (['0.5', '1', '2', '5', '10'], ['1', '10'])
@@ -115,7 +121,9 @@ def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
 
 
 def shortened_label(label: str) -> str:
-    """The label with its middle left out where it is long: a machine's kind is at the front, its size at the end.
+    """Return the label with its middle left out if it is long.
+
+    The start of a label is the kind of machine, and the end is its size.
 
     >>> shortened_label("KVM guest, 2 vCPUs of an AMD EPYC"), shortened_label("laptop")
     ('KVM guest…n AMD EPYC', 'laptop')
@@ -127,16 +135,17 @@ def shortened_label(label: str) -> str:
 
 
 def shortened_labels(labels: Sequence[str]) -> list[str]:
-    """Each label shortened, or whole where two of them would look the same."""
+    """Return each label shortened, or unchanged if two shortened labels would be equal."""
     short = [shortened_label(label) for label in labels]
     return [label if short.count(cut) > 1 else cut for label, cut in zip(labels, short, strict=True)]
 
 
 def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) -> set[int]:
-    """Write the names of the lines that reach the right edge there, in their colours. Returns which traces are named;
-    `layout` has the axes.
+    """Write the names of lines that reach the right edge there, in their colours, and return the indices of these
+    traces.
 
-    A legend makes the reader look for each colour twice. charts.js falls back to it on a narrow screen.
+    `layout` must have the axes. Names at the lines are easier to read than a legend, in which each colour has to be
+    looked up twice. charts.js uses the legend on narrow screens.
     """
     ends = {index: end for index, trace in enumerate(traces) if (end := end_of_line(trace)) is not None}
     if not ends:
@@ -144,7 +153,7 @@ def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) 
     x_axis, y_axis = layout["xaxis"], layout["yaxis"]
     low, high = y_axis["range"] = y_range(traces, y_axis)
     left, right = x_axis["range"]
-    # A line that goes on beyond the axis is named at its edge.
+    # A line that extends beyond the axis has its name at the edge.
     places = {
         index: (
             (min(np.log10(x), right) - left) / (right - left),
@@ -154,7 +163,7 @@ def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) 
     }
     places = {index: place for index, place in places.items() if place[0] >= AT_THE_EDGE}
     heights = spread_apart({index: height for index, (_, height) in places.items()})
-    # A fitted line has the name of what it fits.
+    # A fitted line is labelled with the quantity that it fits.
     labels = [traces[index]["meta"].get("label", traces[index]["name"]) for index in places]
     names = dict(zip(places, shortened_labels(labels), strict=True))
     layout.setdefault("annotations", []).extend(
@@ -176,7 +185,7 @@ def name_line_ends(traces: Sequence[Mapping[str, Any]], layout: dict[str, Any]) 
 
 
 def end_of_line(trace: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The last point of a line that needs a name; None of points, edges of bands, and lines that are not drawn."""
+    """Return the last point of a line that needs a name, or None for points, edges of bands, and hidden lines."""
     quiet = trace.get("hoverinfo") == "skip" or trace.get("visible") is False or "stackgroup" in trace
     if quiet or "lines" not in trace.get("mode", ""):
         return None
@@ -189,7 +198,7 @@ def on_axis(value: float, y_axis: Mapping[str, Any]) -> float:
 
 
 def y_range(traces: Sequence[Mapping[str, Any]], y_axis: Mapping[str, Any]) -> list[float]:
-    """The range of the axis: as it is given, else where all that is drawn fits."""
+    """Return the given range of the axis, or else a range that contains all visible values."""
     if "range" in y_axis:
         return list(y_axis["range"])
     shown = [
@@ -206,7 +215,7 @@ def y_range(traces: Sequence[Mapping[str, Any]], y_axis: Mapping[str, Any]) -> l
 
 
 def spread_apart(heights: Mapping[int, float]) -> dict[int, float]:
-    """The heights of names so that they do not cover each other: upwards first, then down from the top.
+    """Return the heights of the names, moved upwards and then down from the top so that they do not overlap.
 
     >>> spread_apart({0: 0.5, 1: 0.5}), spread_apart({0: 1.0, 1: 1.0})
     ({0: 0.5, 1: 0.56}, {0: 0.94, 1: 1.0})

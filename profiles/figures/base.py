@@ -1,4 +1,5 @@
-"""What every figure is made of. Pure: no Django, no colours (a trace names its own in meta; charts.js looks it up)."""
+"""Building blocks of all figures. This module does not import Django and contains no colours: a trace has the name of
+its colour in `meta`, and charts.js looks it up."""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from profiles.scaling.names import SCALING_PARTS
 
 USEFUL_WORK = "useful work"
 SERIES_COLOURS = 8
-FEW_POINTS = 2  # of a curve: dots or bars, as an area or a line between them would be invented
-MOST_LINE_POINTS = 200  # thread counts of a fitted line
-MOST_LINES = 6  # that a reader can follow in one figure; "Show all lines" below it adds the others
+FEW_POINTS = 2  # curves with so few points are drawn as dots or bars, because nothing was measured between them
+MOST_LINE_POINTS = 200  # maximum number of thread counts of a fitted line
+MOST_LINES = 6  # readable lines in one figure; "Show all lines" below the figure adds the others
 LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 COLOUR_OF_PART = dict(
     zip(
@@ -33,22 +34,25 @@ Trace = dict[str, Any]
 
 
 class Figure(TypedDict):
-    """What plotly.js draws, by the names of https://plotly.com/javascript/reference; both axes have a title. Plain
-    dictionaries: the classes of Plotly's Python package check every value for every reader, half of the work of a
-    profile's page. Tests have them check it."""
+    """A figure for plotly.js, with the attribute names of https://plotly.com/javascript/reference. Both axes have a
+    title.
+
+    Figures are plain dictionaries, because the classes of Plotly's Python package check every value in every request,
+    which takes half of the time of a profile page. The tests do these checks.
+    """
 
     data: list[Trace]
     layout: dict[str, Any]
 
 
 class PlotlyMarkup(str):
-    """A text written in this code, in which Plotly may find markup. In every other text of a figure it finds none."""
+    """A constant text of this code that may contain Plotly markup. All other texts of a figure are escaped."""
 
 
 def escape_markup(value: Any) -> Any:
-    """The value with every text in it escaped for Plotly, which draws links and other markup that it finds in a text.
+    """Return the value with all texts escaped for Plotly, which renders links and other markup in texts.
 
-    Only `PlotlyMarkup` stays as it is, and `meta`, which charts.js reads and Plotly does not draw.
+    `PlotlyMarkup` is not escaped, nor is `meta`, which charts.js reads and Plotly does not draw.
 
     >>> escape_markup({"name": "<b>R&D</b>", "hovertemplate": PlotlyMarkup("%{y}<extra></extra>")})
     {'name': '&lt;b&gt;R&amp;D&lt;/b&gt;', 'hovertemplate': '%{y}<extra></extra>'}
@@ -58,7 +62,8 @@ def escape_markup(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: item if key == "meta" else escape_markup(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [item if type(item) is float else escape_markup(item) for item in value]  # mostly floats: without a call
+        # Most items are floats, for which no call is needed.
+        return [item if type(item) is float else escape_markup(item) for item in value]
     return value
 
 
@@ -70,7 +75,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """One figure, what to read in it, and the same numbers as a table. `name` is its id on the page."""
+    """One figure with its caption, and the same numbers as a table. `name` is its id on the page."""
 
     name: str
     title: str
@@ -78,25 +83,30 @@ class Chart:
     figure: Figure
     table: Table
     tall: bool = False
-    origin: str = ""  # of what it shows, where not all of it was measured: simulated, emulated, mixed
+    origin: str = ""  # simulated, emulated or mixed, if not all data was measured
 
     @property
     def hidden_lines(self) -> int:
-        """The number of lines that are drawn on demand."""
+        """Return the number of lines that are drawn on demand."""
         return sum(each.get("visible") is False for each in self.figure["data"])
 
     @property
     def json(self) -> dict[str, Any]:
-        """The figure as Plotly may read it, whoever wrote the names in it: the only form in which one leaves the
-        server. Its title is for a saved picture."""
+        """Return the figure in the only form that leaves the server, with all names escaped for Plotly.
+
+        The title is for saved pictures.
+        """
         layout = self.figure["layout"] | {"title": {"text": self.title}}
         document: dict[str, Any] = escape_markup(nan_to_null({"data": self.figure["data"], "layout": layout}))
         return document
 
 
 def mark_origin(charts: Sequence[Chart], origin: str) -> list[Chart]:
-    """The same charts, which say of themselves what is not measured: in the title, which a saved picture keeps, and as
-    `origin`, which saved numbers carry. `origin`: measured, simulated, emulated or mixed."""
+    """Return the charts with the origin of data that was not measured.
+
+    It is added to the title, which saved pictures show, and stored as `origin` for saved numbers. `origin` is measured,
+    simulated, emulated or mixed.
+    """
     if origin in {"", "measured"}:
         return list(charts)
     mark = " (partly simulated)" if origin == "mixed" else f" ({origin})"
@@ -104,7 +114,7 @@ def mark_origin(charts: Sequence[Chart], origin: str) -> list[Chart]:
 
 
 def origin_of(origins: Iterable[str]) -> str:
-    """The one origin of several, or "mixed"; "measured" of none.
+    """Return the common origin, "mixed" if there are several, or "measured" if there is none.
 
     >>> origin_of(["simulated", "simulated"]), origin_of(["measured", "simulated"]), origin_of([])
     ('simulated', 'mixed', 'measured')
@@ -115,7 +125,8 @@ def origin_of(origins: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Breakpoints:
-    """Thread counts beyond which a second NUMA node / SMT threads are used; None = no such effect."""
+    """Thread counts beyond which a second NUMA node and SMT threads are used. None means that there is no such
+    effect."""
 
     n_nu: int | None = None
     n_ht: int | None = None
@@ -123,7 +134,7 @@ class Breakpoints:
 
 @dataclass(frozen=True)
 class MeasuredCurve:
-    """t(n) of one profile, under the name that tells it from its neighbours in the figure."""
+    """t(n) of one profile, with a label that distinguishes it from the other curves of the figure."""
 
     label: str
     n: IntArray
@@ -132,7 +143,7 @@ class MeasuredCurve:
 
 
 def drawn_thread_counts(n: IntArray) -> IntArray:
-    """Every thread count from the smallest to the largest measured one, thinned evenly where there are many.
+    """Return all thread counts from the smallest to the largest measured one, thinned evenly if there are many.
 
     >>> drawn_thread_counts(np.array([1, 4])).tolist()
     [1, 2, 3, 4]
@@ -142,7 +153,7 @@ def drawn_thread_counts(n: IntArray) -> IntArray:
 
 
 def plot_numbers(values: Any) -> list[float | None]:
-    """A list that JSON can carry: NaN and infinity are gaps."""
+    """Return the values as a list for JSON, with None for NaN and infinity."""
     return [value if math.isfinite(value) else None for value in np.asarray(values, dtype=float).tolist()]
 
 
@@ -155,12 +166,13 @@ def table(columns: Mapping[str, Sequence[Any] | np.ndarray]) -> Table:
 
 
 def trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: Any) -> Trace:
-    """Points x, y as they are; `style`: any other attribute of the trace, nested ones as dictionaries."""
+    """Return a trace of the points x, y. `style` has further attributes of the trace, with nested ones as
+    dictionaries."""
     return {"type": "scatter", "name": name, "x": list(x), "y": list(y), "meta": {"colour": colour}} | style
 
 
 def scatter(name: str, colour: str, x: Any, y: Any, **style: Any) -> Trace:
-    """Values over thread counts."""
+    """Return a trace of values over thread counts."""
     return trace(name, colour, [int(value) for value in x], plot_numbers(y), hovertemplate="%{y:.4~g}", **style)
 
 
@@ -175,8 +187,11 @@ def figure(
     x_axis: Mapping[str, Any] | None = None,
     **y_axis: Any,
 ) -> Figure:
-    """All figures here look alike. `largest`: the last thread count shown; 0 = the last one of any trace. `x_axis`:
-    where x is no thread count."""
+    """Return a figure in the common style.
+
+    `largest` is the last thread count shown, and 0 means the last one of any trace. `x_axis` is the axis for an x other
+    than thread counts.
+    """
     layout: dict[str, Any] = {
         "yaxis": axis(**{"title": {"text": y_title}} | y_axis),
         "hovermode": hovermode,
@@ -200,7 +215,8 @@ def figure(
 def draw_over_threads(
     traces: Sequence[Trace], layout: dict[str, Any], largest: int, breakpoints: Breakpoints | None
 ) -> None:
-    """The axis of thread counts, and what the pointer says at a point. Bars stand at their thread counts."""
+    """Add the axis of thread counts, and the units in the hover texts. Bars are drawn at the positions of their thread
+    counts."""
     unit = unit_of(layout["yaxis"]["title"]["text"])
     at = "n = %{x}: " * (layout["hovermode"] == "closest")
     for each in (one for one in traces if "%{y:.4~g}" in one["hovertemplate"]):
@@ -214,7 +230,7 @@ def draw_over_threads(
 
 
 def mark_breakpoints(layout: dict[str, Any], breakpoints: Breakpoints, largest: int) -> None:
-    """Vertical lines at the breakpoints that the figure reaches."""
+    """Add vertical lines at the breakpoints within the range of the figure."""
     marks = ((breakpoints.n_nu, "NUMA", 16), (breakpoints.n_ht, "SMT threads", 2))
     reached = [(n, label, height) for n, label, height in marks if n is not None and n < largest]
     if not reached:
@@ -223,7 +239,7 @@ def mark_breakpoints(layout: dict[str, Any], breakpoints: Breakpoints, largest: 
     layout["shapes"] = [vertical_line(n, dash="dot") for n, _, _ in reached]
     layout["annotations"] = [
         {
-            "x": float(np.log10(n)),  # annotations of a logarithmic axis are placed so, shapes are not
+            "x": float(np.log10(n)),  # on a logarithmic axis, annotations need the logarithm, but shapes do not
             "y": 1,
             "yref": "paper",
             "yshift": height,
@@ -237,7 +253,7 @@ def mark_breakpoints(layout: dict[str, Any], breakpoints: Breakpoints, largest: 
 
 
 def vertical_line(n: int, **style: Any) -> dict[str, Any]:
-    """A shape of the layout at x = n, from the bottom of the drawing to its top."""
+    """Return a layout shape at x = n that spans the height of the drawing."""
     ends = {"x0": n, "x1": n, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain"}
     return {"type": "line", **ends, "line": {"width": 1.2, **style}}
 
@@ -252,15 +268,17 @@ def points(name: str, colour: str, x: Any, y: Any, **style: Any) -> Trace:
 
 
 def line(name: str, colour: str, x: Any, y: Any, **style: Any) -> Trace:
-    """A line over thread counts; dots where there are too few for one."""
+    """Return a line over thread counts, or dots if there are too few points for a line."""
     mode = "lines" if len(x) > FEW_POINTS else "markers"
     width = {"width": 2} | style.pop("line", {})
     return scatter(name, colour, x, y, **{"mode": mode, "line": width, "marker": {"size": 9}} | style)
 
 
 def stacked(n: IntArray, parts: Mapping[str, tuple[str, Any]]) -> list[Trace]:
-    """Areas on each other over n, or bars where there are too few thread counts for an area. `parts`: name -> colour
-    and values."""
+    """Return stacked areas over n, or stacked bars if there are too few thread counts for areas.
+
+    `parts` maps names to colours and values.
+    """
     if len(n) <= FEW_POINTS:
         return [scatter(name, colour, n, y) | {"type": "bar"} for name, (colour, y) in parts.items()]
     area = {"mode": "lines", "line": {"width": 0.5}, "stackgroup": "parts"}
@@ -272,7 +290,7 @@ def speedup_of(curve: MeasuredCurve) -> FloatArray:
 
 
 def series_style(index: int) -> tuple[str, str]:
-    """The colour's name and the dash of the line of that index.
+    """Return the colour name and the dash of the line with this index.
 
     >>> series_style(0), series_style(9)
     (('series-0', 'solid'), ('series-1', 'dot'))
@@ -289,9 +307,11 @@ def stacked_shares(
     title: str,
     caption: str,
 ) -> Chart:
-    """The shares of the thread time n*t(n), stacked to 100 %: the work of one thread S(n)/n, what is computed beyond it
-    (redundancy, as the sentences about the profile name it; 0 where threads together compute less), and Eq. 4's six
-    fractions."""
+    """Return a chart of the shares of the thread time n*t(n), stacked to 100 %.
+
+    The shares are the work of one thread S(n)/n, the computation beyond it (redundancy, as in the sentences about the
+    profile, and 0 if the threads together compute less), and the six fractions of Eq. 4.
+    """
     losses = {part: 100 * fraction for part, fraction in fractions.items()}
     used = 100 - np.sum(list(losses.values()), axis=0)
     redundancy = np.maximum(used - 100 * speedup / n, 0.0)

@@ -1,4 +1,4 @@
-"""One workload on several platforms, or several workloads on one."""
+"""Comparison charts of one workload on several platforms, or of several workloads on one platform."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from profiles.figures.base import (
 
 @dataclass(frozen=True)
 class Measure:
-    """What of t(n) is drawn. `value` needs t(1) where `from_t1`."""
+    """A quantity computed from t(n). `value` needs t(1) if `from_t1`."""
 
     title: str
     caption: str
@@ -60,8 +60,11 @@ DRAWN_MEASURES = {
 def comparison_charts(
     curves: Sequence[MeasuredCurve], time_unit: str = "s", measures: Sequence[str] = ("time", "speedup")
 ) -> list[Chart]:
-    """Curves side by side, a line each in its `series_style` with its name at its end; the lines after MOST_LINES are
-    drawn on demand. The data tables have a row a curve. Curves of one point are left out."""
+    """Return charts that compare the curves, with one line per curve in its `series_style` and its name at the end.
+
+    The lines after the first MOST_LINES are drawn on demand. The data tables have one row per curve. Curves with one
+    point are left out.
+    """
     numbered = [(index, curve) for index, curve in enumerate(curves) if len(curve.n) > 1]
     charts = [comparison_chart(numbered, name, time_unit) for name in measures]
     return [chart for chart in charts if chart]

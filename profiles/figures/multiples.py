@@ -1,4 +1,4 @@
-"""Small multiples: a small speedup curve a profile, all on the same axes, as points of an SVG that needs no script."""
+"""Small multiples: one small speedup curve per profile, all on the same axes, as SVG points that need no script."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ WIDTH, HEIGHT = 140.0, 84.0
 
 @dataclass(frozen=True)
 class Multiple:
-    """`points`, `ideal`: SVG coordinates in a box of WIDTH x HEIGHT, y downwards. `best`: the largest speedup, at
-    `best_n` threads."""
+    """A small speedup curve.
+
+    `points` and `ideal` are SVG coordinates in a box of WIDTH x HEIGHT, with y downwards. `best` is the largest
+    speedup, at `best_n` threads.
+    """
 
     points: list[tuple[float, float]]
     ideal: list[tuple[float, float]]
@@ -29,7 +32,8 @@ class Multiple:
 
     @property
     def dots(self) -> str:
-        """Lines of no length, which the style sheet gives round ends: one element instead of hundreds."""
+        """Return an SVG path of zero-length lines, which the style sheet draws as dots: one element instead of
+        hundreds."""
         return " ".join(f"M{x:g},{y:g}h0" for x, y in self.points)
 
     @property
@@ -39,8 +43,11 @@ class Multiple:
 
 @dataclass(frozen=True)
 class Multiples:
-    """`drawings`: one a curve, None where there is nothing to draw. The logarithmic axes go from 1 to `n_top` threads
-    and from `bottom` to `top`. `rows`: what is drawn as numbers, (curve, n, speedup)."""
+    """Small speedup curves on common logarithmic axes, from 1 to `n_top` threads and from `bottom` to `top`.
+
+    `drawings` has one item per curve, None if there is nothing to draw. `rows` has the drawn numbers as (curve, n,
+    speedup).
+    """
 
     drawings: list[Multiple | None]
     n_top: int
@@ -58,7 +65,7 @@ def path_of(points: Sequence[tuple[float, float]]) -> str:
 
 
 def small_multiples(curves: Sequence[MeasuredCurve]) -> Multiples:
-    """Speedups over n on common axes; a curve without t(1), or with one thread count, has none."""
+    """Return drawings of the speedups over n on common axes. Curves without t(1) or with one thread count have none."""
     speedups = [speedup_of(curve) if curve.t1_s and len(curve.n) > 1 else np.array([]) for curve in curves]
     drawable = [(curve.n, speedup) for curve, speedup in zip(curves, speedups, strict=True) if len(speedup)]
     if not drawable:

@@ -1,4 +1,4 @@
-"""One profile: what the paper's Figure 5 shows, and how well the fits describe it."""
+"""Charts of one profile: those of the paper's Figure 5, and the quality of the fits."""
 
 from __future__ import annotations
 
@@ -34,34 +34,37 @@ from profiles.scaling.quality import RepeatSpread
 from profiles.scaling.runs import CurveTable, reconstruct
 
 ROUNDING_PERCENT = 1e-6
-LEAST_PERCENT_SHOWN = 1.0  # of a residual's axis
+LEAST_PERCENT_SHOWN = 1.0  # smallest range of the residual axis
 
 
 @dataclass(frozen=True)
 class ProfileDrawing:
-    """What the figures of one profile need; `features`: 84 elements, NaN invalid, or None (nothing fitted)."""
+    """The data for the figures of one profile. `features` has 84 elements, NaN if invalid, or is None if nothing was
+    fitted."""
 
     curves: CurveTable
     features: FloatArray | None
     breakpoints: Breakpoints
     time_unit: str = "s"
-    origin: str = "measured"  # what the points are
-    spread: RepeatSpread | None = None  # of the repeats behind them
+    origin: str = "measured"  # origin of the points
+    spread: RepeatSpread | None = None  # spread of the repeats
 
     def fitted(self, n: IntArray) -> FloatArray:
-        """The seven scaling curves of Eq. 5-7 at n: (7, len(n)), NaN where nothing was fitted."""
+        """Return the seven scaling curves of Eq. 5-7 at n: (7, len(n)), NaN where nothing was fitted."""
         return self.all_fitted(n)[: len(SCALING_PARTS)]
 
     def all_fitted(self, n: IntArray) -> FloatArray:
-        """The same, followed by the ratios of counters: (14, len(n))."""
+        """Return the seven scaling curves followed by the counter ratios: (14, len(n))."""
         if self.features is None:
             return np.full((len(CURVE_NAMES), len(n)), np.nan)
         elements = np.reshape(self.features, (len(CURVE_NAMES), -1))
         return evaluate_curves(elements, n, self.breakpoints.n_nu, self.breakpoints.n_ht, GAUSSIAN_SUM)
 
     def fitted_speedup(self, n: IntArray) -> FloatArray:
-        """t(1)/t(n) of the fitted curves (Eq. 3-4), kept possible as in a prediction; NaN where the fit of R is not
-        positive, which no speedup has."""
+        """Return t(1)/t(n) of the fitted curves (Eq. 3-4), restricted to possible values as in a prediction.
+
+        It is NaN where the fit of R is not positive, because no speedup has such an R.
+        """
         curves = self.fitted(n)
         speedup = 1 / reconstruct(1.0, curves[0], curves[1:] if self.curves.decomposed else None, n).time_s
         return np.where(curves[0] > 0, speedup, np.nan)
@@ -101,8 +104,10 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
 
 
 def points_with_spread(profile: ProfileDrawing) -> Trace:
-    """The measured speedup; bars from quartile to quartile of t(n), and how many runs and how far apart under the
-    pointer."""
+    """Return the measured speedup with bars between the quartiles of t(n).
+
+    The hover text has the number of runs and their deviation.
+    """
     n, speedup = profile.curves.n, profile.speedup
     measured = points(profile.origin, "measured", n, speedup)
     spread = spread_at(profile)
@@ -119,7 +124,7 @@ def points_with_spread(profile: ProfileDrawing) -> Trace:
 
 
 def describe_repeats(count: int, deviation_s: float, time_s: float) -> str:
-    """How many runs a point is made of, and how far they are apart relative to their time.
+    """Return the number of runs of a point and their standard deviation relative to the time.
 
     >>> describe_repeats(3, 0.02, 2.0), describe_repeats(1, np.nan, 2.0)
     ('3 runs, standard deviation 1 %', '1 run')
@@ -129,7 +134,7 @@ def describe_repeats(count: int, deviation_s: float, time_s: float) -> str:
 
 
 def spread_at(profile: ProfileDrawing) -> RepeatSpread | None:
-    """The spread at the thread counts that are drawn; None where it is unknown, or not that of these points."""
+    """Return the spread at the drawn thread counts, or None if it is unknown or does not cover these points."""
     if profile.spread is None or not np.isin(profile.curves.n, profile.spread.n).all():
         return None
     rows = np.searchsorted(profile.spread.n, profile.curves.n)
@@ -137,7 +142,7 @@ def spread_at(profile: ProfileDrawing) -> RepeatSpread | None:
 
 
 def spread_columns(profile: ProfileDrawing) -> dict[str, FloatArray | IntArray]:
-    """What a table says of the repeats at each n; nothing where that is unknown."""
+    """Return the table columns for the repeats at each n, or none if the spread is unknown."""
     spread = spread_at(profile)
     if spread is None:
         return {}
@@ -154,7 +159,7 @@ def spread_columns(profile: ProfileDrawing) -> dict[str, FloatArray | IntArray]:
 
 
 def time_budget_chart(profile: ProfileDrawing) -> Chart:
-    """The same as `shares_chart` in seconds of all threads: what grows here is what more threads cost."""
+    """Return the chart of `shares_chart` in seconds of all threads. Parts that grow are the cost of more threads."""
     n, whole = profile.curves.n, profile.curves.n * profile.curves.time_s
     parts = {part: whole * profile.curves.curve(part) for part in FRACTIONS}
     budget = {USEFUL_WORK: whole * profile.curves.utilisation} | parts
@@ -194,7 +199,7 @@ def pop_chart(profile: ProfileDrawing) -> Chart:
 
 
 def excess_percent(value: FloatArray, other: FloatArray) -> FloatArray:
-    """100 (value / other - 1), each a vector; NaN where `other` is not above 0, since no percentage is of nothing.
+    """Return 100 (value / other - 1) for two vectors, NaN where `other` is not above 0.
 
     >>> excess_percent(np.array([3.0, 1.0]), np.array([2.0, 0.0]))
     array([50., nan])
@@ -205,11 +210,11 @@ def excess_percent(value: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def residuals_chart(profile: ProfileDrawing) -> Chart:
-    """How far the fits are from the points: t(n) rebuilt from them (Eq. 3), and R(n)."""
+    """Return the relative errors of the fits: of t(n) computed from the fits (Eq. 3), and of R(n)."""
     n = profile.curves.n
     redundancy = excess_percent(profile.fitted(n)[0], profile.curves.redundancy)
     rebuilt = excess_percent(profile.speedup, profile.fitted_speedup(n))
-    # Where the fit is exact only rounding is left, which is no residual: the axis shows one percent at least.
+    # An exact fit leaves only rounding errors, which are not residuals. The axis shows at least one percent.
     redundancy, rebuilt = (np.where(np.abs(values) < ROUNDING_PERCENT, 0.0, values) for values in (redundancy, rebuilt))
     largest = float(np.nanmax(np.abs([redundancy, rebuilt]), initial=LEAST_PERCENT_SHOWN))
     style: dict[str, Any] = {"mode": "lines+markers", "line": {"width": 1.2, "dash": "dot"}, "marker": {"size": 6}}
@@ -233,7 +238,7 @@ def residuals_chart(profile: ProfileDrawing) -> Chart:
 
 
 def counters_chart(profile: ProfileDrawing) -> Chart | None:
-    """The ratios of hardware counters of Table 2 over n, with their fits; None where there are none."""
+    """Return the ratios of hardware counters of Table 2 over n with their fits, or None if there are none."""
     n, line_n = profile.curves.n, profile.line_n
     counted = [name for name in RELATIVE_MEASURES if np.isfinite(profile.curves.curve(name)).any()]
     if not counted:
@@ -243,7 +248,7 @@ def counters_chart(profile: ProfileDrawing) -> Chart | None:
     for index, name in enumerate(counted):
         colour, values = f"series-{index}", profile.curves.curve(name)
         traces.append(points(name, colour, n, values, showlegend=False))
-        positive = np.where(fitted[name] > 0, fitted[name], np.nan)  # what a logarithmic axis can show
+        positive = np.where(fitted[name] > 0, fitted[name], np.nan)  # a logarithmic axis shows positive values only
         traces.append(line(f"{name}, fitted", colour, line_n, positive, line={"width": 1.3}))
         traces[-1]["meta"]["label"] = name
     ratios = np.concatenate([profile.curves.curve(name) for name in counted])
@@ -340,8 +345,10 @@ def efficiency_chart(profile: ProfileDrawing) -> Chart:
 
 
 def profile_charts(profile: ProfileDrawing, *, in_time: bool = False) -> list[Chart]:
-    """The charts of a profile page, as in the paper's Figure 5 and beyond; none for a sequential profile. `in_time`:
-    the budget in thread time instead of shares."""
+    """Return the charts of a profile page, those of the paper's Figure 5 and more, or none for a sequential profile.
+
+    `in_time` shows the time budget in thread time instead of shares.
+    """
     if len(profile.curves.n) < 2:
         return []
     if profile.curves.decomposed:
@@ -357,5 +364,6 @@ def profile_charts(profile: ProfileDrawing, *, in_time: bool = False) -> list[Ch
         )
     else:
         chart_makers = (speedup_chart, efficiency_chart, redundancy_chart, residuals_chart, counters_chart)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # what no axis shows is a gap
+    # Values that are not finite become gaps in the charts.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return [chart for chart in (make(profile) for make in chart_makers) if chart]

@@ -1,4 +1,4 @@
-"""The ceilings of a machine on logarithmic axes, and where its workloads lie below them."""
+"""Roofline chart: the ceilings of a machine on logarithmic axes, and the points of its workloads."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from profiles.figures.base import Chart, Table, Trace, figure, plot_numbers, series_style, trace
 from profiles.scaling.roofline import Roof, Roofline, RooflinePoint
 
-REACH = 16.0  # how far the axis goes beyond the ridges
+REACH = 16.0  # factor by which the axis extends beyond the ridges
 
 
 def roofline_chart(roofline: Roofline, points: Sequence[RooflinePoint] = ()) -> Chart | None:
-    """None where no roof was measured."""
+    """Return the roofline chart, or None if no roof was measured."""
     roofs = roofline.drawn
     if not roofs:
         return None

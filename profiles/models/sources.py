@@ -99,7 +99,7 @@ class FormerSlug(models.Model):
 
 
 class WithdrawnSource(models.Model):
-    """A public delivery that was withdrawn. Its uid remains, so that other stores of its data can be notified."""
+    """A public delivery that was withdrawn. Its uid is kept, so that predictions stored with this uid can be marked."""
 
     uid = models.UUIDField(unique=True, editable=False)
     withdrawn_at = models.DateTimeField(auto_now_add=True)

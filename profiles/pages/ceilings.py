@@ -1,4 +1,4 @@
-"""What a platform's deliveries tell of its ceilings, and where its workloads lie below them."""
+"""Measured ceilings of a platform, and the positions of its workloads below them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from profiles.scaling.runs import CurveTable, stored_curves
 from profiles.scaling.validity import LARGEST_VALUE
 
 COUNTERS = ("INSTR", "LLC-LDM", "LLC-STM")
-LEAST_COUNTED = 1e-9  # of a counter's mean; less is no count, and no ratio of it a number
+LEAST_COUNTED = 1e-9  # smallest mean of a counter for which ratios are computed
 
 
 def roofline_of(platform: Platform, user: Any) -> Roofline | None:
-    """The roofline as the newest delivery that the user sees measured it."""
+    """Return the roofline in the newest delivery with a roofline that the user sees."""
     newest = Source.objects.with_ceilings_of(platform, user).values_list("environment", flat=True).first()
     return read_roofline(newest)
 
 
 def machine_facts(platform: Platform, user: Any) -> MachineFacts:
-    """What a reading of curves measured on the platform needs to know of it, with the ceilings that the user sees."""
+    """Return the facts of the platform for interpreting its curves, with the ceilings that the user sees."""
     return MachineFacts(
         n_nu=platform.n_nu,
         n_ht=platform.n_ht,
@@ -36,19 +36,19 @@ def machine_facts(platform: Platform, user: Any) -> MachineFacts:
 
 
 def limits_of(profile: Profile, curves: CurveTable, user: Any) -> dict[str, Any]:
-    """What limits the profile, beside the ceilings that the user sees (`limits_document`)."""
+    """Return the limits of the profile (`limits_document`), with the ceilings that the user sees."""
     return LimitsReader([profile], user).limits_of(profile, curves)
 
 
 class LimitsReader:
-    """What limits each of these profiles; what is known of a platform and of the counters is read once for all."""
+    """The limits of several profiles. Facts of platforms and counters are read once for all profiles."""
 
     def __init__(self, profiles: Sequence[Profile], user: Any) -> None:
         self.profiles, self.user = profiles, user
         self.machines: dict[int, MachineFacts] = {}
 
     def limits_of(self, profile: Profile, curves: CurveTable) -> dict[str, Any]:
-        """As the function of this name, of one of the profiles."""
+        """Return the limits of one of the profiles, like the function of this name."""
         if profile.platform_id not in self.machines:
             self.machines[profile.platform_id] = machine_facts(profile.platform, self.user)
         machine = self.machines[profile.platform_id]
@@ -61,7 +61,8 @@ class LimitsReader:
 
 
 def points_by_profile(profiles: Sequence[Profile]) -> dict[int, RooflinePoint]:
-    """By primary key, where each profile lies below the ceilings; those without counters are left out."""
+    """Return the position of each profile in the roofline chart by primary key, without profiles that have no
+    counters."""
     readings = CounterReading.objects.filter(
         profile__in=profiles, counter__in=COUNTERS, value__range=(0, LARGEST_VALUE)
     )
@@ -76,7 +77,10 @@ def points_by_profile(profiles: Sequence[Profile]) -> dict[int, RooflinePoint]:
 
 
 def roofline_point(profile: Profile, counted: dict[str, float]) -> RooflinePoint | None:
-    """`counted`: the mean of each counter. None where a counter is missing or no count, or there were no misses."""
+    """Return the point of a profile from the mean of each counter (`counted`).
+
+    Returns None if a counter is missing or not counted, or if there were no misses.
+    """
     curves = stored_curves(profile)
     misses = counted.get("LLC-LDM", 0) + counted.get("LLC-STM", 0)
     if curves is None or len(counted) < len(COUNTERS) or min(misses, counted["INSTR"]) < LEAST_COUNTED:

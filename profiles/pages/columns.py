@@ -1,4 +1,4 @@
-"""What tables of platforms, workloads and profiles say, column by column: the same on every page that has one."""
+"""Columns of the tables of platforms, workloads and profiles, common to all pages."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from profiles.templatetags.quantities import (
     with_spaces,
 )
 
-LABEL_SHOWN = 40  # characters of the name of a delivered file
+LABEL_SHOWN = 40  # maximum number of characters of a delivered file's name
 
 
 def profile_count_caption(page: Page[Profile]) -> str:
-    """The caption of a table of profiles: how many there are on all of its pages."""
+    """Return the caption of a table of profiles: their number on all pages."""
     count = page.paginator.count
     return f"{count} profile{'' if count == 1 else 's'}"
 
 
 def add_badges(row: Any, link: SafeString) -> SafeString:
-    """What it is called, and what is special about it."""
+    """Return the link followed by the badges of the row."""
     return link + SafeString(" ") + badges(row)
 
 
 def platform_link(platform: Platform, badge: str) -> SafeString:
-    """`badge`: what the row says of its origin, so that the name need not say it again."""
+    """Return a link to the platform. `badge` is the origin that the row shows, which the name then does not repeat."""
     return text_link(reverse("platform", args=[platform.slug]), unmarked(platform.name, badge))
 
 
@@ -49,20 +49,20 @@ def workload_link(workload: Workload, badge: str) -> SafeString:
 
 
 def with_input(link: str, workload: Workload) -> SafeString:
-    """What tells workloads of one name apart."""
+    """Return the link with input and version, which distinguish workloads of the same name."""
     told = ", ".join(text for text in (workload.input, workload.version and f"version {workload.version}") if text)
     return format_html("{} <small>{}</small>", link, told) if told else format_html("{}", link)
 
 
 def delivery(profile: Profile) -> SafeString:
-    """What tells two profiles of one pair apart: the file, and the day on which it came."""
+    """Return the file name and the date of the delivery, which distinguish profiles of the same pair."""
     label = unmarked(profile.source.label, profile.origin)
     short = label if len(label) <= LABEL_SHOWN else f"{label[: LABEL_SHOWN - 1]}…"
     return format_html("{} <small>{}</small>", short, f"{profile.source.created_at:%Y-%m-%d}")
 
 
 def curves_link(text: str, label: str, profile: Profile) -> SafeString:
-    """`label` may name what is in braces: {profile.workload.name}."""
+    """Return a link to the profile. `label` is a format string such as "Profile of {profile.workload.name}"."""
     return text_link(reverse("profile", args=[profile.uid]), text, label.format(profile=profile))
 
 
@@ -176,7 +176,7 @@ TOOLCHAINS_SHOWN = 10
 
 
 def fact_text(name: str, value: Any) -> Any:
-    """A value of a column, as pages write it."""
+    """Return the value of a column in the format of pages."""
     if name.endswith("_bytes"):
         return size(value)
     if name.endswith("_mhz"):
@@ -185,7 +185,7 @@ def fact_text(name: str, value: Any) -> Any:
 
 
 def delivery_links(difference: Difference) -> SafeString:
-    """The newest deliveries that say so: uploads lead to their reports."""
+    """Return links to the newest deliveries with this difference. An upload's link leads to its report."""
     links = format_html_join(", ", "{}", ((delivery_link(one),) for one in difference.sources[:DELIVERIES_NAMED]))
     more = len(difference.sources) - DELIVERIES_NAMED
     return format_html("{} and {} more", links, more) if more > 0 else links
@@ -225,18 +225,21 @@ TOOLCHAIN_COLUMNS = (
 
 
 def difference_table(differences: list[Difference], columns: tuple[TableColumn, ...]) -> PageTable | None:
-    """None where there are none."""
+    """Return a table of the differences, or None if there are none."""
     return PageTable("Differences", columns, differences) if differences else None
 
 
 def toolchain_table(toolchains: list[tuple[str | None, ...]]) -> PageTable | None:
-    """Compilers, their flags and kernels; None where none is known."""
+    """Return a table of compilers, their flags and kernels, or None if none is known."""
     return PageTable("Compilers and kernels", TOOLCHAIN_COLUMNS, toolchains) if toolchains else None
 
 
 def profile_columns_of_workload(workload: Workload, series: Mapping[Any, str]) -> tuple[TableColumn, ...]:
-    """The page says beside the table what the unit of relative times is. `series`: by the key of a profile, the class
-    of its colour in the figures; none where it is in no figure."""
+    """Return the columns of a workload's profiles. For relative times, the page shows the unit next to the table.
+
+    `series` maps primary keys of profiles to the CSS class of their colour in the figures. Profiles without a line are
+    not in it.
+    """
     is_relative = workload.time_kind == Workload.TimeKind.RELATIVE
 
     def platform(profile: Profile) -> SafeString:

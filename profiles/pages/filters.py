@@ -1,4 +1,4 @@
-"""By what lists of platforms, workloads and profiles are filtered and sorted, on pages and in the API."""
+"""Filters and orderings of the lists of platforms, workloads and profiles, for pages and the API."""
 
 from typing import Any
 
@@ -94,7 +94,7 @@ class WorkloadFilter(FilterSet):
 
 
 class ProfileFilter(FilterSet):
-    """A slug or name of nothing that you may see matches nothing."""
+    """Filters of profiles. The slug or name of a row that is not visible to the user matches nothing."""
 
     platform = TextFilter(method="by_name", help_text="a name, or the last part of its address")
     workload = TextFilter(method="by_name", help_text="a name, or the last part of its address")

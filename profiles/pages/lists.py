@@ -1,4 +1,4 @@
-"""The pages that list platforms, workloads and profiles."""
+"""List pages of platforms, workloads and profiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ from profiles.pages.filters import (
 )
 from profiles.pages.page_cache import kept_for_visitors
 
-MOST_CHOICES = 200  # of one field of a form
+MOST_CHOICES = 200  # maximum number of choices of one form field
 
 
 @dataclass(frozen=True)
 class ListFilter:
-    """A field of the form above a list: to choose from `values` (what is sent, what is read), or to be typed."""
+    """A field of the form above a list: a choice from `values` (pairs of value and label), or a text field."""
 
     name: str
     chosen: str
@@ -45,7 +45,7 @@ class ListFilter:
 
 @dataclass(frozen=True)
 class ListPage:
-    """What differs between the list pages. Filters and columns to sort by are those of the same list in the API."""
+    """The parameters of a list page. Its filters and orderings are those of the same list in the API."""
 
     noun: str
     filterset: type[FilterSet]
@@ -60,7 +60,7 @@ class ListPage:
 
     @property
     def shown_noun(self) -> str:
-        """As pages say it; addresses and the API keep `platform`."""
+        """Return the noun on pages. URLs and the API use `platform`."""
         return "machine" if self.noun == "platform" else self.noun
 
 
@@ -72,7 +72,7 @@ PLATFORMS = ListPage(
     ("provider", "architecture", "vendor", "microarchitecture", "device_class"),
     PLATFORM_COLUMNS,
 )
-# What is typed on the page of platforms.
+# The text fields of the page of platforms.
 SIZE_FILTERS = {
     "min_threads": "vCPUs, from",
     "max_threads": "vCPUs, to",
@@ -105,8 +105,10 @@ def list_response(
     filters: list[ListFilter],
     paginator: type[Paginator] = Paginator,
 ) -> HttpResponse:
-    """Answer with the page of `rows` that the address asks for; with none of them, and why, where it asks too much.
-    Values of the order and of filters that the API would refuse are not used, and the page says so."""
+    """Return the requested page of `rows`, or an empty page with the reason if the search is refused.
+
+    Orderings and filter values that the API would refuse are ignored, and the page names them.
+    """
     search, ordering = request.GET.get("search", ""), request.GET.get("ordering", "")
     refusal = search_refusal(search)
     refusals = filter_refusals(list_page.filterset, request.GET)
@@ -138,7 +140,7 @@ def list_response(
 
 
 def filters_by_column(request: HttpRequest, list_page: ListPage, rows: Any) -> list[ListFilter]:
-    """A field for each column that has values."""
+    """Return a form field for each column that has values."""
     values = {name: [(value, value.replace("_", " ")) for value in rows.values_in(name)] for name in list_page.offered}
     chosen = {name: request.GET.get(name, "") for name in values}
     if chosen.get("vendor"):
@@ -169,7 +171,8 @@ def workloads(request: HttpRequest) -> HttpResponse:
 @require_safe
 @kept_for_visitors
 def profiles(request: HttpRequest) -> HttpResponse:
-    """May be long: pages are found by key, and platforms and workloads, where they are many, typed."""
+    """List profiles. Because there may be many, pages are selected by key, and many platforms or workloads become text
+    fields."""
     yes_or_no = [("true", "yes"), ("false", "no")]
     values = {
         "platform": choices_of(Platform, request.user),
@@ -192,7 +195,7 @@ def profiles(request: HttpRequest) -> HttpResponse:
 
 
 def choices_of(model: Any, user: Any) -> list[tuple[str, str]]:
-    """Slugs and names to choose from; none where there are too many."""
+    """Return slugs and names to choose from, or none if there are too many."""
     rows = list(model.objects.offered_to(user)[: MOST_CHOICES + 1])
     return (
         [(row.slug, disambiguated_name(row)) for row in disambiguate(rows, user)] if len(rows) <= MOST_CHOICES else []

@@ -1,4 +1,4 @@
-"""The page for addresses that lead nowhere: what they may have meant, among what the viewer may see."""
+"""The page for unknown URLs, with suggestions from the rows that the viewer may see."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from profiles.models import FormerSlug, Platform, Workload
 
 NAMED_MODELS: dict[str, Any] = {"platform": Platform, "workload": Workload}
 SUGGESTED_PAGES = ("predict", "platforms", "workloads", "measure", "upload", "uploads", "tokens", "login")
-ROWS_COMPARED = 20_000  # a tenth of a second's work
+ROWS_COMPARED = 20_000  # takes a tenth of a second
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -38,8 +38,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 def moved_to(request: HttpRequest, noun: str, slug: str) -> str:
-    """The address of the machine into which the one of the slug was merged, or of the row as which a private one was
-    published; "" where there is none."""
+    """Return the URL of the platform into which this one was merged, or of the public row of a published private one.
+
+    Returns "" if there is none.
+    """
     if noun == "platform" and (merged := Platform.objects.visible_to(request.user).merged_from(slug).first()):
         return reverse("platform", args=[merged.slug])
     former = FormerSlug.objects.filter(noun=noun, slug=slug).first()
@@ -47,7 +49,7 @@ def moved_to(request: HttpRequest, noun: str, slug: str) -> str:
 
 
 def near_rows(request: HttpRequest, noun: str, text: str) -> list[Any]:
-    """Rows whose slug or name looks like the one asked for, the nearest first."""
+    """Return names and URLs of rows with a slug or name similar to the text, nearest first."""
     rows = NAMED_MODELS[noun].objects.visible_to(request.user)
     slugs = near_misses(text, rows.values_list("slug", "name")[:ROWS_COMPARED])
     row_of = {row.slug: row for row in rows.filter(slug__in=slugs)}

@@ -1,4 +1,4 @@
-"""My prices: what a user pays for machines, shown, replaced and deleted. Only that user sees them."""
+"""Pages of a user's own prices of machines, which only that user can see, replace and delete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DELETED_PRICES = (
 
 
 class OwnPricesForm(forms.Form):
-    """A factor on published prices, and a table that takes the place of the former one."""
+    """A factor on published prices, and a table that replaces the stored one."""
 
     factor = forms.DecimalField(
         label="Factor on published prices",
@@ -46,7 +46,7 @@ class OwnPricesForm(forms.Form):
     )
 
     def clean_table(self) -> list[str] | None:
-        """The lines of the table; None where no file was sent."""
+        """Return the lines of the table, or None if no file was sent."""
         sent = self.cleaned_data["table"]
         if sent is None:
             return None
@@ -86,7 +86,7 @@ def own_prices(request: HttpRequest) -> HttpResponse:
 
 
 def store_form(user: Any, chosen: dict[str, Any]) -> str:
-    """What is stored now, as a sentence. Raises PriceTableError."""
+    """Store the form, and return a sentence about the stored prices. Raises PriceTableError."""
     if chosen["table"] is None:
         set_price_factor(user, chosen["factor"])
         return f"Published prices are multiplied by {chosen['factor'].normalize():f} for you."
@@ -98,7 +98,7 @@ def store_form(user: Any, chosen: dict[str, Any]) -> str:
 @login_required
 @require_safe
 def own_price_table(request: HttpRequest) -> HttpResponse:
-    """The list as the CSV table that can be uploaded again."""
+    """Return the price list as a CSV table that can be uploaded again."""
     own_list = OwnPriceList.of(request.user)
     prices = own_list.prices.select_related("platform").order_by("platform__name", "-date") if own_list else ()
     response = HttpResponse(price_table(prices), content_type="text/csv; charset=utf-8")
@@ -109,7 +109,7 @@ def own_price_table(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_own_prices(request: HttpRequest) -> HttpResponse:
-    """Asks first; POST deletes."""
+    """Show a confirmation page, or delete the prices on POST."""
     if request.method == "POST":
         OwnPriceList.objects.filter(user=request.user.pk).delete()
         messages.success(request, "Your prices are deleted.")

@@ -1,5 +1,7 @@
-"""Pages, and lists of the API, that are made once for all who are not signed in, as long as what is public stays the
-same; and the ETags of what is read from the database, which change whenever what the viewer may see does."""
+"""Cache of pages and API lists for visitors who are not signed in, and ETags of responses from the database.
+
+A cached page is valid as long as the public data is unchanged. The ETags change with the data that the viewer may see.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,11 @@ View = Callable[..., HttpResponse]
 
 
 def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
-    """The view, whose answers to visitors are kept by address and public revision, at most PAGE_CACHE_SECONDS long.
+    """Cache the view's responses to visitors by URL and public revision, for at most PAGE_CACHE_SECONDS.
 
-    What is said of one thing, `of` a "platform" or a "workload" that the path has as `slug` or the query by its kind,
-    outlives what is added to others, such as one more machine to predict for: making it takes longest. An answer that
-    says itself how long it keeps, sets a cookie or has a form to send is made each time.
+    `of` is "platform" or "workload" for pages about one row, given by `slug` in the path or by its kind in the query.
+    These take longest to create, and remain valid when other rows are added, such as another machine to predict for.
+    Responses with a cache header of their own, a cookie or a form are never cached.
     """
     if view is None:
         return partial(kept_for_visitors, of=of)
@@ -57,12 +59,12 @@ def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
             return kept_page(request, *kept)
         response = view(request, *args, **kwargs)
         patch_vary_headers(response, ["Cookie"])
-        if isinstance(response, SimpleTemplateResponse):  # of the API
+        if isinstance(response, SimpleTemplateResponse):  # a response of the API
             response.render()
         if not may_be_kept(request, response):
             return response
         kept = gzip.compress(response.content, compresslevel=6), dict(response.items())
-        with suppress(OSError):  # on a full disk it is made again
+        with suppress(OSError):  # a full disk must not prevent the response
             pages.set(key, kept, settings.PAGE_CACHE_SECONDS)
         return kept_page(request, *kept)
 
@@ -70,14 +72,15 @@ def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
 
 
 def state_of(kind: str, slug: str) -> tuple[str, int | None, int | None]:
-    """What changes when public profiles are taken away or judged otherwise anywhere, or when this one gets more."""
+    """Return a key that changes when public profiles are removed or judged differently, or when this row gets more
+    profiles."""
     verdict = VerdictChange.objects.aggregate(newest=Max("pk"))["newest"]
     own = Profile.objects.filter(private_to=None, **{f"{kind}__slug": slug}).aggregate(newest=Max("pk"))["newest"]
     return Revision.public_generation(), verdict, own
 
 
 def kept_page(request: HttpRequest, compressed: bytes, headers: dict[str, str]) -> HttpResponse:
-    """Compressed where the client takes that, so that this is done once."""
+    """Return the cached page, compressed if the client accepts that, so that compression is done only once."""
     if not re_accepts_gzip.search(request.headers.get("Accept-Encoding", "")):
         return HttpResponse(gzip.decompress(compressed), headers=headers)
     response = HttpResponse(compressed, headers=headers | {"Content-Encoding": "gzip"})
@@ -86,7 +89,7 @@ def kept_page(request: HttpRequest, compressed: bytes, headers: dict[str, str]) 
 
 
 def is_somebody(request: HttpRequest) -> bool:
-    """Whether the answer may depend on who asks: a session, a token, or a message that waits to be shown."""
+    """Return whether the response may depend on the client: a session, a token, or a pending message."""
     cookies = (settings.SESSION_COOKIE_NAME, CookieStorage.cookie_name)
     return "Authorization" in request.headers or any(name in request.COOKIES for name in cookies)
 
@@ -94,7 +97,8 @@ def is_somebody(request: HttpRequest) -> bool:
 def page_key(request: HttpRequest, state: Any) -> str:
     deciding = ("Accept",) if is_api(request) else DECIDING_HEADERS
     headers = [request.headers.get(name, "") for name in deciding]
-    # The prefix of the site and the path apart: joined, "/workloads" and "/" would be as "" and "/workloads/".
+    # The site's prefix and the path are separate items, because the prefix "/workloads" with the path "/" would
+    # otherwise have the same key as no prefix with the path "/workloads/".
     site = (request.scheme, request.get_host(), get_script_name(request.META))
     parts = (settings.CODE_VERSION, state, site, request.get_full_path_info(), *headers)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -113,8 +117,11 @@ def may_be_kept(request: HttpRequest, response: HttpResponse) -> bool:
 
 
 def database_etag(request: Request, *parts: Any) -> str:
-    """The viewer counts only where there is something private to see or own prices, so that all others share one
-    answer."""
+    """Return the ETag of a response from the database.
+
+    It depends on the viewer only if the viewer has private data or own prices, so that all other viewers share one
+    response.
+    """
     public, private = Revision.current(request.user)
     own_list = OwnPriceList.of(request.user)
     viewer = (request.user.pk, own_list and own_list.version) if private or own_list else ""
@@ -124,7 +131,7 @@ def database_etag(request: Request, *parts: Any) -> str:
 
 @method_decorator(kept_for_visitors, name="dispatch")
 class RevisionEtag(APIView):
-    """For list and detail views whose rows change with the revision only."""
+    """Base class of list and detail views with rows that change only with the revision."""
 
     def etag(self, rows: Any) -> str:
         return database_etag(self.request)

@@ -1,4 +1,4 @@
-"""The form "this is wrong" of every public platform and profile. Only moderators read what it brings."""
+"""The form "this is wrong" of public platforms and profiles. Only moderators read the reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class VisitorReportForm(forms.Form):
 @limit_posts("report")
 @require_http_methods(["GET", "HEAD", "POST"])
 def report_platform(request: HttpRequest, slug: str) -> HttpResponse:
-    """What somebody keeps private is nobody else's to report, and its owner's to change."""
+    """Show the report form of a public platform. Private platforms cannot be reported, because their owner can change
+    them."""
     row = get_object_or_404(Platform.objects.visible_to(None), slug=slug)
     return take_report(request, row.name, reverse("platform", args=[slug]), platform=row)
 
@@ -48,7 +49,7 @@ def report_profile(request: HttpRequest, uid: Any) -> HttpResponse:
 
 
 def take_report(request: HttpRequest, name: str, back: str, **subject: Platform | Profile) -> HttpResponse:
-    """The form, or thanks. Nothing redirects, so that no cookie with a message is set for visitors."""
+    """Return the form, or a page with thanks. There is no redirect, because its message would need a cookie."""
     form = VisitorReportForm(request.POST or None)
     if form.is_bound and VisitorReport.objects.filter(**subject).count() >= MOST_REPORTS_OF_A_ROW:
         form.add_error(None, "This was reported often: moderators will look at it.")

@@ -1,4 +1,4 @@
-"""One search over machines, workloads, programs and the documentation, for the header, its page and the API."""
+"""Search over machines, workloads, programs and the documentation, for the page header, the search page and the API."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from profiles.identity.programs import programs_by_source, region_rows
 from profiles.models import Platform, Profile, Workload
 
 MOST_OF_A_KIND = 20
-MOST_SOURCES = 50  # their programs are looked at
+MOST_SOURCES = 50  # maximum number of sources to search for programs
 SEARCH_KINDS = {"machine": "Machines", "workload": "Workloads", "program": "Programs", "docs": "Docs"}
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """`kind`: a key of SEARCH_KINDS. `url`: the path of its page. `note`: what else is known of it, in a few words."""
+    """A search result. `kind` is a key of SEARCH_KINDS, `url` the path of its page, and `note` a short description."""
 
     kind: str
     name: str
@@ -37,8 +37,10 @@ class SearchResult:
 
 
 def search_everything(text: str, user: Any, most: int = MOST_OF_A_KIND) -> list[SearchResult]:
-    """What has every word of the text in its names, at most so many of each kind; machines first, the docs last. Names
-    that begin with the text come before the others."""
+    """Return the results with every word of the text in their names, at most `most` of each kind.
+
+    Machines come first and the docs last. Names that begin with the text come before the others.
+    """
     if not words_of_search(text):
         return []
     return [
@@ -86,8 +88,10 @@ def _documents(text: str, most: int) -> list[SearchResult]:
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """?q=; the results of each kind together, or the page of the only one of that name. The only way to the results
-    without scripts."""
+    """Show the results for ?q=, grouped by kind, or redirect to the only result with exactly this name.
+
+    Without scripts, this page is the only way to the results.
+    """
     text = request.GET.get("q", "").strip()
     refusal = search_refusal(text)
     results = [] if refusal else search_everything(text, request.user)

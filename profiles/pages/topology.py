@@ -1,6 +1,6 @@
-"""What a machine is, in one sentence, and how its cores are laid out, as boxes to draw. No query, no colours.
+"""Description of a machine in one sentence, and its cores as boxes to draw, without queries or colours.
 
-Counts are as reported, None = unknown. Threads take one NUMA node, then the others, then SMT threads.
+Counts are as reported, and None means unknown. Threads fill one NUMA node, then the others, then SMT threads.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from profiles.models import Platform
 
 MachineCounts: TypeAlias = Platform | PlatformRecord
 
-SLOT, CORE_GAP, NODE_GAP, LABEL = 9, 4, 10, 14  # px: a hardware thread, between cores, between nodes, a line of text
-MOST_CORES, MOST_NODES, MOST_THREADS = 1024, 1024, 8192  # that a picture shows
+# Sizes in px: a hardware thread, the gap between cores, the gap between nodes, and a line of text.
+SLOT, CORE_GAP, NODE_GAP, LABEL = 9, 4, 10, 14
+MOST_CORES, MOST_NODES, MOST_THREADS = 1024, 1024, 8192  # limits of a drawing
 MEMORY_LEVELS = {"L1 data": "l1d_bytes", "L2": "l2_bytes", "L3": "l3_bytes", "Memory": "memory_bytes"}
-# When processors of a microarchitecture came to market: desktop and mobile ones, and servers where these came later.
+# Year of the first processors of each microarchitecture. SERVER_YEARS has the servers that were released later.
 YEARS = {
     "k10": 2007,
     "nehalem": 2008,
@@ -60,7 +61,10 @@ SERVER_YEARS = {
 
 @dataclass(frozen=True)
 class Box:
-    """`kind`: node, core, or when a hardware thread is used: first, numa (n > n_nu), smt (n > n_ht)."""
+    """A box of a drawing.
+
+    `kind` is node or core, or for a hardware thread when it is used: first, numa (n > n_nu), smt (n > n_ht).
+    """
 
     x: float
     y: float
@@ -79,7 +83,7 @@ class SocketDrawing:
 
 
 def even_shares(total: int, parts: int) -> list[int]:
-    """Whole shares, as even as can be, the larger ones first.
+    """Return whole shares that are as even as possible, larger ones first.
 
     >>> even_shares(7, 3)
     [3, 2, 2]
@@ -88,7 +92,7 @@ def even_shares(total: int, parts: int) -> list[int]:
 
 
 def describe_counts(machine: MachineCounts) -> str:
-    """What the drawing shows, in words.
+    """Return the counts of the drawing in words.
 
     >>> describe_counts(PlatformRecord("m", "cpu", sockets=2, physical_cores=8, threads=16))
     '2 sockets, an unknown number of NUMA nodes, 8 cores, 16 hardware threads.'
@@ -105,7 +109,7 @@ def describe_counts(machine: MachineCounts) -> str:
 
 
 def describe_machine(machine: MachineCounts) -> str:
-    """What a machine is, in one sentence: what is known of its counts, its microarchitecture, and the year of that.
+    """Return a sentence about the machine: its known counts, its microarchitecture, and the year of the latter.
 
     >>> describe_machine(PlatformRecord("m", "cpu", sockets=2, physical_cores=40, microarchitecture="Skylake"))
     '2 sockets, 40 cores, Skylake, 2015'
@@ -119,7 +123,7 @@ def describe_machine(machine: MachineCounts) -> str:
 
 
 def year_of(microarchitecture: str | None, device_class: str | None) -> int | None:
-    """The year in which processors of a microarchitecture came to market; None where it is not known.
+    """Return the year in which processors of a microarchitecture were released, or None if it is unknown.
 
     >>> year_of("Ice Lake-SP", "server"), year_of("Zen 4", None), year_of("Cortex-A53", "embedded")
     (2021, 2022, None)
@@ -130,9 +134,9 @@ def year_of(microarchitecture: str | None, device_class: str | None) -> int | No
 
 
 def draw_sockets(machine: MachineCounts) -> list[SocketDrawing]:
-    """A drawing a socket; none where the number of cores is unknown, or there are more boxes than a picture shows.
+    """Return one drawing per socket, or none if the number of cores is unknown or there are too many boxes.
 
-    Sockets, NUMA nodes and threads a core that nobody reported are drawn as one.
+    Unreported numbers of sockets, NUMA nodes and threads per core are drawn as one.
 
     >>> machine = PlatformRecord("m", "cpu", sockets=2, numa_nodes=2, physical_cores=4, threads=8)
     >>> [len(socket.boxes) for socket in draw_sockets(machine)]
@@ -156,7 +160,7 @@ def draw_sockets(machine: MachineCounts) -> list[SocketDrawing]:
 def draw_socket(
     machine: MachineCounts, number: int, first_core: int, first_node: int, nodes: list[int]
 ) -> SocketDrawing:
-    """Its NUMA nodes, two abreast, with the cores of each as a grid."""
+    """Return the NUMA nodes of a socket, two in a row, each with its cores as a grid."""
     slots = hardware_threads(machine)
     columns = max(1, math.ceil(math.sqrt(max(nodes) * slots)))
     width = max(columns * (SLOT + 4 + CORE_GAP) + CORE_GAP, 52)
@@ -187,7 +191,7 @@ def core_boxes(machine: MachineCounts, core: int, x: float, y: float) -> list[Bo
 
 
 def hardware_threads(machine: MachineCounts) -> int:
-    """Of one core."""
+    """Return the number of hardware threads per core."""
     cores = machine.physical_cores or 1
     return max(1, (machine.threads or cores) // cores)
 
@@ -197,7 +201,7 @@ def core_height(slots: int) -> int:
 
 
 def first_use(core: int, slot: int, machine: MachineCounts) -> str:
-    """When the hardware thread is used, as more threads are."""
+    """Return when the hardware thread is used as the number of threads grows: "first", "numa" or "smt"."""
     if slot:
         return "smt"
     return "numa" if machine.n_nu is not None and core >= machine.n_nu else "first"
@@ -207,11 +211,11 @@ def first_use(core: int, slot: int, machine: MachineCounts) -> str:
 class MemoryLevel:
     name: str
     size_bytes: int
-    width: float  # % of the largest, on a logarithmic scale
+    width: float  # percent of the largest level, on a logarithmic scale
 
 
 def memory_levels(machine: MachineCounts) -> list[MemoryLevel]:
-    """Caches and memory that are known, with bars whose length grows by as much for each doubling.
+    """Return the known caches and memory, with bar widths that grow by the same amount for each doubling.
 
     >>> levels = memory_levels(PlatformRecord("m", "cpu", l1d_bytes=4096, memory_bytes=4096**2))
     >>> [(level.name, level.width) for level in levels]

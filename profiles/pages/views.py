@@ -1,4 +1,4 @@
-"""The pages of one platform and one profile, and what that of a workload shows of its profiles."""
+"""Pages of one platform and of one profile, and the profiles on the page of a workload."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from profiles.scaling.quality import CONFIDENCE, RepeatSpread
 from profiles.scaling.runs import stored_curves
 from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
 
-MOST_COUNTERS = 64  # columns of a table
-CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
-EXACT_FIT = 1e-12  # what a fit through all points leaves
+MOST_COUNTERS = 64  # maximum number of columns of a table
+CURVES_DRAWN = 16  # rows of a workload page, as many as the lines that fit into one figure
+EXACT_FIT = 1e-12  # residuals below this are rounding errors of an exact fit
 
 
 @require_safe
@@ -97,8 +97,10 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def workload_profiles(request: HttpRequest, workload: Workload) -> dict[str, Any]:
-    """What the page of a workload shows of its profiles: as many curves as one figure bears, and a row for each; the
-    list of profiles has all of them."""
+    """Return the template context for the profiles of a workload.
+
+    It has as many curves as fit into one figure, and a table row for each of them. The list of profiles has all.
+    """
     profiles = Profile.objects.on_workload_page(workload, request.user)
     page = Paginator(profiles, CURVES_DRAWN).get_page(1)
     origin = origin_of(profile.origin for profile in page)
@@ -147,20 +149,20 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "elements": ELEMENTS,
         "time_unit": time_unit(shown_profile.workload),
         "sources": [shown_profile.source],
-        "toolchain": next(iter(described.toolchains(1)), None),  # compiler, its flags and kernel of the delivery
+        "toolchain": next(iter(described.toolchains(1)), None),  # the delivery's compiler, compiler flags and kernel
         "twin": json_address("api-profile", shown_profile.uid),
     }
     return render(request, "profiles/profile.html", context)
 
 
 def series_drawn(page: Page[Profile]) -> dict[Any, str]:
-    """The style of each profile that is a line in the figures."""
+    """Return the CSS classes of each profile that is a line in the figures, by primary key."""
     styles = ((profile, " ".join(series_style(index))) for index, profile in enumerate(page))
     return {profile.pk: style for profile, style in styles if profile.n_measured > 1}
 
 
 def label_of(profile: Profile, origin: str) -> str:
-    """What tells the curves of measured and simulated profiles in one figure apart."""
+    """Return a suffix that distinguishes simulated from measured curves in one figure."""
     return f" ({profile.origin})" if origin == "mixed" and profile.origin != "measured" else ""
 
 
@@ -169,7 +171,7 @@ def time_unit(workload: Workload) -> str:
 
 
 def profile_curve(profile: Profile, label: str) -> MeasuredCurve:
-    """t(n) as stored; empty where the curves wait to be derived."""
+    """Return t(n) as stored, or an empty curve if no usable curves are stored."""
     curves = stored_curves(profile)
     if curves is None:
         return MeasuredCurve(label, np.array([], dtype=np.int64), np.array([]), None)
@@ -188,7 +190,7 @@ def profile_drawing(profile: Profile, spread: RepeatSpread | None = None) -> Pro
 
 
 def counter_rows(profile: Profile) -> Table | None:
-    """A row a thread count, a column a counter: the mean over the repeats that could be read."""
+    """Return a table with one row per thread count and one column per counter, with means over the readable repeats."""
     readings = profile.counter_readings.filter(value__range=(-LARGEST_VALUE, LARGEST_VALUE)).order_by()
     means = readings.values_list("n", "counter").annotate(mean=Avg("value"))
     mean_of = {(n, counter): mean for n, counter, mean in means}
@@ -202,8 +204,10 @@ def counter_rows(profile: Profile) -> Table | None:
 
 
 def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:
-    """The 84 elements, a row a curve with its residual: the scaling curves, and the ratios of counters; without
-    those that the profile does not have."""
+    """Return the rows of the scaling curves and of the counter ratios: each curve with its elements and residual.
+
+    Curves that the profile does not have are left out.
+    """
     features, rms = stored_features(profile)
     rms = np.where(rms < EXACT_FIT, 0.0, rms)
     rows = list(zip(CURVE_NAMES, features.reshape(len(CURVE_NAMES), -1).tolist(), rms.tolist(), strict=True))
