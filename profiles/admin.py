@@ -42,8 +42,7 @@ class MergeForm(ReasonForm):
 
 
 class FactsForm(forms.ModelForm):
-    """Form for facts, with the same bounds as for deliveries (profiles.measurements.bounds). 0 means unknown, as
-    there."""
+    """Form for facts, with the bounds of profiles.measurements.bounds. As in deliveries, 0 means unknown."""
 
     reason = reason_field()
 

@@ -326,10 +326,7 @@ class ProfileDetails(LimitsReader):
 
 
 class ProfileDetailSerializer(ProfileSerializer):
-    """A profile with data from its runs, which lists do not read.
-
-    The context may have `details` of several profiles that are serialized one after the other.
-    """
+    """A profile with data from its runs, which lists do not have."""
 
     spread = serializers.SerializerMethodField()
     limits = serializers.SerializerMethodField(help_text="What limits it; rows of the list leave it out.")
@@ -353,5 +350,5 @@ class ProfileDetailSerializer(ProfileSerializer):
         return None if curves is None else self.details_of(profile).limits_of(profile, curves.thinned)
 
     def details_of(self, profile: Profile) -> ProfileDetails:
-        """Return the details in the context, or new ones of this profile."""
+        """Return the details that several profiles share in the context, or new ones of this profile."""
         return self.context.get("details") or ProfileDetails([profile], self.context["request"].user)

@@ -72,8 +72,8 @@ class PlatformList(RevisionEtag, ListView, PlatformRead):
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_read", summary="One machine"))
 class PlatformDetail(RevisionEtag, DetailView, PlatformRead):
-    """One machine. Unknown values are null. n_nu and n_ht are null if the machine has no such effect. A platform that
-    was merged into another one redirects to that one."""
+    """One machine. Unknown values are null, and n_nu and n_ht are null if the machine has no such effect. A merged
+    platform redirects to the platform into which it was merged."""
 
     serializer_class = PlatformDetailSerializer
 
@@ -90,8 +90,8 @@ class PlatformDetail(RevisionEtag, DetailView, PlatformRead):
 
 @extend_schema_view(get=extend_schema(operation_id="prices_list", summary="What machines cost"))
 class PriceList(RevisionEtag, ListView):
-    """Published prices of the platforms that you see, newest first. With `latest=true`, only the newest price of each
-    kind, region and currency is included."""
+    """Published prices of the platforms that you see, newest first. `latest=true` returns only the newest price of each
+    kind, region and currency."""
 
     serializer_class = PriceSerializer
     filterset_class = PriceFilter
@@ -159,8 +159,7 @@ class ProfileRead(GenericAPIView):
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_list", summary="Profiles"))
 class ProfileList(RevisionEtag, ListView, ProfileRead):
-    """The measured profiles: one workload on one machine, from one source. CSV has the plain columns, without
-    curves."""
+    """The measured profiles, each of one workload on one machine from one source. CSV has only the plain columns."""
 
     filterset_class = ProfileFilter
     csv_serializer_class = ProfileRowSerializer

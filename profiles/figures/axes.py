@@ -79,9 +79,9 @@ def speedup_axis(n: IntArray, speedups: Any) -> dict[str, Any]:
 
 
 def range_around(values: Any) -> list[float]:
-    """Return a range from 0 to slightly above the largest measured value, or to about 1 if no value is positive.
+    """Return a range from 0 to slightly above the largest value, or to 1.05 if no value is positive.
 
-    Values beyond LARGEST_VALUE, such as those of a diverging fit, do not affect the range.
+    Values beyond LARGEST_VALUE, such as those of a diverging fit, are ignored.
 
     >>> range_around([2.0, np.inf, np.nan]), range_around([np.nan, -1.0])
     ([0.0, 2.1], [0.0, 1.05])
@@ -215,7 +215,7 @@ def y_range(traces: Sequence[Mapping[str, Any]], y_axis: Mapping[str, Any]) -> l
 
 
 def spread_apart(heights: Mapping[int, float]) -> dict[int, float]:
-    """Return the heights of the names, moved upwards and then down from the top so that they do not overlap.
+    """Return the heights of the names, moved so that they do not overlap: first upwards, then down from the top.
 
     >>> spread_apart({0: 0.5, 1: 0.5}), spread_apart({0: 1.0, 1: 1.0})
     ({0: 0.5, 1: 0.56}, {0: 0.94, 1: 1.0})

@@ -38,7 +38,7 @@ class Figure(TypedDict):
     title.
 
     Figures are plain dictionaries, because the classes of Plotly's Python package check every value in every request,
-    which takes half of the time of a profile page. The tests do these checks.
+    which takes half of the time of a profile page. The tests validate the figures with these classes.
     """
 
     data: list[Trace]
@@ -52,7 +52,7 @@ class PlotlyMarkup(str):
 def escape_markup(value: Any) -> Any:
     """Return the value with all texts escaped for Plotly, which renders links and other markup in texts.
 
-    `PlotlyMarkup` is not escaped, nor is `meta`, which charts.js reads and Plotly does not draw.
+    `PlotlyMarkup` and `meta` are not escaped. `meta` is read by charts.js and not drawn by Plotly.
 
     >>> escape_markup({"name": "<b>R&D</b>", "hovertemplate": PlotlyMarkup("%{y}<extra></extra>")})
     {'name': '&lt;b&gt;R&amp;D&lt;/b&gt;', 'hovertemplate': '%{y}<extra></extra>'}
@@ -125,8 +125,7 @@ def origin_of(origins: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Breakpoints:
-    """Thread counts beyond which a second NUMA node and SMT threads are used. None means that there is no such
-    effect."""
+    """Thread counts beyond which a second NUMA node or SMT threads are used. None means no such effect."""
 
     n_nu: int | None = None
     n_ht: int | None = None
@@ -166,8 +165,7 @@ def table(columns: Mapping[str, Sequence[Any] | np.ndarray]) -> Table:
 
 
 def trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: Any) -> Trace:
-    """Return a trace of the points x, y. `style` has further attributes of the trace, with nested ones as
-    dictionaries."""
+    """Return a trace of the points x, y with further attributes (`style`), the nested ones given as dictionaries."""
     return {"type": "scatter", "name": name, "x": list(x), "y": list(y), "meta": {"colour": colour}} | style
 
 
@@ -215,8 +213,8 @@ def figure(
 def draw_over_threads(
     traces: Sequence[Trace], layout: dict[str, Any], largest: int, breakpoints: Breakpoints | None
 ) -> None:
-    """Add the axis of thread counts, and the units in the hover texts. Bars are drawn at the positions of their thread
-    counts."""
+    """Add the axis of thread counts, and the units in the hover texts. The thread counts are categories if there are
+    bars."""
     unit = unit_of(layout["yaxis"]["title"]["text"])
     at = "n = %{x}: " * (layout["hovermode"] == "closest")
     for each in (one for one in traces if "%{y:.4~g}" in one["hovertemplate"]):

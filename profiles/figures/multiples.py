@@ -32,8 +32,7 @@ class Multiple:
 
     @property
     def dots(self) -> str:
-        """Return an SVG path of zero-length lines, which the style sheet draws as dots: one element instead of
-        hundreds."""
+        """Return one SVG path of zero-length lines, which the style sheet draws as dots."""
         return " ".join(f"M{x:g},{y:g}h0" for x, y in self.points)
 
     @property

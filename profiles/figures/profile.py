@@ -39,8 +39,8 @@ LEAST_PERCENT_SHOWN = 1.0  # smallest range of the residual axis
 
 @dataclass(frozen=True)
 class ProfileDrawing:
-    """The data for the figures of one profile. `features` has 84 elements, NaN if invalid, or is None if nothing was
-    fitted."""
+    """The data for the figures of one profile. `features` has 84 elements (NaN if invalid), or is None without a
+    fit."""
 
     curves: CurveTable
     features: FloatArray | None

@@ -1,2 +1,2 @@
-"""Identity of platforms and workloads: matching descriptions, the parts of a program, the authoritative source of each
+"""Identity of platforms and workloads: matching, programs and their parts, and the authoritative source of each
 field."""

@@ -228,8 +228,8 @@ def described_by(sources: Iterable[Source]) -> list[tuple[MatchingRules, list[An
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that deliveries give for a field and that differs from the row. The newest of the `sources` comes
-    first."""
+    """A value of a field that deliveries give and that differs from the row. `sources` begins with the newest
+    delivery."""
 
     row: Platform | Workload
     field: str
@@ -252,8 +252,7 @@ def differences_of(row: Platform | Workload, user: Any) -> list[Difference]:
 
 
 def differences_in(source: Source, user: Any) -> list[Difference]:
-    """Return the differences between one delivery and the platforms and workloads visible to the user, at most
-    DIFFERENCES_SHOWN."""
+    """Return the differences between a delivery and the rows visible to the user, at most DIFFERENCES_SHOWN."""
     differences: list[Difference] = []
     for rules in RULES.values():
         shown = rules.description.objects.filter(source=source, **{f"{rules.noun}__hidden": False})

@@ -102,8 +102,7 @@ RULES: dict[type, MatchingRules] = {Platform: PLATFORM_RULES, Workload: WORKLOAD
 
 @dataclass
 class MatchingNotes:
-    """Warnings by kind. At most `limit` warnings of each kind are listed, because a delivery may have hundreds of
-    machines."""
+    """Warnings by kind. Only `limit` warnings of each kind are listed, because there may be hundreds of machines."""
 
     limit: int = 10
     kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -125,9 +124,11 @@ def match_rows(
 ) -> list[Any]:
     """Return the stored row of every unsaved draft: an existing row, or one that is created here.
 
-    All drafts have the same `private_to`. The number of queries does not depend on the number of drafts. `other_than`
-    maps the primary keys of rows that have the drafts' names but are known to be other machines to a text. This text is
-    hashed into the draft's identity to distinguish it from that row. Raises IngestError.
+    All drafts have the same `private_to`. The number of queries does not depend on the number of drafts. Raises
+    IngestError.
+
+    `other_than` has the primary keys of rows that are known to be other machines, although their names may equal a
+    draft's. The text of such a row is hashed into the draft's identity to distinguish the two.
     """
     if not drafts:
         return []
@@ -170,8 +171,7 @@ def _warn_of_same_names(rules: MatchingRules, new: Sequence[Any], notes: Matchin
 
 
 def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
-    """Return the rows with merged platforms replaced by their merge target, and unhide the rows that are delivered
-    again."""
+    """Replace merged platforms by their merge target, unhide rows that are delivered again, and return the rows."""
     standing = [getattr(row, "merged_into", None) or row for row in rows]
     if len({row.pk for row in standing}) < len(standing):
         raise IngestError(f"two {rules.noun}s of the delivery are known here to be the same one", rules.noun)
@@ -184,8 +184,7 @@ def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
 
 
 def _visible_rows(rules: MatchingRules, owner_id: int | None) -> Any:
-    """Return the rows that a delivery may match. A public delivery also matches hidden rows, so that they are not
-    duplicated."""
+    """Return the rows that a delivery may match. These include hidden rows if it is public, to avoid duplicates."""
     public = Q(private_to__isnull=True)
     if owner_id is None:
         return rules.model.objects.filter(public)
@@ -229,8 +228,7 @@ def _match_by_identity(rules: MatchingRules, drafts: Sequence[Any], candidates: 
 def _match_by_spelling(
     rules: MatchingRules, drafts: Sequence[Any], rows: list[Any], candidates: list[Any], notes: MatchingNotes
 ) -> None:
-    """Set the missing `rows` to rows that differ from the draft in spelling only. Two drafts never match the same
-    row."""
+    """Set the missing `rows` to rows that differ in spelling only. Two drafts never match the same row."""
     taken = {row.pk for row in rows if row is not None}
     for index, draft in enumerate(drafts):
         if rows[index] is not None:

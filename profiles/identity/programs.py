@@ -45,8 +45,7 @@ class ProgramName:
 
 @dataclass(frozen=True)
 class ProfiledProgram:
-    """A program as one upload measured it: one profile per region, and the profile of the serial rest if there is
-    one."""
+    """A program as one upload measured it: one profile per region, and the profile of the serial rest, if any."""
 
     name: ProgramName
     source: Source
@@ -63,8 +62,7 @@ class ProfiledProgram:
         return self.regions if self.serial_rest is None else (*self.regions, self.serial_rest)
 
     def label(self, part: Profile) -> str:
-        """Return the name of a part without the program's name: the owner's label if there is one, else the measured
-        name."""
+        """Return the owner's label of a part, or else its measured name, without the program's name."""
         measured = part.workload.section or part.workload.name
         return self.labels.get(measured, measured)
 
@@ -74,8 +72,7 @@ class ProfiledProgram:
 
 @dataclass(frozen=True)
 class MeasuredProgram:
-    """The times t(n) in s of K parts and of the whole program, at the J thread counts at which all parts were
-    measured."""
+    """The times t(n) in s of a program and of its K parts, at the J thread counts that were measured for all parts."""
 
     n: IntArray  # (J,)
     parts_s: FloatArray  # (K, J), in the order of ProfiledProgram.parts
@@ -97,8 +94,7 @@ def region_rows(rows: Any) -> Any:
 
 
 def programs_by_source(sources: Iterable[int], user: Any) -> dict[int, list[ProgramName]]:
-    """Return the programs of each source (a primary key) with a region visible to the user, sorted by name. One
-    query."""
+    """Return the programs with a visible region by source (primary key), sorted by name. One query."""
     rows = region_rows(Profile.objects.visible_to(user).filter(source__in=list(sources)))
     rows = rows.order_by().values_list("source", "source__uid", "workload__application")
     names: dict[tuple[int, UUID], list[str]] = defaultdict(list)
@@ -261,8 +257,7 @@ class ProgramUpload:
 
 
 def program_uploads(program: ProfiledProgram, user: Any) -> list[ProgramUpload]:
-    """Return the uploads that measured a program of this name on this machine, newest first, including `program`
-    itself."""
+    """Return all uploads that measured a program of this name on this machine, newest first."""
     rows = region_rows(Profile.objects.visible_to(user)).filter(
         platform=program.platform, workload__application=program.name.name
     )
@@ -278,7 +273,7 @@ def program_uploads(program: ProfiledProgram, user: Any) -> list[ProgramUpload]:
 
 
 def program_of_workload(workload: Workload, user: Any) -> ProgramName | None:
-    """Return the program that the workload is a part of, in the newest upload, or None if it is not part of a program.
+    """Return the program with this workload as a part, in the newest upload, or None if there is none.
 
     No query is made if the runtime and the name show that the workload is no part.
     """

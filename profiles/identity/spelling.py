@@ -1,5 +1,4 @@
-"""Comparison of two descriptions of a machine or a workload: exact, up to spelling, or nearly equal. Also the canonical
-names of vendors.
+"""Comparison of descriptions of machines and workloads (exact, up to spelling, nearly equal), and names of vendors.
 
 The functions accept any object with the attributes of a PlatformRecord or a WorkloadRecord, both records and rows. This
 module does not import Django.
@@ -47,8 +46,7 @@ _NAME_OF_SPELLING = {spelling: name for name, spellings in SPELLINGS.items() for
 
 
 def normalise_spacing(text: str) -> str:
-    """Return the text in Unicode's composed form (NFC), with single spaces and none at the ends, as it is stored and
-    compared."""
+    """Return the text as it is stored and compared: in Unicode's composed form (NFC), without superfluous spaces."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
@@ -115,14 +113,12 @@ def _numbers(described: Any, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def platform_kin(platform: Any) -> tuple[Any, ...]:
-    """Return what two platforms must have in common before their names are compared: topology, and the numbers in the
-    names."""
+    """Return what near misses have in common: the topology, and the numbers in the names."""
     return (*topology_key(platform), _numbers(platform, IDENTIFYING_PLATFORM_TEXTS))
 
 
 def workload_kin(workload: Any) -> tuple[Any, ...]:
-    """Return what two workloads must have in common before their names are compared: version, input, and the numbers in
-    the name."""
+    """Return what near misses have in common: version, input, and the numbers in the name."""
     return (*_texts(workload, ("version", "input"), fold_spelling), _numbers(workload, ("name",)))
 
 

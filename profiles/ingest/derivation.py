@@ -1,5 +1,4 @@
-"""Recomputation of the derived rows from stored runs: curves, features, t(1), fit error. The stored runs are read back
-as tables."""
+"""Recomputation of the derived rows from stored runs: curves, features, t(1) and fit error."""
 
 from __future__ import annotations
 
@@ -120,8 +119,7 @@ def stored_spreads(profiles: Sequence[Profile]) -> dict[int, RepeatSpread]:
 
 
 def _keys_within(profiles: Sequence[Profile], most: int) -> Iterator[list[int]]:
-    """Yield the primary keys in lists with at most `most` runs together. Profiles that have more by themselves are
-    skipped."""
+    """Yield primary keys in lists with at most `most` runs in total. Profiles with more runs are skipped."""
     keys: list[int] = []
     runs = 0
     for profile in profiles:

@@ -73,7 +73,7 @@ def ingest(
     the last transaction, and an exception that it raises undoes everything. The signal `delivered` is sent if
     `announced` is true. `known` has columns of each profile that are not computed, such as the UUIDs of a dump.
 
-    Emulated measurements are always private. Raises IngestError with the reason if nothing was stored.
+    Emulated measurements are always private. Raises IngestError with the reason, in which case nothing is stored.
     """
     private = private or measurements.origin == "emulated"
     if private and owner is None:
@@ -248,8 +248,8 @@ def _refuse_other_sizes(measurements: Measurements, workloads: list[Workload]) -
 
 
 def _check_ranges(measurements: Measurements) -> None:
-    """Raise IngestError if the measurements break a rule that every reader has to check, or have a number out of
-    range."""
+    """Raise IngestError if the measurements are empty, ambiguous or out of range. Every reader has to check this
+    too."""
     pairs = [(record.platform, record.workload) for record in measurements.profiles]
     if len(set(pairs)) < len(pairs):
         raise IngestError("a workload is there twice on one machine")

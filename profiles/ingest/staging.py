@@ -52,8 +52,7 @@ NO_PARTS = (None,) * len(PART_COLUMNS)
 
 @contextmanager
 def staged_delivery(profiles: int) -> Iterator[StagedDelivery]:
-    """Reserve ids for this number of profiles while the block runs. Staged rows that were not published are deleted at
-    its end."""
+    """Reserve ids for this number of profiles while the block runs, and delete unpublished staged rows at its end."""
     with transaction.atomic():
         Revision.hold()
         last = _advance_sequence(profiles)  # the database will not assign these ids to other profiles

@@ -1,5 +1,5 @@
-"""Outliers: profiles that are doubtful by themselves or contradict other measurements of the same pair, and storage of
-the verdicts."""
+"""Outliers: reasons why profiles are doubtful by themselves or among measurements of the same pair, and stored
+verdicts."""
 
 from __future__ import annotations
 

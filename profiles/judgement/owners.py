@@ -40,7 +40,8 @@ Pair = tuple[int, int]  # primary keys of platform and workload
 def is_established(owner: Any) -> bool:
     """Return whether deliveries of this owner now count when others have measured the same pair.
 
-    This holds for the operator, and for accounts with a confirmed address that are at least NEW_ACCOUNT_DAYS old.
+    This holds for the operator, and for accounts with a confirmed address that are at least NEW_ACCOUNT_DAYS old. It
+    holds for all owners if that setting is 0.
     """
     if deliverer_of(owner, private=False) == OPERATOR or not settings.NEW_ACCOUNT_DAYS:
         return True
@@ -130,8 +131,7 @@ def judge_pairs(pairs: Iterable[Pair]) -> set[int]:
 
 
 def _rows_of_pairs(pairs: Iterable[Pair]) -> Iterator[list[list[_Row]]]:
-    """Yield the profiles of each pair and origin, in batches of one platform, without profiles that are outliers for
-    other reasons."""
+    """Yield the profiles of each pair and origin in batches, without outliers for other reasons."""
     workloads: dict[int, list[int]] = defaultdict(list)
     for platform, workload in sorted(set(pairs)):
         workloads[platform].append(workload)

@@ -35,8 +35,8 @@ StoredRow = tuple[Any, ...]
 
 
 def byte_columns() -> tuple[Expression, ...]:
-    """Return the columns for `usable_arrays`: features, n, the times (the first of the 15 curves), and the length of
-    all 15 curves in bytes."""
+    """Return the columns for `usable_arrays`: features, n, the times (first curve), and the size of all 15 curves in
+    bytes."""
     raw = BinaryField()
     stored = Least(F("n_measured"), LARGEST_N) * 8
     return (
@@ -120,8 +120,7 @@ def unusable_platforms(platforms: QuerySet[Platform]) -> dict[int, str]:
 
 
 def unusable_profiles(profiles: QuerySet[Profile]) -> dict[int, str]:
-    """Return why nothing can be predicted from a profile, by primary key. Two queries, which read all arrays of the
-    profiles."""
+    """Return why nothing can be predicted from a profile, by primary key. Two queries, which read all arrays."""
     of_platform = unusable_platforms(Platform.objects.filter(pk__in=profiles.order_by().values("platform")))
     rows = (
         profiles.filter(curves__isnull=False, feature_vector__isnull=False)

@@ -1,4 +1,4 @@
-"""Common options of commands: `--jobs` and `--scheduler` for distributed work, `--private` and `--owner` for
+"""Options that several commands have: `--jobs` and `--scheduler` for the executor, `--private` and `--owner` for
 imports."""
 
 import argparse
@@ -30,8 +30,8 @@ def number_of_jobs(text: str) -> int:
 
 
 def chosen_executor(options: dict[str, Any]) -> Executor:
-    """Return the executor of the command, which the caller has to close. Raises CommandError if the cluster is
-    unusable."""
+    """Return the executor of the command, which the caller has to close. Raises CommandError for an unusable
+    cluster."""
     address, jobs = options["scheduler"], options["jobs"]
     if address is None:
         if jobs is None:
@@ -66,8 +66,10 @@ def add_owner_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def owner_of(username: str | None, private: bool) -> Any:
-    """Return the user with this name, or None without a name. Raises CommandError if there is no such user, or if a
-    name is required."""
+    """Return the user with this name, or None without a name.
+
+    Raises CommandError if there is no such user, or if the data is private and has no name.
+    """
     if username is None:
         if private:
             raise CommandError("--private needs an owner: give --owner USERNAME")

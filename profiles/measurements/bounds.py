@@ -24,8 +24,7 @@ NUMBER_COLUMNS = ("n", "repeat", "time_ns", "size", "clock_mhz", "tasks", "waits
 
 @dataclass(frozen=True)
 class Range:
-    """An inclusive range from `least` to `most`. With `or_zero`, 0 is also valid: it means unknown, or nothing
-    counted."""
+    """An inclusive range from `least` to `most`. With `or_zero`, 0 is valid too: it means unknown, or none counted."""
 
     least: float
     most: float

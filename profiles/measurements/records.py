@@ -178,8 +178,7 @@ def column_or_none(column: FloatArray) -> FloatArray | None:
 
 @dataclass(frozen=True)
 class CounterTable:
-    """Counter readings of one workload on one platform, one row each. `value` is NaN unless the status is ok or
-    multiplexed."""
+    """Counter readings of one workload on one platform, one per row. `value` is NaN unless ok or multiplexed."""
 
     n: IntArray
     repeat: IntArray
@@ -200,8 +199,7 @@ class CounterTable:
 
 @dataclass(frozen=True)
 class ProfileRecord:
-    """The measurements of one workload on one platform. `platform` and `workload` are indices in the lists of
-    Measurements."""
+    """The measurements of one workload on one platform, which are given as indices in the lists of Measurements."""
 
     platform: int
     workload: int
@@ -273,8 +271,7 @@ class UnreadableError(Exception):
 
 
 def register_reader(form: str, reader: Reader) -> None:
-    """Register the reader of a file format. The reader must raise UnreadableError for files that do not have the
-    format."""
+    """Register a reader of a file format. It must raise UnreadableError for files of other formats."""
     _readers[form] = reader
 
 

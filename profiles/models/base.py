@@ -43,8 +43,7 @@ class Owned(models.Model):
 
 
 class Described(Owned):
-    """A row with facts from one deliverer's deliveries, overridden by moderators' decisions
-    (profiles.identity.descriptions)."""
+    """A row with facts from the deliveries of one deliverer and from moderators (profiles.identity.descriptions)."""
 
     facts_by = models.CharField(
         max_length=40,
@@ -141,8 +140,8 @@ class LeasedWork(models.Model):
         return self._set_where(rows, claimed)
 
     def while_held(self) -> models.QuerySet:
-        """Return this row if the claim of this instance is still valid, even after its lease has expired. Else return
-        no row."""
+        """Return a queryset of this row if this instance's claim is valid, even after the lease expired, else an empty
+        one."""
         rows = type(self)._default_manager
         return rows.filter(pk=self.pk, attempts=self.attempts, lease_until__isnull=False)
 

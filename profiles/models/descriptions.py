@@ -10,8 +10,7 @@ from profiles.models.workloads import Workload
 
 
 class Description(models.Model):
-    """A delivery's description of a row. Authoritative or not, it is stored, so that the facts of the row can be
-    recomputed."""
+    """A delivery's description of a row, authoritative or not, from which the facts of the row can be recomputed."""
 
     facts = models.JSONField(default=dict, help_text="every known column of the row, as the delivery says it")
     differs = models.BooleanField(default=False, help_text="some of it is not what the row says")

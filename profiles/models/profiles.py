@@ -27,8 +27,7 @@ LISTED_BY: tuple[tuple[Any, ...], ...] = (
 
 
 class Profile(Owned):
-    """One workload on one platform, from one source. The runs are the measured data, and `manage.py refit` rebuilds the
-    rest."""
+    """One workload on one platform, from one source. `manage.py refit` rebuilds everything except the runs."""
 
     class Judge(models.TextChoices):
         COMPUTED = "computed", "computed"

@@ -72,8 +72,7 @@ class MeasuredQuerySet(ModeratedQuerySet):
         )
 
     def offered_to(self, user: Any, *, scaling: bool = False) -> Self:
-        """Return the choices of a form field: rows with a visible profile, with `scaling` one of more than one
-        thread."""
+        """Return choices for a form field: rows with a visible profile, with `scaling` one with several threads."""
         profiles = self._profiles(user).filter(n_largest__gt=1) if scaling else self._profiles(user)
         return self.visible_to(user).filter(Exists(profiles)).only(*self.named_by)
 
@@ -142,8 +141,7 @@ class DescriptionQuerySet(models.QuerySet):
         return [row for row in dict.fromkeys(rows) if any(row)]
 
     def differing_for(self, user: Any) -> Self:
-        """Return the visible descriptions that differ from their row, newest first, without their facts, which can be
-        long."""
+        """Return the visible descriptions that differ from their row, newest first, without the long facts."""
         return (
             self.visible_to(user).filter(differs=True).select_related("source__upload").defer("facts").order_by("-pk")
         )
@@ -168,8 +166,8 @@ class SourceQuerySet(ModeratedQuerySet):
         return self.filter(IS_CREDITED, pk__in=keys)
 
     def credits(self) -> list[dict[str, str]]:
-        """Return the credits: each dataset with its source and licence, and the uploads grouped by licence and
-        source."""
+        """Return the credits: each dataset with its source and licence, and the number of uploads by source and
+        licence."""
         named = Case(When(kind="dataset", then=F("label")), default=Value(""))
         alike = self.order_by().annotate(named=named).values("named", "licence", "citation").annotate(many=Count("pk"))
         return [
@@ -282,8 +280,8 @@ class ProfileQuerySet(ModeratedQuerySet):
         return self.as_api_rows(user).select_related("curves", "feature_vector")
 
     def load_on(self, platform: Any, user: Any) -> dict[str, int] | None:
-        """Return the numbers of checked runs on the platform and of disturbed runs among them, or None if no run was
-        checked."""
+        """Return how many runs on the platform were checked and how many of them were disturbed, or None without
+        checks."""
         judged = self.visible_to(user).filter(platform=platform, disturbed_count__isnull=False).order_by()
         load = judged.aggregate(judged_runs=Sum("run_count"), disturbed_runs=Sum("disturbed_count"))
         return None if load["judged_runs"] is None else load

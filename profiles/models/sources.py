@@ -79,8 +79,10 @@ class Source(Owned, LeasedWork):
 
 
 def deliverer_of(owner: Any, *, private: bool) -> str:
-    """Return the deliverer: the operator if there is no owner or the owner is a moderator who delivers in public, else
-    the owner."""
+    """Return the deliverer of a delivery: the operator or the owner.
+
+    The operator delivers if there is no owner, or if the owner is a moderator and the delivery is public.
+    """
     if owner is None:
         return OPERATOR
     moderates = not private and owner.is_staff and owner.has_perm("profiles.change_platform")
@@ -157,8 +159,7 @@ class Revision(models.Model):
 
     @classmethod
     def hold(cls) -> None:
-        """Lock the public counter until the caller's transaction ends, so that only one delivery is stored at a
-        time."""
+        """Lock the public counter until the caller's transaction ends, so that deliveries are stored one at a time."""
         cls.objects.select_for_update().get_or_create(key=cls.PUBLIC)
 
     @classmethod
@@ -182,7 +183,7 @@ class Revision(models.Model):
         return row.number
 
     def begin_generation(self) -> None:
-        """Start a new generation, in which all rows are read again and nothing from an earlier state is extended."""
+        """Start a new generation. Snapshots of earlier generations are not extended, and all rows are read again."""
         self.generation = uuid.uuid4()
         if self.key == self.PUBLIC:
             VerdictChange.objects.all().delete()
@@ -199,7 +200,7 @@ class Revision(models.Model):
 
     @classmethod
     def public_generation(cls) -> str:
-        """Return the public generation. Data computed from public rows in it remains valid except for later
+        """Return the public generation. Results from public rows remain valid within it, except for later
         deliveries."""
         return str(cls.objects.filter(key=cls.PUBLIC).values_list("generation", flat=True).first() or "")
 

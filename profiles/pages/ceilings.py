@@ -61,8 +61,7 @@ class LimitsReader:
 
 
 def points_by_profile(profiles: Sequence[Profile]) -> dict[int, RooflinePoint]:
-    """Return the position of each profile in the roofline chart by primary key, without profiles that have no
-    counters."""
+    """Return the roofline point of each profile by primary key, without profiles that have no counters."""
     readings = CounterReading.objects.filter(
         profile__in=profiles, counter__in=COUNTERS, value__range=(0, LARGEST_VALUE)
     )

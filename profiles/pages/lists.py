@@ -171,8 +171,11 @@ def workloads(request: HttpRequest) -> HttpResponse:
 @require_safe
 @kept_for_visitors
 def profiles(request: HttpRequest) -> HttpResponse:
-    """List profiles. Because there may be many, pages are selected by key, and many platforms or workloads become text
-    fields."""
+    """List the profiles.
+
+    Pages are selected by key, because there may be very many profiles. The filters by platform and by workload become
+    text fields if there are too many choices.
+    """
     yes_or_no = [("true", "yes"), ("false", "no")]
     values = {
         "platform": choices_of(Platform, request.user),

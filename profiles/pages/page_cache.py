@@ -72,7 +72,7 @@ def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
 
 
 def state_of(kind: str, slug: str) -> tuple[str, int | None, int | None]:
-    """Return a key that changes when public profiles are removed or judged differently, or when this row gets more
+    """Return a key that changes when public profiles are removed or judged again, or when this row gets new
     profiles."""
     verdict = VerdictChange.objects.aggregate(newest=Max("pk"))["newest"]
     own = Profile.objects.filter(private_to=None, **{f"{kind}__slug": slug}).aggregate(newest=Max("pk"))["newest"]

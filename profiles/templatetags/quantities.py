@@ -72,7 +72,7 @@ def seconds(value: float | None) -> str:
 
 @register.filter
 def in_unit(value: float | None, unit: str) -> str:
-    """Return a time that may be in an unknown unit.
+    """Return a time as seconds, or as a plain number if its unit is unknown.
 
     >>> in_unit(0.0123, "s"), in_unit(0.0123, "unknown unit"), in_unit(None, "s")
     ('12.3 ms', '0.0123', '–')
