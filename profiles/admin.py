@@ -32,7 +32,7 @@ def reason_field(*, required: bool = True) -> forms.CharField:
 
 
 class ReasonForm(ActionForm):
-    """The form of an action, with its reason."""
+    """Form of an admin action with its reason."""
 
     reason = reason_field(required=False)
 
@@ -157,7 +157,7 @@ class WorkloadAdmin(FactsAdmin):
 
 
 class UsableFilter(admin.SimpleListFilter):
-    """Filter for profiles that predictions do not use because they cannot be computed with."""
+    """Filter for profiles that predictions cannot use."""
 
     title = "use in predictions"
     parameter_name = "usable"

@@ -159,7 +159,8 @@ def spread_columns(profile: ProfileDrawing) -> dict[str, FloatArray | IntArray]:
 
 
 def time_budget_chart(profile: ProfileDrawing) -> Chart:
-    """Return the chart of `shares_chart` in seconds of all threads. Parts that grow are the cost of more threads."""
+    """Return the parts of `shares_chart` as thread time instead of shares. A part that grows with n is a cost of more
+    threads."""
     n, whole = profile.curves.n, profile.curves.n * profile.curves.time_s
     parts = {part: whole * profile.curves.curve(part) for part in FRACTIONS}
     budget = {USEFUL_WORK: whole * profile.curves.utilisation} | parts

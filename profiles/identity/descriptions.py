@@ -45,7 +45,10 @@ def has_the_say(row: Any, deliverer: str) -> bool:
 
 
 def accept_value(rules: MatchingRules, row: Any, deliverer: str, facts: dict[str, Any]) -> None:
-    """Set the columns of the row to the deliverer's facts, except the columns that a moderator decided."""
+    """Set the columns of the row to the deliverer's facts, except the columns that a moderator decided.
+
+    While the deliverer remains the same, the column `rules.largest` only grows.
+    """
     takes_over = row.facts_by != deliverer
     for name, value in facts.items():
         if name not in row.decided:

@@ -127,8 +127,8 @@ def match_rows(
     All drafts have the same `private_to`. The number of queries does not depend on the number of drafts. Raises
     IngestError.
 
-    `other_than` has the primary keys of rows that are known to be other machines, although their names may equal a
-    draft's. The text of such a row is hashed into the draft's identity to distinguish the two.
+    `other_than` maps the primary keys of rows that are known to be other machines to texts. If a draft has the identity
+    of such a row, the text is hashed into the draft's identity to distinguish the two.
     """
     if not drafts:
         return []

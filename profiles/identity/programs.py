@@ -188,7 +188,8 @@ def rename_regions(program: ProfiledProgram, labels: Mapping[str, str]) -> Profi
 def profile_of_workload(workload: Workload, user: Any) -> Profile | None:
     """Return the profile that represents a workload on its page, or None if the user sees none.
 
-    This is the user's own newest profile if there is one, else a measured profile with most thread counts.
+    This is the user's own newest profile if there is one, else the profile with the most thread counts, with measured
+    ones first.
     """
     rows = Profile.objects.visible_to(user).filter(workload=workload)
     rows = rows.select_related("platform", "workload", "curves", "source__upload").defer(*LONG_TEXTS_OF_SOURCE)
@@ -273,9 +274,9 @@ def program_uploads(program: ProfiledProgram, user: Any) -> list[ProgramUpload]:
 
 
 def program_of_workload(workload: Workload, user: Any) -> ProgramName | None:
-    """Return the program with this workload as a part, in the newest upload, or None if there is none.
+    """Return the program that contains this workload in the newest upload, or None if there is none.
 
-    No query is made if the runtime and the name show that the workload is no part.
+    No query is made if runtime and name show that the workload is not part of a program.
     """
     could_be_part = workload.runtime in PROFILED_RUNTIMES or workload.name.endswith(f"/{SERIAL_REST}")
     if not workload.application or not could_be_part:

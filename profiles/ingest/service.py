@@ -248,8 +248,10 @@ def _refuse_other_sizes(measurements: Measurements, workloads: list[Workload]) -
 
 
 def _check_ranges(measurements: Measurements) -> None:
-    """Raise IngestError if the measurements are empty, ambiguous or out of range. Every reader has to check this
-    too."""
+    """Raise IngestError for measurements that the database cannot store or computations cannot use.
+
+    Every reader has to check this too.
+    """
     pairs = [(record.platform, record.workload) for record in measurements.profiles]
     if len(set(pairs)) < len(pairs):
         raise IngestError("a workload is there twice on one machine")

@@ -138,7 +138,7 @@ def sweep_abandoned() -> int:
 
 
 def _advance_sequence(count: int) -> int:
-    """Advance the sequence of profile ids by `count`, and return the last id that it skipped."""
+    """Advance the sequence of profile ids by `count`, and return the last of the reserved ids."""
     table, column = Profile._meta.db_table, str(Profile._meta.pk.column)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":

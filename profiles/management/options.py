@@ -50,11 +50,12 @@ def chosen_executor(options: dict[str, Any]) -> Executor:
 def local_processes(count: int) -> Executor:
     """Return an executor with this number of processes on this host.
 
-    It is a Dask cluster, which survives the death of a worker, if Dask is installed, else joblib's processes.
+    If Dask is installed, it is a Dask cluster, which survives the death of a worker. Otherwise it uses joblib's
+    processes.
     """
     processes = Processes(count)
     try:
-        from profiles.jobs.clusters import local_cluster  # noqa: PLC0415  Dask is optional, and takes a second to import
+        from profiles.jobs.clusters import local_cluster  # noqa: PLC0415  Dask is optional and slow to import
     except ModuleNotFoundError:
         return processes
     return local_cluster(processes.count)
@@ -68,7 +69,7 @@ def add_owner_arguments(parser: argparse.ArgumentParser) -> None:
 def owner_of(username: str | None, private: bool) -> Any:
     """Return the user with this name, or None without a name.
 
-    Raises CommandError if there is no such user, or if the data is private and has no name.
+    Raises CommandError if there is no such user, or if private data has no owner.
     """
     if username is None:
         if private:

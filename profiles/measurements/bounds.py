@@ -31,8 +31,7 @@ class Range:
     or_zero: bool = False
 
     def outside(self, numbers: Any) -> tuple[BoolArray, BoolArray]:
-        """Return which of the numbers (M,) are below the range, and which are above. NaN means no number and is
-        neither.
+        """Return masks (M,) of the numbers below and above the range. NaN means no number and is in neither mask.
 
         >>> [side.tolist() for side in Range(1, 9, or_zero=True).outside(np.array([0, 0.5, 9, 10, np.nan]))]
         [[False, True, False, False, False], [False, False, False, True, False]]

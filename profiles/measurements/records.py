@@ -46,7 +46,7 @@ TimeKind = Literal["absolute", "relative"]
 
 @dataclass(frozen=True)
 class PlatformRecord:
-    """One machine. None means unknown, and for `n_nu` and `n_ht` that the machine has no such effect."""
+    """One machine. None means unknown, except that `n_nu` and `n_ht` are None if the machine has no such effect."""
 
     name: str
     cpu_model: str
@@ -145,7 +145,7 @@ class RunTable:
 
     @property
     def is_variation(self) -> NDArray[np.bool_]:
-        """Return which rows have another size or a fixed clock, (M,)."""
+        """Return a mask (M,) of the rows with another size or a fixed clock."""
         varied = np.zeros(len(self), dtype=np.bool_)
         for column in (self.size, self.clock_mhz):
             if column is not None:
@@ -199,7 +199,7 @@ class CounterTable:
 
 @dataclass(frozen=True)
 class ProfileRecord:
-    """The measurements of one workload on one platform, which are given as indices in the lists of Measurements."""
+    """The measurements of one workload on one platform (both are indices in the lists of Measurements)."""
 
     platform: int
     workload: int

@@ -22,7 +22,7 @@ from profiles.measurements.bounds import RANGES, Range
 
 logger = logging.getLogger(__name__)
 RENEWALS_PER_LEASE = 4
-MOST_ATTEMPTS = 5  # maximum number of processes that may end while they do this work
+MOST_ATTEMPTS = 5  # work is given up when more processes than this have ended during it
 
 
 class Owned(models.Model):

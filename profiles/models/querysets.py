@@ -72,7 +72,10 @@ class MeasuredQuerySet(ModeratedQuerySet):
         )
 
     def offered_to(self, user: Any, *, scaling: bool = False) -> Self:
-        """Return choices for a form field: rows with a visible profile, with `scaling` one with several threads."""
+        """Return the rows with a visible profile, as choices of a form field.
+
+        With `scaling`, the profile must have been measured with more than one thread.
+        """
         profiles = self._profiles(user).filter(n_largest__gt=1) if scaling else self._profiles(user)
         return self.visible_to(user).filter(Exists(profiles)).only(*self.named_by)
 

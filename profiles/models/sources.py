@@ -19,7 +19,7 @@ class Source(Owned, LeasedWork):
     """The origin of profiles: one tarball, one import of a dataset folder or of files of another tool, or one simulator
     run.
 
-    A source is leased until other applications were notified (profiles.ingest.service).
+    A source is leased until other applications are notified (profiles.ingest.service).
     """
 
     class Kind(models.TextChoices):
@@ -166,11 +166,12 @@ class Revision(models.Model):
     def raise_for(
         cls, owner: Any, *, only_adds: bool = False, judged: Sequence[int] = (), takes_away: bool = True
     ) -> int:
-        """Add one to the public counter (owner None) or to an owner's, inside the caller's transaction.
+        """Add one to the public counter (owner None) or to an owner's, inside the caller's transaction, and return the
+        new number.
 
         `only_adds` means that nothing was hidden, changed or removed. `judged` means that the only change is that these
         public profiles entered or left predictions. `takes_away` False means that everybody who saw the previous state
-        may still see it. In these three cases the previous state is used for answers until the new one is read.
+        may still see it. In these three cases the previous state remains in use until the new one is read.
         """
         row, _ = cls.objects.select_for_update().get_or_create(key=cls.key_of(owner))
         row.number += 1
@@ -195,7 +196,7 @@ class Revision(models.Model):
 
     @classmethod
     def oldest(cls, user: Any = None) -> tuple[int, int]:
-        """Return the pair of `current` since which nothing that the user may see was taken away."""
+        """Return the oldest pair of `current` after which nothing that the user may see was taken away."""
         return cls._pair(user, "oldest_answering")
 
     @classmethod

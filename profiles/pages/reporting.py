@@ -33,7 +33,10 @@ class VisitorReportForm(forms.Form):
 @limit_posts("report")
 @require_http_methods(["GET", "HEAD", "POST"])
 def report_platform(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the report form of a public platform. Private platforms cannot be reported."""
+    """Show the report form of a public platform.
+
+    Private platforms cannot be reported, because only their owner can see and change them.
+    """
     row = get_object_or_404(Platform.objects.visible_to(None), slug=slug)
     return take_report(request, row.name, reverse("platform", args=[slug]), platform=row)
 

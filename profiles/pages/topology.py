@@ -92,7 +92,7 @@ def even_shares(total: int, parts: int) -> list[int]:
 
 
 def describe_counts(machine: MachineCounts) -> str:
-    """Return the counts of the drawing in words.
+    """Return the counts of the machine in words, as a description of the drawing.
 
     >>> describe_counts(PlatformRecord("m", "cpu", sockets=2, physical_cores=8, threads=16))
     '2 sockets, an unknown number of NUMA nodes, 8 cores, 16 hardware threads.'
