@@ -1,1 +1,1 @@
-"""From a request to a stored prediction, and what is said about it."""
+"""Predictions: from a request to a stored answer, with confidence, explanations, remedies and rankings."""

@@ -1,4 +1,4 @@
-"""What would make a refused prediction possible: another setting, or who would have to measure what."""
+"""Remedies for refused predictions: another request, or a measurement."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile
 
-KIT_COMMAND, KIT_COST = "make quick", " once (a minute or two)"  # the shortest run of all its workloads
+KIT_COMMAND, KIT_COST = "make quick", " once (a minute or two)"  # the shortest run with all workloads of the kit
 STRESS_NG_COMMAND = "make stress-ng"
-MIXED_ORIGINS = "origin"  # of a Remedy: one side is simulated, the other one measured
+MIXED_ORIGINS = "origin"  # kind of a Remedy: one side is simulated, the other measured
 REPAIRED_BY_KIT = frozenset({"benchmark", "comparable", "shared"})
 WIDEST_MIXING: MixRuntimes = "auto"
 MOST_OUTLIERS_LOOKED_AT, MOST_OUTLIERS_NAMED = 20, 3
 
 
 def complete_refusal(error: NoPrediction, query: ScenarioQuery, snapshot: Snapshot, user: Any) -> None:
-    """Add to the refusal what would help, and to its reason which outliers would have answered."""
+    """Add a remedy to the refusal, and to its reason the excluded outliers that would have made the prediction
+    possible."""
     database = snapshot.database
     error.remedy = find_remedy(error, query, snapshot, user)
     left_out = left_out_outliers(database, [database.workloads[query.workload]], query.target, error.lacks, user)
@@ -44,8 +45,10 @@ def complete_refusal(error: NoPrediction, query: ScenarioQuery, snapshot: Snapsh
 def left_out_outliers(
     database: Database, workloads: Sequence[str], target: int | None, lacks: str | None, user: Any
 ) -> str:
-    """Which outliers, that the database does not hold, measured what is lacking: the workloads on a platform other than
-    the target, or other workloads on the target. Empty where there are none."""
+    """Return a text that names the excluded outliers with the lacking measurements; empty if there are none.
+
+    These are measurements of the workloads on a platform other than the target, or of other workloads on the target.
+    """
     slug = "" if target is None else database.platforms[target]
     as_reference = Q(workload__slug__in=workloads) & ~Q(platform__slug=slug)
     as_benchmark = Q(platform__slug=slug) & ~Q(workload__slug__in=workloads)
@@ -73,7 +76,7 @@ def _holds(database: Database, platform: str, workload: str) -> bool:
 
 
 def find_remedy(error: NoPrediction, query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
-    """What would help, the cheapest first: another request, then a measurement. None where nothing is known to."""
+    """Return the cheapest remedy: a change of the request, else a measurement. None if no remedy is known."""
     database = snapshot.database
     workload, target = database.workloads[query.workload], database.platforms[query.target]
     sentences = {
@@ -93,7 +96,7 @@ def find_remedy(error: NoPrediction, query: ScenarioQuery, snapshot: Snapshot, u
 
 
 def find_request_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
-    """The part of the request that need only be another one."""
+    """Return the remedy of changing one part of the request, if the prediction is possible then."""
     mixing = getattr(query.settings, "mix_runtimes", WIDEST_MIXING)
     others = []
     if query.references is not None:
@@ -115,7 +118,7 @@ def find_request_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> 
 
 
 def find_simulated_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
-    """Where the target is known by simulated profiles alone: that these take part."""
+    """Return the remedy of including simulated profiles, if the target has no others."""
     target = snapshot.database.platforms[query.target]
     rows = snapshot.database.rows_of_platform(query.target)
     on_target = Profile.objects.candidates_for(user).filter(platform__slug=target, origin__in=SIMULATED)
@@ -128,7 +131,7 @@ def find_simulated_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -
 
 
 def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
-    """Who would have to measure what, so that the workload's platforms and the target share workloads."""
+    """Return the measurement after which the workload's platforms and the target share workloads."""
     database = snapshot.database
     workload, target = database.workloads[query.workload], database.platforms[query.target]
     rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
@@ -149,8 +152,8 @@ def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> 
 
 
 def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str], user: Any) -> Remedy | None:
-    """Which run of the kit, on a platform that has the workload, connects the most of the others: its own workloads, or
-    stress-ng, which fleets of others ran. None where all are connected."""
+    """Return the run of the kit, on a platform with the workload, that connects most of the other platforms: a run of
+    the kit's own workloads, or of stress-ng, which other owners ran on their fleets. None if all are connected."""
     database = snapshot.database
     rows = database.rows_of_workload(workload)
     name = database.workloads[workload]
@@ -165,7 +168,7 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
     measured = rows[~snapshot.is_simulated[rows]]
     host, *_ = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[measured])], user)
     counts = kit_counts(user, name)
-    # Where the host ran the kit already, another run of it there connects nothing more.
+    # If the host has run the kit already, another run there connects no further platform.
     sizes = [] if host in counts else [counts[slug] for slug in lacking if slug in counts]
     without = [slug for slug in lacking if slug not in counts]
     remedy = stress_ng_remedy(host, lacking, user, more_than=len(sizes))
@@ -188,7 +191,8 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
 
 
 def mixed_origins_remedy(snapshot: Snapshot, target: int, user: Any) -> Remedy | None:
-    """Where all that the user may use of the target was simulated: that such machines are apart."""
+    """Return the remark that simulated and measured machines are never mixed, if all profiles of the target that the
+    user may use are simulated."""
     name = snapshot.database.platforms[target]
     rows = Profile.objects.candidates_for(user).filter(platform__slug=name)
     if not rows.filter(origin__in=SIMULATED).exists() or rows.exclude(origin__in=SIMULATED).exists():
@@ -197,7 +201,7 @@ def mixed_origins_remedy(snapshot: Snapshot, target: int, user: Any) -> Remedy |
 
 
 def absent_platforms(snapshot: Snapshot) -> set[str]:
-    """The platforms of which a snapshot holds no profile: all that is known of them has another origin."""
+    """Return the platforms without a profile in the snapshot: all their profiles have another origin."""
     database = snapshot.database
     return {
         database.platforms[index]
@@ -206,7 +210,8 @@ def absent_platforms(snapshot: Snapshot) -> set[str]:
 
 
 def remedy_without_reference(database: Database, workload: int, target: int) -> Remedy:
-    """Where no other platform has the workload: on which it would be of most use."""
+    """Return the remedy if no other platform has the workload: the platform on which its measurement would be most
+    useful."""
     having = database.workload_index[database.rows_of_platform(target)]
     rows = np.flatnonzero(np.isin(database.workload_index, having[having != workload]) & ~database.hidden)
     pairs = np.unique(np.stack([database.platform_index[rows], database.workload_index[rows]]).astype(np.int64), axis=1)
@@ -228,8 +233,8 @@ def remedy_without_reference(database: Database, workload: int, target: int) -> 
 
 
 def kit_remedy(hosts: Sequence[str], target: str, counts: Mapping[str, int]) -> Remedy | None:
-    """Which of both sides would have to run the kit: the one that has not, where the other one has. None where both
-    have, so that another run would change nothing."""
+    """Return the platforms that have to run the kit: the side that has not run it, or both. None if both sides have run
+    it, because another run would change nothing."""
     if target in counts and all(host in counts for host in hosts):
         return None
     if target in counts:
@@ -248,7 +253,8 @@ def kit_remedy(hosts: Sequence[str], target: str, counts: Mapping[str, int]) -> 
 
 
 def sweep_remedy(platform: str, other: str, count: int) -> Remedy:
-    """
+    """Return the remedy of running the kit on the platform, which then shares workloads with the other one.
+
     >>> sweep_remedy("laptop", "i9", 34).sentence
     'run `make quick` on laptop once (a minute or two): laptop and i9 then share 34 workloads'
     """
@@ -257,8 +263,10 @@ def sweep_remedy(platform: str, other: str, count: int) -> Remedy:
 
 
 def stress_ng_remedy(host: str, lacking: Container[str], user: Any, *, more_than: int = 0) -> Remedy | None:
-    """To run stress-ng on the host, in the version that most of the platforms that lack something ran; None where those
-    are not more than the kit's own workloads would connect."""
+    """Return the remedy of running stress-ng on the host, in the version that most of the lacking platforms ran.
+
+    Returns None if that connects no more platforms than the kit's own workloads do (`more_than`).
+    """
     rows = Profile.objects.candidates_for(user).filter(origin="measured").of_stress_ng()
     ran = set(rows.values_list("workload__version", "platform__slug"))
     counts = Counter(version for version, slug in ran if slug in lacking and (version, host) not in ran)
@@ -275,7 +283,8 @@ def stress_ng_remedy(host: str, lacking: Container[str], user: Any, *, more_than
 
 
 def counted(count: int, noun: str) -> str:
-    """
+    """Return the count with its noun.
+
     >>> counted(1, "workload"), counted(34, "workload")
     ('1 workload', '34 workloads')
     """
@@ -283,7 +292,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def kit_counts(user: Any, workload: str, platforms: set[str] | None = None) -> dict[str, int]:
-    """How many workloads of the kit but this one these platforms have (None: all that have any)."""
+    """Return the number of the kit's workloads on each of these platforms (None: on all that have any), without this
+    workload."""
     rows = Profile.objects.workloads_of_kit(user).exclude(workload__slug=workload)
     if platforms is not None:
         rows = rows.filter(platform__slug__in=platforms)
@@ -291,7 +301,7 @@ def kit_counts(user: Any, workload: str, platforms: set[str] | None = None) -> d
 
 
 def own_platforms_first(platforms: Sequence[str], user: Any) -> list[str]:
-    """By slug, those first of which the user delivered profiles."""
+    """Return the platforms by slug, those with profiles that the user delivered first."""
     own: set[str] = set()
     if user is not None and user.is_authenticated:
         delivered = Profile.objects.visible_to(user).filter(source__owner=user, platform__slug__in=platforms)

@@ -1,4 +1,4 @@
-"""Many workloads on many targets in one question: a line for each pair, as soon as it is known."""
+"""Batches: many workloads on many targets in one request, with one line per pair as soon as it is known."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from predictor.predictions.question import DEFAULT_METHOD, InvalidField, Unknown
 from predictor.predictions.ranking_rows import estimated_rows, row_or_refusal
 from predictor.predictions.rankings import RankingQuestion
 
-MOST_BATCH_WORKLOADS = 500  # of a batch
+MOST_BATCH_WORKLOADS = 500
 MOST_BATCH_TARGETS = 20_000
 
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """`workloads` and `targets` by slug or by exact name; no targets: every platform. `n`: None, the fastest of each.
+    """A request for a batch of predictions.
 
-    `estimate`: every pair is estimated, in one pass for each workload. The first `skip` pairs are left out.
+    `workloads` and `targets` are slugs or exact names; without targets every platform is predicted. `n` None means the
+    fastest thread count of each platform. With `estimate` the pairs are estimated, in one pass per workload. The first
+    `skip` pairs are left out.
     """
 
     workloads: Sequence[str]
@@ -36,7 +38,7 @@ class BatchRequest:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The questions of a batch, one for each workload, each with the positions of the targets in its snapshot."""
+    """The ranking questions of a batch, one per workload, each with the positions of the targets in its snapshot."""
 
     questions: Sequence[RankingQuestion]
     targets: Sequence[Sequence[int]]
@@ -44,7 +46,8 @@ class Batch:
 
     @classmethod
     def of(cls, request: BatchRequest, user: Any) -> Batch:
-        """Raises a RequestError where a name or a value is wrong: before anything is answered."""
+        """Return the batch of a request. Raises a RequestError if a name or a value is invalid, before any pair is
+        predicted."""
         viewer = None if request.public_only else user
         questions = [
             RankingQuestion.of(
@@ -75,8 +78,10 @@ class Batch:
         return sum(map(len, self.targets))
 
     def lines(self, seconds: float) -> Iterator[dict[str, Any]]:
-        """A line for each pair, workload after workload, until the seconds are over; the last line sums up: `next` is
-        what to `skip` for the rest, None where there is none. At least one pair is answered."""
+        """Yield one line per pair, workload after workload, until the time is over. At least one pair is answered.
+
+        The last line is a summary: its `next` is the `skip` of a request for the rest, or None if there is no rest.
+        """
         deadline, done = time.monotonic() + seconds, min(self.request.skip, self.pairs)
         for question, row in self._rows_from(done):
             yield {"workload": question.snapshot.database.workloads[question.workload], "target": row["platform"]} | {
@@ -92,7 +97,8 @@ class Batch:
         }
 
     def _rows_from(self, skip: int) -> Iterator[tuple[RankingQuestion, Mapping[str, Any]]]:
-        """The row of each pair but the first ones, with its question: estimated if that is asked for, else computed."""
+        """Yield the rows of the pairs after the first `skip`, each with its question: estimated if requested, else
+        computed."""
         for question, targets in zip(self.questions, self.targets, strict=True):
             if skip >= len(targets):
                 skip -= len(targets)

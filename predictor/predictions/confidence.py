@@ -1,7 +1,7 @@
-"""How far an answer can be trusted: a word for the width of its calibrated interval, lowered by what that cannot know,
-and the cautions that a reader must know beside what the method says of it itself.
+"""Confidence in an answer: a level from the width of its calibrated interval, and cautions for the reader.
 
-Without an interval plain rules over the evidence stand in, and the answer says so: they are provisional
+Facts that the interval cannot account for lower the level. The cautions complete the method's own warnings. Without an
+interval, provisional rules over the evidence take its place, and the answer is marked as provisional
 (docs/decisions/prediction-confidence.md).
 """
 
@@ -27,14 +27,14 @@ FAR, VERY_FAR = 0.15, 0.3
 POOR_FIT, VERY_POOR_FIT = 0.1, 0.25
 WIDE, VERY_WIDE = 0.1, 0.25
 FEW_DIMENSIONS = 4
-MANY_OUTSIDE = 0.5  # of a profile's elements
+MANY_OUTSIDE = 0.5  # share of a profile's elements
 MOST_NAMES = 3
-SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
+SHOWN_LEVEL = 0.9  # level of the interval that the confidence is judged by
 
 
 @dataclass(frozen=True)
 class ConfidenceEvidence:
-    """The facts that the rules look at. None: the fact does not apply, or is not known."""
+    """The facts that the confidence rules use. None means that a fact does not apply or is unknown."""
 
     candidates: int | None
     mean_distance: float | None
@@ -46,11 +46,11 @@ class ConfidenceEvidence:
     stand_in_t1: bool
     relative_times: bool
     simulated: bool
-    half_width: float | None = None  # of the 90 % interval of the fastest time, as a share of it
+    half_width: float | None = None  # of the 90 % interval of the fastest time, relative to that time
 
 
 def judged_confidence(basis: Basis) -> dict[str, Any]:
-    """How sure the answer is, and why no surer."""
+    """Return the confidence of the answer, with the reasons why it is not higher."""
     snapshot, rows = basis.snapshot, basis.rows
     database = snapshot.database
     architectures = database.platform_table["architecture"]
@@ -76,8 +76,10 @@ def judged_confidence(basis: Basis) -> dict[str, Any]:
 
 
 def half_width_of_fastest(answer: Answer, level: float) -> float | None:
-    """Half the 90 % interval of the fastest time, which answers begin with, as a share of it; None without interval.
-    One of another level is brought to 90 % as if errors were normal."""
+    """Return half the width of the 90 % interval of the fastest time, relative to that time; None without an interval.
+
+    An interval of another level is scaled to 90 % as if the errors were normal.
+    """
     if answer.low_s is None or answer.high_s is None or not np.isfinite(answer.time_s).any():
         return None
     fastest = fastest_position(answer.n, answer.time_s, answer.credible_n)
@@ -101,7 +103,10 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def judge_confidence(evidence: ConfidenceEvidence, more: Sequence[tuple[int, str]] = ()) -> dict[str, Any]:
-    """The level, and the reasons that lowered it from high. `more`: (index of the level that remains, reason)."""
+    """Return the level, with the reasons that lowered it from high.
+
+    `more` contains further findings, each as (index in LEVELS of the level that remains, reason).
+    """
     findings = [*_findings(evidence), *more]
     level = max((level for level, _ in findings), default=0)
     judged = evidence.half_width is None or bool(more)
@@ -110,7 +115,7 @@ def judge_confidence(evidence: ConfidenceEvidence, more: Sequence[tuple[int, str
 
 
 def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
-    """(index of the level that remains, reason)."""
+    """Return the findings, each as (index in LEVELS of the level that remains, reason)."""
     if evidence.half_width is None:
         findings = _by_rules(evidence)
     else:
@@ -130,7 +135,7 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
 
 
 def width_in_words(half_width: float) -> str:
-    """Beyond 100 % it is no share of the time on either side, only a factor.
+    """Return the half-width in words: a percentage up to 100 %, a factor beyond.
 
     >>> width_in_words(0.373), width_in_words(7.91)
     ('±37 %', 'a factor of 8.9 to either side')
@@ -139,7 +144,7 @@ def width_in_words(half_width: float) -> str:
 
 
 def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
-    """The findings that stand in for an interval where a method gives none."""
+    """Return the findings of the rules that take the place of a missing interval."""
     findings = []
     if evidence.candidates is not None and evidence.candidates < FEW_CANDIDATES:
         level = 2 if evidence.candidates < VERY_FEW_CANDIDATES else 1
@@ -179,7 +184,8 @@ def simulated_caution(basis: Basis) -> str:
 
 
 def virtualised_caution(basis: Basis) -> str:
-    """Virtual machines share what they run on: their times vary with their neighbours."""
+    """Return a caution if references are virtual machines: they share hardware, so their times vary with their
+    neighbours."""
     slugs = [basis.snapshot.database.platforms[platform] for platform in basis.reference_platforms]
     rows = Platform.objects.filter(slug__in=slugs, virtualised=True).order_by("slug")
     virtual = list(rows.values_list("slug", flat=True))
@@ -187,14 +193,17 @@ def virtualised_caution(basis: Basis) -> str:
 
 
 def measurement_cautions(snapshot: Snapshot, rows: np.ndarray) -> list[str]:
-    """What is to be said of the measurements in these rows, wherever an answer rests on them."""
+    """Return the cautions about the measurements in these rows, for any answer that is based on them."""
     sentences = (load_caution(snapshot, rows), single_run_caution(snapshot.database, rows))
     return [sentence for sentence in sentences if sentence]
 
 
 def single_run_caution(database: Database, rows: np.ndarray) -> str:
-    """Where some of these rows were measured once, as by `make quick`, and others were repeated. Where nothing was
-    repeated the width that the interval was given by the errors of predictions holds that noise."""
+    """Return a caution if some of these rows were measured once, as by `make quick`, and others repeatedly.
+
+    If no row was repeated there is no caution: the interval is as wide as the errors of predictions, which include that
+    noise.
+    """
     once = rows[np.isnan(database.standard_error[rows])]
     if not len(once) or len(once) == len(rows):
         return ""
@@ -206,8 +215,8 @@ def single_run_caution(database: Database, rows: np.ndarray) -> str:
 
 
 def load_caution(snapshot: Snapshot, rows: np.ndarray) -> str:
-    """Where other programs ran beside what was measured in these rows: their times are too long, and nobody knows by
-    how much."""
+    """Return a caution if other programs ran during the measurements in these rows: their times are too long by an
+    unknown amount."""
     disturbed = rows[np.nan_to_num(snapshot.disturbed_count[rows]) > 0]
     if not len(disturbed):
         return ""
@@ -229,7 +238,7 @@ def poor_fit_caution(basis: Basis) -> str:
 
 
 def few_dimensions_caution(basis: Basis) -> str:
-    """Profiles that share few valid elements look near by chance."""
+    """Return a caution if the compared profiles share few valid elements, because they may then look close by chance."""
     common = [(~np.isnan(own) & ~np.isnan(others)).sum(axis=1) for own, others in features_with_candidates(basis)]
     dimensions = float(np.median(np.concatenate(common))) if common else np.inf
     if dimensions >= FEW_DIMENSIONS:
@@ -238,7 +247,8 @@ def few_dimensions_caution(basis: Basis) -> str:
 
 
 def extrapolation_caution(basis: Basis) -> str:
-    """Where the workload behaves as no candidate does on the same platform, interpolation is extrapolation."""
+    """Return a caution if many elements of the workload lie outside those of all candidates on the same platform: the
+    interpolation is then an extrapolation."""
     outside, valid = 0, 0
     for own, others in features_with_candidates(basis):
         low, high = np.fmin.reduce(others, axis=0), np.fmax.reduce(others, axis=0)
@@ -252,7 +262,7 @@ def extrapolation_caution(basis: Basis) -> str:
 
 
 def features_with_candidates(basis: Basis) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The elements of (P,A) (84,) and of the candidates (P,B) (K, 84), for every reference P."""
+    """Yield the elements of (P,A), shape (84,), and of the candidates (P,B), shape (K, 84), for every reference P."""
     database = basis.snapshot.database
     position = {slug: index for index, slug in enumerate(database.workloads)}
     of_platform: dict[str, set[int]] = {}

@@ -1,7 +1,7 @@
-"""An answer of the core as the document that the API promises (docs/formats.md), with what a reader needs beside it.
+"""Answer documents: an answer of the core in the form that the API promises (docs/formats.md).
 
-The document is a plain dictionary: it is stored, sent and shown as it is, and never changes. A new field is an
-annotation of `AnswerDocument`, from which the API's schema is made, and its value in `answer_document`.
+The document is a plain dictionary, which is stored, returned and shown unchanged. To add a field, annotate it in
+`AnswerDocument`, from which the API's schema is made, and set its value in `answer_document`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from profiles.measurements import STRATEGIES
 from profiles.models import Source, WithdrawnSource
 from profiles.scaling.names import FEATURE_NAMES
 
-ANSWER_VERSION = "5"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
+# Version of the document. Raise it when the shape changes, so that a stored document is not returned for a new one.
+ANSWER_VERSION = "5"
 
 
 class CurvePoint(TypedDict):
@@ -68,7 +69,7 @@ class PredictionSource(TypedDict):
 
 
 class RequestDocument(TypedDict):
-    """The request in its only spelling, which the answer repeats: names are slugs, every setting has its value."""
+    """The request in canonical form, which the answer repeats: names are slugs, and every setting has a value."""
 
     method: str
     method_version: str
@@ -86,7 +87,7 @@ class RequestDocument(TypedDict):
 
 
 class AnswerDocument(RequestDocument):
-    """The whole answer. What is invalid is None."""
+    """The complete answer. Invalid values are None."""
 
     revision: int
     t1_s: float | None
@@ -116,7 +117,7 @@ class AnswerDocument(RequestDocument):
 
 
 def answer_document(basis: Basis, request: RequestDocument, *, explained: bool) -> dict[str, Any]:
-    """The `AnswerDocument` of an answer, with `why` where it shall be `explained`."""
+    """Return the `AnswerDocument` of an answer. With `explained` it contains `why`."""
     database, answer = basis.snapshot.database, basis.answer
     credit = tuple(PredictionSource.__annotations__)
     document: dict[str, Any] = {
@@ -147,7 +148,7 @@ def answer_document(basis: Basis, request: RequestDocument, *, explained: bool) 
 
 
 def reference_warnings(basis: Basis) -> list[str]:
-    """A sentence for each reference that was asked for and took no part."""
+    """Return one sentence per requested reference that was not used."""
     query, database = basis.query, basis.snapshot.database
     if is_about_itself(query):
         return []
@@ -163,7 +164,8 @@ def reference_warnings(basis: Basis) -> list[str]:
 
 
 def predicted_curve(basis: Basis) -> list[dict[str, Any]]:
-    """Times, intervals, speedups; where scaling alone was asked for, speedups alone."""
+    """Return the points of the predicted curve: times, intervals, speedups and efficiencies. The scenario scaling has
+    no times and intervals."""
     answer = basis.answer
     invalid = np.full(len(answer.n), np.nan)
     hides_times = basis.query.scenario.name == "scaling"
@@ -183,7 +185,7 @@ def predicted_speedup(answer: Answer) -> np.ndarray:
 
 
 def baseline_curve(basis: Basis) -> list[dict[str, Any]] | None:
-    """The curve before anything was changed; None where the request changes nothing."""
+    """Return the curve before the changes, or None if the request changes nothing."""
     before = basis.answer.baseline
     if before is None:
         return None
@@ -199,7 +201,7 @@ def rows_of_columns(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
 
 
 def measured_document(basis: Basis) -> dict[str, Any] | None:
-    """What was measured for (T,A), and how far the answer is from it over the n that both have."""
+    """Return the measurement of (T,A), with the error of the answer over the n that both have; None if there is none."""
     if basis.measured_row is None:
         return None
     database = basis.snapshot.database
@@ -212,8 +214,8 @@ def measured_document(basis: Basis) -> dict[str, Any] | None:
 
 
 def error_percent(basis: Basis, n: np.ndarray, time_s: np.ndarray) -> float | None:
-    """The mean relative error over the n that were predicted and measured: of the times, or of the speedups where
-    scaling alone was asked for."""
+    """Return the mean relative error over the n that were predicted and measured. It is the error of the times, or of
+    the speedups in the scenario scaling."""
     answer = basis.answer
     predicted = answer.time_s
     if basis.query.scenario.name == "scaling":
@@ -236,8 +238,10 @@ def reference_curves(basis: Basis) -> list[dict[str, Any]]:
 
 
 def stored_sources(basis: Basis) -> QuerySet[Source]:
-    """The sources of the profiles that took part, and of the one that is shown as measured. Where one was replaced
-    since the snapshot was read, that by which it was."""
+    """Return the sources of the profiles that took part and of the profile that is shown as measured.
+
+    A source that was replaced after the snapshot was read is represented by its replacement.
+    """
     measured_rows = [] if basis.measured_row is None else [basis.measured_row]
     rows = np.union1d(basis.rows, measured_rows).astype(np.int64)
     keys = np.unique(basis.snapshot.source_ids[rows]).tolist()

@@ -1,4 +1,4 @@
-"""Why an answer is what it is: which candidates it rests on, where the threads' time goes, what bounds the workload."""
+"""Explanations of answers: the attribution to candidates, the time breakdown, and what limits the workload."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ WITHOUT = {
 }
 
 
-# Of the rules that write `why`: raised when they change (1: SMT redundancy was read as memory; 2: not by weight;
-# 3: three of each kind were left out).
+# Version of the rules that write `why`. Raise it when they change. Version 1 counted SMT redundancy as memory, 2 did
+# not order by weight, and 3 left out three influences of each kind in turn.
 WHY_VERSION = "4"
 
 
@@ -53,14 +53,14 @@ class PredictionReasons(WhyDocument):
 
 
 def explain(basis: Basis) -> dict[str, Any]:
-    """`why` of an answer document, a `WhyDocument`."""
+    """Return `why` of an answer document, as a `WhyDocument`."""
     curves = predicted_scaling(basis.answer)
     carried = influences(basis)
     limits: dict[str, Any] = {"sentences": [], "bottlenecks": [], "bound": None}
     lost_share = 0.0
     if curves is not None and basis.query.scenario.name != "sequential":
         limits = limits_document(curves, public_facts(basis), predicted=True)
-        # The share of the thread time at the largest n that the ideal speedup would not need.
+        # This is the share of the thread time at the largest n that an ideal speedup would not need.
         lost_share = max(0.0, 1 - float(curves.t1_s / curves.time_s[-1]) / int(curves.n[-1]))
     return {
         **limits,
@@ -71,9 +71,10 @@ def explain(basis: Basis) -> dict[str, Any]:
 
 
 def public_facts(basis: Basis) -> MachineFacts:
-    """What everybody may know of the target: an answer that everybody reads may not use ceilings of private deliveries.
+    """Return the public facts about the target. An answer may be public, so it must not use ceilings of private
+    deliveries.
 
-    The breakpoints are those of the question, which may ask for a changed platform.
+    The breakpoints are those of the query, which may ask for a changed platform.
     """
     database = basis.snapshot.database
     bends = [float(column[basis.query.target]) for column in (database.n_nu, database.n_ht)]
@@ -84,8 +85,11 @@ def public_facts(basis: Basis) -> MachineFacts:
 
 
 def influences(basis: Basis) -> list[Influence]:
-    """What the answer rests on. Only plain questions are answered again with one thing left out: sliders ask changed
-    questions many times a second, and baselines may train a model for each answer."""
+    """Return the influences on the answer.
+
+    Only plain scenarios are predicted again with one input left out: sliders request changed scenarios many times a
+    second, and baselines may train a model for each answer.
+    """
     scenario, method = basis.query.scenario, basis.query.method
     plain = scenario.name in PLAIN_SCENARIOS and not scenario.is_virtual and not method.baseline
     query = replace(basis.query, group=basis.groups[0] if basis.groups else None, n=None)
@@ -110,15 +114,19 @@ def influence_documents(carried: list[Influence]) -> list[dict[str, Any]]:
 
 
 def by_weight(influences: Sequence[tuple[float, str]], limits: Sequence[str], lost: float) -> list[str]:
-    """The sentences. First the three that say most, the heaviest first: what limits the workload by the share of the
-    time that is lost, an influence by its weight or by what its absence would change; then the others."""
+    """Return all sentences, the three most important ones first, by falling weight.
+
+    These are the first limit, weighted by the share of the lost time, and the two heaviest influences, weighted by
+    their share or by the change without them.
+    """
     heaviest = [*((lost, sentence) for sentence in limits[:1]), *influences[:2]]
     leading = [sentence for _, sentence in sorted(heaviest, key=lambda one: -one[0])]
     return [*leading, *limits[1:], *(sentence for _, sentence in influences[2:])]
 
 
 def influence_sentences(carried: list[Influence]) -> list[tuple[float, str]]:
-    """(weight, sentence) of the heaviest influence of each kind, and of the one whose absence would change most."""
+    """Return (weight, sentence) of the heaviest influence of each kind, and of the one with the largest change when it
+    is left out."""
     lines = []
     for kind, noun in (("reference", "reference"), ("workload", "benchmark")):
         alike = [influence for influence in carried if influence.kind == kind]
@@ -137,7 +145,8 @@ def influence_sentences(carried: list[Influence]) -> list[tuple[float, str]]:
 
 
 def change_sentence(influence: Influence) -> str:
-    """
+    """Return a sentence about the change of the times without this influence.
+
     >>> change_sentence(Influence("reference", "p", 0.5, -0.031))
     'Without the reference p the predicted times would be 3.1 % shorter.'
     >>> change_sentence(Influence("workload", "b", 0.5, 1.5))
@@ -153,7 +162,8 @@ def change_sentence(influence: Influence) -> str:
 
 
 def spelled_element(name: str) -> str:
-    """
+    """Return the name of an element in words.
+
     >>> spelled_element("work_imbalance.m"), spelled_element("task_join.m_nu")
     ('growth of the work imbalance with n', 'effect of a second NUMA node on the task join')
     """
@@ -162,7 +172,7 @@ def spelled_element(name: str) -> str:
 
 
 def is_plausible(change: float | None) -> bool:
-    """Whether what is left without something is a time that can be meant: at most ten times as long or as short.
+    """Return whether a relative change is plausible: the time is at most ten times as long or as short.
 
     >>> is_plausible(0.4), is_plausible(1668.091), is_plausible(None)
     (True, False, False)

@@ -1,5 +1,8 @@
-"""Whether a prediction is possible, before it is made, and what would make it so: for the form while it is filled in,
-for the API, and for all targets of a workload at once. It says what the prediction then does (core's checks)."""
+"""Feasibility: whether a prediction is possible, before it is computed, and what would make it possible.
+
+It is checked for the form, for the API, and for all targets of a workload at once. The core's checks decide, so that
+the result agrees with the later prediction.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class ConnectingProfiles:
-    """How many profiles connect the workload and the target."""
+    """The numbers of profiles that connect the workload and the target."""
 
     references: Annotated[int, "platforms that have the workload"]
     benchmarks: Annotated[int, "other workloads that the target has"]
@@ -77,7 +80,7 @@ class FeasibleTargetsDocument(TypedDict):
 
 
 class FeasibilityDocument(TypedDict):
-    """For one target, or counted over all of them."""
+    """The feasibility for one target, or counted over all targets."""
 
     workload: str
     target: Annotated[str | None, "null: none was named, `targets` counts all"]
@@ -94,7 +97,7 @@ class FeasibilityDocument(TypedDict):
 
 @dataclass(frozen=True)
 class Feasibility:
-    """Whether the question has an answer: it has where there is no `refusal`."""
+    """The feasibility of one request: it can be answered if `refusal` is None."""
 
     workload: str
     target: str
@@ -120,13 +123,13 @@ class Feasibility:
 
 
 def advice_members(remedy: Remedy | None) -> dict[str, Any]:
-    """The members in which every answer and every problem document says what would help."""
+    """Return the members `advice` and `remedy`, which answers and problem documents share."""
     return {"advice": remedy and remedy.sentence, "remedy": remedy and remedy.document()}
 
 
 def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
-    """Whether `predict` answers this request, and what would help where it does not. Raises a RequestError where a name
-    or a value is wrong."""
+    """Return whether `predict` can answer this request, with a remedy if it cannot. Raises a RequestError if a name or
+    a value is invalid."""
     query, snapshot, _ = resolve_with_snapshot(request, user)
     refusal = refusal_of_query(query, snapshot)
     if refusal is not None:
@@ -142,7 +145,7 @@ def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
 
 
 def count_connecting(database: Database, query: ScenarioQuery) -> ConnectingProfiles:
-    """What there is to predict from."""
+    """Return the numbers of profiles that a prediction could use."""
     workload, target = query.workload, query.target
     rows_a, rows_t = database.rows_of_workload(workload), database.rows_of_platform(target)
     platforms = np.unique(database.platform_index[rows_a])
@@ -165,8 +168,11 @@ def count_connecting(database: Database, query: ScenarioQuery) -> ConnectingProf
 def feasible_targets(
     workload: str, user: Any, *, method: str = DEFAULT_METHOD, include_simulated: bool = False
 ) -> dict[str, Any]:
-    """On how many platforms without the workload it can be predicted, and what would help on most of the others, as a
-    `FeasibilityDocument`. Raises a RequestError; so for a method whose rule is not known for all platforms at once."""
+    """Return on how many platforms without the workload it can be predicted, with a remedy for most of the others, as a
+    `FeasibilityDocument`.
+
+    Raises a RequestError, also for a method that cannot check all platforms at once.
+    """
     chosen = registered_method(method)
     if chosen.lacks_by_target is None:
         raise InvalidField("method", f"of {method} only one target can be asked at a time")
@@ -199,11 +205,12 @@ def feasible_targets(
 
 
 def refusal_in_names(error: RequestError, user: Any, workload: str, target: str) -> str:
-    """One sentence that says why there is no answer, and what would help, with machines and workloads by name."""
+    """Return one sentence with the reason of the refusal and the remedy, with names of platforms and workloads instead
+    of slugs."""
     if isinstance(error, UnknownName):
         return f"There is no {error.noun} “{error.name}”."
     if isinstance(error, InvalidSettings):
-        # Pages have a label for each member of the request, as `platform_changes.n_nu`.
+        # Pages have a label for each member of the request, such as `platform_changes.n_nu`.
         return finished_sentence(f"{title_of(error.name.rpartition('.')[2])}: {error.reason}")
     if not isinstance(error, NoPrediction):
         return finished_sentence(str(error))
@@ -221,9 +228,9 @@ def refusal_in_names(error: RequestError, user: Any, workload: str, target: str)
 def ranking_refusal(
     question: RankingQuestion, refused: Sequence[Mapping[str, Any]], user: Any
 ) -> tuple[str, Remedy | None]:
-    """One sentence about all machines without a place in the ranking, and what would give most of them one."""
+    """Return one sentence about all platforms that are not ranked, and the remedy that helps most of them."""
     snapshot, workload = question.snapshot, question.snapshot.database.workloads[question.workload]
-    # Machines that are known by profiles of the other origin alone have no row in the snapshot.
+    # Platforms that only have profiles of the other origin have no row in the snapshot.
     is_simulated = bool(snapshot.is_simulated[snapshot.database.rows_of_workload(question.workload)].any())
     absent = absent_platforms(snapshot).intersection(row["platform"] for row in refused)
     other = Profile.objects.candidates_for(user).filter(platform__slug__in=absent)
@@ -256,14 +263,15 @@ def named_by(remedy: Remedy | None) -> list[str]:
 
 
 def names_of(slugs: Iterable[str], user: Any) -> dict[str, str]:
-    """Names of workloads and machines by slug."""
+    """Return the names of these workloads and platforms by slug."""
     wanted = set(slugs)
     rows = [model.objects.visible_to(user).filter(slug__in=wanted) for model in (Workload, Platform)]
     return {slug: name for found in rows for slug, name in found.values_list("slug", "name")}
 
 
 def in_names(text: str, names: Mapping[str, str]) -> str:
-    """
+    """Replace the slugs in the text by names.
+
     >>> in_names("run it on laptop-2 and laptop", {"laptop": "My laptop"})
     'run it on laptop-2 and My laptop'
     """
@@ -271,7 +279,8 @@ def in_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def finished_sentence(text: str) -> str:
-    """
+    """Capitalise the text and end it with a full stop.
+
     >>> finished_sentence("no workload 'x'"), finished_sentence("Choose one.")
     ("No workload 'x'.", 'Choose one.')
     """
@@ -279,8 +288,10 @@ def finished_sentence(text: str) -> str:
 
 
 def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], user: Any) -> dict[str, Any]:
-    """The ranking with why platforms have no place, and what would give most of them one. The advice is its viewer's:
-    so it is no part of the ranking, which several may share."""
+    """Return the ranking with a summary of the refusals and a remedy for most of the refused platforms.
+
+    The remedy depends on the viewer, so it is not part of the ranking, which several viewers may share.
+    """
     lacking = {row["platform"]: row["lacks"] for row in ranking["refused"]}
     refused = list(ranking["refused"])
     if "reference" in lacking.values():

@@ -1,4 +1,5 @@
-"""What to measure next for a stored prediction: computed when it is asked for, and kept while nothing new is known."""
+"""Next measurements: what to measure next for a prediction. They are computed on request and cached until new data
+arrive."""
 
 from __future__ import annotations
 
@@ -21,15 +22,15 @@ from predictor.predictions.question import (
 )
 from predictor.snapshot.building import Snapshot
 
-SMALLEST_GAIN = 1e-3  # of the interval's factor, from which a measurement is worth its time
+SMALLEST_GAIN = 1e-3  # of the interval's factor, to be worth a measurement
 ASKED_AGAIN = ("workload", "target", "references", "method", "n", "settings", "include_simulated", "include_outliers")
 
 
 @dataclass(frozen=True, eq=False)
 class NextMeasurementsQuestion:
-    """What to measure next for a prediction, against what its viewers may predict from now.
+    """The question what to measure next for a prediction, given the data that its viewers may currently use.
 
-    `siblings`: workloads that run together with the prediction's, so that measuring one of them is no help.
+    `siblings` are workloads that run together with the predicted one, so that measuring one of them does not help.
     """
 
     kind: ClassVar[str] = "measure-next"
@@ -40,7 +41,7 @@ class NextMeasurementsQuestion:
 
     @classmethod
     def of_answer(cls, answer: Mapping[str, Any], viewer: Any) -> NextMeasurementsQuestion:
-        """Of an answer, which need not be stored. Raises a RequestError where what it was about is gone."""
+        """Return the question for an answer, stored or not. Raises a RequestError if its workload or platform is gone."""
         return cls.of_request(request_again(answer), viewer)
 
     @classmethod
@@ -52,7 +53,7 @@ class NextMeasurementsQuestion:
     def of_request(
         cls, request: PredictionRequest, viewer: Any, siblings: Sequence[str] = ()
     ) -> NextMeasurementsQuestion:
-        """The same for an answer that nobody asked for yet."""
+        """Return the question for a request that need not have been answered yet."""
         query, snapshot, _ = resolve_with_snapshot(request, viewer)
         return cls(request, query, snapshot, tuple(siblings))
 
@@ -61,7 +62,7 @@ class NextMeasurementsQuestion:
         return {name: getattr(self.request, name) for name in ASKED_AGAIN} | siblings
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
-        """A step for each prediction that is made; nothing of an earlier document is used."""
+        """Yield one step per prediction. An earlier document is not used."""
         database, query = self.snapshot.database, self.query
         groups = comparable_groups(query, database)
         grouped = replace(query, group=groups[0] if groups else None)
@@ -71,7 +72,7 @@ class NextMeasurementsQuestion:
             for tried in try_measurements(database, grouped, query.method, query.settings, no_benchmarks=siblings):
                 yield self.step(tried)
         except methods.PredictionError:
-            yield self.step(MeasurementsTried(1, 1, []))  # it cannot be predicted any more
+            yield self.step(MeasurementsTried(1, 1, []))  # the pair can no longer be predicted
 
     def step(self, tried: MeasurementsTried) -> ComputedStep:
         method, measurements = self.query.method.name, list(tried.measurements)
@@ -79,12 +80,12 @@ class NextMeasurementsQuestion:
 
 
 def viewer_of(prediction: Prediction, user: Any) -> Any:
-    """For whom the next measurements of a prediction are computed: for nobody, where everybody may see it."""
+    """Return the viewer for whom a prediction's next measurements are computed; None if the prediction is public."""
     return user if prediction.private_to_id is not None else None
 
 
 def request_again(answer: Mapping[str, Any]) -> PredictionRequest:
-    """What the answer was asked, by its method; by the default one where that has no intervals."""
+    """Return the request of an answer, with the default method if its own is gone or has no intervals."""
     method = methods.get_method(answer["method"]) if answer["method"] in methods.METHODS else None
     if method is None or method.baseline or answer["curve"][0]["low_s"] is None:
         method = methods.get_method(DEFAULT_METHOD)
@@ -94,9 +95,10 @@ def request_again(answer: Mapping[str, Any]) -> PredictionRequest:
 
 
 def next_measurements(prediction: Prediction) -> dict[str, Any]:
-    """{method, results: [{kind, workload, platform, interval_now, interval_expected, sentence}]}, the best first.
+    """Return {method, results: [{kind, workload, platform, interval_now, interval_expected, sentence}]}, the best
+    first.
 
-    They are computed from what is public now, not from the revision that the prediction was made from.
+    It is computed from today's public data, not from the prediction's revision.
     """
     try:
         question = NextMeasurementsQuestion.of_answer(prediction.answer, None)
@@ -107,7 +109,7 @@ def next_measurements(prediction: Prediction) -> dict[str, Any]:
 
 
 def no_next_measurements(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The document where what the prediction was about is gone."""
+    """Return the document for a prediction with a workload or platform that is gone."""
     return next_measurements_document(request_again(answer).method, [])
 
 
@@ -121,7 +123,8 @@ def next_measurements_document(method: str, measurements: list[NextMeasurement])
 
 
 def next_measurement_sentence(measurement: NextMeasurement) -> str:
-    """
+    """Return the measurement as an instruction, with its expected effect on the interval.
+
     >>> next_measurement_sentence(NextMeasurement("benchmark", "t", "b", 1.25, 1.1))
     'Measure b on t: the interval, now a factor of 1.25 to either side, is expected to become one of 1.10.'
     """

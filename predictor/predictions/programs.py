@@ -1,4 +1,4 @@
-"""What is asked and known of a profiled program beside its ranking: its parts, its times, what would narrow it."""
+"""Profiled programs: the question of their ranking, stored rankings, parts, measured times and next measurements."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ from profiles.identity.programs import ProfiledProgram, measured_program, progra
 def question_of_program(
     program: ProfiledProgram, user: Any, *, public_only: bool = False, **choices: Any
 ) -> RankingQuestion:
-    """`public_only`: nothing that is the user's own takes part. `choices` as in `RankingQuestion.of`, which says what
-    else it raises."""
+    """Return the question that ranks the program.
+
+    With `public_only` no data of the user's own take part. The `choices` are the arguments of `RankingQuestion.of`,
+    which also documents further exceptions. Raises InvalidField if `public_only` is set for a private program.
+    """
     if public_only and program.source.private_to_id is not None:
         raise InvalidField("public_only", "the program itself is private: public data alone say nothing of it")
     rest = program.serial_rest
@@ -41,18 +44,23 @@ def question_of_program(
 
 
 def kept_answer(program: ProfiledProgram, question: RankingQuestion, user: Any) -> StoredProgramAnswer | None:
-    """The ranking that the page of an earlier upload keeps; None for the newest upload, which follows the database, and
-    for a question with choices."""
+    """Return the stored ranking for the page of an earlier upload.
+
+    Returns None for the newest upload, whose page follows the database, and for a question with choices.
+    """
     if not is_plain(question) or program_uploads(program, user)[0].name == program.name:
         return None
-    is_private = program.source.private_to_id is not None  # what was kept before it was published stays its owner's
+    is_private = program.source.private_to_id is not None  # a ranking stored before the publication stays private
     kept = StoredProgramAnswer.objects.filter(source=program.source, slug=program.name.slug, is_private=is_private)
     return kept.first()
 
 
 def keep_answer(program: ProfiledProgram, question: RankingQuestion, document: Mapping[str, Any]) -> None:
-    """Keep the whole ranking for the time when a later upload comes. What an owner's private rows moved is nobody
-    else's to read, so it is kept of private programs only."""
+    """Store the whole ranking, for the time after a later upload.
+
+    A ranking that depends on an owner's private rows must not be shown to others, so it is stored for private programs
+    only.
+    """
     is_own = program.source.private_to_id is not None
     if not is_plain(question) or (question.snapshot.holds_private and not is_own):
         return
@@ -64,7 +72,7 @@ def keep_answer(program: ProfiledProgram, question: RankingQuestion, document: M
 
 
 def is_plain(question: RankingQuestion) -> bool:
-    """Whether nothing is chosen: the default method with its settings, at the best n, of the first page."""
+    """Return whether nothing is chosen: the default method with its settings, at the best n, on the first page."""
     method = question.method
     return (
         method.name == DEFAULT_METHOD
@@ -102,7 +110,7 @@ class ProgramFacts(TypedDict):
 
 
 def program_facts(program: ProfiledProgram) -> dict[str, Any]:
-    """What is known of a program without predicting: its parts, and what was measured, as `ProgramFacts`."""
+    """Return the `ProgramFacts`: the parts and the measured times, without a prediction."""
     measured = measured_program(program)
     slugs = [part.workload.slug for part in program.parts]
     times = None
@@ -132,9 +140,10 @@ def program_facts(program: ProfiledProgram) -> dict[str, Any]:
 
 
 def narrowing_question(question: RankingQuestion, target: str, viewer: Any) -> NextMeasurementsQuestion:
-    """What to measure next for the part whose interval adds most to the program's on the target.
+    """Return the question what to measure next for the part with the largest share in the program's interval on the
+    target.
 
-    Raises a RequestError where the target is unknown, or a part cannot be predicted there.
+    Raises a RequestError if the target is unknown, or if a part cannot be predicted there.
     """
     position = position_named(target, question.snapshot.database, viewer, UnknownTargetName)
     try:

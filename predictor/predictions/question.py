@@ -1,5 +1,8 @@
-"""From the request of a prediction to the method's answer: names become positions in one snapshot, settings get their
-values, and the method runs. The answer comes with the rows behind it, or an error says why there is none."""
+"""Requests and queries: from a request for a prediction to the method's answer.
+
+Names are resolved to positions in one snapshot, settings get their values, and the method runs. The result is the
+answer with the rows behind it, or an error with the reason why there is none.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,13 @@ MOST_THREAD_COUNTS = 4096
 
 @dataclass(frozen=True)
 class PredictionRequest:
-    """`workload`, `target` and `references` by slug or by exact name. None: all references, n = 1..n_max, at most 512.
+    """A request for a prediction.
 
-    `scenario` is one of predictor.core.scenarios.SCENARIOS; `parallelisation` takes a `strategy`. `workload_changes`
-    are factors on characteristics of the workload, `platform_changes` new values of the platform (docs/scenarios.md).
-    `public_only`: answered as for somebody without data of their own.
+    `workload`, `target` and `references` are slugs or exact names. `references` None means all references; `n` None
+    means n = 1..n_max, at most 512 thread counts. `scenario` is one of predictor.core.scenarios.SCENARIOS;
+    `parallelisation` takes a `strategy`. `workload_changes` are factors on characteristics of the workload,
+    `platform_changes` new values of the platform (docs/scenarios.md). With `public_only` the answer is the one for a
+    user without own data.
     """
 
     workload: str
@@ -52,18 +57,18 @@ class PredictionRequest:
     public_only: bool = False
 
     def viewer(self, user: Any) -> Any:
-        """Whose data answers: nobody's where public data alone is asked for, so that everybody may read the answer."""
+        """Return the user whose data may be used: None with `public_only`, so that everybody may read the answer."""
         return None if self.public_only else user
 
 
 class RequestError(Exception):
-    """A request that has no answer. The message says why."""
+    """A request that cannot be answered. The message is the reason."""
 
 
 class UnknownName(RequestError):
-    """No row of that slug or name is visible to the viewer, or several have the name.
+    """No row with this slug or name is visible to the viewer, or several rows have the name.
 
-    `request_field`: the field of the request that holds the name; `model`: of the rows.
+    `request_field` is the field of the request with the name, and `model` the model of the rows.
     """
 
     noun = ""
@@ -108,16 +113,15 @@ class InvalidSettings(RequestError):
 
 
 class InvalidField(InvalidSettings):
-    """Not a setting but a field of the request, perhaps with its member: `workload_changes.work`."""
+    """An invalid field of the request, if necessary with its member, such as `workload_changes.work`."""
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What would make a refused prediction possible: a sentence without a full stop, and its parts where it has any.
+    """A way to make a refused prediction possible: a sentence without a full stop, and its parts if it has any.
 
-    `kind`: kit (run `command` on `platform`, which then shares `shared_workloads` with `shares_with`), measure, or a
-    part of the request that would have to be another: method, settings, references, scenario, strategy, change,
-    simulated.
+    `kind` is kit (run `command` on `platform`, which then shares `shared_workloads` with `shares_with`), measure, or
+    the part of the request to change: method, settings, references, scenario, strategy, change, simulated.
     """
 
     kind: str
@@ -132,8 +136,11 @@ class Remedy:
 
 
 class NoPrediction(RequestError):
-    """The method refuses: what it needs was not measured. `lacks` is a word for what is missing (docs/api.md), `remedy`
-    what would help, where anything is known to; `left_out` names the outliers that would have answered."""
+    """The refusal of a method: the measurements that it needs do not exist.
+
+    `lacks` is a word for what is missing (docs/api.md), `remedy` is what would help, if anything is known, and
+    `left_out` names the outliers that would have made an answer possible.
+    """
 
     def __init__(self, reason: str, found: int, needed: int, lacks: str = "") -> None:
         self.reason = reason
@@ -150,7 +157,7 @@ class NoPrediction(RequestError):
 
 
 def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[ScenarioQuery, Snapshot, tuple[str, ...]]:
-    """The query, the snapshot that answers it, and the origins of the snapshot's profiles."""
+    """Return the query, the snapshot that it runs on, and the origins of the snapshot's profiles."""
     viewer = request.viewer(user)
     snapshot, origins = workload_snapshot(
         request.workload,
@@ -183,13 +190,13 @@ def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[Scenar
 def workload_snapshot(
     workload: str, user: Any, *, include_simulated: bool = False, include_outliers: bool = False
 ) -> tuple[Snapshot, tuple[str, ...]]:
-    """The snapshot that answers questions about the workload, and the origins of its profiles."""
+    """Return the snapshot for questions about the workload, and the origins of its profiles."""
     origins = (*MEASURED, *SIMULATED) if include_simulated else MEASURED
     snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
     database = snapshot.database
     index = position_named(workload, database, user, UnknownWorkloadName)
     if not include_simulated and not len(database.rows_of_workload(index)):
-        # Nobody measured the workload: simulated profiles alone answer, where there are any.
+        # The workload was not measured: use simulated profiles alone, if there are any.
         slug = database.workloads[index]
         if Profile.objects.candidates_for(user).filter(workload__slug=slug, origin="simulated").exists():
             origins = SIMULATED
@@ -227,9 +234,10 @@ def registered_method(name: str) -> methods.Method[Any]:
 
 
 def position_named(text: str, database: Database, user: Any, error: type[UnknownName]) -> int:
-    """The position of the workload or platform with the slug `text`, or of the only visible one that has this name.
+    """Return the position of the workload or platform with the slug `text`, or of the only visible one with that name.
 
-    Raises `error`, which says of what; NotReadyYet where the row is newer than the database.
+    Raises `error`, which also decides between workloads and platforms, or NotReadyYet if the row is newer than the
+    database.
     """
     slugs = database.workloads if error.model is Workload else database.platforms
     index = slug_index(slugs, text)
@@ -257,7 +265,7 @@ def checked_thread_counts(n: Sequence[int] | None) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """An answer together with the rows of the snapshot that it came from."""
+    """An answer with the rows of the snapshot that it is based on."""
 
     snapshot: Snapshot
     query: ScenarioQuery
@@ -265,7 +273,7 @@ class Basis:
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
-        """The groups that the method chose for the query."""
+        """Return the groups that the method chose for the query."""
         return comparable_groups(self.query, self.snapshot.database)
 
     @cached_property
@@ -274,7 +282,8 @@ class Basis:
 
     @cached_property
     def reference_platforms(self) -> list[int]:
-        """The candidates' platforms P, by slug; where a method names none, the references asked for. Never T."""
+        """Return the candidates' platforms P without T, by slug, or the requested references if the method names no
+        candidates."""
         database = self.snapshot.database
         named = {candidate.platform for candidate in self.candidates} - {database.platforms[self.query.target]}
         platforms = [index for index, slug in enumerate(database.platforms) if slug in named]
@@ -282,24 +291,24 @@ class Basis:
 
     @cached_property
     def reference_rows(self) -> np.ndarray:
-        """The rows (P,A)."""
+        """Return the rows (P,A)."""
         database = self.snapshot.database
         return visible_rows(database, self.reference_platforms, self.query.workload, self.groups)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The rows that took part: (P,A), (P,B) and (T,B)."""
+        """Return the rows that took part: (P,A), (P,B) and (T,B)."""
         rows = candidate_rows(self.snapshot.database, self.query.target, self.candidates, self.groups)
         return np.unique(np.concatenate([self.reference_rows, rows]))
 
     @property
     def uses_simulated(self) -> bool:
-        """Whether simulated profiles took part."""
+        """Return whether simulated profiles took part."""
         return bool(self.snapshot.is_simulated[self.rows].any())
 
     @cached_property
     def measured_row(self) -> int | None:
-        """The row (T,A), which the method did not see; None where nobody measured it in these groups."""
+        """Return the row (T,A), which was hidden from the method; None if it was not measured in these groups."""
         rows = visible_rows(self.snapshot.database, self.query.target, self.query.workload, self.groups)
         return int(rows[0]) if len(rows) else None
 
@@ -307,8 +316,10 @@ class Basis:
 def rows_behind(
     database: Database, workload: int, target: int, candidates: Sequence[Candidate], groups: tuple[int, ...]
 ) -> np.ndarray:
-    """The rows that an answer rests on: (P,A), (P,B) and (T,B) of its candidates; where its method names none, all of A
-    and all of T. Never (T,A)."""
+    """Return the rows that an answer is based on: (P,A), (P,B) and (T,B) of its candidates, never (T,A).
+
+    If the method names no candidates, these are all rows of A and of T.
+    """
     if candidates:
         slugs = {candidate.platform for candidate in candidates} - {database.platforms[target]}
         platforms = [index for index, slug in enumerate(database.platforms) if slug in slugs]
@@ -324,7 +335,7 @@ def rows_behind(
 def candidate_rows(
     database: Database, target: int, candidates: Sequence[Candidate], groups: tuple[int, ...]
 ) -> np.ndarray:
-    """The rows (P,B) and (T,B) of the candidates, each as often as it is named."""
+    """Return the rows (P,B) and (T,B) of the candidates. Rows of several candidates are repeated."""
     position = {slug: index for index, slug in enumerate(database.workloads)}
     platform = {slug: index for index, slug in enumerate(database.platforms)}
     workloads = [position[candidate.workload] for candidate in candidates]
@@ -333,13 +344,13 @@ def candidate_rows(
 
 
 def visible_rows(database: Database, platforms: Any, workloads: Any, groups: tuple[int, ...]) -> np.ndarray:
-    """The rows of the pairs that are measured."""
+    """Return the rows of the measured pairs."""
     rows = database.lookup(platforms, workloads, groups).ravel()
     return rows[rows >= 0]
 
 
 def run_query(query: ScenarioQuery, snapshot: Snapshot) -> Basis:
-    """The method's answer to the query, with the rows of the snapshot that it came from. Raises a RequestError."""
+    """Return the method's answer to the query, with the rows behind it. Raises a RequestError."""
     try:
         answer = scenarios.run_scenario(snapshot.database, query, scenario_facts(query, snapshot))
     except methods.SettingsError as error:
@@ -350,8 +361,10 @@ def run_query(query: ScenarioQuery, snapshot: Snapshot) -> Basis:
 
 
 def refusal_of_query(query: ScenarioQuery, snapshot: Snapshot) -> NoPrediction | None:
-    """The error with which `run_query` refuses, without making the answer where the method's check tells; None where
-    it answers. Raises InvalidField as that does."""
+    """Return the error that `run_query` would raise; None if it would return an answer.
+
+    The answer is not computed if the method's check can decide. Raises InvalidField, as `run_query` does.
+    """
     try:
         error = scenarios.refusal_of_scenario(snapshot.database, query, scenario_facts(query, snapshot))
     except methods.SettingsError as invalid:
@@ -360,14 +373,15 @@ def refusal_of_query(query: ScenarioQuery, snapshot: Snapshot) -> NoPrediction |
 
 
 def no_prediction(error: methods.PredictionError) -> NoPrediction:
-    """The method's refusal as that of the request."""
+    """Return the NoPrediction for a method's error."""
     if isinstance(error, methods.TooFewCandidates):
         return NoPrediction(str(error), error.found, error.needed, error.lacks)
     return NoPrediction(str(error), 0, 1, error.lacks)
 
 
 def scenario_facts(query: ScenarioQuery, snapshot: Snapshot) -> scenarios.ScenarioFacts:
-    """What a scenario may read beside the database. Only changes need the workload's bound: else it is not read."""
+    """Return the facts that a scenario may need in addition to the database. The workload's bound is only read for
+    changes."""
     bound: str | None = None
     if query.scenario.is_virtual:
         slug = snapshot.database.workloads[query.workload]
@@ -378,13 +392,13 @@ def scenario_facts(query: ScenarioQuery, snapshot: Snapshot) -> scenarios.Scenar
 
 
 def comparable_groups(query: ScenarioQuery, database: Database) -> tuple[int, ...]:
-    """The groups that the method chooses for this query; an answer's rows are looked up in them."""
+    """Return the groups that the method chooses for this query. The rows of its answer are looked up in them."""
     if query.scenario.uses_only_n1_of_workload or is_about_itself(query):
         return tuple(sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g)))
     return groups_of_query(database, query, query.settings)
 
 
 def is_about_itself(query: ScenarioQuery) -> bool:
-    """Whether what was measured on the target is what is changed there, or its t(1) is parallelised."""
+    """Return whether the query changes the workload's measurement on the target itself, or parallelises its t(1)."""
     changes_itself = query.scenario.is_virtual or query.scenario.name == "parallelisation"
     return query.references == (query.target,) and changes_itself

@@ -1,5 +1,5 @@
-"""Which rows of a ranking are shown, in which order, and what a run costs there: the predicted time multiplied by what
-the machine costs in that time. The same for page, API and command line."""
+"""Filters, order and prices of a ranking's rows, for the page, the API and the command line. The cost of a run is the
+predicted time multiplied by the machine's price for that time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BY_TIME, BY_CORE_TIME, BY_COST = "time", "core_time", "cost"
 ORDERED_BY = {BY_TIME: "time_s", BY_CORE_TIME: "core_time_s", BY_COST: "cost"}
 LARGEST_AMOUNT = 1e9
 LARGEST_TIME_S = 1e9
-ESTIMATE_ERROR = 0.1  # of an estimated time, which has no interval
+ESTIMATE_ERROR = 0.1  # relative error assumed for an estimated time, which has no interval
 RANKING_ORDER = OneOf(
     "by",
     "Rising `time_s`; `core_time_s`: per core instead of per machine; or `cost`: of one run.",
@@ -53,7 +53,7 @@ NO_PRICE = dict.fromkeys(
 
 
 def at_least(column: str, unit: float = 1) -> Callable[[Any, float], bool]:
-    """A test of a platform whose column is known, and not less than the value."""
+    """Return a test for platforms: the column is known, and at least the value."""
     return lambda platform, value: (known := getattr(platform, column)) is not None and known >= value * unit
 
 
@@ -62,12 +62,12 @@ def at_most(column: str) -> Callable[[Any, float], bool]:
 
 
 def row_at_most(name: str) -> Callable[[Mapping[str, Any], float], bool]:
-    """A test of a row whose time, price or cost is known, and not more than the value."""
+    """Return a test for rows: the time, price or cost is known, and at most the value."""
     return lambda row, value: row[name] is not None and row[name] <= value
 
 
 def is_text(column: str, write: Callable[[str], str | None] = str) -> Callable[[Any, str], bool]:
-    """A test of a platform whose column has the text, in any case; `write` gives its only spelling."""
+    """Return a test for platforms: the column has this text, ignoring case. `write` returns the canonical spelling."""
     return lambda platform, value: (getattr(platform, column) or "").casefold() == str(write(value) or value).casefold()
 
 
@@ -96,26 +96,27 @@ RANKING_FILTERS = (*PLATFORM_FILTERS, *RESULT_FILTERS, *PRICE_PARAMETERS)
 
 @dataclass(frozen=True)
 class RankingChoice:
-    """The filters that were given, by name, and the order."""
+    """The filters of a ranking, by name, and its order."""
 
     filters: Mapping[str, Any] = field(default_factory=dict)
     by: str = BY_TIME
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> RankingChoice:
-        """From what an address or a command says; names that are no filter are left out. Raises InvalidField."""
+        """Return the choice in the texts of an address or a command. Names of no filter are ignored. Raises
+        InvalidField."""
         parameters = (*RANKING_FILTERS, RANKING_ORDER)
         return cls.of_values({parameter.name: value_in(texts, parameter) for parameter in parameters})
 
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> RankingChoice:
-        """From values by name, None for those that were not given."""
+        """Return the choice in values by name. None means that a filter was not given."""
         names = {parameter.name for parameter in RANKING_FILTERS}
         filters = {name: value for name, value in values.items() if name in names and value is not None}
         return cls(filters, values.get(RANKING_ORDER.name) or BY_TIME)
 
     def title(self, *, has_prices: bool, unit: str = "s") -> str:
-        """Which machines come first, as the headline of a ranking.
+        """Return the headline of a ranking: which machines come first.
 
         >>> RankingChoice({"max_time_s": 0.5}, BY_COST).title(has_prices=True), RankingChoice().title(has_prices=True)
         ('cheapest within 0.5 s', 'fastest first')
@@ -129,15 +130,18 @@ class RankingChoice:
 
     @property
     def depends_on_prices(self) -> bool:
-        """Whether prices decide which rows come first."""
+        """Return whether prices decide which rows come first."""
         return self.by == BY_COST or any(name in self.filters for name in ("max_price", "max_cost"))
 
     def rows(
         self, results: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any], user: Any = None
     ) -> list[dict[str, Any]]:
-        """The results of a ranking on platforms that are chosen, each with its place among all in this order, and how
-        many times as long as the first it takes. `platforms`: the rows that the viewer sees, by slug; a result on any
-        other is left out. Prices are those that hold for the `user`; None: as published."""
+        """Return the chosen results of a ranking, each with its place among all results in this order and its value
+        relative to the first.
+
+        `platforms` are the rows that the viewer sees, by slug; results on other platforms are left out. The prices are
+        those that apply to the `user`, or the published ones for None.
+        """
         prices = hourly_prices(platforms.values(), self.filters, user)
         ordered = [
             completed_row(result, platforms[result["platform"]], prices.get(result["platform"]))
@@ -153,12 +157,12 @@ class RankingChoice:
         return chosen
 
     def refused(self, refused: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        """The platforms of this choice that were refused."""
+        """Return the refused platforms that pass the platform filters."""
         known = known_on(platforms, refused)
         return [row for row in known if self._passes(PLATFORM_FILTERS, platforms[row["platform"]])]
 
     def takes(self, platform: Any, result: Mapping[str, Any]) -> bool:
-        """Whether the platform and its row pass all filters."""
+        """Return whether the platform and its row pass all filters."""
         return self._passes(PLATFORM_FILTERS, platform) and self._passes(RESULT_FILTERS, result)
 
     def _passes(self, tests: Mapping[QueryParameter, Callable[[Any, Any], bool]], subject: Any) -> bool:
@@ -167,10 +171,11 @@ class RankingChoice:
 
 
 def with_places(ordered: Sequence[dict[str, Any]], platforms: Mapping[str, Any], by: str) -> list[dict[str, Any]]:
-    """The rows in their order, each with its `place`; those that tie follow each other and share one.
+    """Return the ordered rows, each with its `place`. Rows that tie follow each other and share a place.
 
-    Platforms of one `cpu_model` tie where both are limited to the same n_best and the slower one's time is inside the
-    interval of the faster one: they differ in threads alone that are no credible gain. A price distinguishes them.
+    Platforms of one `cpu_model` tie if both are limited to the same n_best and the slower one's time is inside the
+    interval of the faster one: they only differ in threads without a credible gain. In the order by cost no rows tie,
+    because prices distinguish them.
     """
     ties: dict[Any, dict[str, Any]] = {}  # the first row of each tie
     placed, followers = [], defaultdict[str, list[dict[str, Any]]](list)
@@ -192,8 +197,8 @@ def with_places(ordered: Sequence[dict[str, Any]], platforms: Mapping[str, Any],
 def alike_rows(
     rows: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]
 ) -> list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
-    """The rows, each with those further ones on machines that differ from its own in nothing that matters: the same
-    processor, cores, threads, memory and cost, and a time inside its interval."""
+    """Return the rows, each with the further rows on equivalent machines: the same processor, cores, threads, memory
+    and cost, and a time inside its interval."""
     firsts: dict[Any, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {}
     for row in rows:
         machine = platforms[row["platform"]]
@@ -216,7 +221,7 @@ def known_on(platforms: Mapping[str, Any], rows: Any) -> list[Mapping[str, Any]]
 
 
 def value_in(texts: Mapping[str, str], parameter: QueryParameter) -> Any:
-    """What the texts say of a parameter, else its default. Raises InvalidField."""
+    """Return the value of a parameter in the texts, or its default. Raises InvalidField."""
     text = texts.get(parameter.name, "")
     if not text:
         return parameter.default
@@ -227,8 +232,12 @@ def value_in(texts: Mapping[str, str], parameter: QueryParameter) -> Any:
 
 
 def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any) -> dict[str, PriceOfPlatform]:
-    """The newest price per hour of each of these platforms as it holds for the user (None: as published), by slug, in
-    one currency: the one asked for, else that of most of the user's own prices, else that of most prices."""
+    """Return the newest price per hour of each platform, by slug: the one that applies to the user, or the published
+    one for None.
+
+    All prices have one currency: the requested one, else the most frequent one of the user's own prices, else the most
+    frequent one of all. If a platform has several prices, the lowest counts.
+    """
     kind = choice.get(PRICE_KIND.name) or HOURLY_KINDS[0]
     found = prices_for(user, region=choice.get(PRICE_REGION.name), per=Price.Per.HOUR, kind=kind)
     slugs = {platform.pk: platform.slug for platform in platforms}
@@ -237,7 +246,7 @@ def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any
     if not currency:
         own = [price for price in prices if price.basis == Price.Basis.OWN]
         counted = Counter(price.currency for price in own or prices)
-        currency = min(counted, key=lambda name: (-counted[name], name), default="")  # of equally common the first
+        currency = min(counted, key=lambda name: (-counted[name], name), default="")  # ties are broken alphabetically
     cheapest: dict[str, PriceOfPlatform] = {}
     for price in sorted(prices, key=lambda price: price.amount):
         if price.currency == currency:
@@ -246,9 +255,11 @@ def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any
 
 
 def completed_row(result: Mapping[str, Any], platform: Any, price: Any) -> dict[str, Any]:
-    """The result with the physical cores that its threads take, and `core_time_s`, its time multiplied by them: what
-    the work costs of the machine, whatever its size. And with the price per hour, and `cost`, price * time / 3600 s:
-    what one run costs, in the currency. Where times are relative so are costs. None where something is not known.
+    """Return the result with the physical cores that its threads take, its core time, its price and its cost.
+
+    `core_time_s` is the time multiplied by the cores: what the work takes of the machine, whatever its size. `cost` is
+    price * time / 3600 s, the cost of one run in the price's currency. If times are relative, costs are too. Unknown
+    values are None.
 
     >>> from datetime import date
     >>> from decimal import Decimal
@@ -281,8 +292,10 @@ def completed_row(result: Mapping[str, Any], platform: Any, price: Any) -> dict[
 
 
 def mark_pareto(rows: Iterable[dict[str, Any]]) -> None:
-    """Set `pareto` of each row: whether no other row is faster and at most as dear, or cheaper and at most as slow.
-    None where the cost is not known.
+    """Set `pareto` of each row: whether no other row is faster and at most as expensive, or cheaper and at most as
+    slow.
+
+    It is None if the cost is unknown.
 
     >>> rows = [{"time_s": t, "cost": c} for t, c in ((1.0, 9.0), (2.0, 3.0), (3.0, 4.0), (2.0, 5.0), (4.0, None))]
     >>> mark_pareto(rows)

@@ -1,8 +1,8 @@
-"""The rows of a ranking, one for each platform: computed, or estimated, or why there is none.
+"""Rows of a ranking, one per platform: computed, estimated or refused.
 
-Of many platforms all are estimated at once, and the rows that are looked at are computed. An estimate orders; it is no
-answer. Rows are computed until all of the page that is asked for are: one that turns out slower than it was estimated
-gives its place to the next.
+With many platforms all rows are estimated at once, and the rows on display are computed. Estimates decide the order;
+they are no answers. Rows are computed until all rows of the requested page are: if a row is slower than its estimate,
+the next one takes its place.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ REFUSAL_REASONS = {
     "clock": "a clock that the method needs is not known",
 }
 OTHER_REASON = "no time can be predicted there at the thread counts asked for"
-FEWEST_ESTIMATED_PLATFORMS = 200  # of fewer, all rows are computed
+FEWEST_ESTIMATED_PLATFORMS = 200  # with fewer platforms all rows are computed
 RANKED_PER_PAGE = 25  # rows that are computed together
-KEPT_ESTIMATES = 16  # rankings whose estimates a snapshot keeps, for their further pages
+KEPT_ESTIMATES = 16  # rankings per snapshot with cached estimates, for further pages
 
 Row = Mapping[str, Any]
 
 
 class AskedRanking(Protocol):
-    """What rows need of a ranking's question (`rankings.RankingQuestion`), which makes them."""
+    """The part of a ranking's question (`rankings.RankingQuestion`) from which its rows are made."""
 
     @property
     def snapshot(self) -> Snapshot: ...
@@ -66,20 +66,22 @@ class AskedRanking(Protocol):
     def own_prices(self) -> OwnPriceList | None: ...
 
     def document(self, results: Sequence[Row], refused: Sequence[Row]) -> dict[str, Any]:
-        """The ranking of these rows."""
+        """Return the ranking of these rows."""
 
 
 def check_thread_count(database: Database, target: int, n: int | None) -> None:
-    """Raise a PredictionError where the platform takes fewer threads than were asked for."""
+    """Raise a PredictionError if the platform has fewer threads than requested."""
     most = int(database.n_max[target])
     if n is not None and n > most:
         raise methods.PredictionError(f"it takes {most} threads at most")
 
 
 def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
-    """The fastest predicted n of one platform, of those with a credible gain, or the n that was asked for; the times of
-    the parts there; and what was measured there, if it was: the fastest time, or that at the n. Raises a
-    PredictionError."""
+    """Return the row of one platform: the prediction at the fastest n with a credible gain, or at the requested n.
+
+    The row has the times of the parts, and the fastest measured time (or the one at the requested n) if the platform
+    was measured. Raises a PredictionError.
+    """
     snapshot, parts = question.snapshot, question.parts
     database = snapshot.database
     check_thread_count(database, target, question.n)
@@ -123,8 +125,10 @@ def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
 
 
 def measured_point(database: Database, profiles: Sequence[int], asked: int | None) -> dict[str, Any]:
-    """The least measured sum of these profiles, one a part, or that at the n asked for. A part whose profile is -1 was
-    not measured, so the whole was not."""
+    """Return the smallest measured time of the program, or the one at the n asked for.
+
+    `profiles` has one row per part, or -1 if the part was not measured. The program was measured if all parts were.
+    """
     nothing = {"measured": min(profiles) >= 0, "measured_time_s": None, "measured_n": None}
     if not nothing["measured"]:
         return nothing
@@ -140,7 +144,7 @@ def measured_point(database: Database, profiles: Sequence[int], asked: int | Non
 
 
 def origin_of_references(snapshot: Snapshot, workload: int, references: set[str], groups: tuple[int, ...]) -> str:
-    """The origin of a result: simulated where simulated profiles of the workload took part."""
+    """Return the origin of a result: simulated if simulated profiles of the workload took part."""
     database = snapshot.database
     rows = database.rows_of_workload(workload)
     if not snapshot.is_simulated[rows].any():
@@ -154,7 +158,7 @@ def origin_of_references(snapshot: Snapshot, workload: int, references: set[str]
 
 
 def row_or_refusal(question: AskedRanking, target: int) -> Row:
-    """The row of the target; a refusal, which has a `reason`, where it has none."""
+    """Return the row of the target, or a refusal, which has a `reason`."""
     try:
         row: Row = nan_to_null(ranking_row(question, target))
     except methods.PredictionError as error:
@@ -164,8 +168,10 @@ def row_or_refusal(question: AskedRanking, target: int) -> Row:
 
 
 def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -> Iterator[ComputedStep]:
-    """A step for all estimates together, and after it one for each row that is computed; `earlier`: the document of an
-    earlier step, whose rows stay."""
+    """Yield a step with all estimates, then one step per computed row.
+
+    `earlier` is the document of an earlier step, whose rows are kept.
+    """
     database = question.snapshot.database
     if earlier is None:
         rows = estimated_rows(question)
@@ -190,7 +196,7 @@ def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -
 
 
 class RowOrder:
-    """The order of the rows that are chosen, and which of them are estimates."""
+    """The order of the chosen rows, and which of them are estimates."""
 
     def __init__(self, question: AskedRanking, rows: list[Row | None]) -> None:
         self.rows, self.choice = rows, question.choice
@@ -210,7 +216,7 @@ class RowOrder:
             self.note(position)
 
     def note(self, position: int) -> None:
-        """Take note of the row as it is now. Rows without a place in this choice come last of all."""
+        """Update the order for the row at this position. Rows without a place in this choice come last."""
         row = self.rows[position]
         self.is_estimate[position] = row is not None and bool(row.get("estimated"))
         self.keys[position] = self._key(row)
@@ -230,8 +236,8 @@ class RowOrder:
         return np.inf if value is None or not self.choice.takes(platform, completed) else float(value)
 
     def still_to_compute(self) -> list[int]:
-        """Positions of the estimates on the page, the first first, and of the fastest of all, which stands above each
-        page; before them those that could not be estimated."""
+        """Return the positions of the rows to compute: those that could not be estimated, then the estimates on the
+        page in their order, then the fastest row of all, which is shown above each page."""
         unknown = [position for position, row in enumerate(self.rows) if row is None]
         shown = np.argsort(self.keys, kind="stable")[self.shown]
         fastest = int(self.times.argmin())
@@ -241,9 +247,11 @@ class RowOrder:
 
 
 def estimated_rows(question: AskedRanking) -> list[Row | None]:
-    """A row for each platform of the snapshot: estimated, or refused; None where only the method itself tells.
+    """Return one row per platform of the snapshot: an estimate or a refusal, or None if only the method itself can
+    decide.
 
-    The estimate of a program is the sum over its regions, each at its own best n, and of the rest with one thread.
+    The estimate of a program is the sum over its regions, each at its own best n, and of the serial rest with one
+    thread.
     """
     database, parts = question.snapshot.database, question.parts
     estimates = [kept_estimates(question, region, question.n) for region in parts.regions]
@@ -284,7 +292,7 @@ def estimated_rows(question: AskedRanking) -> list[Row | None]:
 
 
 def refusal_of(database: Database, position: int, n: int | None, lacks: str) -> Row | None:
-    """Why the platform has no row, where that is known without asking the method."""
+    """Return the refusal of the platform if it is known without running the method, else None."""
     slug = database.platforms[position]
     try:
         check_thread_count(database, position, n)
@@ -294,7 +302,7 @@ def refusal_of(database: Database, position: int, n: int | None, lacks: str) -> 
 
 
 def kept_estimates(question: AskedRanking, workload: int, n: int | None) -> EstimatedTimes:
-    """The method's estimates of a part on all platforms, kept with the snapshot for a while."""
+    """Return the method's estimates of a part on all platforms. They are cached with the snapshot for a while."""
     database, estimate = question.snapshot.database, question.method.estimate
     if estimate is None:
         raise ValueError(f"{question.method.name} estimates nothing")
@@ -307,7 +315,8 @@ def kept_estimates(question: AskedRanking, workload: int, n: int | None) -> Esti
 
 
 def measured_rows(database: Database, workload: int) -> IntArray:
-    """The row of the workload on each platform, in the groups that its target is compared in; -1: not measured."""
+    """Return the row of the workload on each platform, in the groups in which that target is compared; -1 if not
+    measured."""
     rows = np.full(len(database.platforms), -1)
     groups = groups_of_targets(database, workload)
     for group in np.unique(groups[groups >= 0]).tolist():

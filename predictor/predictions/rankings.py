@@ -1,5 +1,5 @@
-"""A program over all platforms: where it would run fastest, with how many threads, and how sure that is. A workload is
-a program of one part."""
+"""Rankings of a program over all platforms: predicted time, interval and best thread count per platform. A single
+workload is a program with one part."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ RANKING_COLUMNS = (
     "cost",
     "pareto",
 )
-# Of a program also these, and the time of each region.
+# Additional columns of a program's ranking, which also has one time column per region.
 PROGRAM_COLUMNS = ("serial_rest_s", "widest_part")
 
 
@@ -76,7 +76,7 @@ class ProgramRegionTime(TypedDict):
 
 
 class RankedPlatformDocument(TypedDict):
-    """A row as the API sends it: that of `ranking_rows.py`, and what `RankingChoice.rows` makes of it."""
+    """A row as the API returns it: the row of `ranking_rows.py` with the fields that `RankingChoice.rows` adds."""
 
     platform: str
     n_best: Annotated[int, "the thread count with the least predicted time and a credible gain, or the n asked for"]
@@ -93,7 +93,7 @@ class RankedPlatformDocument(TypedDict):
     warnings: list[str]
     estimated: Annotated[bool, "Not computed but estimated, without an interval: ask for its page."]
     limited: Annotated[bool, "A gain by more than n_best threads is not credible (90 %)."]
-    # What the order, the platform's cores and its price make of its time.
+    # The fields below are derived from the time, the requested order, the platform's cores and its price.
     place: Annotated[int, "among all platforms, in the order asked for; those that tie share one"]
     cores: Annotated[int | None, "physical cores that n_best threads take"]
     core_time_s: Annotated[float | None, "time_s multiplied by cores"]
@@ -123,8 +123,10 @@ class UnrankedPlatforms(TypedDict):
 
 @dataclass(frozen=True)
 class Ranking:
-    """`results` by rising predicted time, `refused` by platform: plain JSON values. Where one workload was asked for it
-    is the only region."""
+    """The ranking of a program, as plain JSON values.
+
+    `results` are sorted by predicted time, `refused` by platform. A single workload is the only region.
+    """
 
     workload: Annotated[str, "the longest region of a program"]
     regions: Annotated[Sequence[str], "workloads, the longest first"]
@@ -140,7 +142,7 @@ class Ranking:
 
     @property
     def platforms(self) -> set[str]:
-        """The slugs of all platforms that it names."""
+        """Return the slugs of all platforms in `results` and `refused`."""
         return {row["platform"] for row in (*self.results, *self.refused)}
 
     def document(self) -> dict[str, Any]:
@@ -150,7 +152,7 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class RankingQuestion:
-    """A program on every platform by one method, against one snapshot. A workload is a program of one part."""
+    """The request to rank a program over all platforms of one snapshot by one method."""
 
     kind: ClassVar[str] = "ranking"
     snapshot: Snapshot
@@ -162,7 +164,7 @@ class RankingQuestion:
     n: int | None = None
     choice: RankingChoice = field(default_factory=RankingChoice)
     page: int | None = None
-    own_prices: OwnPriceList | None = None  # where these decide which rows are computed
+    own_prices: OwnPriceList | None = None  # only set if prices decide which rows are computed
 
     @classmethod
     def of(
@@ -180,12 +182,16 @@ class RankingQuestion:
         choice: RankingChoice | None = None,
         page: int | None = None,
     ) -> RankingQuestion:
-        """`workload`: a slug or name, or those of the regions of a program, whose `serial_rest` is one more.
+        """Return the question for a workload, or for the regions of a program.
 
-        `level` and `mix_runtimes` are settings that a request may name by themselves; None: the method's default.
-        `n`: the thread count to compare at; None: the fastest of each platform. Of many platforms the rows on a `page`
-        of those of the `choice` are computed, and the others estimated by a method that can; None: all are computed.
-        Raises a RequestError where the workload or the method is unknown, or the method has not such a setting."""
+        `workload` is a slug or name, or a sequence of them for the regions of a program; `serial_rest` is one more
+        workload. `level` and `mix_runtimes` are settings that a request may give as separate fields; None means the
+        method's default. `n` is the thread count to compare at; None means the fastest thread count of each platform.
+
+        With a `page` and many platforms, only the rows on that page of the `choice` are computed and the others are
+        estimated, if the method has estimates. Without a page all rows are computed. Raises a RequestError if the
+        workload or the method is unknown, or if the method has no such setting.
+        """
         chosen = registered_method(method)
         named = {"level": level, "mix_runtimes": mix_runtimes}
         named = {name: value for name, value in named.items() if value is not None}
@@ -209,14 +215,14 @@ class RankingQuestion:
         own_prices = OwnPriceList.of(viewer) if question.is_estimated and shown.depends_on_prices else None
         if own_prices is None:
             return question
-        # The viewer's own prices decide which rows are computed, so that the question is the viewer's alone.
+        # The viewer's own prices decide which rows are computed, so the answer must not be shared with others.
         return replace(question, own_prices=own_prices, snapshot=replace(snapshot, holds_private=True))
 
     @classmethod
     def from_canonical(cls, question: Mapping[str, Any], viewer: Any) -> RankingQuestion:
-        """The question that `canonical` wrote down, against what the viewer sees now. Raises a RequestError."""
+        """Return the question that `canonical` stored, against the viewer's current snapshot. Raises a RequestError."""
         return cls.of(
-            question.get("regions") or question["workload"],  # of questions stored before they had parts
+            question.get("regions") or question["workload"],  # older stored questions have no regions
             viewer,
             serial_rest=question.get("serial_rest"),
             method=question["method"],
@@ -229,7 +235,7 @@ class RankingQuestion:
 
     @property
     def workload(self) -> int:
-        """The longest region: what is known of it on other platforms stands for the program."""
+        """Return the position of the longest region, which represents the program where a single workload is needed."""
         return self.parts.regions[0]
 
     @property
@@ -249,13 +255,15 @@ class RankingQuestion:
 
     @property
     def is_estimated(self) -> bool:
-        """Whether only the rows of a page are computed, and the others estimated."""
+        """Return whether only the rows of one page are computed and the others are estimated."""
         many = len(self.snapshot.database.platforms) >= FEWEST_ESTIMATED_PLATFORMS
         return self.page is not None and self.method.estimate is not None and many
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
-        """A step for each platform; the document is that of a `Ranking` of the platforms so far. `earlier`: that of an
-        earlier step, whose platforms are not asked again."""
+        """Yield one step per platform; its document is the `Ranking` of the platforms so far.
+
+        `earlier` is the document of an earlier step; its platforms are not computed again.
+        """
         if self.is_estimated:
             yield from estimated_steps(self, earlier)
             return
@@ -297,7 +305,8 @@ class RankingQuestion:
 
 
 def summarise_refused(refused: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Why platforms have no place in the ranking: what is missing, a sentence, how often, most often first."""
+    """Return one row per reason why platforms are not ranked, with the number of platforms. The most frequent reason
+    comes first."""
     counts = Counter(row.get("lacks") for row in refused)
     rows = [
         {"lacks": word, "count": count, "reason": REFUSAL_REASONS.get(word or "", OTHER_REASON)}
@@ -307,8 +316,8 @@ def summarise_refused(refused: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 
 
 def ranking_order(database: Database, workload: int) -> list[int]:
-    """The platforms in the order in which a ranking is worth having: those first where nobody measured the workload,
-    then by rising measured time."""
+    """Return the platforms in the order in which they are computed, the most useful first: those without a measurement
+    of the workload, then the others by measured time."""
     fastest = np.full(len(database.platforms), -np.inf)
     for row in database.rows_of_workload(workload).tolist():
         _, time_s = database.curve(row)
@@ -323,9 +332,10 @@ def rank_platforms(
     progress: Callable[[ComputedStep], Any] | None = None,
     **choices: Any,
 ) -> Ranking:
-    """Predict the workload on every platform that the viewer sees, each as if it had not been measured there.
+    """Predict the workload on every platform that is visible to the viewer, each as if it had not been measured there.
 
-    `choices` as in `RankingQuestion.of`, which says what it raises; `progress` hears of each platform.
+    The `choices` are the arguments of `RankingQuestion.of`, which also documents the exceptions. `progress` is called
+    with the step of each platform.
     """
     with single_thread():
         step = last_step(RankingQuestion.of(workload, viewer, **choices).steps(), progress)

@@ -1,8 +1,8 @@
-"""From a request to a stored prediction: names to rows, the method on the viewer's snapshot, the answer kept for ever.
-And why a stored one is what it is, and which parts of it are outdated.
+"""Predictions: from a request to a stored answer, its reasons, and which of its parts are outdated.
 
-docs/decisions/prediction-idempotence.md: the same request at the same revision is the same stored prediction. One goes
-because a user wants it gone, or because what it rests on was taken back; docs/decisions/deletions.md says which stay.
+The same request at the same revision is the same stored prediction (docs/decisions/prediction-idempotence.md). A
+prediction is deleted when its user deletes it or when data behind it are withdrawn (docs/decisions/deletions.md lists
+the ones that stay).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ OF_TODAY = "The data have changed since this prediction was made. These are the 
 
 
 def predict(request: PredictionRequest, user: Any = None) -> Prediction:
-    """The stored prediction for the request, made now unless it was made before. Raises a RequestError.
+    """Return the stored prediction for the request. Compute and store it if there is none. Raises a RequestError.
 
-    A workload that nobody measured anywhere is predicted from simulated profiles alone, which needs no asking.
+    A workload without any measurement is predicted from simulated profiles, even if the request does not include them.
     """
     query, snapshot, origins = resolve_with_snapshot(request, user)
     canonical = canonical_request(query, snapshot.database) | {"include_outliers": request.include_outliers}
@@ -59,14 +59,16 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
             },
         )
     if user is not None and user.is_authenticated:
-        # It is one of the user's own predictions from now on.
+        # Add the prediction to the user's own predictions.
         AskedPrediction.objects.get_or_create(user=user, prediction=stored, defaults={"is_first": is_new})
     return stored
 
 
 def preview_answer(request: PredictionRequest, user: Any = None, *, explained: bool = False) -> dict[str, Any]:
-    """The document of the same answer, which is not kept; where it shall be `explained` with `why`, which takes longer
-    than the rest. Raises a RequestError."""
+    """Return the answer document without storing it. Raises a RequestError.
+
+    With `explained` the document contains `why`, which takes longer to compute than the rest.
+    """
     query, snapshot, _ = resolve_with_snapshot(request, user)
     return answer_with_basis(request, query, snapshot, user, explained=explained)[0]
 
@@ -84,7 +86,7 @@ def answer_with_basis(
 
 
 def run_with_advice(query: ScenarioQuery, snapshot: Snapshot, viewer: Any) -> Basis:
-    """As `run_query`; a NoPrediction says what would help, and which profiles were left out."""
+    """Run the query as `run_query` does, and add the remedy and the excluded outliers to a NoPrediction."""
     try:
         return run_query(query, snapshot)
     except NoPrediction as error:
@@ -93,7 +95,7 @@ def run_with_advice(query: ScenarioQuery, snapshot: Snapshot, viewer: Any) -> Ba
 
 
 def canonical_request(query: ScenarioQuery, database: Database) -> dict[str, Any]:
-    """The request as plain values in its only spelling: every name a slug, every setting with its value."""
+    """Return the request in canonical form, as plain values: names are slugs, and every setting has a value."""
     references = query.references
     canonical: dict[str, Any] = nan_to_null(
         {
@@ -114,19 +116,22 @@ def canonical_request(query: ScenarioQuery, database: Database) -> dict[str, Any
 
 
 def request_key(canonical: dict[str, Any], snapshot: Snapshot, user: Any, origins: Sequence[str]) -> str:
-    """The key of the stored prediction. Answers from public data alone are shared; others belong to their viewer and to
-    the revision of that viewer's own data."""
+    """Return the key of the stored prediction.
+
+    Answers from public data alone are shared. The key of any other answer contains its viewer and the revision of the
+    viewer's own data.
+    """
     viewer = [user.pk, snapshot.private_revision] if snapshot.holds_private else None
     parts = [ANSWER_VERSION, canonical, snapshot.database.revision, viewer, origins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
-    """The document of `predictions/{id}/why/`: `why`, the revision that it is from, and a note where that is not the
-    prediction's.
+    """Return the document of `predictions/{id}/why/`: `why`, the revision that it was computed from, and a note if that
+    is not the prediction's revision.
 
-    What is worked out from the prediction's own revision is kept with it, and is the same for ever. Of a later one it
-    is worked out each time. Raises a RequestError where today nothing can be predicted.
+    Reasons from the prediction's own revision are stored with it and never change. Reasons from a later revision are
+    computed each time. Raises a RequestError if no prediction is possible today.
     """
     answer = prediction.answer
     if "why" in answer:
@@ -148,14 +153,15 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
 
 
 def why_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
-    """`why` as an answer has it: of the revision of the answer where that is still known, else of today."""
+    """Return `why` as an answer document contains it: from the prediction's revision if possible, else from the current
+    one."""
     beside = ("revision", "note")
     return {name: value for name, value in reasons_of_prediction(prediction, user).items() if name not in beside}
 
 
 def stale_reasons(prediction: Prediction) -> list[str]:
-    """A sentence each: the method has a newer version, the reasons follow older rules, or the deliveries behind the
-    answer were not noted."""
+    """Return one sentence per outdated part: the method has a newer version or is gone, the reasons follow older rules,
+    or the deliveries behind the answer were not recorded."""
     reasons = []
     method = METHODS.get(prediction.method)
     if method is None:
@@ -175,9 +181,11 @@ def stale_reasons(prediction: Prediction) -> list[str]:
 
 @transaction.atomic
 def remove_predictions(rows: PredictionQuerySet, user: Any) -> int:
-    """Take these predictions off the user's own. Returns their number. Private ones are deleted. A public one is
-    deleted where nobody else asked for it and no measurement validated it: it counts for the track record from then
-    on."""
+    """Remove these predictions from the user's own. Returns their number.
+
+    Private predictions are deleted. A public prediction is deleted if it was computed for this user, no other user
+    asked for it and no measurement validated it. A validated prediction stays, because it counts for the track record.
+    """
     own = rows.asked_by(user).order_by()
     removed = 0
     while keys := list(own.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
@@ -191,8 +199,11 @@ def remove_predictions(rows: PredictionQuerySet, user: Any) -> int:
 
 
 def remove_what_rests_on(sources: Sequence[Source]) -> None:
-    """Delete the owners' private predictions that rest on these deliveries, or may do: of old ones that was not noted.
-    Computations, which are kept to be quick, go with them."""
+    """Delete the owners' private predictions that are based on these deliveries, and the cached computations.
+
+    Predictions without recorded deliveries are deleted too, because they may be based on them. A public delivery
+    deletes all computations and no prediction.
+    """
     for source in sources:
         if source.private_to_id is None:
             Computation.objects.all().delete()

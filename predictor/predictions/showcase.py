@@ -1,4 +1,4 @@
-"""The examples of the front page: predictions of pairs that were measured, with the most thread counts."""
+"""Examples for the front page: predictions of measured pairs with the most thread counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from predictor.predictions.service import preview_answer
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 
-FEWEST_POINTS = 4  # of a curve that is worth drawing
+FEWEST_POINTS = 4  # of a curve, to be worth drawing
 ENOUGH_THREADS = 16
 MOST_TRIED, MOST_KEPT = 12, 6
 MOST_OF_A_WORKLOAD = 2
@@ -25,8 +25,11 @@ MOST_OF_A_WORKLOAD = 2
 
 @dataclass(frozen=True, eq=False)
 class ShowcaseQuestion:
-    """Which predictions show best what the server can do. Chosen by the number of thread counts and by confidence; the
-    error plays no part, so that the examples are no better than the rest."""
+    """The request to choose and predict the examples for the front page.
+
+    Examples are chosen by their number of thread counts and their confidence. The error is not used, so that the
+    examples are no better than other predictions.
+    """
 
     snapshot: Snapshot
     origin: str
@@ -34,7 +37,7 @@ class ShowcaseQuestion:
 
     @classmethod
     def of_public(cls) -> ShowcaseQuestion:
-        """Of measured profiles where there is an example among them, else of simulated ones."""
+        """Return the question for measured profiles, or for simulated profiles if no measured pair qualifies."""
         for origins in (MEASURED, SIMULATED):
             snapshot = read_snapshot(origins=origins)
             if example_pairs(snapshot.database):
@@ -50,7 +53,7 @@ class ShowcaseQuestion:
         return {"origin": self.origin}
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
-        """Predict one pair a step."""
+        """Predict one pair per step."""
         pairs = example_pairs(self.snapshot.database)
         answers: list[dict[str, Any]] = []
         for done, (workload, target) in enumerate(pairs, start=1):
@@ -67,14 +70,17 @@ class ShowcaseQuestion:
 
 
 def confidence_key(answer: Mapping[str, Any]) -> tuple[int, float]:
-    """The most confident answer is sorted first by this."""
+    """Return a sort key that puts the most confident answer first."""
     confidence = answer["confidence"]
     return LEVELS.index(confidence["level"]), confidence["half_width"]
 
 
 def example_pairs(database: Database) -> list[tuple[str, str]]:
-    """Pairs (workload, platform) with a measured curve, those of the most thread counts first; each platform once. Of
-    16 threads and more where there are such, never of fewer than four points. Looks at the arrays, predicts nothing."""
+    """Return measured pairs (workload, platform), those with the most thread counts first. Each platform occurs once.
+
+    Every pair has at least four points, and at least 16 threads if any pair has. The pairs are found from the arrays
+    alone, without predictions.
+    """
     lengths = np.diff(database.curve_offsets)
     largest = np.where(lengths > 0, database.curve_n[np.maximum(database.curve_offsets[1:] - 1, 0)], 0)
     elsewhere = np.bincount(database.workload_index, minlength=len(database.workloads))[database.workload_index] > 2

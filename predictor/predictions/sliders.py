@@ -1,7 +1,7 @@
-"""What-if: sliders over the named characteristics of a workload and over a platform's topology and clock.
+"""What-if sliders for the characteristics of a workload and for a platform's topology and clock.
 
-The address holds the state: a parameter for each slider that stands elsewhere than where nothing changes. The page, its
-JSON form and a stored prediction come from the same request.
+The address holds the state: one parameter for each slider outside its neutral position. The page, its JSON form and a
+stored prediction come from the same request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from profiles.scaling.names import FRACTIONS
 
 QUESTION_PARAMETERS = ("workload", "target", "method", "mix_runtimes")
 WHAT_IF_PARAMETERS = (*QUESTION_PARAMETERS, *CHARACTERISTICS, *PLATFORM_CHANGES)
-NO_EFFECT = 0  # of n_nu and n_ht: where null stands in a request
+NO_EFFECT = 0  # position of n_nu and n_ht for null in a request
 LARGEST_SLIDER_FACTOR = {"memory": 4.0, "work": 4.0}
 LEAST_SLIDER_FACTOR = {"work": 0.1}
 STEP_MHZ = 50
@@ -50,7 +50,7 @@ TIME_ONLY = "only the wall time of this workload was measured, not where its thr
 
 
 class InvalidParameter(Exception):
-    """A value in the address that no slider can have."""
+    """A parameter of the address that is not a number."""
 
     def __init__(self, name: str, value: str) -> None:
         self.name = name
@@ -59,13 +59,16 @@ class InvalidParameter(Exception):
 
 
 def title_of(name: str) -> str:
-    """What pages call a slider, or another member of a request."""
+    """Return the label that pages use for a slider or for another member of a request."""
     return TITLES.get(name, name.replace("_", " ").capitalize())
 
 
 @dataclass(frozen=True)
 class Slider:
-    """`neutral`: the position that changes nothing. `unavailable`: why it cannot be moved."""
+    """A slider of the what-if page.
+
+    `neutral` is the position that changes nothing, `unavailable` the reason why the slider cannot be moved.
+    """
 
     name: str
     low: float
@@ -85,12 +88,13 @@ class Slider:
 
     @property
     def kind(self) -> str:
-        """How its value is written: what_if.js writes it the same way."""
+        """Return how the value is written. what_if.js uses the same rules."""
         return "factor" if self.name in CHARACTERISTICS else "clock" if self.name == "base_mhz" else "threads"
 
     @property
     def spelled(self) -> str:
-        """
+        """Return the value as text.
+
         >>> Slider("work", 0.1, 4, 0.05, 1, 0.5).spelled, Slider("n_ht", 0, 16, 1, 8, 0).spelled
         ('× 0.5', 'none')
         """
@@ -102,7 +106,7 @@ class Slider:
 
 
 def slider_values(parameters: Mapping[str, str]) -> dict[str, float]:
-    """The sliders that the address names, by name. Raises InvalidParameter."""
+    """Return the values of the sliders in the address, by name. Raises InvalidParameter."""
     values = {}
     for name in (*CHARACTERISTICS, *PLATFORM_CHANGES):
         if not parameters.get(name):
@@ -117,7 +121,7 @@ def slider_values(parameters: Mapping[str, str]) -> dict[str, float]:
 def slider_request(
     parameters: Mapping[str, str], values: Mapping[str, float], *, public_only: bool = False
 ) -> PredictionRequest:
-    """The prediction with these slider values. What a value may be is for the service to say."""
+    """Return the request for the prediction with these slider values. The service checks the values."""
     platform = {name: values[name] for name in PLATFORM_CHANGES if name in values}
     mixing = parameters.get("mix_runtimes")
     return PredictionRequest(
@@ -132,7 +136,8 @@ def slider_request(
 
 
 def platform_value(name: str, value: float) -> float | int | None:
-    """
+    """Return the slider's value as it is written in a request.
+
     >>> platform_value("n_ht", 0.0), platform_value("n_max", 32.0), platform_value("base_mhz", 2450.0)
     (None, 32, 2450.0)
     """
@@ -144,7 +149,7 @@ def platform_value(name: str, value: float) -> float | int | None:
 
 
 def drop_neutral_values(values: Mapping[str, float], platform: Platform) -> dict[str, float]:
-    """The values that change something."""
+    """Return the values that change something."""
     neutral = neutral_values(platform)
     return {name: value for name, value in values.items() if value != neutral.get(name)}
 
@@ -156,12 +161,12 @@ def neutral_values(platform: Platform) -> dict[str, float]:
 
 
 def known_clock(platform: Platform) -> float | None:
-    """The clock that a slider begins at; None where it is unknown or none that a change may have."""
+    """Return the platform's clock, at which its slider begins; None if it is unknown or not an allowed change."""
     return platform.base_mhz if platform.base_mhz and 0 < platform.base_mhz <= FASTEST_MHZ else None
 
 
 def workload_sliders(answer: Mapping[str, Any], workload: Workload, values: Mapping[str, float]) -> list[Slider]:
-    """The sliders of a workload's characteristics. `answer`, the baseline, tells what is known of the workload."""
+    """Return the sliders of a workload's characteristics. The baseline `answer` decides which of them are available."""
     is_decomposed = all(all_known(answer["scaling_curves"].get(name)) for name in FRACTIONS)
     reasons = dict.fromkeys(FRACTIONS, "" if is_decomposed else TIME_ONLY)
     reasons["memory"] = why_no_memory(answer, workload)
@@ -186,7 +191,7 @@ def platform_sliders(platform: Platform, values: Mapping[str, float]) -> list[Sl
     most = max(min(4 * platform.n_max, LARGEST_N_MAX), platform.n_max, 16)
     limits: dict[str, tuple[float, float, float]] = {"n_nu": (0, most, 1), "n_ht": (0, most, 1), "n_max": (1, most, 1)}
     clock = known_clock(platform) or UNKNOWN_MHZ
-    steps = clock // STEP_MHZ  # counted from the clock as it is, so that the slider can stand there
+    steps = clock // STEP_MHZ  # counted from the platform's clock, so that it is a slider position
     limits["base_mhz"] = (clock - STEP_MHZ * (steps // 2), clock + STEP_MHZ * steps, STEP_MHZ)
     why = {} if known_clock(platform) else {"base_mhz": "the clock of this machine is not known"}
     return [

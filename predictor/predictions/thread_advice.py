@@ -1,4 +1,4 @@
-"""With how many threads a workload should run on a machine, and what all of its threads would lose."""
+"""Thread advice: the thread count with which a workload should run on a machine, and the loss with all threads."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from predictor.predictions.service import preview_answer
 from profiles.models import Platform
 from profiles.scaling.wording import whole_percent
 
-EQUALLY_FAST = 0.01  # a smaller loss by all threads is none
+EQUALLY_FAST = 0.01  # a smaller loss with all threads counts as none
 
 
 def thread_advice(request: PredictionRequest, user: Any) -> dict[str, Any]:
-    """The advice as the document of `GET advice/`. Raises a RequestError, as a prediction does."""
+    """Return the advice as the document of `GET advice/`. Raises a RequestError, as a prediction does."""
     answer = preview_answer(request, user)
     target = Platform.objects.visible_to(request.viewer(user)).get(slug=answer["target"])
     found = advice_from_answer(answer, target)
@@ -27,13 +27,16 @@ def thread_advice(request: PredictionRequest, user: Any) -> dict[str, Any]:
 
 
 def advice_from_answer(answer: Mapping[str, Any], target: Platform) -> dict[str, Any] | None:
-    """The advice of an answer's document: from what was measured on the target, where the workload ran there with
-    several numbers of threads, else from the predicted curve. None where no time is known."""
+    """Return the advice for an answer document; None if no time is known.
+
+    It is based on the measured curve if the workload was measured on the target with several thread counts, else on the
+    predicted curve.
+    """
     measured = answer["measured"]
     is_measured = measured is not None and not answer["changes"] and len(measured["curve"]) > 1
     curve = [row for row in (measured if is_measured else answer)["curve"] if row["time_s"] is not None]
     if is_measured:
-        # The interval in which measured times lie when they are measured again.
+        # This is the interval that repeated measurements fall into.
         factor = float(np.exp(HALF_WIDTH * REPEATS_SCATTER))
         curve = [{**row, "low_s": row["time_s"] / factor, "high_s": row["time_s"] * factor} for row in curve]
     if not curve:
@@ -60,8 +63,8 @@ def advice_from_answer(answer: Mapping[str, Any], target: Platform) -> dict[str,
 
 
 def environment(n: int, target: Platform) -> dict[str, str]:
-    """The variables of OpenMP that place n threads as they were placed when the curves were measured: one on each core,
-    node after node, and a second one on a core only when every core has one."""
+    """Return the OpenMP variables that place n threads as they were placed in the measurements: one on each core, node
+    after node, and a second one on a core only when every core has one."""
     fills_cores = n == target.n_max and target.n_ht is not None and n >= target.n_ht
     return {
         "OMP_NUM_THREADS": str(n),
@@ -73,8 +76,8 @@ def environment(n: int, target: Platform) -> dict[str, str]:
 def reasons(
     curve: Sequence[Mapping[str, Any]], found: ThreadAdvice, loss: float, target: Platform, *, is_measured: bool
 ) -> list[str]:
-    """At most four sentences: what the advice rests on, what all threads lose, which parts of the machine stay unused,
-    and which other numbers of threads are as good."""
+    """Return at most four sentences: what the advice is based on, the loss with all threads, and which parts of the
+    machine stay unused."""
     n, last = curve[found.position]["n"], curve[-1]["n"]
     measured = f"It was measured there, with {len(curve)} numbers of threads."
     sentences = [measured if is_measured else "It is predicted from other machines."]
