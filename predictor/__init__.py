@@ -1,1 +1,1 @@
-"""What a workload would take on a machine where nobody has run it."""
+"""Predictions of the time of a workload on a machine where it has not been run."""

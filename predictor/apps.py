@@ -1,4 +1,4 @@
-"""The application `predictor`: it listens to deliveries once the models are loaded, and goes on with computations."""
+"""The application `predictor`. It connects receivers and registers background work once the models are loaded."""
 
 from django.apps import AppConfig
 
@@ -9,7 +9,7 @@ class PredictorConfig(AppConfig):
     name = "predictor"
 
     def ready(self) -> None:
-        from accounts.user_data import register_user_data  # noqa: PLC0415  models are not there before
+        from accounts.user_data import register_user_data  # noqa: PLC0415  models are not loaded before
         from predictor import receivers  # noqa: PLC0415
         from predictor.accuracy.own_evaluation import evaluate_if_due  # noqa: PLC0415
         from predictor.computations.asking import request_showcase  # noqa: PLC0415

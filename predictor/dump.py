@@ -1,4 +1,4 @@
-"""Validated predictions in the public dump: what was predicted, and how right it was once it was measured."""
+"""Validated predictions in the public dump, with their errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ _NOT_AS_STORED = ("prediction", "settled_by")
 
 
 def validated_prediction_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
-    """The validated predictions that everybody sees: one that is still open is known to those alone who asked."""
+    """Yield the public validated predictions. The others are left out, because only the users who asked for them may
+    know about them."""
     columns = [name for name in PREDICTIONS_TABLE.names if name not in _NOT_AS_STORED]
     rows = Prediction.objects.public().settled().order_by("pk")
     for uid, by, *rest in rows.values_list("uid", "settled_by__uid", *columns).iterator(ANSWERS_PER_FETCH):
@@ -56,7 +57,7 @@ def validated_prediction_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
 
 
 def restore_predictions(rows: Iterator[DumpRow]) -> int:
-    """Store those that are not there yet, by UUID or by question. Returns their number."""
+    """Store the predictions that do not exist yet, by UUID or by request key. Returns their number."""
     count = 0
     while batch := list(islice(rows, ANSWERS_PER_FETCH)):
         count += _restore_batch([dict(zip(PREDICTIONS_TABLE.names, row, strict=True)) for row in batch])
@@ -79,7 +80,7 @@ def _restore_batch(batch: list[dict[str, Any]]) -> int:
         made.append(Prediction(uid=values["prediction"], settled_by_id=by, **columns))
     Prediction.objects.bulk_create(made)
     for prediction, values in zip(made, new, strict=True):
-        prediction.created_at = values["created_at"]  # which storing it set to now
+        prediction.created_at = values["created_at"]  # bulk_create set it to now
     Prediction.objects.bulk_update(made, ["created_at"])
     return len(made)
 

@@ -1,9 +1,10 @@
-"""What follows a delivery: its profiles are judged, and what was predicted of its pairs is settled. What follows a
-merge of platforms: what was predicted of the one that is gone is settled by measurements of the other, until the merge
-is taken back. What follows when deliveries are taken back: what they settled is open again, and what they contradicted
-is judged again.
+"""Reactions to deliveries, withdrawals and merges of platforms.
 
-Runs after that is committed: whatever fails here is logged, and the delivery, the merge or the withdrawal stays.
+After a delivery its profiles are judged, and predictions of its pairs are validated. After a merge, predictions for the
+platform that is gone are validated by measurements of the other one, until the merge is undone. After a withdrawal,
+predictions that its deliveries validated are open again, and profiles that they contradicted are judged again.
+
+The reactions run after the commit. A failure is logged, and the delivery, the merge or the withdrawal stays.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def connect() -> None:
 
 
 def after_delivery(sender: Any, source: Source, **_: Any) -> None:
-    """Datasets and simulated machines are judged by `manage.py find_outliers`: they can be as large as the rest."""
+    """Judge the profiles of the delivery, and validate predictions with them. Datasets and simulated machines are
+    judged by `manage.py find_outliers` instead, because they can be as large as all other data."""
     try:
         if source.kind in (Source.Kind.TARBALL, Source.Kind.FILES):
             with waiting():
@@ -54,7 +56,8 @@ def after_merge(sender: Any, platform: Platform, **_: Any) -> None:
 
 
 def after_separation(sender: Any, platforms: Sequence[Platform], **_: Any) -> None:
-    """What one of the two settled of the other is open again, and settled by the measurements of its own platform."""
+    """Reopen the predictions that one platform validated for the other, and validate them by measurements of their own
+    platform."""
     try:
         settle_pairs(unsettle_separated(platforms))
     except Exception:
@@ -63,7 +66,8 @@ def after_separation(sender: Any, platforms: Sequence[Platform], **_: Any) -> No
 
 
 def before_withdrawal(sender: Any, sources: Sequence[Source], takes_away: bool, **_: Any) -> None:
-    """In the transaction that deletes them. What can be done after it is."""
+    """Reopen and remove predictions in the transaction that deletes the deliveries. Everything else is done after the
+    commit."""
     doubtful = outliers_beside(sources)
     pairs = unsettle(Prediction.objects.filter(settled_by__source__in=[source.pk for source in sources]))
     if takes_away:

@@ -1,4 +1,4 @@
-"""The addresses of the pages about predictions."""
+"""URLs of the pages about predictions."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""What is kept of what a user asked: stored predictions, and the state from which private ones are made."""
+"""The user data of this application: stored predictions, and the snapshots from which private ones are made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def prediction_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
 
 
 def remove_questions(user: Any, keep_public: bool) -> None:
-    """A public prediction that others asked for, or that was validated, names nobody and stays in any case."""
+    """Remove the user's predictions and snapshots. Public predictions that others asked for, or that were validated,
+    contain no names and always stay."""
     remove_predictions(Prediction.objects.all(), user)
     remove_of_viewer(user.pk)
 

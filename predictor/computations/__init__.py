@@ -1,1 +1,1 @@
-"""What takes longer than a request may: asked for in it, computed behind it, once for all who ask."""
+"""Long computations: requested by users, run in the background, and shared by all users with the same question."""

@@ -1,6 +1,6 @@
-"""Asking a long question: answered at once where it is known or quick, else with how far it is.
+"""Long questions: answered at once if the answer is known or quick to compute, else with the progress of a computation.
 
-The examples of the front page are such a question: computed after start and after each change of the database.
+The examples of the front page are such a question. They are computed after start and after each change of the database.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from predictor.predictions.showcase import ShowcaseQuestion
 from profiles.jobs.queue import begin_soon
 from profiles.models import Revision
 
-KEPT_ANSWERS = 64  # of a snapshot, of those that were computed in a request
-ANSWER_LAYOUT = 4  # raised when a stored answer of any kind changes shape
+KEPT_ANSWERS = 64  # per snapshot, of the answers that were computed in a request
+ANSWER_LAYOUT = 4  # raise it when a stored answer of any kind changes shape
 
 
 @dataclass(frozen=True)
 class LongAnswer:
-    """What is known of it: `document` is the whole one where it `is_computed`, that of an earlier revision where it
-    `is_outdated`, else that so far, or None. `is_full`: no further computation is taken now, or none of whoever asks.
+    """The state of a long answer.
+
+    `document` is the whole answer if `is_computed`, the answer of an earlier revision if `is_outdated`, else the answer
+    so far, or None. `is_full` means that no further computation is accepted, from all users or from this one.
     """
 
     document: Mapping[str, Any] | None
@@ -44,8 +46,11 @@ class LongAnswer:
 
 
 def ask(question: LongQuestion, user: Any, *, may_enqueue: Callable[[], bool] = lambda: True) -> LongAnswer:
-    """The answer: known, or computed in MPET_REQUEST_SECONDS; else a computation is under way behind the request, one
-    for all who ask. `may_enqueue` is asked before a new one is begun."""
+    """Return the answer if it is known or can be computed within MPET_REQUEST_SECONDS. Otherwise enqueue a computation,
+    which all users with this question share, and return its state.
+
+    `may_enqueue` is called before a new computation is enqueued.
+    """
     viewer = user if question.snapshot.holds_private else None
     key = question_key(question, viewer)
     kept: OrderedDict[str, dict[str, Any]] = question.snapshot.database.derive(("computed",), OrderedDict)
@@ -56,7 +61,7 @@ def ask(question: LongQuestion, user: Any, *, may_enqueue: Callable[[], bool] = 
         return answer_of(computation)
     if Computation.objects.unfinished().count() >= settings.COMPUTATIONS_WAITING:
         return LongAnswer(None, is_full=True)
-    # What can be computed in a request is kept in this process; what cannot is stored as far as it is.
+    # Answers that are computed within the request are cached in this process. Of others, the answer so far is stored.
     with single_thread():
         step, is_whole = steps_within(question.steps(), settings.REQUEST_SECONDS)
     if is_whole and step is not None:
@@ -70,7 +75,8 @@ def ask(question: LongQuestion, user: Any, *, may_enqueue: Callable[[], bool] = 
 
 
 def question_key(question: LongQuestion, viewer: Any) -> str:
-    """What is computed from public rows alone is shared; the rest belongs to its viewer."""
+    """Return the key of the question. Answers from public rows alone are shared, any other answer belongs to its
+    viewer."""
     parts = [ANSWER_LAYOUT, question.kind, question.canonical(), viewer and viewer.pk]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -95,7 +101,7 @@ def answer_of(computation: Computation) -> LongAnswer:
 
 
 def enqueue(question: LongQuestion, viewer: Any, key: str, step: ComputedStep | None = None) -> Computation:
-    """Its computation, which is begun where there is none; `step`: how far it is already."""
+    """Return the computation of the question, which is enqueued if there is none. `step` is its last step so far."""
     values = {"kind": question.kind, "question": question.canonical(), "private_to": viewer}
     if step is not None:
         values |= stored_values(step)
@@ -109,7 +115,7 @@ def enqueue(question: LongQuestion, viewer: Any, key: str, step: ComputedStep | 
 
 
 def request_showcase() -> None:
-    """Have the examples computed for the newest revision, unless they are or will be. A periodic task."""
+    """Enqueue the examples for the newest revision, unless they are computed or enqueued. This is a periodic task."""
     public, _ = Revision.current()
     if not Computation.objects.filter(kind=ShowcaseQuestion.kind, revision=public).exists():
         question = ShowcaseQuestion.of_public()
@@ -117,7 +123,8 @@ def request_showcase() -> None:
 
 
 def read_showcase() -> list[dict[str, Any]]:
-    """The answers to show, the most confident first: the newest that were computed since something was taken away."""
+    """Return the answers to show, the most confident first: the newest ones that were computed after data were last
+    removed."""
     oldest, _ = Revision.oldest()
     done = Computation.objects.filter(
         kind=ShowcaseQuestion.kind, status=Computation.Status.DONE, private_to=None, revision__gte=oldest

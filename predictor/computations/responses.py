@@ -1,5 +1,8 @@
-"""Answers that may take longer than a request. The API sends the whole one, or 202 with how far it is and when to ask
-again; pages show what there is, and how far the rest is."""
+"""Responses to questions that may take longer than a request.
+
+The API returns the whole answer, or 202 with the progress and the time of the next request. Pages show the answer so
+far and the progress.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,8 +24,8 @@ from predictor.computations.running import LongQuestion
 
 RETRY_AFTER_RANGE_S = 2, 30
 RETRY_AFTER_FULL_S = 30
-RETRIES_PER_COMPUTATION = 10  # about so often is asked again until it is done
-COMPUTING_PART = "computing"  # id of a page's element that asks how far it is
+RETRIES_PER_COMPUTATION = 10  # approximate number of retries until the computation is done
+COMPUTING_PART = "computing"  # id of the page element that requests the progress
 
 ComputationSerializer = inline_serializer(
     "Computation",
@@ -47,7 +50,7 @@ class ComputationFailed(APIException):
 
 
 def shown_answer(request: HttpRequest | Request, question: LongQuestion, viewer: Any) -> LongAnswer:
-    """What there is of the answer; `viewer`: against whose snapshot the question is."""
+    """Return the state of the answer. `viewer` is the user of the question's snapshot."""
     return ask(question, viewer, may_enqueue=lambda: may_compute(request))
 
 
@@ -57,7 +60,7 @@ def answer_or_progress(
     respond: Callable[[Mapping[str, Any]], HttpResponseBase],
     viewer: Any,
 ) -> HttpResponseBase:
-    """The API's: `respond` with the whole answer; 202 while it is computed."""
+    """Return the API's response: `respond` with the whole answer, or 202 while it is computed."""
     answer = shown_answer(request, question, viewer)
     if answer.is_full:
         raise ComputationsBusy
@@ -65,7 +68,7 @@ def answer_or_progress(
         raise ComputationFailed
     if answer.is_computed and answer.document is not None:
         return respond(answer.document)
-    request.accepted_renderer = JSONRenderer()  # whatever format was asked for, there is nothing to show in it yet
+    request.accepted_renderer = JSONRenderer()  # the progress is JSON, although another format may have been requested
     progress = {
         "status": "computing" if answer.has_begun else "waiting",
         "progress": {"done": answer.done, "total": answer.total},
@@ -77,7 +80,7 @@ def answer_or_progress(
 
 
 def retry_after_s(answer: LongAnswer) -> int:
-    """Soon where little is left to do, later where much is.
+    """Return the seconds until the next request, fewer if little is left to compute.
 
     >>> retry_after_s(LongAnswer(None, done=90, total=100)), retry_after_s(LongAnswer(None, done=10, total=2000))
     (2, 30)
@@ -95,9 +98,12 @@ def respond_with(
     *,
     is_answer_all: bool = True,
 ) -> HttpResponse:
-    """The page; `is_answer_all`: without the answer it is none (503). Its element that waits gets itself again, as long
-    as it has to, and then `part` in its place; without such a template htmx reloads the page. Others that ask by htmx
-    get `part`."""
+    """Return the page, or the part of it that htmx requests.
+
+    The element of the page that shows the progress requests itself again until the answer is computed. It is then
+    replaced by `part`, or the page is reloaded if there is no `part`. Other htmx requests get `part`. With
+    `is_answer_all` the page is empty without the answer, so its status is 503 if no computation is accepted.
+    """
     waits = request.headers.get("HX-Target") == COMPUTING_PART
     if waits and not shown.is_computed:
         response = render(request, "predictor/computing.html", {"shown": shown})
@@ -105,7 +111,7 @@ def respond_with(
         response = HttpResponse(headers={"HX-Refresh": "true"})
     else:
         is_part = bool(part) and request.headers.get("HX-Request") == "true"
-        status = 503 if shown.is_full and is_answer_all and not is_part else 200  # htmx shows no error
+        status = 503 if shown.is_full and is_answer_all and not is_part else 200  # htmx does not show error responses
         response = render(request, part if is_part else template, context() | {"shown": shown}, status=status)
     if not shown.is_computed:
         add_never_cache_headers(response)

@@ -1,4 +1,4 @@
-"""The kinds of long questions; and computing what was claimed, in a worker or in the periodic task of a server
+"""The kinds of long questions, and the computation of claimed ones, in a worker or in the periodic task of a server
 (profiles.jobs.queue)."""
 
 from __future__ import annotations
@@ -40,28 +40,29 @@ class LongQuestion(Protocol):
     def snapshot(self) -> Snapshot: ...
 
     def canonical(self) -> dict[str, Any]:
-        """The question as plain JSON values in its only spelling."""
+        """Return the question in canonical form, as plain JSON values."""
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
-        """Compute the answer, or the rest of it where `earlier` is the document of an earlier step."""
+        """Yield the steps to the answer, or only the remaining ones if `earlier` is the document of an earlier step."""
 
 
 QUESTIONS = (RankingQuestion, MatrixQuestion, MapQuestion, NextMeasurementsQuestion, ShowcaseQuestion)
 LONG_QUESTIONS: dict[str, Callable[[Mapping[str, Any], Any], LongQuestion]] = {
     **{question.kind: question.from_canonical for question in QUESTIONS},
-    "program": RankingQuestion.from_canonical,  # of computations stored before a ranking had parts
+    "program": RankingQuestion.from_canonical,  # of older stored computations
 }
 
 
 def unclaimed_computations() -> ComputationQuerySet:
-    """Those that no process has claimed, the oldest first. Rankings, which take longest, come after all others."""
+    """Return the computations that no process has claimed, the oldest first. Rankings take longest and come after all
+    others."""
     others_first = Case(When(kind=RankingQuestion.kind, then=1), default=0)
     return Computation.objects.unfinished().unheld().order_by(others_first, "pk")
 
 
 def compute(computation: Computation) -> None:
-    """Compute the rest of a claimed computation. One of a revision that is gone is dropped: whoever asks again asks
-    about the newest."""
+    """Compute the rest of a claimed computation. A computation of an earlier revision is deleted, because users who ask
+    again ask at the newest revision."""
     if computation.attempts > MOST_ATTEMPTS:
         finish(computation, Computation.Status.FAILED)
         return
@@ -78,7 +79,7 @@ def compute(computation: Computation) -> None:
 
 
 def resume(computation: Computation) -> LongQuestion | None:
-    """The question again; None: what it asked about, or the revision, is no longer there."""
+    """Return the question of the computation; None if its subject or its revision is gone."""
     try:
         question = LONG_QUESTIONS[computation.kind](computation.question, computation.private_to)
     except RequestError:
@@ -92,7 +93,7 @@ def resume(computation: Computation) -> LongQuestion | None:
 
 
 def compute_steps(computation: Computation, question: LongQuestion) -> None:
-    """Compute, store how far it is now and then, and stop where another has taken it over."""
+    """Compute the answer, store the progress regularly, and stop if another process has taken over the computation."""
     saved = time.monotonic()
     for step in question.steps(computation.document):
         last = step
@@ -105,12 +106,12 @@ def compute_steps(computation: Computation, question: LongQuestion) -> None:
 
 
 def save(computation: Computation, step: ComputedStep) -> bool:
-    """Store the answer so far; whether the lease is still held."""
+    """Store the answer so far. Returns whether the lease is still held."""
     return bool(computation.while_held().update(**stored_values(step)))
 
 
 def stored_values(step: ComputedStep) -> dict[str, Any]:
-    """The columns of the answer so far."""
+    """Return the columns with the answer so far."""
     packed = pack_document(step.document())
     return {"done": step.done, "total": step.total, "packed": packed, "size_bytes": len(packed)}
 
@@ -121,7 +122,7 @@ def finish(computation: Computation, status: str) -> None:
 
 
 def remove_old() -> None:
-    """Keep the newest answer of each question, and of all of them the newest MPET_COMPUTATIONS_KEPT_BYTES."""
+    """Delete all answers but the newest of each question, and the oldest ones beyond MPET_COMPUTATIONS_KEPT_BYTES."""
     seen, size_bytes, old = set(), 0, []
     rows = Computation.objects.finished().order_by(F("finished_at").desc(), "-pk")
     for key, question_key, row_bytes in rows.values_list("pk", "question_key", "size_bytes"):

@@ -1,1 +1,1 @@
-"""From what was computed to what plotly.js draws, plain dictionaries. Nothing here asks the database."""
+"""Figures for plotly.js, as plain dictionaries. No module of this package queries the database."""

@@ -12,33 +12,33 @@ from profiles.figures import Chart, Figure, Table, Trace, figure, logarithmic_ti
 ErrorRow = Mapping[str, Any]
 
 ERROR_TITLE = "prediction error (%)"
-LEAST_ERROR = 0.01  # percent: what a logarithmic axis shows an error of 0 as
+LEAST_ERROR = 0.01  # percent, drawn for an error of 0 on a logarithmic axis
 STATISTIC_COLOURS = {"median": "predicted", "mean": "fitted", "p95": "reference"}
 BAR_WIDTHS = (0.5, 1.0, 2.0, 5.0, 10.0)  # of a histogram, in percent
 MOST_BARS = 20
-MANY_NAMES = 10  # on one axis: the chart gets more room
+MANY_NAMES = 10  # on one axis; with more names the chart is taller
 PERCENTILES = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100)
 PART_SLUGS = {"t(1)": "t1", "scaling vector": "scaling"}
 
 
 def accuracy_figure(traces: Sequence[Trace], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any]) -> Figure:
-    """A figure whose x is an error, a revision or a share; `y_axis` has its title."""
+    """Return a figure with an error, a revision or a share as x. `y_axis` contains the title."""
     title = y_axis["title"]["text"]
     return figure(traces, title, hovermode="closest", showlegend=len(traces) > 1, x_axis=x_axis, **y_axis)
 
 
 def percent_dots(name: str, colour: str, percents: Sequence[float | None], names: Sequence[str]) -> Trace:
-    """A dot for each name of a `category_axis`."""
+    """Return one dot per name of a `category_axis`."""
     return trace(name, colour, percents, names, mode="markers", marker={"size": 9}, hovertemplate="%{x:.3~g} %")
 
 
 def error_axis(values: Sequence[float | None], *, few: bool = False) -> dict[str, Any]:
-    """`few`: of an axis along which names would turn on a phone."""
+    """Return a logarithmic axis of errors. `few` is for an axis with labels that a phone would otherwise rotate."""
     return {"title": {"text": ERROR_TITLE}, **logarithmic_ticks([value for value in values if value], few=few)}
 
 
 def category_axis(title: str) -> dict[str, Any]:
-    """Names from top to bottom."""
+    """Return an axis of names from top to bottom."""
     return {"title": {"text": title, "standoff": 14}, "autorange": "reversed", "type": "category"}
 
 
@@ -47,7 +47,7 @@ def clipped_error(value: float | None) -> float | None:
 
 
 def methods_chart(methods: Sequence[tuple[str, ErrorRow]]) -> Chart:
-    """Median, mean and 95 % percentile of the full error of each method, best median first."""
+    """Return the median, mean and 95 % percentile of the full error of each method, the best median first."""
     answered = sorted(
         (method for method in methods if method[1]["median"] is not None), key=lambda method: method[1]["median"]
     )
@@ -72,7 +72,7 @@ def methods_chart(methods: Sequence[tuple[str, ErrorRow]]) -> Chart:
 
 
 def error_histogram(errors: Sequence[float]) -> Chart:
-    """How many predictions have which error, in 20 bars of one width and a last one for all that is beyond."""
+    """Return the histogram of the errors: 20 bars of equal width, and a last one for all larger errors."""
     values = np.asarray(errors, dtype=float)
     widest = float(np.percentile(values, 90)) if len(values) else 1.0
     width = next((width for width in BAR_WIDTHS if MOST_BARS * width >= widest), BAR_WIDTHS[-1])
@@ -109,7 +109,7 @@ def error_histogram(errors: Sequence[float]) -> Chart:
 
 
 def history_chart(history: Sequence[ErrorRow]) -> Chart:
-    """The median full error of each method by revision; `history` as `EvaluationQuerySet.history`."""
+    """Return the median full error of each method by revision. `history` comes from `EvaluationQuerySet.history`."""
     points = [row for row in history if row["methods__statistics"]["full"]["median"] is not None]
     names = list(dict.fromkeys(row["methods__name"] for row in points))
     traces = []
@@ -122,7 +122,7 @@ def history_chart(history: Sequence[ErrorRow]) -> Chart:
             trace(name, f"series-{index % 8}", revisions, medians, hovertemplate="revision %{x}: %{y:.3~g} %", **style)
         )
     medians = [row["methods__statistics"]["full"]["median"] for row in points]
-    # Ticks at the revisions themselves while they are few: there is nothing between two revisions.
+    # While there are few revisions the ticks are at the revisions, because there is nothing between two revisions.
     revisions = sorted({row["revision"] for row in points})
     ticks: dict[str, Any] = {"tickvals": revisions} if len(revisions) <= MANY_NAMES else {"tickformat": "d"}
     return Chart(
@@ -148,7 +148,8 @@ def history_chart(history: Sequence[ErrorRow]) -> Chart:
 
 
 def paper_charts(results: Mapping[str, Sequence[ErrorRow]]) -> list[Chart]:
-    """Figures 10 and 11, the influence of the parts, and the ablation; those that have a number."""
+    """Return the charts of Figures 10 and 11, of the influence of the parts, and of the ablation, if they have any
+    numbers."""
     charts = [figure10(part, results["figure10"]) for part in PART_SLUGS]
     charts.append(figure11(results["figure11"]))
     charts.append(influence_chart(results["influence"]))
@@ -157,7 +158,7 @@ def paper_charts(results: Mapping[str, Sequence[ErrorRow]]) -> list[Chart]:
 
 
 def figure10(part: str, rows: Sequence[ErrorRow]) -> Chart:
-    """Sorted errors with one and with ten candidates."""
+    """Return the chart of sorted errors with one and with ten candidates."""
     mine = [row for row in rows if row["part"] == part]
     counts = sorted({row["candidates"] for row in mine})
     errors = {count: [row["error"] for row in mine if row["candidates"] == count] for count in counts}

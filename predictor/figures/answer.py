@@ -30,7 +30,7 @@ from profiles.figures import (
 from profiles.figures.base import FEW_POINTS
 from profiles.scaling.names import FRACTIONS
 
-REFERENCES_DRAWN = MOST_LINES - 2  # beside the prediction and the baseline of a what-if
+REFERENCES_DRAWN = MOST_LINES - 2  # in addition to the prediction and the baseline of a what-if
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,11 @@ class BaselineCurve:
 
 @dataclass(frozen=True)
 class AnswerDrawing:
-    """The curves of one answer. `low_s`, `high_s` NaN where the method gives no interval, `time_s` where only the
-    scaling was asked for. `baseline`: time and speedup without the changes of a what-if."""
+    """The curves of one answer.
+
+    `low_s` and `high_s` are NaN if the method gives no interval, `time_s` is NaN in the scenario scaling. `baseline`
+    has time and speedup without the changes of a what-if.
+    """
 
     n: IntArray
     time_s: FloatArray
@@ -66,7 +69,7 @@ class AnswerDrawing:
 
 
 def answer_drawing(answer: Mapping[str, Any], names: Mapping[str, str], breakpoints: Breakpoints) -> AnswerDrawing:
-    """From the JSON of an answer; `names`: platform names by slug, for the legend."""
+    """Return the curves of an answer document. `names` are the platform names by slug, for the legend."""
     measured = answer.get("measured")
     scaling = answer.get("scaling_curves", {})
     baseline_curve = None
@@ -90,14 +93,14 @@ def answer_drawing(answer: Mapping[str, Any], names: Mapping[str, str], breakpoi
 
 
 def answer_origin(answer: Mapping[str, Any]) -> str:
-    """The origin of the profiles that took part: measured, simulated, or mixed where both were allowed."""
+    """Return the origin of the profiles that took part: measured, simulated, or mixed if both were allowed."""
     if not answer.get("simulated"):
         return "measured"
     return "mixed" if answer.get("include_simulated") else "simulated"
 
 
 def measured_label(origin: str) -> str:
-    """What a figure calls the curves that were not predicted."""
+    """Return the label of the curves that were not predicted."""
     return "simulated" if origin == "simulated" else "measured"
 
 
@@ -106,18 +109,18 @@ def column_of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
 
 
 def curve_from_rows(label: str, rows: Sequence[Mapping[str, Any]], t1_s: float | None = None) -> MeasuredCurve:
-    """The curve of the JSON points, its t(1) given or as in `curve_with_t1`."""
+    """Return the curve of the JSON points, with the given t(1) or the one of `curve_with_t1`."""
     n, time_s = column_of_rows(rows, "n").astype(np.int64), column_of_rows(rows, "time_s")
     return curve_with_t1(label, n, time_s, t1_s)
 
 
 def curve_with_t1(label: str, n: IntArray, time_s: FloatArray, t1_s: float | None = None) -> MeasuredCurve:
-    """The curve with its t(1); where nobody gives t(1), t(n_min) n_min stands in for it."""
+    """Return the curve with its t(1), which is t(n_min) n_min if none is given."""
     return MeasuredCurve(label, n, time_s, t1_s or (float(time_s[0] * n[0]) if len(n) else None))
 
 
 def align_to_counts(n: IntArray, known: IntArray, values: FloatArray) -> FloatArray:
-    """The values at the thread counts n, NaN where they are not `known`.
+    """Return the values at the thread counts n, NaN where they are not `known`.
 
     >>> align_to_counts(np.array([1, 2, 3]), np.array([1, 3]), np.array([6.0, 2.0]))
     array([ 6., nan,  2.])
@@ -127,7 +130,8 @@ def align_to_counts(n: IntArray, known: IntArray, values: FloatArray) -> FloatAr
 
 
 def cut_beyond(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
-    """The curve to its first point at or beyond the largest n: later ones would stretch the axis of times, unseen.
+    """Return the curve up to its first point at or beyond the largest n. Later points are not visible, but would
+    stretch the time axis.
 
     >>> cut_beyond(3, MeasuredCurve("", np.array([1, 2, 4, 8]), np.array([8.0, 4.0, 2.0, 1.0]), 8.0)).n
     array([1, 2, 4])
@@ -137,8 +141,10 @@ def cut_beyond(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
 
 
 def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[Trace]:
-    """The lines of the reference machines: some, beside which the prediction can still be followed, the others on
-    demand. All are grey and have one entry of the legend; the pointer names each."""
+    """Return the lines of the reference machines. All are grey and share one legend entry; hovering shows their names.
+
+    The first ones are visible, so that the prediction can still be followed, and the others are shown on demand.
+    """
     traces = [
         line(
             curve.label,
@@ -160,11 +166,11 @@ def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[Tr
 
 
 def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[Trace]:
-    """The band from low to high, or a bar at each of few thread counts; nothing where the method gives no interval."""
+    """Return the band from low to high, or one bar per n if there are few; empty if the method gives no interval."""
     if not (np.isfinite(low) & np.isfinite(high)).any():
         return []
     if len(n) <= FEW_POINTS:
-        # A bar is a line of its own, which a gap separates from the next one.
+        # Each bar is a separate line, followed by a gap.
         x, y = np.repeat(n, 3), np.stack([low, high, np.full(len(n), np.nan)], axis=1).ravel()
         return [scatter("interval", "predicted", x, y, mode="lines", line={"width": 6}, opacity=0.35, hoverinfo="skip")]
     edge: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
@@ -244,7 +250,7 @@ def predicted_speedup_chart(answer: AnswerDrawing) -> Chart:
 
 
 def speedup_figure(answer: AnswerDrawing, traces: Sequence[Trace], speedups: Sequence[FloatArray]) -> Figure:
-    """Speedups over n, with room for all of them."""
+    """Return the figure of speedups over n, with an axis that has room for all of them."""
     return figure(
         traces,
         SPEEDUP,
@@ -256,7 +262,8 @@ def speedup_figure(answer: AnswerDrawing, traces: Sequence[Trace], speedups: Seq
 
 
 def answer_charts(answer: AnswerDrawing) -> list[Chart]:
-    """Time and speedup, and the shares of the thread time where the method predicts them. One n makes no curve."""
+    """Return the charts of time and speedup, and of the shares of the thread time if the method predicts them. An
+    answer at n = 1 alone has no charts."""
     if answer.n.tolist() == [1]:
         return []
     charts = [*([predicted_time_chart(answer)] if answer.has_times else []), predicted_speedup_chart(answer)]

@@ -1,4 +1,4 @@
-"""The measured curves behind the weightiest candidates of an answer, as in the paper's Figure 14."""
+"""Figures of the measured curves behind the candidates with the largest weights, as in the paper's Figure 14."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ CountsAndTimes = tuple[IntArray, FloatArray]
 
 @dataclass(frozen=True)
 class CandidateCurves:
-    """Benchmark B on reference platform P and on the target, and the workload itself on P: n and seconds."""
+    """The curves of one candidate as (n, seconds): benchmark B on reference platform P and on the target, and the
+    workload itself on P."""
 
     platform: str
     workload: str
@@ -31,7 +32,8 @@ class CandidateCurves:
 def candidate_charts(
     answer: AnswerDrawing, candidates: Sequence[CandidateCurves], names: Mapping[str, str], workload: str
 ) -> list[Chart]:
-    """One chart a candidate. `names`: of platforms and workloads by slug; `workload`: the slug of the predicted one."""
+    """Return one chart per candidate. `names` are those of platforms and workloads by slug, `workload` is the slug of
+    the predicted workload."""
     if len(answer.n) == 1:
         return []
     return [
@@ -43,7 +45,8 @@ def candidate_charts(
 def candidate_chart(
     name: str, answer: AnswerDrawing, candidate: CandidateCurves, names: Mapping[str, str], workload: str
 ) -> Chart:
-    """Speedups of a candidate's three curves: the colour tells the workload, dashes the reference platform."""
+    """Return the speedups of a candidate's three curves. The colour shows the workload, dashes show the reference
+    platform."""
     curves = {
         "benchmark, reference": ("fitted", "dash", curve_with_t1("", *candidate.benchmark_on_reference)),
         "benchmark, target": ("fitted", "solid", curve_with_t1("", *candidate.benchmark_on_target)),

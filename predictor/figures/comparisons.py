@@ -15,7 +15,7 @@ from profiles.figures.base import SERIES_COLOURS, PlotlyMarkup, plot_numbers
 
 @dataclass(frozen=True)
 class MapPlace:
-    """A workload on the map, at `x`, `y` in units of the distance."""
+    """A workload on the map, with its coordinates `x` and `y` in units of the distance."""
 
     name: str
     strategy: str
@@ -26,12 +26,13 @@ class MapPlace:
 
 
 BARS_IN_A_LOW_FIGURE = 20
-MOST_NAMED_ROWS = 40  # at the axis; of more, every second or third one is named
+MOST_NAMED_ROWS = 40  # on the axis; with more rows, only every second or third one has a name
 MARKER_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
 
 
 def map_chart(places: Sequence[MapPlace], stress: float) -> Chart:
-    """A point a workload, coloured by parallel strategy (and with its own mark, for those who see no colours)."""
+    """Return the map with one point per workload. The parallel strategy is shown by the colour, and by the symbol for
+    people who cannot distinguish the colours."""
     strategies = sorted({place.strategy for place in places})
     axis: dict[str, Any] = {"tickformat": "~g", "nticks": 6, "zeroline": False}
     return Chart(
@@ -72,7 +73,8 @@ def strategy_trace(places: Sequence[MapPlace], strategy: str, index: int) -> Tra
 
 
 def curves_of_profiles(profiles: Sequence[ProfileSummary | None], names: Sequence[str]) -> list[MeasuredCurve]:
-    """The measured curves of compared profiles, empty where there is none; t(1) is unknown where nobody measured it."""
+    """Return the measured curves of compared profiles. The curve of a missing profile is empty, an unmeasured t(1) is
+    None."""
     return [
         MeasuredCurve(name, profile.n, profile.time_s, profile.t1_s if np.isfinite(profile.t1_s) else None)
         if profile
@@ -82,8 +84,10 @@ def curves_of_profiles(profiles: Sequence[ProfileSummary | None], names: Sequenc
 
 
 def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names: Mapping[str, str]) -> Chart:
-    """How fast each platform is relative to the first: a dot a workload, on a logarithmic scale; an open dot where the
-    two are compared at an equal n, because one of them was not measured as a whole machine."""
+    """Return the speed of each platform relative to the first, with one dot per workload, on a logarithmic scale.
+
+    A dot is open if the two are compared at an equal n, because one of them was not measured as a whole machine.
+    """
     rows = [{profile.platform: profile for profile in workload.platforms} for workload in workloads]
     speeds = [[shown_speed(row.get(slug)) for row in rows] for slug in slugs]
     labels = [names.get(workload.workload, workload.workload) for workload in workloads]
@@ -146,7 +150,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
 
 
 def shown_speed(profile: ProfileSummary | None) -> float:
-    """The speed of whole machines, else that at an equal n; NaN where there is neither."""
+    """Return the speed of whole machines, else the speed at an equal n, else NaN."""
     if profile is None:
         return np.nan
     return profile.speed if profile.compared == "whole" else profile.speed_at_equal_n
@@ -157,7 +161,7 @@ def is_whole(row: Mapping[str, ProfileSummary], slug: str) -> bool:
 
 
 def compared_words(profile: ProfileSummary | None, equal_n: int | None) -> str:
-    """How a platform is compared with the first one on a workload."""
+    """Return how a platform is compared with the first one on a workload."""
     if profile is None:
         return "not measured"
     return {
@@ -171,8 +175,8 @@ def compared_words(profile: ProfileSummary | None, equal_n: int | None) -> str:
 def characteristic_charts(
     labels: Sequence[str], series: Mapping[str, Sequence[Mapping[str, float] | None]]
 ) -> list[Chart]:
-    """As Figure 9 of the paper: a chart a parameter; a group of bars a label, a bar a series (a platform). The bars
-    lie, so that long names can be read on a narrow screen."""
+    """Return one chart per parameter, as in Figure 9 of the paper, with one group of bars per label and one bar per
+    series (a platform). The bars are horizontal, so that long names can be read on a narrow screen."""
     charts = []
     for place, (element, (title, axis)) in enumerate(COMPARED_CHARACTERISTICS.items()):
         values = {name: [row[element] if row else np.nan for row in rows] for name, rows in series.items()}

@@ -31,7 +31,8 @@ def marker_trace(name: str, colour: str, points: Sequence[tuple[float, float]], 
 
 
 def beyond_charts(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit: str) -> list[Chart]:
-    """t(n) and t(size) beyond what was measured, and the penalty plot, of the document of an extrapolation."""
+    """Return the charts of an extrapolation's document: t(n) and t(size) beyond the measurements, and the penalty
+    plots."""
     charts = [
         time_beyond_chart(answer, breakpoints, time_unit),
         penalty_chart(answer["quality"], breakpoints, time_unit),
@@ -103,7 +104,7 @@ def beyond_table(answer: Mapping[str, Any], models: Sequence[Mapping[str, Any]])
 
 
 def penalty_chart(quality: Sequence[Mapping[str, Any]], breakpoints: Breakpoints, time_unit: str) -> Chart | None:
-    """papers/004, Figure 18."""
+    """Return the plot of the parallel penalty (papers/004, Figure 18)."""
     if len(quality) < 2:
         return None
     n, penalty = [row["n"] for row in quality], [row["penalty_s"] for row in quality]
@@ -145,7 +146,7 @@ def serial_fraction_chart(quality: Sequence[Mapping[str, Any]], breakpoints: Bre
 
 
 def sizes_beyond_chart(sizes: Mapping[str, Any] | None, time_unit: str) -> Chart | None:
-    """Lines of the chosen model over the size, for the smallest and the largest n, measured and beyond."""
+    """Return the lines of the chosen model over the size, for the smallest and the largest n, measured and beyond."""
     if not sizes or not sizes["answer"]:
         return None
     answer, unit = sizes["answer"], sizes["unit"]

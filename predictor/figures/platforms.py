@@ -1,5 +1,5 @@
-"""One time a platform, a dot each with its interval: a ranking, a predicted t(1) beside measured ones, a whole program
-part by part; the scale on which the intervals of one table are drawn as bars; and time against cost. Pure."""
+"""Figures with one time per platform, each with its interval: a ranking, a predicted t(1) and measured ones; a program
+by its parts; the scale of the interval bars in a table; and time against cost. Pure functions."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from profiles.figures.base import SERIES_COLOURS, PlotlyMarkup, plot_numbers, ta
 
 MOST_DOTS = 60  # dots that are distinguishable in one figure
 FEW_DOTS = 14
-MOST_PARTS_DRAWN = SERIES_COLOURS - 1  # with a colour each; the others are one band
+MOST_PARTS_DRAWN = SERIES_COLOURS - 1  # each with its own colour; the others are one band
 OTHER_REGIONS = "other regions"
-POINTS_DRAWN = 3000  # of the costs
+POINTS_DRAWN = 3000  # in the cost chart
 LEAST_SHOWN_COST = 0.01
 RUNS_PRICED = {1: "run", 10**3: "1,000 runs", 10**6: "million runs", 10**9: "billion runs"}
-MOST_NAMED = 7  # points of the edge with their names
+MOST_NAMED = 7  # points on the line in the cost chart with a label
 
 
 @dataclass(frozen=True)
 class PlatformTime:
-    """A platform and its predicted time, its measured one, or both. NaN: not known."""
+    """A platform with its predicted time, its measured time, or both. NaN means unknown."""
 
     name: str
     slug: str
@@ -52,7 +52,7 @@ class PlatformTime:
     def of(
         cls, name: str, slug: str, predicted: Mapping[str, Any], measured_s: float | None, n: int | None
     ) -> PlatformTime:
-        """From plain JSON values, in which null is what is not known."""
+        """Return the row from plain JSON values, in which null means unknown."""
         time_s, low_s, high_s = (nan_for_none(predicted.get(part)) for part in ("time_s", "low_s", "high_s"))
         return cls(name, slug, time_s, low_s, high_s, nan_for_none(measured_s), n)
 
@@ -62,7 +62,7 @@ def nan_for_none(value: float | None) -> float:
 
 
 def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_unit: str) -> list[Chart]:
-    """The chart of an answer that is t(1) alone, with the times of one thread on the reference machines."""
+    """Return the chart of an answer that is t(1) alone, with the single-thread times on the reference machines."""
     (point,) = answer["curve"]
     if point["time_s"] is None:
         return []
@@ -105,7 +105,7 @@ def dot_trace(name: str, colour: str, labels: Sequence[str], values: Sequence[fl
 
 
 def interval_bars(rows: Sequence[PlatformTime]) -> dict[str, Any]:
-    """From low to high around each predicted time; none where no platform has an interval."""
+    """Return the bars from low to high around the predicted times; empty if no platform has an interval."""
     predicted = [row for row in rows if np.isfinite(row.time_s)]
     if not any(np.isfinite(row.low_s) and np.isfinite(row.high_s) for row in predicted):
         return {}
@@ -126,8 +126,8 @@ def interval_bars(rows: Sequence[PlatformTime]) -> dict[str, Any]:
 def dot_chart(
     name: str, title: str, caption: str, rows: Sequence[PlatformTime], *, axis: str, measured: str = "measured"
 ) -> Chart:
-    """The first `MOST_DOTS` rows from top to bottom as they are given; the table has all of them."""
-    # Names, with the slug where several platforms have one name.
+    """Return the chart of the first `MOST_DOTS` rows, from top to bottom in the given order. Its table has all rows."""
+    # Add the slug to names that several platforms have.
     count = Counter(row.name for row in rows)
     labels = [row.name if count[row.name] == 1 else f"{row.name} ({row.slug})" for row in rows]
     labels_drawn, rows_drawn = labels[:MOST_DOTS], rows[:MOST_DOTS]
@@ -168,19 +168,21 @@ def dot_chart(
 
 @dataclass(frozen=True)
 class IntervalScale:
-    """The times between which all bars of one table are drawn, logarithmically."""
+    """The ends of the logarithmic scale on which all interval bars of one table are drawn."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]]) -> IntervalScale | None:
-        """From the least low to the largest high of the rows, with a little room; None where no row has an interval."""
+        """Return the scale from the least low to the largest high of the rows, with a small margin; None without
+        intervals."""
         bounds = [row[name] for row in rows for name in ("low_s", "time_s", "high_s") if has_interval(row)]
         return cls(min(bounds) / 1.02, max(bounds) * 1.02) if bounds else None
 
     def percent(self, value: float) -> str:
-        """
+        """Return the position of the value on the scale.
+
         >>> IntervalScale(1.0, 100.0).percent(10.0)
         '50.0%'
         """
@@ -193,14 +195,14 @@ def has_interval(row: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class ProgramPart:
-    """A part of the program with its times at the n of the drawing."""
+    """A part of the program, with its times at the n of the drawing."""
 
     label: str
     time_s: FloatArray
 
 
 def program_chart(n: IntArray, parts: Sequence[ProgramPart], caption: str) -> Chart:
-    """t(n) of the program on one machine, the parts stacked; `n` (J,) as in the parts."""
+    """Return the chart of the program's t(n) on one machine, with stacked parts. `n` is (J,), as in the parts."""
     drawn = merge_small_parts(parts)
     traces = stacked(n, {part.label: (f"series-{index}", part.time_s) for index, part in enumerate(drawn)})
     whole = np.sum([part.time_s for part in parts], axis=0)
@@ -215,7 +217,7 @@ def program_chart(n: IntArray, parts: Sequence[ProgramPart], caption: str) -> Ch
 
 
 def merge_small_parts(parts: Sequence[ProgramPart]) -> list[ProgramPart]:
-    """The longest parts by their sum over n in the order given, and what is left as one band."""
+    """Return the parts with the longest sums over n, in the given order, and the others as one part."""
     if len(parts) <= MOST_PARTS_DRAWN + 1:
         return list(parts)
     by_time = sorted(range(len(parts)), key=lambda index: -float(parts[index].time_s.sum()))
@@ -226,8 +228,10 @@ def merge_small_parts(parts: Sequence[ProgramPart]) -> list[ProgramPart]:
 
 
 def priced(costs: Iterable[float | None], unit: str, currency: str) -> tuple[float, str]:
-    """What the cost of a run is multiplied by to be shown, and the title of the product: the cost of so many runs that
-    the least is no tiny number. Where times are in an unknown unit only ratios mean something, and the least is 1.
+    """Return the factor for showing the costs of a run, and the title of the product.
+
+    The product is the cost of so many runs that the least cost is not tiny. If the unit of times is unknown, only
+    ratios are meaningful, and the least cost is 1.
 
     >>> priced([1.2e-5, 3.0, None], "s", "USD"), priced([0.5], "s", "USD"), priced([], "s", "USD")
     ((1000, 'USD per 1,000 runs'), (1, 'USD per run'), (1, 'USD per run'))
@@ -242,16 +246,19 @@ def priced(costs: Iterable[float | None], unit: str, currency: str) -> tuple[flo
 
 
 def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], unit: str) -> list[Chart]:
-    """Every machine with a known price, and the line of those that none beats in both; nothing where there are no
-    two prices. Where there are more than POINTS_DRAWN, those on the line and the first others are drawn."""
+    """Return the chart of time and cost of all machines with a known price, with a line through those that no other
+    machine beats in both. Empty if fewer than two machines have a price.
+
+    Of the machines that are not on the line, only the first POINTS_DRAWN are drawn.
+    """
     known = [row for row in rows if row["pareto"] is not None and row["cost"] > 0]
     if len(known) < 2:
         return []
     factor, cost = priced((row["cost"] for row in known), unit, known[0]["currency"])
     best = sorted((row for row in known if row["pareto"]), key=lambda row: row["time_s"])
     others = [row for row in known if not row["pareto"]][:POINTS_DRAWN]
-    # Names stand at the points of the edge, below them, where no machine is: at all of a few, else at some that are
-    # evenly spaced.
+    # Label the points on the line: all if they are few, else some that are evenly spaced. The labels are below the
+    # points, where there is no machine.
     step = -(-len(best) // MOST_NAMED)
     labels = [shortened_label(names[row["platform"]]) if at % step == 0 else "" for at, row in enumerate(best)]
     traces = [
@@ -300,7 +307,7 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
 
 
 def padded_range(times: Sequence[float]) -> list[float]:
-    """Of a logarithmic axis, with room for names before the first point.
+    """Return the range of a logarithmic axis, with room for names before the first point.
 
     >>> padded_range([1.0, 10.0, 100.0])
     [-0.3, 2.1]

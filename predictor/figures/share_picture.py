@@ -1,5 +1,6 @@
-"""The picture of an answer that other sites show where its page is linked (Open Graph): one line, and t(n) with its
-interval. A PNG, as those sites draw neither SVG nor Plotly.
+"""Pictures of answers for link previews on other sites (Open Graph): one line of text, and t(n) with its interval.
+
+They are PNG files, because those sites show neither SVG nor Plotly.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from profiles.arrays import FloatArray
 from profiles.figures.axes import thread_axis
 from profiles.figures.base import FEW_POINTS
 
-WIDTH, HEIGHT = 1200, 630  # what the sites ask for
-OVERSAMPLING = 2  # drawn larger and reduced: Pillow's lines have steps
+WIDTH, HEIGHT = 1200, 630  # the size that the sites ask for
+OVERSAMPLING = 2  # drawn larger and scaled down, because Pillow's lines are not smooth
 MARGIN = 64
 LABEL_SIZE = 24
 PLOT = (150, 230, WIDTH - MARGIN, HEIGHT - 110)  # left, top, right, bottom
 PAPER, INK, FAINT, ACCENT, BAND = "#ffffff", "#1a1d21", "#5c636b", "#0a5a9c", "#c9dff2"
-MARKED_POINTS = 64  # at most so many have a dot each
-DRAWABLE = {"±", "·", "…"} | {chr(code) for code in range(32, 127)}  # by the font that Pillow brings
+MARKED_POINTS = 64  # with more points, none has a dot
+DRAWABLE = {"±", "·", "…"} | {chr(code) for code in range(32, 127)}  # by Pillow's default font
 
 
 class Sheet:
@@ -33,7 +34,7 @@ class Sheet:
         self.draw = ImageDraw.Draw(self.image)
 
     def text(self, y: float, text: str, size: int, fill: str) -> None:
-        """One line from the left margin on, cut where the picture ends."""
+        """Draw one line of text from the left margin, cut off at the right margin."""
         font = ImageFont.load_default(size * OVERSAMPLING)
         shown, room = drawable(text[:WIDTH]), (WIDTH - 2 * MARGIN) * OVERSAMPLING
         if font.getlength(shown) > room:
@@ -43,7 +44,7 @@ class Sheet:
         self.draw.text((MARGIN * OVERSAMPLING, y * OVERSAMPLING), shown, font=font, fill=fill, anchor="ls")
 
     def label(self, x: float, y: float, text: str, anchor: str) -> None:
-        """At an axis; `anchor` as Pillow has it: "rs" ends at x, "ms" has its middle there."""
+        """Draw an axis label. `anchor` is Pillow's: "rs" ends at x, "ms" is centred at x."""
         font = ImageFont.load_default(LABEL_SIZE * OVERSAMPLING)
         self.draw.text((x * OVERSAMPLING, y * OVERSAMPLING), text, font=font, fill=FAINT, anchor=anchor)
 
@@ -63,7 +64,7 @@ class Sheet:
 
 
 def drawable(text: str) -> str:
-    """What the font lacks is a question mark.
+    """Replace the characters that the font lacks by question marks.
 
     >>> drawable("2.9 s ±22 % on Zürich")
     '2.9 s ±22 % on Z?rich'
@@ -76,8 +77,8 @@ def scaled(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def share_picture(title: str, line: str, source: str, answer: AnswerDrawing) -> bytes:
-    """A PNG of 1200 x 630: `title` and `line` above t(n) with its interval, `source` below. Where no time is known
-    there is the text alone."""
+    """Return a PNG of 1200 x 630: `title` and `line` above t(n) with its interval, `source` below. If no time is known
+    it contains the text alone."""
     sheet = Sheet()
     sheet.text(100, title, 44, INK)
     sheet.text(172, line, 52, ACCENT)
@@ -88,8 +89,10 @@ def share_picture(title: str, line: str, source: str, answer: AnswerDrawing) -> 
 
 
 def draw_curve(sheet: Sheet, answer: AnswerDrawing) -> None:
-    """t(n), the threads on a logarithmic axis from 1, the time on a linear one from 0; the band where both ends of the
-    interval are known, bars at few thread counts."""
+    """Draw t(n) over the threads on a logarithmic axis from 1, with the time on a linear axis from 0.
+
+    The interval is a band, or bars at few thread counts, where both of its ends are known.
+    """
     left, top, right, bottom = PLOT
     known = np.isfinite(answer.time_s)
     n, time = answer.n[known].astype(float), answer.time_s[known]
@@ -121,7 +124,7 @@ def draw_curve(sheet: Sheet, answer: AnswerDrawing) -> None:
 
 
 def label_axes(sheet: Sheet, answer: AnswerDrawing, ticks: Mapping[float, str], highest: float) -> None:
-    """`ticks`: thread counts by where they stand on the axis."""
+    """Label both axes. `ticks` are the thread counts by their position on the axis."""
     left, top, _, bottom = PLOT
     sheet.label(left - 14, bottom, "0", "rs")
     sheet.label(left - 14, top + 18, f"{highest:.3g}", "rs")

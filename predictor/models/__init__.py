@@ -1,4 +1,4 @@
-"""What is stored of predictions, and of how right they were."""
+"""Models of predictions, their errors, evaluations and long computations."""
 
 from predictor.models.computations import Computation, StoredProgramAnswer
 from predictor.models.evaluations import EvaluatedMethod, Evaluation, PaperReport

@@ -1,5 +1,5 @@
-"""Computations that take longer than a request may: stored with how far they are, once for all who ask; and the ranking
-that the page of an earlier upload of a program keeps when more is measured later."""
+"""Long computations with their progress, shared by all users with the same question, and the stored rankings of earlier
+uploads of a program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from profiles.models import LeasedQuerySet, LeasedWork, Source
 
 class ComputationQuerySet(LeasedQuerySet):
     def unfinished(self) -> Self:
-        """Those that wait or are under way."""
+        """Return the computations that wait or are under way."""
         return self.filter(status=Computation.Status.WAITING)
 
     def finished(self) -> Self:
@@ -23,13 +23,14 @@ class ComputationQuerySet(LeasedQuerySet):
 
 
 class Computation(LeasedWork):
-    """A question of one viewer at one revision, and its answer: none, that so far, or the whole.
+    """A question of one viewer at one revision, with its answer so far, if any, or the whole answer.
 
-    The process that computes it holds its lease. What a killed process left is gone on with from what was stored.
+    The process that computes it holds its lease. If that process is killed, another one continues from the stored
+    answer.
     """
 
     class Status(models.TextChoices):
-        WAITING = "waiting"  # or under way, where a lease runs
+        WAITING = "waiting"  # or under way, if it has a lease
         DONE = "done"
         FAILED = "failed"
 
@@ -71,11 +72,11 @@ class Computation(LeasedWork):
 
     @property
     def document(self) -> dict[str, Any] | None:
-        """The answer so far; None: nothing yet."""
+        """Return the answer so far; None if there is none."""
         return unpack_document(bytes(self.packed))
 
     def earlier_answer(self) -> Computation | None:
-        """The newest whole answer to the same question, of an earlier revision."""
+        """Return the newest whole answer to the same question at an earlier revision."""
         same = Computation.objects.filter(question_key=self.question_key, status=self.Status.DONE).exclude(pk=self.pk)
         earlier: Computation | None = same.order_by("-revision", "-own_revision").first()
         return earlier
@@ -91,8 +92,10 @@ def unpack_document(packed: bytes) -> dict[str, Any] | None:
 
 
 class StoredProgramAnswer(models.Model):
-    """What the page of a program of an upload says without any choice. It follows the database until a later upload of
-    the same program comes, and stays from then on."""
+    """The ranking on the page of an uploaded program, without any choices.
+
+    It follows the database until a later upload of the same program, and does not change after that.
+    """
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="+")
     slug = models.SlugField(max_length=200)

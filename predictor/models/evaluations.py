@@ -1,4 +1,4 @@
-"""Evaluations: how wrong the methods were on public profiles, so that everybody sees all of them."""
+"""Evaluations: the errors of the methods on public profiles, which everybody may see."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ PAPER_TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
 
 class EvaluationQuerySet(QuerySet):
     def listed(self) -> Self:
-        """A row of the list: without pairs and errors, which can be long."""
+        """Return the rows of the list, without pairs and errors, which can be long."""
         return self._with_methods("errors_full", "errors_t1", "errors_scaling").defer("pairs")
 
     def newest_with_baselines(self) -> Any:
-        """The newest one that compares with baselines; where there is none, the newest; None where nothing is."""
+        """Return the newest evaluation that includes baselines, else the newest one; None if there is none."""
         return self.filter(methods__is_baseline=True).distinct().first() or self.first()
 
     def with_errors(self) -> Self:
-        """One evaluation in full, for its page and its CSV."""
+        """Return evaluations in full, for the page of one and its CSV."""
         return self._with_methods()
 
     def history(self, origin: str, holdout: str, probes: int | None) -> list[dict[str, Any]]:
-        """Every method's statistics of like evaluations, oldest first: revision, name, version, statistics, when."""
+        """Return the statistics of every method in comparable evaluations, oldest first: revision, name, version,
+        statistics and time."""
         rows = self.filter(origin=origin, holdout=holdout, probes=probes).order_by("revision", "created_at", "pk")
         columns = ("revision", "created_at", "uid", "methods__name", "methods__version", "methods__statistics")
         return list(rows.values(*columns))
@@ -38,7 +39,7 @@ class EvaluationQuerySet(QuerySet):
 
 
 class Evaluation(models.Model):
-    """How wrong methods were on the public profiles of one revision. Pairs and errors are kept, not just statistics."""
+    """The errors of methods on the public profiles of one revision, stored with their pairs and statistics."""
 
     class Origin(models.TextChoices):
         MEASURED = "measured"
@@ -72,7 +73,8 @@ class Evaluation(models.Model):
 
 
 class EvaluatedMethod(models.Model):
-    """One method in one evaluation. `errors`: by part, one relative error for each pair, NaN where it was refused."""
+    """One method in one evaluation. The `errors_...` columns have one relative error per pair, NaN if the method
+    refused it."""
 
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="methods")
     position = models.PositiveIntegerField(help_text="order in which the methods were named")

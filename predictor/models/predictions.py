@@ -1,4 +1,4 @@
-"""Stored predictions, and how right each was once its pair was measured."""
+"""Stored predictions, and their errors once their pairs are measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils.functional import cached_property
 from profiles.models import Profile, WithdrawnSource
 from profiles.models.querysets import VisibleQuerySet
 
-# What another owner measured too may settle a prediction, though predictions use the other's.
+# A profile that predictions leave out in favour of another owner's measurement may still validate a prediction.
 OF_DOUBTFUL = Q(
     settled_by__outlier_reason__gt="",
     settled_by__outlier_judge__in=["", *(code for code in Profile.Judge if code != Profile.Judge.SECOND)],
@@ -24,8 +24,7 @@ TO_SETTLE = Q(settled_at=None) | Q(settled_by__hidden=True) | OF_DOUBTFUL
 
 class PredictionQuerySet(VisibleQuerySet):
     def asked_by(self, user: Any) -> Self:
-        """The user's own predictions: those that are private to the user, and the public ones that the user asked
-        for."""
+        """Return the user's own predictions: the user's private ones, and the public ones that the user asked for."""
         return self.filter(self._is_own(user))
 
     def _is_own(self, user: Any) -> Q:
@@ -33,27 +32,27 @@ class PredictionQuerySet(VisibleQuerySet):
         return Q(private_to=user.pk) | Q(Exists(by_user))
 
     def mine(self, user: Any) -> Self:
-        """A row of the list of the user's own, the newest first; without the long answers."""
+        """Return the list of the user's own predictions, the newest first, without the long answers."""
         return self.asked_by(user).defer("answer").order_by("-created_at", "-pk")
 
     def listed_for(self, user: Any) -> Self:
-        """The validated predictions that the user sees, the newest settlement first, and then the user's own."""
+        """Return the validated predictions that the user sees, the last validated first, and then the user's own."""
         if not user.is_authenticated:
             return self.settled_for(user)
         rows = self.visible_to(user).filter(self._is_own(user) | ~TO_SETTLE)
         return rows.defer("answer").order_by(F("settled_at").desc(nulls_last=True), "-pk")
 
     def settled(self) -> Self:
-        """The settled predictions, as `Prediction.is_settled` defines it."""
+        """Return the validated predictions, as `Prediction.is_settled` defines it."""
         return self.exclude(TO_SETTLE)
 
     def to_settle(self) -> Self:
-        """The predictions that nothing has settled yet, or nothing that still stands, or a measurement that does not
-        count towards the score because of its owner."""
+        """Return the predictions that no measurement has validated yet, or none that is still valid, and those
+        validated by a measurement that does not count for the track record because of its owner."""
         return self.filter(TO_SETTLE | Q(doubt__gt=""))
 
     def settled_for(self, user: Any, origin: str = "") -> Self:
-        """The predictions whose pair was measured later, the newest settlement first; without the long answers."""
+        """Return the validated predictions that the user sees, the last validated first, without the long answers."""
         rows = self.visible_to(user).settled()
         if origin:
             rows = rows.filter(settled_origin=origin)
@@ -65,9 +64,9 @@ class PredictionQuerySet(VisibleQuerySet):
 
 
 class Prediction(models.Model):
-    """One answer, kept as it was given: it never changes, whatever the database learns later.
+    """One stored answer. It never changes, even if the database does.
 
-    How right it was stands beside it once the pair has been measured (predictor.accuracy.settlement).
+    Its errors are added once the pair has been measured (predictor.accuracy.settlement).
     """
 
     class Doubt(models.TextChoices):
@@ -133,19 +132,19 @@ class Prediction(models.Model):
 
     @property
     def is_settled(self) -> bool:
-        """The pair was measured later, and that was not found to be an outlier, or hidden, since."""
+        """Return whether the pair was measured later, and that measurement is neither hidden nor an outlier."""
         by = self.settled_by
         return self.settled_at is not None and not (by and (by.hidden or by.is_doubtful))
 
     @cached_property
     def withdrawals(self) -> list[datetime]:
-        """When deliveries that it rests on were taken back since, the latest first."""
+        """Return when deliveries behind the prediction were withdrawn, the latest first."""
         withdrawn = WithdrawnSource.objects.filter(uid__in=self.source_uids or [])
         return list(withdrawn.order_by("-withdrawn_at").values_list("withdrawn_at", flat=True))
 
 
 class AskedPrediction(models.Model):
-    """That a user asked for a stored prediction: it is on the list of the user's own, whoever may see it."""
+    """A user's request for a stored prediction, which puts it on the list of the user's own predictions."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     prediction = models.ForeignKey(Prediction, on_delete=models.CASCADE, related_name="askers")

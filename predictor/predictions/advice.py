@@ -301,7 +301,7 @@ def kit_counts(user: Any, workload: str, platforms: set[str] | None = None) -> d
 
 
 def own_platforms_first(platforms: Sequence[str], user: Any) -> list[str]:
-    """Return the platforms by slug, those with profiles that the user delivered first."""
+    """Return the platforms sorted by slug. Platforms with profiles that the user delivered come first."""
     own: set[str] = set()
     if user is not None and user.is_authenticated:
         delivered = Profile.objects.visible_to(user).filter(source__owner=user, platform__slug__in=platforms)

@@ -238,7 +238,7 @@ def poor_fit_caution(basis: Basis) -> str:
 
 
 def few_dimensions_caution(basis: Basis) -> str:
-    """Return a caution if the compared profiles share few valid elements, because they may then look close by chance."""
+    """Return a caution if the compared profiles share few valid elements, because they then look close by chance."""
     common = [(~np.isnan(own) & ~np.isnan(others)).sum(axis=1) for own, others in features_with_candidates(basis)]
     dimensions = float(np.median(np.concatenate(common))) if common else np.inf
     if dimensions >= FEW_DIMENSIONS:

@@ -201,7 +201,7 @@ def rows_of_columns(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
 
 
 def measured_document(basis: Basis) -> dict[str, Any] | None:
-    """Return the measurement of (T,A), with the error of the answer over the n that both have; None if there is none."""
+    """Return the measurement of (T,A), with the error of the answer over the n that both have; None without it."""
     if basis.measured_row is None:
         return None
     database = basis.snapshot.database

@@ -41,7 +41,7 @@ class NextMeasurementsQuestion:
 
     @classmethod
     def of_answer(cls, answer: Mapping[str, Any], viewer: Any) -> NextMeasurementsQuestion:
-        """Return the question for an answer, stored or not. Raises a RequestError if its workload or platform is gone."""
+        """Return the question for an answer, stored or not. Raises a RequestError if its workload or target is gone."""
         return cls.of_request(request_again(answer), viewer)
 
     @classmethod

@@ -1,1 +1,1 @@
-"""Everything that predictions may use, as one read-only set of arrays of one revision."""
+"""Snapshots: everything that predictions may use, as read-only arrays of one revision."""

@@ -1,10 +1,10 @@
-"""From stored rows to the one read-only `Database` that all predictions of one revision share.
+"""Snapshots built from stored rows: the read-only `Database` that all predictions of one revision share.
 
-A snapshot holds what one viewer may predict from: everything public that is not emulated and, for an owner of private
-profiles, those too. It is built with a fixed number of queries and never changes; what comes later is added to it in
-another one (predictor.snapshot.growing). A row that cannot be computed with is left out, counted and logged, whatever
-wrote it (profiles.judgement.usability).
-docs/decisions/representative-profile.md says which profile stands for a pair that was measured more than once.
+A snapshot contains what one viewer may predict from: all public profiles that are not emulated and, for an owner of
+private profiles, those too. It is built with a fixed number of queries and never changes; later additions make a new
+one (predictor.snapshot.growing). A row that cannot be computed with is left out, counted and logged, regardless of its
+source (profiles.judgement.usability). docs/decisions/representative-profile.md defines which profile represents a pair
+that was measured more than once.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ RELATIVE_MEASURE_ROWS = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES)
 
 
 class Lineage(NamedTuple):
-    """By which code a snapshot was made, in which generation of the public rows, and which public delivery and which
-    change of verdicts was the newest: their primary keys rise in the order in which they are stored."""
+    """The state that a snapshot was built from: the code, the generation of the public rows, and the newest public
+    delivery and change of verdicts. Their primary keys rise in the order in which they are stored."""
 
     code: str
     generation: str
@@ -92,7 +92,7 @@ class Lineage(NamedTuple):
         return cls(_building_code(), Revision.public_generation(), *source, *verdicts)
 
     def goes_on(self) -> bool:
-        """Whether nothing but deliveries and verdicts came since, and this database is the one that it was."""
+        """Return whether only deliveries and verdicts were added since, and the database is still the same one."""
         if not self.generation or self != self._replace(code=_building_code(), generation=Revision.public_generation()):
             return False
         newest = (
@@ -103,7 +103,7 @@ class Lineage(NamedTuple):
 
 
 def _newest(rows: QuerySet) -> tuple[int, str]:
-    """Primary key and uid of the newest row; 0 where there is none."""
+    """Return the primary key and the uid of the newest row; the key is 0 if there is none."""
     key, uid = rows.order_by("-pk").values_list("pk", "uid").first() or (0, "")
     return key, str(uid)
 
@@ -115,8 +115,10 @@ def _building_code() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A `Database`, and what an answer tells about its N profiles although no method needs it. `unusable` are the
-    primary keys of the U profiles that were left out because nothing can be computed with them, `unusable_reasons` why.
+    """A `Database`, with columns of its N profiles that answers need, but no method.
+
+    `unusable` are the primary keys of the U profiles that were left out because nothing can be computed with them, and
+    `unusable_reasons` are the reasons.
     """
 
     database: Database
@@ -126,13 +128,13 @@ class Snapshot:
     t1_is_stand_in: np.ndarray
     is_simulated: np.ndarray
     run_count: np.ndarray  # NaN: not counted
-    disturbed_count: np.ndarray  # of these runs; NaN: nobody looked
+    disturbed_count: np.ndarray  # of these runs; NaN: not recorded
     unusable: np.ndarray
     unusable_reasons: tuple[str, ...]
     holds_private: bool
     private_revision: int
     is_private: np.ndarray
-    n_measured: np.ndarray  # of the profile; of its curve some thread counts may have been left out
+    n_measured: np.ndarray  # of the profile; its curve here may have fewer thread counts
     platform_ids: np.ndarray  # (P,)
     workload_ids: np.ndarray  # (W,)
     workload_runtimes: tuple[str, ...]
@@ -144,17 +146,17 @@ class Snapshot:
 
 
 def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> Snapshot:
-    """The viewer's snapshot, of all rows. Raises NotReadyYet where the tables never stood still."""
+    """Return the viewer's snapshot, built from all rows. Raises NotReadyYet if the tables never stopped changing."""
     built = read_at_one_moment(viewer, lambda revision: read_tables(viewer, origins, revision, outliers))
     built.database.prepare()
     return built
 
 
 def read_at_one_moment(viewer: Any, read: Callable[[tuple[int, int]], Read]) -> Read:
-    """What `read` makes of the revision. All tables are of that revision: they are read as of one moment or, inside a
-    transaction, again until none changed meanwhile.
+    """Return the result of `read` for the current revision, with all tables at that revision. They are read as of one
+    moment or, inside a transaction, again until none of them changed during the read.
 
-    Raises NotReadyYet where they never stood still.
+    Raises NotReadyYet if they never stopped changing.
     """
     with consistent_reads() as is_consistent:
         for _ in range(MOST_READINGS):
@@ -172,14 +174,16 @@ def read_tables(
     outliers: bool,
     selections: Sequence[Q] = EVERYTHING,
 ) -> Snapshot:
-    """All platforms and workloads that the viewer sees, with those profiles that any of the selections has."""
+    """Return a snapshot of all platforms and workloads that the viewer sees, with the profiles in any of the
+    selections."""
     lineage = Lineage.current()
     platforms = columns_with_owner(Platform.objects.visible_to(viewer), PLATFORM_FIELDS)
     platforms, of_platform = drop_faulty(platforms, faults_of_platforms(platforms))
     workloads = columns_with_owner(Workload.objects.visible_to(viewer), WORKLOAD_FIELDS)
     workloads, of_workload = drop_faulty(workloads, slug_faults(workloads["slug"]))
     faults = of_platform, of_workload
-    database, profiles = assemble_database(  # nobody else holds what was read, so that it goes when it was sorted
+    # The columns have no other reference, so that their memory is freed once they are sorted.
+    database, profiles = assemble_database(
         platforms,
         workloads,
         place_usable(read_profiles(viewer, origins, outliers, selections), platforms, workloads, faults),
@@ -219,8 +223,11 @@ def place_usable(
     workloads: Columns,
     faults: tuple[Mapping[int, str], Mapping[int, str]],
 ) -> ProfileColumns:
-    """The profiles with the positions of their platforms and workloads, without those whose platform or workload cannot
-    be used, by the `faults` of both; all that cannot be used is in `unusable`, by primary key."""
+    """Return the usable profiles, with the positions of their platforms and workloads.
+
+    Profiles of a platform or workload in the `faults` are left out. `unusable` contains all profiles that were left
+    out, by primary key.
+    """
     unusable = profiles.unusable | faults_of_pairs(profiles.values, *faults)
     profiles.unusable = dict(sorted(unusable.items()))
     return place_profiles(profiles, platforms["pk"], workloads["pk"])
@@ -231,10 +238,11 @@ def columns_with_owner(queryset: Any, names: Sequence[str]) -> Columns:
 
 
 def read_profiles(viewer: Any, origins: tuple[str, ...], outliers: bool, selections: Sequence[Q]) -> ProfileColumns:
-    """All profiles that the viewer may predict from, or those that any of the selections has, by one query for each.
+    """Return all profiles that the viewer may predict from, or those in any of the selections, with one query per
+    selection.
 
-    Arrays are read as the bytes that are stored: making an array per row would cost more than the query. Of a profile's
-    15 curves only the first, the times, leaves the database.
+    Arrays are read as stored bytes, because making an array per row would cost more than the query. Of a profile's 15
+    curves only the first one, the times, is read.
     """
     rows = (
         Profile.objects.candidates_for(viewer, outliers=outliers)
@@ -247,7 +255,7 @@ def read_profiles(viewer: Any, origins: tuple[str, ...], outliers: bool, selecti
 
 
 def columns_of_batch(rows: list[TableRow]) -> ProfileColumns:
-    """The columns of those rows that can be used."""
+    """Return the columns of the usable rows."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * (len(PROFILE_FIELDS) + len(byte_columns()))
     values: dict[str, np.ndarray] = {
         name: np.array(column, dtype=dtype)
@@ -267,7 +275,8 @@ def columns_of_batch(rows: list[TableRow]) -> ProfileColumns:
 
 
 def read_measures_at_one(snapshot: Snapshot) -> FloatArray | None:
-    """The relative measures at n = 1 of the rows that have no features (N, 7), NaN elsewhere; once per snapshot."""
+    """Return the relative measures at n = 1 of the rows without features (N, 7), NaN elsewhere. They are read once per
+    snapshot."""
     measures: FloatArray | None = snapshot.database.derive(("measures at one",), lambda: _read(snapshot))
     return measures
 
@@ -287,6 +296,6 @@ def _read(snapshot: Snapshot) -> FloatArray | None:
 
 
 def read_stored_curves(snapshot: Snapshot, row: int) -> CurveTable | None:
-    """All curves of the profile in that row of the snapshot; None where they are no longer stored. One query."""
+    """Return all curves of the profile in that row of the snapshot by one query; None if they are no longer stored."""
     profile = Profile.objects.select_related("curves").filter(pk=int(snapshot.profile_ids[row])).first()
     return None if profile is None else stored_curves(profile)

@@ -1,5 +1,5 @@
-"""Snapshots that this process or this machine has already, by revision and viewer. A large one is built behind the
-request that first needs it, by one thread of one process of this machine."""
+"""Cached snapshots of this process and of this machine, by revision and viewer. A large snapshot is built in the
+background, by one thread of one process of this machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from profiles.models import Profile, Revision, WithdrawnSource
 _building: set[Path] = set()
 _lock = threading.Lock()
 KEPT_SNAPSHOTS = 8
-UNFINISHED_S = 3600.0  # no process takes so long to write one
+UNFINISHED_S = 3600.0  # longer than any process takes to write a snapshot
 FIELDS = [[field.name for kind in (Snapshot, Database) for field in fields(kind)], Lineage._fields]
 LAYOUT = f"{zlib.crc32(repr(FIELDS).encode()):08x}"
 
@@ -51,7 +51,8 @@ SNAPSHOT_BUILT = Gauge(
 
 
 def build_behind(folder: Path, build: Callable[[], Any]) -> None:
-    """Have `build` called in a thread, unless this process or another is at it for the folder's viewer."""
+    """Call `build` in a thread, unless this process or another one is already building a snapshot for the folder's
+    viewer."""
     with _lock:
         if folder in _building:
             return
@@ -74,7 +75,8 @@ def _build(folder: Path, build: Callable[[], Any]) -> None:
 
 @contextmanager
 def alone_on_this_machine(folder: Path) -> Iterator[bool]:
-    """Whether no other process builds a snapshot of the same viewer and origins; the lock ends with its process."""
+    """Yield whether no other process is building a snapshot of the same viewer and origins. The lock ends with its
+    process."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder.parent / f"{folder.name.split(',')[0]}.lock"
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
@@ -89,7 +91,7 @@ def alone_on_this_machine(folder: Path) -> Iterator[bool]:
 
 
 class SnapshotCache:
-    """The snapshots that this process used last. Threads that ask for the same one at once wait for one build."""
+    """The snapshots that this process used last. Threads that need the same one at the same time wait for one build."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -102,7 +104,8 @@ class SnapshotCache:
         build: Callable[[], Snapshot],
         is_outdated: Callable[[Path], bool] = lambda other: False,
     ) -> Snapshot:
-        """Once it is built, those that are outdated by it are forgotten; callers that hold one keep it."""
+        """Return the snapshot, and build it first if necessary. After a build, the entries that are outdated by it are
+        removed; callers can still use the snapshots that they hold."""
         with self._lock:
             entry = self._entries.get(key)
             is_builder = entry is None
@@ -125,7 +128,7 @@ class SnapshotCache:
         return entry.result()
 
     def finished(self) -> dict[Path, Snapshot]:
-        """All that `get` answers at once."""
+        """Return all snapshots that `get` returns without waiting."""
         with self._lock:
             entries = list(self._entries.items())
         return {key: entry.result() for key, entry in entries if entry.done() and entry.exception() is None}
@@ -135,17 +138,19 @@ _cache = SnapshotCache(KEPT_SNAPSHOTS)
 
 
 def read_database(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Database:
-    """The database of everything that the user may predict from; `user` None is the public."""
+    """Return the database of everything that the user may predict from. The user None is the public."""
     return read_snapshot(user, origins=origins).database
 
 
 def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outliers: bool = False) -> Snapshot:
-    """The snapshot of everything that the user may predict from. Two small queries when this process has it already.
+    """Return the snapshot of everything that the user may predict from. This takes two small queries if the process has
+    it.
 
-    A request does not wait for a large one of a new revision (mpet_site.web.background): a thread builds it, and until
-    it is there the last one answers, unless something was taken away since; for an owner of private rows who has none,
-    the public's. Raises NotReadyYet where none may answer: when the first one is built, and after something was hidden
-    or deleted."""
+    A request does not wait for a large snapshot of a new revision (mpet_site.web.background). A thread builds it, and
+    until then the last snapshot is returned, unless data were removed since. An owner of private rows without a last
+    snapshot gets the public one. Raises NotReadyYet if none may be used: during the first build, and after data were
+    hidden or deleted.
+    """
     wanted = WantedSnapshot.of(user, tuple(sorted(set(origins))), outliers)
     if can_wait() or wanted.is_at_hand() or not wanted.is_large():
         return wanted.get()
@@ -153,7 +158,8 @@ def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outlie
     earlier = wanted.earlier()
     if earlier is None and wanted.viewer is not None:
         public = read_snapshot(None, origins=origins, outliers=outliers)
-        # What the owner stores of it stays private, under a key that no answer from the owner's own rows has.
+        # Predictions that the owner stores from it stay private. Revision 0 keeps their keys distinct from those of
+        # predictions from the owner's own rows.
         earlier = replace(public, holds_private=True, private_revision=0)
     if earlier is None:
         raise NotReadyYet
@@ -163,9 +169,11 @@ def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outlie
 
 @dataclass(frozen=True)
 class WantedSnapshot:
-    """A snapshot of the newest revision, wherever it is. The key is the name of its folder. The newest profile's uid
-    is part of it because revision numbers come back when a database is restored, the fields' names because another
-    version of this code may have written the folder."""
+    """A snapshot of the newest revision, built or not. Its key is the name of its folder.
+
+    The key contains the newest profile's uid, because revision numbers are repeated when a database is restored, and a
+    checksum of the fields' names, because another version of this code may have written the folder.
+    """
 
     user: Any
     origins: tuple[str, ...]
@@ -188,13 +196,15 @@ class WantedSnapshot:
         return _cache.get(self.folder, self.map_or_build, self.is_outdated)
 
     def is_outdated(self, other: Path) -> bool:
-        """An earlier one of the viewer and origins, or an owner's of what the public saw before: what is derived of one
-        is as large as its rows."""
+        """Return whether the other snapshot is an earlier one of the same viewer and origins, or an owner's one from an
+        earlier public revision. Such snapshots are dropped, because the data derived from one are as large as its rows.
+        """
         is_of_old_public = is_of_user(other) and revision_of(other)[0] < self.revision[0]
         return is_of_old_public or bool(earlier_of([other], self.folder))
 
     def map_or_build(self) -> Snapshot:
-        """From its folder; where there is none, made as of now and, if it is large, written to the folder of now."""
+        """Return the snapshot from its folder. If there is none, build the current one and, if it is large, write it to
+        its folder."""
         try:
             return mapped_snapshot(self.folder)
         except LookupError:
@@ -218,7 +228,7 @@ class WantedSnapshot:
         return snapshot_from(values)
 
     def grown_values(self) -> dict[str, Any] | None:
-        """What `read_grown` makes of an earlier snapshot; None where all rows have to be read."""
+        """Return the result of `read_grown` for an earlier snapshot; None if all rows have to be read."""
         for base in self.bases():
             try:
                 return read_grown(base, self.viewer, self.origins, self.outliers)
@@ -227,13 +237,13 @@ class WantedSnapshot:
         return None
 
     def bases(self) -> Iterator[Snapshot]:
-        """Earlier snapshots to add to: for an owner, what the public sees now; for the public the last one of this
-        process, and the last one that any process wrote."""
+        """Yield earlier snapshots to grow from. For an owner this is the current public one, for the public the last
+        one of this process and the last one that any process wrote."""
         if self.viewer is not None:
             public = WantedSnapshot.of(None, self.origins, self.outliers)
             yield public.get()
             return
-        known = _cache.finished()  # by their folders, which need not be there
+        known = _cache.finished()  # by folder, even if the folder does not exist
         for folder in earlier_of(known, self.folder)[:1]:
             yield known[folder]
         for folder in earlier_folders(self.folder)[:1]:
@@ -244,13 +254,14 @@ class WantedSnapshot:
         return self.folder in _cache.finished() or files.is_there(self.folder)
 
     def is_large(self) -> bool:
-        """Whether it holds so many profiles that it is kept in files; looked at a few more rows than that."""
+        """Return whether the snapshot has enough profiles to be kept in files. The query reads few more rows than that
+        number."""
         rows = Profile.objects.candidates_for(self.viewer, outliers=self.outliers).filter(origin__in=self.origins)
         least = settings.SNAPSHOT_FILE_PROFILES
         return bool(least and rows.order_by()[least - 1 : least].exists())
 
     def earlier(self) -> Snapshot | None:
-        """The newest that was built before and that may still answer; None: there is none."""
+        """Return the newest earlier snapshot that may still be used; None if there is none."""
         for folder in earlier_folders(self.folder, Revision.oldest(self.viewer)):
             try:
                 snapshot = _cache.get(folder, partial(mapped_snapshot, folder))
@@ -262,7 +273,7 @@ class WantedSnapshot:
 
 
 def is_of_this_database(folder: Path, snapshot: Snapshot) -> bool:
-    """Whether the newest profile of the folder is stored, or was until its delivery was replaced."""
+    """Return whether the newest profile of the folder is stored, or was stored until its delivery was replaced."""
     newest_profile_uid = folder.name.split(",")[3]
     if Profile.objects.filter(uid=newest_profile_uid).exists():
         return True
@@ -271,7 +282,7 @@ def is_of_this_database(folder: Path, snapshot: Snapshot) -> bool:
 
 
 def mapped_snapshot(folder: Path) -> Snapshot:
-    """The snapshot in the folder. Raises LookupError where there is none any more."""
+    """Return the snapshot in the folder. Raises LookupError if it is gone or cannot be read."""
     values = files.read_values(folder)
     if values is None:
         raise LookupError(folder.name)
@@ -283,19 +294,20 @@ def mapped_snapshot(folder: Path) -> Snapshot:
 
 
 def snapshot_folder(viewer: int | None, origins: tuple[str, ...], public: int, *rest: Any) -> Path:
-    """Where a snapshot is kept: STATE_DIR/snapshots/<viewer and origins>,<public revision>,<the rest of its key>."""
+    """Return the folder of a snapshot: STATE_DIR/snapshots/<viewer and origins>,<public revision>,<the rest of its
+    key>."""
     whose = f"{'public' if viewer is None else f'user-{viewer}'}+{'+'.join(origins)}"
     return Path(settings.STATE_DIR) / "snapshots" / f"{','.join(map(str, (whose, public, *rest)))}"
 
 
 def earlier_folders(folder: Path, oldest: tuple[int, int] = (0, 0)) -> list[Path]:
-    """Those of `earlier_of` that are on disk."""
+    """Return the folders on disk that `earlier_of` selects."""
     return earlier_of(folder.parent.glob(f"{folder.name.split(',')[0]},*"), folder, oldest)
 
 
 def earlier_of(folders: Iterable[Path], folder: Path, oldest: tuple[int, int] = (0, 0)) -> list[Path]:
-    """Those of the same viewer, origins and layout whose revisions are between `oldest` and the folder's, the newest
-    first."""
+    """Return the folders of the same viewer, origins and layout with revisions from `oldest` to the folder's own, the
+    newest first."""
     whose, layout = folder.name.split(",")[0], folder.name.split(",")[-1]
     newest = revision_of(folder)
     others = [
@@ -319,8 +331,11 @@ def is_of_user(folder: Path) -> bool:
 
 
 def remove_others(kept: Path) -> None:
-    """Delete the viewer's other folders, those of users that are of another public revision, and what a process left
-    that was killed while it wrote. Who has one mapped keeps it; the public's others answer until theirs are made, too.
+    """Delete the viewer's other folders, users' folders of another public revision, and incomplete folders of killed
+    processes.
+
+    Processes that have mapped a deleted folder can still use it. Public folders of other origins stay, because they are
+    used until their successors are written.
     """
     whose, public, _ = kept.name.split(",", 2)
     for folder in kept.parent.iterdir():
@@ -334,6 +349,6 @@ def remove_others(kept: Path) -> None:
 
 
 def remove_of_viewer(viewer: int) -> None:
-    """Delete what is kept for a user."""
+    """Delete the snapshots of a user."""
     for folder in (Path(settings.STATE_DIR) / "snapshots").glob(f"user-{viewer}+*"):
         shutil.rmtree(folder, ignore_errors=True)

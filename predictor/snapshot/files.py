@@ -1,8 +1,8 @@
-"""Large snapshots as files: written once for each revision, then mapped into memory by every process, which share it.
+"""Large snapshots as files: written once per revision, then mapped into memory and shared by all processes.
 
-A folder holds one snapshot: an array a file, the rest in values.json, null for each array. Folders and files are open
-to the server's user alone, because a snapshot may hold private profiles. They can be deleted at any time. The names of
-folders are the keys of `cache.py`.
+A folder contains one snapshot: one file per array, and values.json with all other values, and null for each array. Only
+the server's user may read folders and files, because a snapshot may contain private profiles. They can be deleted at
+any time. The names of folders are the keys of `cache.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ ARRAYS = (np.ndarray, SplicedArray)
 
 
 def write_values(folder: Path, values: Mapping[str, Any]) -> None:
-    """All or nothing: the folder appears when it is complete. Where another process was faster, its folder stays."""
+    """Write the values to the folder, which only appears when it is complete. If another process was faster, its folder
+    stays."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
@@ -35,7 +36,7 @@ def write_values(folder: Path, values: Mapping[str, Any]) -> None:
                     write_array(file, value)
         rest = {name: None if isinstance(value, ARRAYS) else value for name, value in values.items()}
         with open(unfinished / VALUES_FILE, "w", opener=_owner_only) as file:
-            file.write(json.dumps(rest))  # json.dump writes each value by itself, which takes ten times as long
+            file.write(json.dumps(rest))  # json.dump takes ten times as long, as it writes each value by itself
         if not folder.exists():
             unfinished.rename(folder)
     finally:
@@ -43,7 +44,7 @@ def write_values(folder: Path, values: Mapping[str, Any]) -> None:
 
 
 def write_array(file: BinaryIO, array: np.ndarray | SplicedArray) -> None:
-    """In NumPy's format. An array in pieces is written piece by piece."""
+    """Write the array in NumPy's format. A SplicedArray is written piece by piece."""
     if isinstance(array, np.ndarray):
         np.save(file, array, allow_pickle=False)
         return
@@ -55,8 +56,12 @@ def write_array(file: BinaryIO, array: np.ndarray | SplicedArray) -> None:
 
 
 def copy_mapped(file: BinaryIO, piece: np.ndarray) -> bool:
-    """Append what is mapped from a file by having the kernel copy it, in a third of the processor time of writing it.
-    False, and nothing done, where it is of no file, or the kernel or the file system cannot."""
+    """Append a piece that is mapped from a file by a copy in the kernel, in a third of the processor time of writing
+    it.
+
+    Returns False, and leaves the file unchanged, if the piece is not mapped from a file, or if the kernel or the file
+    system does not support the copy.
+    """
     mapped: Any = piece
     while isinstance(mapped.base, np.ndarray):
         mapped = mapped.base
@@ -85,7 +90,7 @@ def _copy_range(source: int, target: int, count: int, offset: int) -> None:
 
 
 def read_values(folder: Path) -> dict[str, Any] | None:
-    """What was written, its arrays mapped and read-only; None where there is nothing, or no longer everything."""
+    """Return the written values, with read-only mapped arrays; None if the folder is missing or incomplete."""
     try:
         values: dict[str, Any] = json.loads((folder / VALUES_FILE).read_text())
         for name in [name for name, value in values.items() if value is None]:

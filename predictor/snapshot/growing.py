@@ -1,8 +1,8 @@
-"""A snapshot from an earlier one and what came since: the cost of an upload is that of the upload.
+"""Growing snapshots: an earlier snapshot with the additions since then, so that an upload only costs its own size.
 
-The earlier one is the base; the segment is read from the database, with all platforms and workloads but only those
-profiles that the base has not seen. An owner's base is what the public sees. Whatever else than an addition happened
-in between has all rows read again (docs/decisions/snapshots.md).
+The earlier snapshot is the base. The segment is read from the database: all platforms and workloads, but only the
+profiles that the base does not contain. An owner's base is the public snapshot. After any change that is not an
+addition, all rows are read again (docs/decisions/snapshots.md).
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ GROWN_COLUMNS = (
     *("profile_ids", "source_ids", "fit_error", "t1_is_stand_in", "is_simulated", "run_count", "disturbed_count"),
     *("is_private", "n_measured"),
 )
-MOST_JUDGED = 200  # profiles: a query names the pair of each
+MOST_JUDGED = 200  # profiles, as a query contains the pair of each
 OF_SEGMENT = ("private_revision", "platform_ids", "workload_ids", "workload_runtimes", "lineage")
 
 
 def snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
-    """The values from which `snapshot_from` makes the same snapshot again."""
+    """Return the values from which `snapshot_from` restores the snapshot."""
     own = {name: value for name, value in vars(snapshot).items() if name != "database"}
     return named_values(own, vars(snapshot.database), snapshot.database.prepared())
 
 
 def named_values(own: Mapping[str, Any], database: Mapping[str, Any], prepared: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a snapshot's own fields, those of its database, and what the database has prepared."""
+    """Return the values of a snapshot's own fields, of its database, and of what the database has prepared, by name."""
     parts = {
         "snapshot": own,
         "platform": database["platform_table"],
@@ -66,8 +66,11 @@ def snapshot_from(values: Mapping[str, Any]) -> Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """What came since the base, as a snapshot. The pairs of the profiles `judged` otherwise since are read again whole:
-    `read_again` are the base's rows of them."""
+    """The additions since the base, as a snapshot.
+
+    If verdicts on profiles have changed (`judged`), the profiles of their pairs are read again. `read_again` are the
+    base's rows of these pairs.
+    """
 
     snapshot: Snapshot
     read_again: np.ndarray
@@ -75,10 +78,11 @@ class Segment:
 
 
 def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: bool) -> dict[str, Any]:
-    """The values of the viewer's snapshot of now, by name, as `snapshot_values` has them; the large ones are
-    SplicedArrays. `base` is an earlier one of the public: for an owner, that of the newest public revision.
+    """Return the values of the viewer's current snapshot by name, as `snapshot_values` does. Large arrays are
+    SplicedArrays.
 
-    Raises CannotGrow where all rows have to be read again.
+    `base` is an earlier public snapshot; for an owner it is the one of the newest public revision. Raises CannotGrow if
+    all rows have to be read.
     """
     if not _is_whole(base):
         raise CannotGrow("its arrays do not belong together")
@@ -98,15 +102,18 @@ def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: 
 
 
 def _newer(base: Snapshot) -> list[Q]:
-    """The profiles of deliveries that came since. Their primary keys narrow it down to an index; those of two
-    deliveries can be in any order, as they are given out before a delivery is stored (profiles.ingest.staging)."""
+    """Return the condition for profiles from deliveries after the base.
+
+    The range of primary keys lets the query use an index. It cannot replace the condition on deliveries, because keys
+    are assigned before a delivery is stored and two deliveries can overlap (profiles.ingest.staging).
+    """
     came = Q(source__gt=base.lineage.newest_source)
     bounds = Profile.objects.filter(came).order_by().aggregate(first=Min("pk"), last=Max("pk"))
     return [Q(pk__in=[])] if bounds["first"] is None else [came & Q(pk__range=tuple(bounds.values()))]
 
 
 def _judged_since(base: Snapshot) -> tuple[frozenset[int], list[tuple[int, int]]]:
-    """The profiles that are judged otherwise since, and the platform and workload of each."""
+    """Return the profiles with verdicts that changed after the base, and the platform and workload of each."""
     changes = VerdictChange.objects.filter(pk__gt=base.lineage.newest_verdicts)
     keys = frozenset(key for profiles in changes.values_list("profiles", flat=True) for key in profiles)
     if len(keys) > MOST_JUDGED:
@@ -116,7 +123,7 @@ def _judged_since(base: Snapshot) -> tuple[frozenset[int], list[tuple[int, int]]
 
 
 def _of_pairs(pairs: Sequence[tuple[int, int]]) -> list[Q]:
-    """The profiles of these pairs, by their primary keys."""
+    """Return the condition for the profiles of these pairs, by their primary keys."""
     if not pairs:
         return []
     named = reduce(or_, (Q(platform=platform, workload=workload) for platform, workload in pairs))
@@ -124,7 +131,7 @@ def _of_pairs(pairs: Sequence[tuple[int, int]]) -> list[Q]:
 
 
 def _rows_of(base: Snapshot, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
-    """The base's rows of these pairs, ascending."""
+    """Return the base's rows of these pairs, in ascending order."""
     keys = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     platforms = positions_of_ids(base.platform_ids, keys[:, 0])
     workloads = positions_of_ids(base.workload_ids, keys[:, 1])
@@ -136,8 +143,8 @@ def _rows_of(base: Snapshot, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
 
 
 def _check_known(base: Snapshot, segment: Snapshot, viewer: Any, outliers: bool) -> None:
-    """Raise CannotGrow where a row that the base left out because of its platform or workload may be in now, or a
-    workload's runtime is another one."""
+    """Raise CannotGrow if a row that the base left out because of its platform or workload may now be included, or if a
+    workload is gone or has another runtime."""
     public = Profile.objects.candidates_for(None, outliers=outliers).order_by()
     rows = public.filter(source__lte=base.lineage.newest_source) if viewer is None else public
     for relation in ("platform", "workload"):
@@ -152,7 +159,8 @@ def _check_known(base: Snapshot, segment: Snapshot, viewer: Any, outliers: bool)
 
 
 def grow_snapshot(base: Snapshot, since: Segment) -> dict[str, Any]:
-    """The values of the snapshot of both. Raises CannotGrow where the base knows what the segment does not."""
+    """Return the values of the base with the segment. Raises CannotGrow if the base has something that the segment
+    lacks."""
     segment = since.snapshot
     rows = GrownRows.of(base.database, base.ranks, segment.database, segment.ranks, since.read_again)
     columns = {name: rows.splice.joined(getattr(base, name), getattr(segment, name)) for name in GROWN_COLUMNS}
@@ -172,7 +180,7 @@ def _unusable(snapshot: Snapshot) -> Iterator[tuple[int, str]]:
 
 
 def _is_whole(snapshot: Snapshot) -> bool:
-    """Whether the lengths of all arrays fit together: they may come from files."""
+    """Return whether the lengths of all arrays match. They may not if the arrays come from files."""
     database = snapshot.database
     columns: Sequence[np.ndarray] = [
         *(getattr(snapshot, name) for name in GROWN_COLUMNS),
