@@ -4,7 +4,8 @@ After a delivery its profiles are judged, and predictions of its pairs are valid
 platform that is gone are validated by measurements of the other one, until the merge is undone. After a withdrawal,
 predictions that its deliveries validated are open again, and profiles that they contradicted are judged again.
 
-The reactions run after the commit. A failure is logged, and the delivery, the merge or the withdrawal stays.
+All reactions but `before_withdrawal` run after the commit: a failure is logged, and the delivery, the merge or the
+withdrawal is kept.
 """
 
 from __future__ import annotations

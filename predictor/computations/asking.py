@@ -61,7 +61,7 @@ def ask(question: LongQuestion, user: Any, *, may_enqueue: Callable[[], bool] = 
         return answer_of(computation)
     if Computation.objects.unfinished().count() >= settings.COMPUTATIONS_WAITING:
         return LongAnswer(None, is_full=True)
-    # Answers that are computed within the request are cached in this process. Of others, the answer so far is stored.
+    # Answers that are computed within the request are cached in this process. Otherwise the answer so far is stored.
     with single_thread():
         step, is_whole = steps_within(question.steps(), settings.REQUEST_SECONDS)
     if is_whole and step is not None:

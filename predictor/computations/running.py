@@ -61,8 +61,8 @@ def unclaimed_computations() -> ComputationQuerySet:
 
 
 def compute(computation: Computation) -> None:
-    """Compute the rest of a claimed computation. A computation of an earlier revision is deleted, because users who ask
-    again ask at the newest revision."""
+    """Compute the rest of a claimed computation. A computation of an earlier revision is deleted, because a repeated
+    question is about the newest revision."""
     if computation.attempts > MOST_ATTEMPTS:
         finish(computation, Computation.Status.FAILED)
         return

@@ -1,5 +1,5 @@
-"""Figures with one time per platform, each with its interval: a ranking, a predicted t(1) and measured ones; a program
-by its parts; the scale of the interval bars in a table; and time against cost. Pure functions."""
+"""Figures of platforms: rankings and t(1) with one interval per platform, programs by part, time against cost, and the
+scale of the interval bars in a table. Pure functions."""
 
 from __future__ import annotations
 
@@ -202,7 +202,8 @@ class ProgramPart:
 
 
 def program_chart(n: IntArray, parts: Sequence[ProgramPart], caption: str) -> Chart:
-    """Return the chart of the program's t(n) on one machine, with stacked parts. `n` is (J,), as in the parts."""
+    """Return the chart of the program's t(n) on one machine, with stacked parts. `n` has shape (J,), as the parts'
+    times."""
     drawn = merge_small_parts(parts)
     traces = stacked(n, {part.label: (f"series-{index}", part.time_s) for index, part in enumerate(drawn)})
     whole = np.sum([part.time_s for part in parts], axis=0)
@@ -228,7 +229,7 @@ def merge_small_parts(parts: Sequence[ProgramPart]) -> list[ProgramPart]:
 
 
 def priced(costs: Iterable[float | None], unit: str, currency: str) -> tuple[float, str]:
-    """Return the factor for showing the costs of a run, and the title of the product.
+    """Return the factor by which costs of a run are multiplied for display, and the title of the product.
 
     The product is the cost of so many runs that the least cost is not tiny. If the unit of times is unknown, only
     ratios are meaningful, and the least cost is 1.

@@ -22,8 +22,8 @@ MARGIN = 64
 LABEL_SIZE = 24
 PLOT = (150, 230, WIDTH - MARGIN, HEIGHT - 110)  # left, top, right, bottom
 PAPER, INK, FAINT, ACCENT, BAND = "#ffffff", "#1a1d21", "#5c636b", "#0a5a9c", "#c9dff2"
-MARKED_POINTS = 64  # with more points, none has a dot
-DRAWABLE = {"±", "·", "…"} | {chr(code) for code in range(32, 127)}  # by Pillow's default font
+MARKED_POINTS = 64  # a curve with more points has no dots
+DRAWABLE = {"±", "·", "…"} | {chr(code) for code in range(32, 127)}  # the characters of Pillow's default font
 
 
 class Sheet:

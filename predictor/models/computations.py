@@ -23,7 +23,7 @@ class ComputationQuerySet(LeasedQuerySet):
 
 
 class Computation(LeasedWork):
-    """A question of one viewer at one revision, with its answer so far, if any, or the whole answer.
+    """A question of one viewer at one revision, with its partial or complete answer, if there is one.
 
     The process that computes it holds its lease. If that process is killed, another one continues from the stored
     answer.

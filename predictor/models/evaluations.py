@@ -23,7 +23,7 @@ class EvaluationQuerySet(QuerySet):
         return self.filter(methods__is_baseline=True).distinct().first() or self.first()
 
     def with_errors(self) -> Self:
-        """Return evaluations in full, for the page of one and its CSV."""
+        """Return evaluations with all errors, for the page and the CSV of one evaluation."""
         return self._with_methods()
 
     def history(self, origin: str, holdout: str, probes: int | None) -> list[dict[str, Any]]:

@@ -43,12 +43,12 @@ class PredictionQuerySet(VisibleQuerySet):
         return rows.defer("answer").order_by(F("settled_at").desc(nulls_last=True), "-pk")
 
     def settled(self) -> Self:
-        """Return the validated predictions, as `Prediction.is_settled` defines it."""
+        """Return the validated predictions, as `Prediction.is_settled` defines them."""
         return self.exclude(TO_SETTLE)
 
     def to_settle(self) -> Self:
-        """Return the predictions that no measurement has validated yet, or none that is still valid, and those
-        validated by a measurement that does not count for the track record because of its owner."""
+        """Return the predictions that are not validated, or no longer, and those validated by a measurement that does
+        not count for the track record because of its owner."""
         return self.filter(TO_SETTLE | Q(doubt__gt=""))
 
     def settled_for(self, user: Any, origin: str = "") -> Self:

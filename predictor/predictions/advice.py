@@ -131,7 +131,7 @@ def find_simulated_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -
 
 
 def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
-    """Return the measurement after which the workload's platforms and the target share workloads."""
+    """Return the remedy of a measurement after which the workload's platforms and the target share workloads."""
     database = snapshot.database
     workload, target = database.workloads[query.workload], database.platforms[query.target]
     rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
@@ -152,8 +152,12 @@ def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> 
 
 
 def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str], user: Any) -> Remedy | None:
-    """Return the run of the kit, on a platform with the workload, that connects most of the other platforms: a run of
-    the kit's own workloads, or of stress-ng, which other owners ran on their fleets. None if all are connected."""
+    """Return the remedy of running the kit on a platform with the workload, so that most of the other platforms are
+    connected.
+
+    The run is of the kit's own workloads, or of stress-ng, which other owners ran on their fleets. None if all
+    platforms are connected.
+    """
     database = snapshot.database
     rows = database.rows_of_workload(workload)
     name = database.workloads[workload]
@@ -210,8 +214,8 @@ def absent_platforms(snapshot: Snapshot) -> set[str]:
 
 
 def remedy_without_reference(database: Database, workload: int, target: int) -> Remedy:
-    """Return the remedy if no other platform has the workload: the platform on which its measurement would be most
-    useful."""
+    """Return the remedy if no other platform has the workload: its measurement on another machine, best on the platform
+    that shares most workloads with the target."""
     having = database.workload_index[database.rows_of_platform(target)]
     rows = np.flatnonzero(np.isin(database.workload_index, having[having != workload]) & ~database.hidden)
     pairs = np.unique(np.stack([database.platform_index[rows], database.workload_index[rows]]).astype(np.int64), axis=1)
@@ -233,8 +237,8 @@ def remedy_without_reference(database: Database, workload: int, target: int) -> 
 
 
 def kit_remedy(hosts: Sequence[str], target: str, counts: Mapping[str, int]) -> Remedy | None:
-    """Return the platforms that have to run the kit: the side that has not run it, or both. None if both sides have run
-    it, because another run would change nothing."""
+    """Return the remedy of running the kit on the side that has not run it, or on both. None if both sides have run it,
+    because another run would change nothing."""
     if target in counts and all(host in counts for host in hosts):
         return None
     if target in counts:
@@ -263,7 +267,7 @@ def sweep_remedy(platform: str, other: str, count: int) -> Remedy:
 
 
 def stress_ng_remedy(host: str, lacking: Container[str], user: Any, *, more_than: int = 0) -> Remedy | None:
-    """Return the remedy of running stress-ng on the host, in the version that most of the lacking platforms ran.
+    """Return the remedy of running stress-ng on the host, in the version that most of the platforms in `lacking` ran.
 
     Returns None if that connects no more platforms than the kit's own workloads do (`more_than`).
     """
@@ -292,8 +296,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def kit_counts(user: Any, workload: str, platforms: set[str] | None = None) -> dict[str, int]:
-    """Return the number of the kit's workloads on each of these platforms (None: on all that have any), without this
-    workload."""
+    """Return the number of the kit's workloads on each of these platforms, without this workload. With `platforms`
+    None, all platforms that have any are counted."""
     rows = Profile.objects.workloads_of_kit(user).exclude(workload__slug=workload)
     if platforms is not None:
         rows = rows.filter(platform__slug__in=platforms)

@@ -1,7 +1,7 @@
 """Confidence in an answer: a level from the width of its calibrated interval, and cautions for the reader.
 
 Facts that the interval cannot account for lower the level. The cautions complete the method's own warnings. Without an
-interval, provisional rules over the evidence take its place, and the answer is marked as provisional
+interval, the level comes from provisional rules on the evidence, and the answer is marked as provisional
 (docs/decisions/prediction-confidence.md).
 """
 
@@ -78,7 +78,7 @@ def judged_confidence(basis: Basis) -> dict[str, Any]:
 def half_width_of_fastest(answer: Answer, level: float) -> float | None:
     """Return half the width of the 90 % interval of the fastest time, relative to that time; None without an interval.
 
-    An interval of another level is scaled to 90 % as if the errors were normal.
+    An interval of another level is scaled to 90 % as if errors were normally distributed.
     """
     if answer.low_s is None or answer.high_s is None or not np.isfinite(answer.time_s).any():
         return None

@@ -168,8 +168,8 @@ def count_connecting(database: Database, query: ScenarioQuery) -> ConnectingProf
 def feasible_targets(
     workload: str, user: Any, *, method: str = DEFAULT_METHOD, include_simulated: bool = False
 ) -> dict[str, Any]:
-    """Return on how many platforms without the workload it can be predicted, with a remedy for most of the others, as a
-    `FeasibilityDocument`.
+    """Count the platforms without the workload on which it can be predicted, and find a remedy for most of the others.
+    Returns a `FeasibilityDocument`.
 
     Raises a RequestError, also for a method that cannot check all platforms at once.
     """
@@ -205,8 +205,8 @@ def feasible_targets(
 
 
 def refusal_in_names(error: RequestError, user: Any, workload: str, target: str) -> str:
-    """Return one sentence with the reason of the refusal and the remedy, with names of platforms and workloads instead
-    of slugs."""
+    """Return one sentence with the reason of the refusal and the remedy. It has the names of platforms and workloads
+    instead of their slugs."""
     if isinstance(error, UnknownName):
         return f"There is no {error.noun} “{error.name}”."
     if isinstance(error, InvalidSettings):

@@ -22,13 +22,13 @@ from predictor.predictions.question import (
 )
 from predictor.snapshot.building import Snapshot
 
-SMALLEST_GAIN = 1e-3  # of the interval's factor, to be worth a measurement
+SMALLEST_GAIN = 1e-3  # least decrease of the interval's factor that is worth a measurement
 ASKED_AGAIN = ("workload", "target", "references", "method", "n", "settings", "include_simulated", "include_outliers")
 
 
 @dataclass(frozen=True, eq=False)
 class NextMeasurementsQuestion:
-    """The question what to measure next for a prediction, given the data that its viewers may currently use.
+    """The question of what to measure next for a prediction, given the data that its viewers may currently use.
 
     `siblings` are workloads that run together with the predicted one, so that measuring one of them does not help.
     """
@@ -109,7 +109,7 @@ def next_measurements(prediction: Prediction) -> dict[str, Any]:
 
 
 def no_next_measurements(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document for a prediction with a workload or platform that is gone."""
+    """Return the document without results, for a prediction about a workload or target that is gone."""
     return next_measurements_document(request_again(answer).method, [])
 
 

@@ -1,4 +1,4 @@
-"""Profiled programs: the question of their ranking, stored rankings, parts, measured times and next measurements."""
+"""Profiled programs: ranking questions, stored rankings, parts, measured times and next measurements."""
 
 from __future__ import annotations
 
@@ -50,13 +50,14 @@ def kept_answer(program: ProfiledProgram, question: RankingQuestion, user: Any) 
     """
     if not is_plain(question) or program_uploads(program, user)[0].name == program.name:
         return None
-    is_private = program.source.private_to_id is not None  # a ranking stored before the publication stays private
+    # A ranking that was stored before the program was published stays private.
+    is_private = program.source.private_to_id is not None
     kept = StoredProgramAnswer.objects.filter(source=program.source, slug=program.name.slug, is_private=is_private)
     return kept.first()
 
 
 def keep_answer(program: ProfiledProgram, question: RankingQuestion, document: Mapping[str, Any]) -> None:
-    """Store the whole ranking, for the time after a later upload.
+    """Store the whole ranking for the program's page, which shows it after a later upload.
 
     A ranking that depends on an owner's private rows must not be shown to others, so it is stored for private programs
     only.
@@ -140,7 +141,7 @@ def program_facts(program: ProfiledProgram) -> dict[str, Any]:
 
 
 def narrowing_question(question: RankingQuestion, target: str, viewer: Any) -> NextMeasurementsQuestion:
-    """Return the question what to measure next for the part with the largest share in the program's interval on the
+    """Return the question of what to measure next for the part that contributes most to the program's interval on the
     target.
 
     Raises a RequestError if the target is unknown, or if a part cannot be predicted there.

@@ -113,7 +113,7 @@ class InvalidSettings(RequestError):
 
 
 class InvalidField(InvalidSettings):
-    """An invalid field of the request, if necessary with its member, such as `workload_changes.work`."""
+    """An invalid field of the request, which may have a member, such as `workload_changes.work`."""
 
 
 @dataclass(frozen=True)

@@ -103,14 +103,14 @@ class RankingChoice:
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> RankingChoice:
-        """Return the choice in the texts of an address or a command. Names of no filter are ignored. Raises
+        """Parse the choice from the texts of a URL or a command, by name. Unknown names are ignored. Raises
         InvalidField."""
         parameters = (*RANKING_FILTERS, RANKING_ORDER)
         return cls.of_values({parameter.name: value_in(texts, parameter) for parameter in parameters})
 
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> RankingChoice:
-        """Return the choice in values by name. None means that a filter was not given."""
+        """Make the choice from values by name. None means that a filter was not given."""
         names = {parameter.name for parameter in RANKING_FILTERS}
         filters = {name: value for name, value in values.items() if name in names and value is not None}
         return cls(filters, values.get(RANKING_ORDER.name) or BY_TIME)
@@ -140,7 +140,7 @@ class RankingChoice:
         relative to the first.
 
         `platforms` are the rows that the viewer sees, by slug; results on other platforms are left out. The prices are
-        those that apply to the `user`, or the published ones for None.
+        those that apply to the `user`, or the published ones if it is None.
         """
         prices = hourly_prices(platforms.values(), self.filters, user)
         ordered = [
@@ -232,8 +232,7 @@ def value_in(texts: Mapping[str, str], parameter: QueryParameter) -> Any:
 
 
 def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any) -> dict[str, PriceOfPlatform]:
-    """Return the newest price per hour of each platform, by slug: the one that applies to the user, or the published
-    one for None.
+    """Return the newest price per hour of each platform, by slug, as it applies to the user (None: as published).
 
     All prices have one currency: the requested one, else the most frequent one of the user's own prices, else the most
     frequent one of all. If a platform has several prices, the lowest counts.

@@ -1,7 +1,7 @@
 """Rows of a ranking, one per platform: computed, estimated or refused.
 
 With many platforms all rows are estimated at once, and the rows on display are computed. Estimates decide the order;
-they are no answers. Rows are computed until all rows of the requested page are: if a row is slower than its estimate,
+they are not answers. Rows are computed until all rows of the requested page are: if a row is slower than its estimate,
 the next one takes its place.
 """
 
@@ -125,7 +125,7 @@ def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
 
 
 def measured_point(database: Database, profiles: Sequence[int], asked: int | None) -> dict[str, Any]:
-    """Return the smallest measured time of the program, or the one at the n asked for.
+    """Return the smallest measured time of the program, or the one at the requested n.
 
     `profiles` has one row per part, or -1 if the part was not measured. The program was measured if all parts were.
     """

@@ -201,8 +201,8 @@ def remove_predictions(rows: PredictionQuerySet, user: Any) -> int:
 def remove_what_rests_on(sources: Sequence[Source]) -> None:
     """Delete the owners' private predictions that are based on these deliveries, and the cached computations.
 
-    Predictions without recorded deliveries are deleted too, because they may be based on them. A public delivery
-    deletes all computations and no prediction.
+    Predictions without recorded deliveries are deleted too, because they may be based on them. For a public
+    delivery, all computations and no predictions are deleted.
     """
     for source in sources:
         if source.private_to_id is None:

@@ -17,7 +17,7 @@ from predictor.predictions.service import preview_answer
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 
-FEWEST_POINTS = 4  # of a curve, to be worth drawing
+FEWEST_POINTS = 4  # least number of points of a curve that is worth drawing
 ENOUGH_THREADS = 16
 MOST_TRIED, MOST_KEPT = 12, 6
 MOST_OF_A_WORKLOAD = 2

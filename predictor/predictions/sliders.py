@@ -1,6 +1,6 @@
 """What-if sliders for the characteristics of a workload and for a platform's topology and clock.
 
-The address holds the state: one parameter for each slider outside its neutral position. The page, its JSON form and a
+The URL holds the state: one parameter for each slider outside its neutral position. The page, its JSON form and a
 stored prediction come from the same request.
 """
 
@@ -50,7 +50,7 @@ TIME_ONLY = "only the wall time of this workload was measured, not where its thr
 
 
 class InvalidParameter(Exception):
-    """A parameter of the address that is not a number."""
+    """A parameter of the URL that is not a number."""
 
     def __init__(self, name: str, value: str) -> None:
         self.name = name
@@ -106,7 +106,7 @@ class Slider:
 
 
 def slider_values(parameters: Mapping[str, str]) -> dict[str, float]:
-    """Return the values of the sliders in the address, by name. Raises InvalidParameter."""
+    """Return the values of the sliders in the URL, by name. Raises InvalidParameter."""
     values = {}
     for name in (*CHARACTERISTICS, *PLATFORM_CHANGES):
         if not parameters.get(name):

@@ -70,7 +70,7 @@ EVERYTHING = (Q(),)
 Read = TypeVar("Read")
 
 logger = logging.getLogger(__name__)
-_logged: set[int] = set()  # profiles whose warning this process has logged
+_logged: set[int] = set()  # primary keys of the profiles that this process has warned about
 NEEDED = ("decomposed", "t1_s", "t1_is_stand_in", "curves__n", "curves__values")
 RELATIVE_MEASURE_ROWS = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES))), None)
 
@@ -115,7 +115,7 @@ def _building_code() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A `Database`, with columns of its N profiles that answers need, but no method.
+    """A `Database` with further columns of its N profiles, which answers need and methods do not.
 
     `unusable` are the primary keys of the U profiles that were left out because nothing can be computed with them, and
     `unusable_reasons` are the reasons.
@@ -146,7 +146,7 @@ class Snapshot:
 
 
 def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> Snapshot:
-    """Return the viewer's snapshot, built from all rows. Raises NotReadyYet if the tables never stopped changing."""
+    """Return the viewer's snapshot, built from all rows. Raises NotReadyYet if the tables keep changing."""
     built = read_at_one_moment(viewer, lambda revision: read_tables(viewer, origins, revision, outliers))
     built.database.prepare()
     return built
@@ -154,9 +154,9 @@ def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False
 
 def read_at_one_moment(viewer: Any, read: Callable[[tuple[int, int]], Read]) -> Read:
     """Return the result of `read` for the current revision, with all tables at that revision. They are read as of one
-    moment or, inside a transaction, again until none of them changed during the read.
+    moment or, inside a transaction, repeatedly until none of them changes during the read.
 
-    Raises NotReadyYet if they never stopped changing.
+    Raises NotReadyYet if they keep changing.
     """
     with consistent_reads() as is_consistent:
         for _ in range(MOST_READINGS):

@@ -147,9 +147,9 @@ def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outlie
     it.
 
     A request does not wait for a large snapshot of a new revision (mpet_site.web.background). A thread builds it, and
-    until then the last snapshot is returned, unless data were removed since. An owner of private rows without a last
-    snapshot gets the public one. Raises NotReadyYet if none may be used: during the first build, and after data were
-    hidden or deleted.
+    until then the last snapshot is returned, unless data were removed since. An owner of private rows who has no
+    earlier snapshot gets the public one. Raises NotReadyYet if none may be used: during the first build, and after data
+    were hidden or deleted.
     """
     wanted = WantedSnapshot.of(user, tuple(sorted(set(origins))), outliers)
     if can_wait() or wanted.is_at_hand() or not wanted.is_large():
@@ -196,9 +196,9 @@ class WantedSnapshot:
         return _cache.get(self.folder, self.map_or_build, self.is_outdated)
 
     def is_outdated(self, other: Path) -> bool:
-        """Return whether the other snapshot is an earlier one of the same viewer and origins, or an owner's one from an
-        earlier public revision. Such snapshots are dropped, because the data derived from one are as large as its rows.
-        """
+        """Return whether the other snapshot is an earlier one of the same viewer and origins, or an owner's snapshot
+        from an earlier public revision. Such snapshots are dropped, because the data derived from one are as large as
+        its rows."""
         is_of_old_public = is_of_user(other) and revision_of(other)[0] < self.revision[0]
         return is_of_old_public or bool(earlier_of([other], self.folder))
 
@@ -254,8 +254,8 @@ class WantedSnapshot:
         return self.folder in _cache.finished() or files.is_there(self.folder)
 
     def is_large(self) -> bool:
-        """Return whether the snapshot has enough profiles to be kept in files. The query reads few more rows than that
-        number."""
+        """Return whether the snapshot has enough profiles to be kept in files. The query reads little more than that
+        number of rows."""
         rows = Profile.objects.candidates_for(self.viewer, outliers=self.outliers).filter(origin__in=self.origins)
         least = settings.SNAPSHOT_FILE_PROFILES
         return bool(least and rows.order_by()[least - 1 : least].exists())

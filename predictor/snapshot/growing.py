@@ -1,4 +1,5 @@
-"""Growing snapshots: an earlier snapshot with the additions since then, so that an upload only costs its own size.
+"""Growing snapshots: an earlier snapshot with the additions since then, so that the cost of an upload depends on its
+own size only.
 
 The earlier snapshot is the base. The segment is read from the database: all platforms and workloads, but only the
 profiles that the base does not contain. An owner's base is the public snapshot. After any change that is not an
@@ -28,7 +29,7 @@ GROWN_COLUMNS = (
     *("profile_ids", "source_ids", "fit_error", "t1_is_stand_in", "is_simulated", "run_count", "disturbed_count"),
     *("is_private", "n_measured"),
 )
-MOST_JUDGED = 200  # profiles, as a query contains the pair of each
+MOST_JUDGED = 200  # profiles; the query has one condition per pair
 OF_SEGMENT = ("private_revision", "platform_ids", "workload_ids", "workload_runtimes", "lineage")
 
 
