@@ -1,6 +1,7 @@
-"""`mpet-results/1`: safe reading and deterministic writing of results tarballs (docs/formats.md). No Django.
+"""The format `mpet-results/1`: safe reading and reproducible writing of results tarballs (docs/formats.md), without
+Django.
 
-`read_archive` accepts a tarball whole or raises `ArchiveError`, which lists what is wrong by member and line.
+`read_archive` accepts a tarball as a whole or raises `ArchiveError`, which lists the problems by member and line.
 """
 
 from benchmarks.archive.container import ArchiveError, ArchiveProblem, ArchiveProblems, Limits, quoted

@@ -1,5 +1,5 @@
-"""The tarball itself: a stream read once, under limits that no header can lie about, never extracted by name. And what
-is wrong with it, collected: one look at the report is enough to repair it."""
+"""The tarball as a stream, which is read once, under limits that do not depend on its headers, and never extracted by
+name. Its problems are collected, so that one report is enough to repair it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from profiles.arrays import IntArray
 from profiles.measurements import UnreadableError
 from profiles.measurements.bounds import MOST_ROWS, MOST_WORKLOADS
 
-PROBLEMS_LISTED = 50  # problems named in one report
-PROBLEMS_LISTED_PER_KIND = 10  # rows named for one kind of problem, so that one mistake does not hide the others
+PROBLEMS_LISTED = 50  # problems listed in one report
+PROBLEMS_LISTED_PER_KIND = 10  # of one kind, so that it does not hide the others
 PIECE_BYTES = 1 << 16
 IN_MEMORY_BYTES = 1 << 22
 UNREADABLE = (
@@ -30,7 +30,7 @@ UNREADABLE = (
     gzip.BadGzipFile,
     zlib.error,
     EOFError,
-    ValueError,  # tarfile lets these four through where a header is malformed
+    ValueError,  # tarfile raises these four for malformed headers
     IndexError,
     OverflowError,
     RecursionError,
@@ -39,7 +39,8 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class ArchiveProblem:
-    """One reason to refuse a tarball. `member` None: the tarball as a whole; `line` None: no one line is to blame."""
+    """One reason to refuse a tarball. `member` is None if it concerns the tarball as a whole, and `line` is None if it
+    concerns no single line."""
 
     member: str | None
     line: int | None
@@ -51,7 +52,8 @@ class ArchiveProblem:
 
 
 class ArchiveError(UnreadableError):
-    """A refused tarball: `problems` in the order of members and lines, and how many `more` there were."""
+    """A refused tarball. `problems` are in the order of members and lines, and `more` is the number of problems that
+    are not listed."""
 
     def __init__(self, problems: list[ArchiveProblem], more: int = 0) -> None:
         super().__init__(problems, more)
@@ -64,7 +66,7 @@ class ArchiveError(UnreadableError):
 
 
 class ArchiveProblems:
-    """A growing list of problems that stays small however much is wrong."""
+    """A list of problems of bounded length."""
 
     def __init__(self) -> None:
         self._found: list[ArchiveProblem] = []
@@ -76,11 +78,12 @@ class ArchiveProblems:
 
     @property
     def count(self) -> int:
-        """How many there are, named or not."""
+        """The number of problems, listed or not."""
         return self._kinds.total()
 
     def add(self, member: str | None, line: int | None, reason: str, kind: str = "") -> None:
-        """Problems of one `kind` and member are named PROBLEMS_LISTED_PER_KIND times, then only counted."""
+        """Add a problem. Of one `kind` and member, PROBLEMS_LISTED_PER_KIND problems are listed, and the others are
+        only counted."""
         self._kinds[member, kind] += 1
         self._members.setdefault(member, len(self._members))
         if self._kinds[member, kind] <= (PROBLEMS_LISTED_PER_KIND if kind else PROBLEMS_LISTED):
@@ -89,7 +92,7 @@ class ArchiveProblems:
     def add_rows(
         self, member: str, lines: IntArray, bad: NDArray[np.bool_], kind: str, reason: Callable[[int], str]
     ) -> None:
-        """Report each row of the mask `bad`; `reason` is asked only about the rows that will be named."""
+        """Add a problem for each row of the mask `bad`. `reason` is called only for the rows that are listed."""
         rows = np.flatnonzero(bad)
         if not len(rows):
             return
@@ -108,15 +111,15 @@ class ArchiveProblems:
 
 
 def quoted(value: object) -> str:
-    """A value as it is shown in a reason: never long, never with control characters."""
+    """Return the value as shown in a reason: its repr, which has no control characters, cut to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is read before a tarball is refused. `unpacked_bytes` counts tar headers too, `rows` those of all CSV
-    members together."""
+    """Limits for reading a tarball. `unpacked_bytes` includes tar headers, and `rows` is for all CSV members
+    together."""
 
     packed_bytes: int = 64 * 2**20
     unpacked_bytes: int = 512 * 2**20
@@ -129,7 +132,8 @@ class Limits:
 
 @dataclass
 class Member:
-    """One plain file of the tarball. `content` holds it whole, or up to `kept_bytes`, or is None where nobody asks."""
+    """One plain file of the tarball. `content` holds the whole content, its first `kept_bytes` and one more, or None if
+    the content is not needed."""
 
     size: int
     sha256: str
@@ -149,8 +153,8 @@ Members = dict[str, Member]
 def open_members(
     fileobj: IO[bytes], limits: Limits, kept_bytes: dict[str, int | None], problems: ArchiveProblems
 ) -> Iterator[Members]:
-    """The plain files by name below the top folder, with the content of those in `kept_bytes`: all of it where that is
-    None, else so many bytes and one more."""
+    """Yield the plain files by their names below the top folder. Keep the content of the files in `kept_bytes`: all of
+    it if the value is None, else this number of bytes and one more."""
     reader = _TarballReader(limits, kept_bytes, problems)
     try:
         reader.read(fileobj)
@@ -163,7 +167,7 @@ def open_members(
 
 
 class _LimitedReader:
-    """A readable that refuses to give more than a limit, whatever sizes the headers claim."""
+    """A reader that refuses to return more bytes than its limit, whatever sizes the headers declare."""
 
     def __init__(self, fileobj: IO[bytes] | gzip.GzipFile, limit: int, reason: str) -> None:
         self.fileobj, self.limit, self.reason = fileobj, limit, reason
@@ -182,7 +186,8 @@ def _refuse(reason: str) -> NoReturn:
 
 
 class _TarballReader:
-    """One pass over the tarball: plain files are hashed and perhaps kept, everything else is a problem."""
+    """One pass over the tarball. Plain files are hashed and, if needed, kept. Members other than files and folders are
+    problems."""
 
     def __init__(self, limits: Limits, kept_bytes: dict[str, int | None], problems: ArchiveProblems) -> None:
         self.limits, self.kept_bytes, self.problems = limits, kept_bytes, problems
@@ -202,12 +207,13 @@ class _TarballReader:
                 reason = f"is larger than {_spell_bytes(unpacked_bytes)} unpacked"
                 unpacked = _LimitedReader(unzipped, unpacked_bytes, reason)
                 self._read_tar(unpacked)
-                # gzip's checksum is at the end; only the zeros that tar pads with may follow the archive.
+                # Read up to gzip's checksum at the end. Only the zeros of tar's padding may follow the archive.
                 while piece := unpacked.read():
                     if piece.strip(b"\0"):
                         _refuse("has something behind the end of the tar archive")
         except UNREADABLE as error:
-            said = str(error).partition(" (b'")[0]  # of a file that is no gzip, Python shows the first bytes
+            # Remove the first bytes of the file, which Python's message contains if it is not a gzip file.
+            said = str(error).partition(" (b'")[0]
             _refuse(f"is not {stage}, or is truncated or damaged: {said or type(error).__name__}")
 
     def _read_tar(self, unpacked: _LimitedReader) -> None:
@@ -250,7 +256,8 @@ def _kind_of_member(info: tarfile.TarInfo) -> str:
 
 
 def _copy_member(tar: tarfile.TarFile, info: tarfile.TarInfo, kept: int | None) -> Member:
-    """Hash a member and keep its first `kept` bytes and one more (None: all, -1: nothing)."""
+    """Hash a member and keep its first `kept` bytes and one more, all of it if `kept` is None, or nothing if it is
+    -1."""
     source = tar.extractfile(info)
     assert source is not None  # noqa: S101  plain files only
     content = None if kept == -1 else SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)  # noqa: SIM115  open_members closes it
@@ -264,7 +271,8 @@ def _copy_member(tar: tarfile.TarFile, info: tarfile.TarInfo, kept: int | None) 
 
 
 def _below_top_folder(files: dict[str, Member], folders: list[str], problems: ArchiveProblems) -> Members:
-    """Names relative to the folder of manifest.json: the root, or the one folder that everything is in."""
+    """Return the files by their names relative to the folder of manifest.json, which is the root or the single top
+    folder."""
     folder = ""
     if "manifest.json" not in files:
         tops = sorted({path.split("/")[0] for path in files if "/" in path})

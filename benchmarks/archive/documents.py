@@ -1,4 +1,4 @@
-"""The JSON members: strict JSON, validated against the published schemas, with the line of every problem."""
+"""JSON members: strict parsing, and validation against the published schemas, with the line of every problem."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from profiles.measurements.bounds import (
 if TYPE_CHECKING:
     import jsonschema
 
-PROBLEMS_COUNTED = 1000  # of one document
+PROBLEMS_COUNTED = 1000  # in one document
 SCHEMA_FOLDER = Path(__file__).resolve().parent.parent / "schema"
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -33,15 +33,16 @@ Scan = Callable[[str, int], tuple[Any, int]]
 
 @cache
 def load_schema(name: str) -> dict[str, Any]:
-    """A published schema by its short name: manifest, platform, workloads, dataset (JSON Schema); runs, counters."""
+    """Return a published schema by its short name: manifest, platform, workloads or dataset (JSON Schema), runs or
+    counters (Table Schema)."""
     schema: dict[str, Any] = json.loads((SCHEMA_FOLDER / f"{name}.schema.json").read_text(encoding="utf-8"))
     return schema
 
 
 @cache
 def validator_of(schema: str) -> Any:
-    """The jsonschema validator of a published schema."""
-    import jsonschema  # noqa: PLC0415  takes as long as numpy, and most processes validate nothing
+    """Return the jsonschema validator of a published schema."""
+    import jsonschema  # noqa: PLC0415  slow to import, and most processes validate nothing
 
     return jsonschema.Draft202012Validator(
         load_schema(schema), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
@@ -49,20 +50,21 @@ def validator_of(schema: str) -> Any:
 
 
 class Document:
-    """A parsed JSON text that knows on which line each of its values stands."""
+    """A parsed JSON text, with the line of each of its values."""
 
     def __init__(self, text: str) -> None:
-        """Raises json.JSONDecodeError, also for what Python would accept: duplicate keys, NaN, infinite numbers,
-        unpaired surrogates and NUL (no database stores them), and for more values, lists and objects than the bounds
-        allow. It stops there: what comes behind is not made."""
+        """Parse the text. Raises json.JSONDecodeError, also for input that Python accepts: duplicate keys, NaN,
+        infinite numbers, unpaired surrogates and NUL (which databases do not store), and more values, lists and objects
+        than the bounds allow. Parsing stops at the first error, so that no values after it are created."""
         self._text = text.removeprefix(BYTE_ORDER_MARK)
         decoder = _LocatingDecoder()
         self.value: Any = decoder.decode(self._text)
         self._starts = decoder.starts
-        self._counted, self._lines = 0, 0  # up to this position there are so many ends of lines
+        # The first `_counted` characters contain `_lines` line ends.
+        self._counted, self._lines = 0, 0
 
     def line(self, path: Iterable[str | int]) -> int:
-        """The line of the value at `path`; of the innermost value on the way there is none."""
+        """Return the line of the value at `path`, or of the innermost value on this path that exists."""
         value, position = self.value, 0
         for step in path:
             start = self._starts.get(id(value), {}).get(step)
@@ -71,18 +73,19 @@ class Document:
             value, position = value[step], start
         if position < self._counted:
             self._counted, self._lines = 0, 0
-        self._lines += self._text.count("\n", self._counted, position)  # readers ask in the order of the document
+        # Lines are usually requested in the order of the document, so that counting continues where it ended.
+        self._lines += self._text.count("\n", self._counted, position)
         self._counted = position
         return self._lines + 1
 
 
 class _LocatingDecoder(json.JSONDecoder):
-    """The standard library's pure Python decoder, noting where the values of every object and list start, and
-    counting them."""
+    """The pure Python decoder of the standard library, which also counts the values and records where those of every
+    object and list start."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.starts: dict[int, dict[str | int, int]] = {}  # by id of a container that lives as long as the document
+        self.starts: dict[int, dict[str | int, int]] = {}  # by id of containers that live as long as the document
         self.containers, self.values, self.depth = 0, 0, 0
         self.parse_object = self._object
         self.parse_array = self._array
@@ -113,7 +116,8 @@ class _LocatingDecoder(json.JSONDecoder):
         return value, end
 
     def _enter(self, text: str, end: int) -> None:
-        """One more list or object, which stands open at `end`."""
+        """Count a list or object that opens just before `end`. Raises json.JSONDecodeError if there are too many of
+        them or they are nested too deeply."""
         self.containers += 1
         self.depth += 1
         if self.containers > MOST_JSON_CONTAINERS:
@@ -132,7 +136,7 @@ class _LocatingDecoder(json.JSONDecoder):
                 value, end = scan_once(text, position)
             except json.JSONDecodeError:
                 raise
-            except ValueError:  # more digits than Python converts
+            except ValueError:  # an integer with more digits than Python converts
                 raise json.JSONDecodeError("Number too long", text, position) from None
             if isinstance(value, float) and not math.isfinite(value):
                 raise json.JSONDecodeError("Number too large", text, position)
@@ -151,7 +155,7 @@ def _check_text(value: str, text: str, position: int) -> None:
 
 
 def parse_document(name: str, content: bytes, limit: int, problems: ArchiveProblems) -> Document | None:
-    """A JSON member, or None and a problem."""
+    """Return a parsed JSON member. Add a problem and return None if it is not valid."""
     if len(content) > limit:
         problems.add(name, None, f"is larger than {limit} bytes")
         return None
@@ -165,19 +169,22 @@ def parse_document(name: str, content: bytes, limit: int, problems: ArchiveProbl
 
 
 def validate_document(name: str, document: Document, schema: str, problems: ArchiveProblems) -> bool:
-    """Report in what a document differs from a published schema, up to PROBLEMS_COUNTED differences."""
+    """Add a problem for each violation of a published schema, at most PROBLEMS_COUNTED. Return whether the document is
+    valid."""
     valid = True
     for count, error in enumerate(islice(validator_of(schema).iter_errors(document.value), PROBLEMS_COUNTED)):
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path).lstrip(".")
         message = _schema_message(error)
-        line = document.line(error.path) if count < PROBLEMS_LISTED else None  # to find it takes its time
+        # Finding a line is slow, and only PROBLEMS_LISTED problems are shown.
+        line = document.line(error.path) if count < PROBLEMS_LISTED else None
         problems.add(name, line, f"{place}: {message}" if place else message)
         valid = False
     return valid
 
 
 def _schema_message(error: jsonschema.ValidationError) -> str:
-    if error.validator == "not":  # in our schemas: a number from a bound on, or 0
+    # In our schemas, "not" is used for numbers that are 0 or at least a bound.
+    if error.validator == "not":
         return f"{quoted(error.instance)} is less than {error.validator_value['exclusiveMaximum']} and not 0"
     if error.validator == "pattern" and (code := invisible_character(error.instance)):
         return f"has the invisible character {code}"

@@ -1,4 +1,4 @@
-"""A results tarball, checked from the outside in: container, manifest, each member, then what they say together."""
+"""Reading of a results tarball: the container, the manifest, each member, and then their consistency."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES_LISTED = 10
 
 
 def read_platform_file(content: IO[bytes], *, name: str) -> PlatformRecord:
-    """The machine that a file by itself describes. Raises ArchiveError."""
+    """Return the platform that a separate file (platform.json) describes. Raises ArchiveError."""
     problems = ArchiveProblems()
     document = parse_document(name, content.read(), Limits.json_bytes, problems)
     if document is not None and validate_document(name, document, "platform", problems):
@@ -31,12 +31,12 @@ def read_platform_file(content: IO[bytes], *, name: str) -> PlatformRecord:
 
 
 def platform_record(name: str, document: Document, problems: ArchiveProblems) -> PlatformRecord:
-    """The machine of a document that is valid by its schema; a topology that cannot be is a problem."""
+    """Return the platform of a document that is valid by its schema. Add problems for an impossible topology."""
     _refuse_impossible_topology(name, document, problems)
     value = document.value
     record = {field.name: value.get(field.name) for field in fields(PlatformRecord)}
     for clock in ("base_mhz", "max_mhz"):
-        record[clock] = float(record[clock]) if record[clock] else None  # 0 is how some say unknown
+        record[clock] = float(record[clock]) if record[clock] else None  # some files have 0 for unknown
     record["placement"] = None if record["placement"] is None else tuple(map(int, record["placement"]))
     record |= {
         field: int(number)
@@ -47,7 +47,8 @@ def platform_record(name: str, document: Document, problems: ArchiveProblems) ->
 
 
 def _refuse_impossible_topology(name: str, platform: Document, problems: ArchiveProblems) -> None:
-    """Counts of 0 are refused by the schema; here is what two counts say about each other."""
+    """Add a problem for each pair of counts that contradict each other, and for an impossible placement. Counts of 0
+    are refused by the schema."""
     value = platform.value
     for low, high, strictly in (
         ("physical_cores", "threads", False),
@@ -67,10 +68,12 @@ def _refuse_impossible_topology(name: str, platform: Document, problems: Archive
 
 
 def read_archive(fileobj: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Measurements:
-    """Everything in an `mpet-results/1` tarball; `warnings` says what was odd about its form.
+    """Return the measurements of an `mpet-results/1` tarball. Their `warnings` list what was unusual about its form.
 
     Raises ArchiveError, with as many problems as can be distinguished, for anything that docs/formats.md refuses.
-    Memory is bounded by `limits`: members are streamed, and what does not fit is held in an unnamed temporary file."""
+    Memory is bounded by `limits`: members are streamed, and content that does not fit in memory is kept in an unnamed
+    temporary file.
+    """
     problems = ArchiveProblems()
     kept = {
         **dict.fromkeys(("manifest.json", "platform.json", "workloads.json", "environment.json"), limits.json_bytes),
@@ -83,7 +86,7 @@ def read_archive(fileobj: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Meas
 
 
 def _read_manifest(members: Members, limits: Limits, problems: ArchiveProblems) -> dict[str, Any]:
-    """The manifest of exactly these members."""
+    """Return the manifest. Raises ArchiveError if it does not list exactly these members."""
     name = "manifest.json"
     if name not in members:
         problems.add(name, None, "is missing")
@@ -126,13 +129,13 @@ def _compare_members(members: Members, manifest: Document, problems: ArchiveProb
 
 
 class _Reading:
-    """The members of one tarball whose container and manifest are in order."""
+    """The state of reading a tarball with a valid container and manifest."""
 
     def __init__(self, members: Members, manifest: dict[str, Any], limits: Limits, problems: ArchiveProblems) -> None:
         self.members, self.manifest, self.limits, self.problems = members, manifest, limits, problems
         self.allowance = RowAllowance(limits.rows)
         self.warnings: list[str] = []
-        self.first_n: list[int | None] = []  # of each workload, as workloads.json says
+        self.first_n: list[int | None] = []  # of each workload in workloads.json
         self.fingerprint = ""
 
     def measurements(self) -> Measurements:

@@ -1,5 +1,5 @@
-"""`runs.csv`: every rule of an execution, and of a workload's executions together. `counters.csv`: hardware counters, a
-reading a row."""
+"""Reading of `runs.csv` and `counters.csv`: the rules for each row, and for all rows of a workload together. A row of
+`counters.csv` is one reading of a hardware counter."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ from profiles.measurements.bounds import LONGEST_TEXTS, RANGES
 RUNS_MEMBER = "runs.csv"
 PASSES = ("clean", "profile")
 
-Checksums = dict[tuple[int, float], tuple[str, int]]  # by workload and size (0 = its own), with the line
+# (workload, size) -> (checksum, line). The size is 0 for the workload's own input.
+Checksums = dict[tuple[int, float], tuple[str, int]]
 COUNTERS_MEMBER = "counters.csv"
 WITH_VALUE = ("ok", "multiplexed")
 
 
 @dataclass(frozen=True)
 class _RunColumns:
-    """Rows whose workload, n, repeat and pass are good; where another column is bad, its problem is on the list."""
+    """The columns of the rows with a valid workload, n, repeat, pass, size and clock. Problems of the other columns
+    have been added to the list."""
 
     lines: IntArray
     workload: IntArray
@@ -59,7 +61,7 @@ class _RunColumns:
 def read_runs(
     pieces: Iterable[CsvRows], index: WorkloadIndex, n_max: int | None, problems: ArchiveProblems
 ) -> dict[int, RunTable]:
-    """The runs of each workload that has any, in the order of the file."""
+    """Return the runs of each workload that has any. They are in the order of the file."""
     checksums: Checksums = {}
     checked = [_check_rows(rows, index, n_max, checksums) for rows in pieces]
     if not checked:
@@ -95,20 +97,20 @@ def _check_rows(rows: CsvRows, index: WorkloadIndex, n_max: int | None, checksum
 
 
 def _counts_or_nan(rows: CsvRows, name: str) -> FloatArray:
-    """A column of counts, NaN where empty or bad."""
+    """Return a column of counts, NaN where empty or invalid."""
     values, good = rows.integers(name, rows.given(name))
     return np.where(rows.within(name, values, good), values.astype(np.float64), np.nan)
 
 
 def _numbers_or_nan(rows: CsvRows, name: str) -> tuple[FloatArray, BoolArray]:
-    """A column of numbers, NaN where empty, and which rows are good."""
+    """Return a column of numbers, NaN where empty, and which rows are valid."""
     given = rows.given(name)
     values, good = rows.numbers(name, given)
     return values, np.where(given, rows.within(name, values, good), True)
 
 
 def _times_ns(rows: CsvRows, n: IntArray, good: BoolArray) -> IntArray:
-    """time_ns where it is good and n * time_ns fits 63 bits, else 0."""
+    """Return time_ns where it is valid and n * time_ns fits in 63 bits, else 0."""
     text = rows.columns["time_ns"]
     time_ns, integer = rows.integers("time_ns")
     time_good = rows.within("time_ns", time_ns, integer)
@@ -122,7 +124,8 @@ def _times_ns(rows: CsvRows, n: IntArray, good: BoolArray) -> IntArray:
 def _parts_ns(
     rows: CsvRows, n: IntArray, is_profile: BoolArray, time_ns: IntArray, good: BoolArray
 ) -> NDArray[np.int64]:
-    """The seven parts, -1 in clean rows. They are subtracted one by one from n * time_ns, so that nothing overflows."""
+    """Return the seven parts, -1 in clean rows. Check their sum by subtracting them one by one from n * time_ns, which
+    cannot overflow."""
     parts_ns = np.full((len(rows), len(PARTS)), -1, dtype=np.int64)
     rest = n * time_ns
     complete = good & is_profile & (time_ns > 0)
@@ -133,7 +136,8 @@ def _parts_ns(
         complete &= rows.within(name, values, integer)
         parts_ns[is_profile, place] = values[is_profile]
         values = np.where(complete & (rest >= 0), values, 0)
-        rest = rest - values  # at least -(2**63 - 1): rest was >= 0
+        # No overflow: where `values` is not 0, `rest` is >= 0, and the difference at least -(2**63 - 1).
+        rest = rest - values
     total = [rows.columns[name] for name in PART_COLUMNS]
     rows.refuse(
         complete & (rest != 0),
@@ -154,7 +158,8 @@ def _refuse_stray_parts(rows: CsvRows, name: str, given: BoolArray, good: BoolAr
 def _check_checksums(
     rows: CsvRows, workload: IntArray, size: FloatArray, good: BoolArray, checksums: Checksums
 ) -> BoolArray:
-    """Which rows have a checksum; `checksums` keeps the first of each workload and size, and its line."""
+    """Return which rows have a checksum. Store the first checksum of each workload and size, and its line, in
+    `checksums`."""
     text = rows.columns["output_checksum"]
     keys = list(zip(workload.tolist(), np.nan_to_num(size).tolist(), text, strict=True))
     first_rows = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
@@ -193,7 +198,8 @@ def _refuse_duplicates(runs: _RunColumns, problems: ArchiveProblems) -> None:
 
 
 def find_duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
-    """Columns of `key` (K x M) that are equal to an earlier one, ascending, and that earlier one."""
+    """Return the indices of the columns of `key` (K x M) that equal an earlier column, ascending, and the indices of
+    these earlier columns."""
     order = np.lexsort(key)
     same = (np.diff(key[:, order], axis=1) == 0).all(axis=0)
     repeated, first = order[1:][same], order[:-1][same]
@@ -202,8 +208,8 @@ def find_duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
 
 
 def _refuse_without_one_thread(runs: _RunColumns, index: WorkloadIndex, problems: ArchiveProblems) -> None:
-    """One problem for each workload, on the line of its first run. Where workloads.json says from which n on it is
-    executed, its rows begin there."""
+    """Add a problem for each workload that has no run at its smallest n (1, or `first_n` in workloads.json), or has a
+    run at a smaller one. The problem is on the line of the workload's first run."""
     varied = runs.is_variation
     workloads, first = np.unique(runs.workload, return_index=True)
     begins = np.array([index.first_n(workload) for workload in workloads.tolist()], dtype=np.int64)
@@ -248,7 +254,7 @@ def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:
 def read_counters(
     pieces: Iterable[CsvRows], index: WorkloadIndex, n_max: int | None, problems: ArchiveProblems
 ) -> dict[int, CounterTable]:
-    """The readings of each workload that has any, in the order of the file."""
+    """Return the readings of each workload that has any. They are in the order of the file."""
     checked = [_check_readings(rows, index, n_max) for rows in pieces]
     if not any(len(lines) for lines, *_ in checked):
         return {}
@@ -278,7 +284,7 @@ def read_counters(
 
 
 def _check_readings(rows: CsvRows, index: WorkloadIndex, n_max: int | None) -> tuple[NDArray[Any], ...]:
-    """Of the rows without a problem: lines, workload, n, repeat, value, counter and status."""
+    """Return lines, workload, n, repeat, value, counter and status of the rows without a problem."""
     workload, good = rows.workloads(index)
     n, n_good = rows.counts("n", n_max)
     repeat, repeat_good = rows.counts("repeat")
@@ -300,7 +306,8 @@ def _check_names(rows: CsvRows) -> BoolArray:
 
 
 def _check_values(rows: CsvRows) -> tuple[FloatArray, BoolArray]:
-    """The values, NaN where the status says that there is none, and which rows have a good status and value."""
+    """Return the values, NaN where the status implies that there is none, and which rows have a valid status and
+    value."""
     status, given = rows.columns["status"], rows.given("value")
     status_good = rows.one_of("status", COUNTER_STATUSES)
     due = np.fromiter((word in WITH_VALUE for word in status), dtype=bool, count=len(rows))

@@ -1,4 +1,4 @@
-"""The CSV members, in pieces of bounded size: cells as text, then columns as checked numbers, with line numbers."""
+"""CSV members: read in pieces of bounded size, as columns of checked numbers with line numbers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from profiles.measurements.bounds import MOST_COLUMNS, RANGES, Range, invisible_
 CSV_ROWS_AT_ONCE = 1 << 14
 CSV_CHARACTERS_AT_ONCE = 1 << 22
 LONGEST_LINE = 1 << 20
-LONGEST_NUMBER = 60  # characters of a number that is written as text
-LINES_A_ROW = 5  # blank lines and those inside quotes are read as well
+LONGEST_NUMBER = 60  # characters of a number in a problem
+LINES_A_ROW = 5  # allows for blank lines and line ends inside quotes
 
 _INTEGER = r"-?[0-9]{1,19}"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]{1,4})?"
@@ -33,7 +33,8 @@ NUMBER, NUMBERS = re.compile(_NUMBER), re.compile(rf"{_NUMBER}(?:\n{_NUMBER})*")
 
 @dataclass(frozen=True)
 class CsvRows:
-    """Consecutive rows of a CSV member, by column; a row's line is the one it starts on, the header being line 1."""
+    """Consecutive rows of a CSV member, by column. The line of a row is the one on which it starts, and the header is
+    on line 1."""
 
     member: str
     lines: IntArray
@@ -44,15 +45,15 @@ class CsvRows:
         return len(self.lines)
 
     def given(self, name: str) -> BoolArray:
-        """Which cells of a column are not empty."""
+        """Return which cells of a column are not empty."""
         return np.fromiter(map(bool, self.columns[name]), dtype=bool, count=len(self))
 
     def refuse(self, bad: BoolArray, kind: str, reason: Callable[[int], str]) -> None:
         self.problems.add_rows(self.member, self.lines, bad, kind, reason)
 
     def within(self, name: str, values: Any, good: BoolArray, bounds: Range | None = None, most: str = "") -> BoolArray:
-        """Which of the good values are inside the bounds of the column; `most` names an upper bound that is not the
-        table's."""
+        """Return which of the valid values are inside the bounds, by default those of the column. Add problems for the
+        others. `most` describes an upper bound that is not that of the column."""
         text, bounds = self.columns[name], bounds or RANGES[name]
         low, high = bounds.outside(values)
         too_high = f"more than {most}" if most else bounds.too_high
@@ -61,21 +62,23 @@ class CsvRows:
         return good & ~low & ~high
 
     def counts(self, name: str, n_max: int | None = None) -> tuple[IntArray, BoolArray]:
-        """A column of thread counts or repeat numbers, and which rows are good."""
+        """Return a column of thread counts or repeat numbers, and which rows are valid."""
         values, good = self.integers(name)
         if n_max is None:
             return values, self.within(name, values, good)
         return values, self.within(name, values, good, Range(RANGES[name].least, n_max), f"n_max = {n_max}")
 
     def integers(self, name: str, given: BoolArray | None = None) -> tuple[IntArray, BoolArray]:
-        """A column of 64-bit integers (0 where bad or not `given`), and which of the given rows are good."""
+        """Return a column of 64-bit integers (0 where invalid or not `given`), and which of the given rows are
+        valid."""
         text = self.columns[name]
         values, bad = _convert(text, INTEGERS, INTEGER, int, given)
         self.refuse(bad, name, lambda row: f"{name} {quoted(text[row])} is not a 64-bit integer")
         return values, ~bad if given is None else given & ~bad
 
     def numbers(self, name: str, given: BoolArray) -> tuple[FloatArray, BoolArray]:
-        """A column of finite decimal numbers (NaN where not `given`), and which of the given rows are good."""
+        """Return a column of finite decimal numbers (NaN where invalid or not `given`), and which of the given rows are
+        valid."""
         text = self.columns[name]
         values, bad = _convert(text, NUMBERS, NUMBER, float, given)
         bad |= ~np.isfinite(values)
@@ -89,14 +92,14 @@ class CsvRows:
         return good
 
     def visible(self, name: str) -> BoolArray:
-        """Which texts of a column have no invisible character."""
+        """Return which texts of a column have no invisible character."""
         codes = [invisible_character(text) for text in self.columns[name]]
         bad = np.array([code is not None for code in codes], dtype=bool)
         self.refuse(bad, f"{name} visible", lambda row: f"{name} has the invisible character {codes[row]}")
         return ~bad
 
     def workloads(self, index: WorkloadIndex) -> tuple[IntArray, BoolArray]:
-        """The workload column as indices, and which of them workloads.json has."""
+        """Return the workload column as indices, and which of its workloads are in workloads.json."""
         text = self.columns["workload"]
         values = np.fromiter(map(index.of, text), dtype=np.int64, count=len(text))
         self.refuse(values < 0, "workload", lambda row: f"workload {quoted(text[row])} is not in workloads.json")
@@ -105,14 +108,14 @@ class CsvRows:
 
 @dataclass
 class RowAllowance:
-    """How many rows may still come, in all CSV members together."""
+    """The maximum number of rows in all CSV members together, and the number of rows read so far."""
 
     limit: int
     taken: int = 0
 
 
 class WorkloadIndex:
-    """Index of each workload's name. Where workloads.json could not be read, names are numbered as they come."""
+    """The index of each workload by name. If workloads.json could not be read, names are numbered as they occur."""
 
     def __init__(
         self, names: Sequence[str] | None, sizes: Sequence[float | None] = (), first_n: Sequence[int | None] = ()
@@ -124,14 +127,14 @@ class WorkloadIndex:
         self._first_n = [first or 1 for first in first_n]
 
     def sizes(self, numbers: IntArray) -> FloatArray:
-        """The size of each workload's own input, NaN where workloads.json does not say."""
+        """Return the size of each workload's own input, NaN where workloads.json has none."""
         sizes = np.full(len(numbers), np.nan)
         sized = (numbers >= 0) & (numbers < len(self._sizes))
         sizes[sized] = self._sizes[numbers[sized]]
         return sizes
 
     def first_n(self, number: int) -> int:
-        """The least n at which the workload has to have a row: 1, or what workloads.json says."""
+        """Return the smallest n at which the workload must have a row: 1, or `first_n` in workloads.json."""
         return self._first_n[number] if number < len(self._first_n) else 1
 
     def of(self, name: str) -> int:
@@ -149,7 +152,8 @@ def _convert(
     kind: type,
     given: BoolArray | None,
 ) -> tuple[NDArray[Any], BoolArray]:
-    """Convert a column at once; only a column that has a bad cell is looked at cell by cell."""
+    """Return a column as numbers, and which cells are invalid. Cells are converted one by one only if one of them is
+    invalid."""
     dtype = np.int64 if kind is int else np.float64
     cells = text if given is None else [cell if good else "0" for cell, good in zip(text, given.tolist(), strict=True)]
     if whole.fullmatch("\n".join(cells)):
@@ -170,7 +174,8 @@ def _convert(
 
 @dataclass(frozen=True)
 class _Header:
-    """Where the promised columns are; None: an optional one that is not there. More than one always is."""
+    """The positions of the schema's columns in a header, None for an optional column that is missing. At least two are
+    present."""
 
     member: str
     width: int
@@ -178,15 +183,15 @@ class _Header:
 
     @property
     def columns(self) -> list[int]:
-        """The places of the columns that are there."""
+        """The positions of the columns that are present."""
         return [place for place in self.places.values() if place is not None]
 
 
 def read_rows(
     member: str, content: IO[bytes], schema: str, allowance: RowAllowance, problems: ArchiveProblems
 ) -> Iterator[CsvRows]:
-    """The good rows of a CSV member, at most CSV_ROWS_AT_ONCE at a time, with the columns that the published schema
-    names."""
+    """Yield the rows of a CSV member that have the right number of cells, at most CSV_ROWS_AT_ONCE at a time, with the
+    columns of the published schema."""
     content.seek(0)
     text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
     try:
@@ -210,7 +215,7 @@ def read_rows(
 def _records(
     member: str, text: io.TextIOWrapper, most_lines: int, problems: ArchiveProblems
 ) -> Iterator[tuple[int, list[str]]]:
-    """Each row that is not blank, and the line it starts on."""
+    """Yield each row that is not blank, and the line on which it starts."""
     reader = csv.reader(chain.from_iterable(_lines(text, most_lines)), strict=True)
     start = 1
     try:
@@ -225,7 +230,8 @@ def _records(
 def _good_records(
     records: Iterator[tuple[int, list[str]]], header: _Header, allowance: RowAllowance, problems: ArchiveProblems
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Line and promised cells of each row that has as many cells as the header; of the others nothing is kept."""
+    """Yield the line and the schema's cells of each row that has as many cells as the header. Other rows are not
+    kept."""
     promised = itemgetter(*header.columns)
     for line, row in records:
         allowance.taken += 1
@@ -242,7 +248,7 @@ def _good_records(
 
 
 def _take_piece(good: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Rows until they are CSV_ROWS_AT_ONCE, or so long that together they would not be small."""
+    """Yield rows up to CSV_ROWS_AT_ONCE, or until they exceed CSV_CHARACTERS_AT_ONCE characters together."""
     characters = 0
     for line, row in islice(good, CSV_ROWS_AT_ONCE):
         yield line, row
@@ -254,7 +260,8 @@ def _take_piece(good: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[i
 def _read_header(
     member: str, line: int, row: list[str], promised: list[dict[str, Any]], problems: ArchiveProblems
 ) -> _Header | None:
-    """The header in this row, where further columns may stand anywhere; None where it is refused."""
+    """Return the header in this row, or None if it is refused. Columns that are not in the schema are allowed
+    anywhere."""
     if not row:
         problems.add(member, line, "has no header")
         return None
@@ -274,14 +281,16 @@ def _read_header(
 
 
 def _lines(text: io.TextIOWrapper, most_lines: int) -> Iterator[list[str]]:
-    """Lines by the block, with their ends; the last one of a block may go on in the next, and waits for it."""
+    """Yield lines in blocks, with their line ends. The last line of a block may continue in the next block, and is
+    yielded with it."""
     rest, ends = "", 0
     while block := text.read(LONGEST_LINE):
         ends += max(block.count("\n"), block.count("\r"))
         if ends > most_lines:
             raise csv.Error(f"more than {most_lines} lines")
         lines = list(io.StringIO(rest + block, newline=""))
-        if "\0" in block:  # which the csv module takes for text, and no database does
+        # The csv module accepts NUL characters, but databases do not.
+        if "\0" in block:
             yield list(takewhile(lambda line: "\0" not in line, lines))
             raise csv.Error("NUL character")
         rest = lines.pop()
@@ -302,5 +311,5 @@ def _undecodable_line(content: IO[bytes]) -> int | None:
 
 
 def _shortened(cell: str) -> str:
-    """A number as it stands in the file, unless somebody wrote it with a thousand digits."""
+    """Return a number as written in the file, shortened if it is longer than LONGEST_NUMBER."""
     return cell if len(cell) <= LONGEST_NUMBER else quoted(cell)

@@ -1,4 +1,4 @@
-"""Measurements -> tarball: the same measurements and time always give the same bytes."""
+"""Writing of results tarballs. The same measurements and time always give the same bytes."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def write_archive(
     name: str = "mpet-results",
     extra: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write one platform's measurements below the top folder `name`; `extra` members are listed as they are.
+    """Write the measurements of one platform below the top folder `name`. `extra` members are listed and written
+    unchanged.
 
-    Raises ValueError where `mpet-results/1` cannot say it: not exactly one platform, runs without exact nanoseconds, a
-    `created` without time zone.
+    Raises ValueError if `mpet-results/1` cannot represent the measurements: not exactly one platform, runs without
+    exact nanoseconds, or `created` without a time zone.
     """
     if len(measurements.platforms) != 1:
         raise ValueError(f"a results tarball holds one platform, not {len(measurements.platforms)}")
@@ -121,7 +122,7 @@ def _counter_rows(workload: str, counters: CounterTable) -> Iterable[list[Any]]:
 
 
 def _shortest_number(value: float | None) -> float | int | None:
-    """A whole number without its decimal point."""
+    """Return a whole number as an integer, which is written without a decimal point."""
     return int(value) if value is not None and value.is_integer() and value < 2**63 else value
 
 
