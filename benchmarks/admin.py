@@ -1,4 +1,4 @@
-"""Moderators hide uploads and show them again."""
+"""Admin page of uploads: moderators hide uploads and show them again."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -11,7 +11,7 @@ from profiles.moderation import hide, show
 
 @admin.register(Upload)
 class UploadAdmin(Moderated):
-    """Public uploads, to be hidden and shown again; what somebody keeps private is no moderator's business."""
+    """Admin of public uploads, which moderators hide or show again. Private uploads are not listed."""
 
     list_display = ("filename", "owner", "status", "profiles", "is_shown", "created_at")
     list_filter = ("status", "source__hidden")
@@ -42,7 +42,8 @@ class UploadAdmin(Moderated):
         self._set_hidden(request, queryset, False)
 
     def _set_hidden(self, request: HttpRequest, queryset: QuerySet, hidden: bool) -> None:
-        """Only what changes: a delivery without a public source has nothing that others could see."""
+        """Hide the selected uploads or show them again. Skip uploads that are already in this state, and uploads
+        without a public source, because others cannot see them."""
         changed = queryset.filter(source__private_to__isnull=True, source__hidden=not hidden)
         change = hide if hidden else show
         uploads = self.act(request, changed, lambda upload, decision: change(upload.source, decision))

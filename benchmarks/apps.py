@@ -1,4 +1,4 @@
-"""The application that measures: the kit, its results and the simulator."""
+"""Django application for measurements: the benchmark kit, uploads and the simulator."""
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -16,7 +16,7 @@ class BenchmarksConfig(AppConfig):
         from benchmarks.models import Upload  # noqa: PLC0415
         from benchmarks.processing import process_claimed, sweep_files, unclaimed_uploads  # noqa: PLC0415
         from benchmarks.quarantine import end_abandoned  # noqa: PLC0415
-        from benchmarks.user_data import MEASUREMENTS  # noqa: PLC0415  models are not there before
+        from benchmarks.user_data import MEASUREMENTS  # noqa: PLC0415  models are not loaded before `ready`
         from profiles.jobs.queue import KindOfWork, register_work  # noqa: PLC0415
 
         register_reader(KIT_RESULTS, read_archive)

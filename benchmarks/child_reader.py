@@ -1,15 +1,17 @@
-"""The program that reads what strangers send, each file in a process of its own. `benchmarks.reading` starts it. No
-Django.
+"""Child program that reads uploaded files, each in a process of its own. `benchmarks.reading` starts it. It does not
+use Django.
 
     python -m benchmarks.child_reader SOCKET
 
-imports the readers once, and forks a process for each REQUEST that comes over the socket with two files, a question and
-an empty one for the answer; then it sends a RESPONSE. It ends when the socket is closed or was not used for a while.
+The program imports the readers once. For each REQUEST on the socket, which comes with two file descriptors (the
+question, and an empty file for the answer), it forks a process and then sends a RESPONSE. It ends when the socket is
+closed or has been idle for IDLE_SECONDS.
 
-A question is a pickled `(task, options)`, followed by the bytes to be read. The answer is a pickled `(outcome, value)`:
-`done` and what the task returns; `refused` and the problems of an ArchiveError; `unrecognised` and why; `failed` and
-the traceback of an exception that no reader should raise. What needs more memory ends with MEMORY_STATUS, what needs
-more processor time by SIGXCPU, what needs longer than its seconds of the clock by SIGKILL.
+A question is a pickled `(task, options)`, followed by the bytes to be read. An answer is a pickled `(outcome, value)`:
+`done` with the return value of the task, `refused` with the problems of an ArchiveError, `unrecognised` with the
+message of an UnrecognisedError, or `failed` with the traceback of an unexpected exception. A process that exceeds its
+memory limit exits with MEMORY_STATUS. A process that exceeds its processor time is ended by SIGXCPU, and one that
+exceeds its wall-clock time by SIGKILL.
 """
 
 from __future__ import annotations
@@ -40,13 +42,13 @@ from profiles.measurements import Measurements, ProfileRecord
 from profiles.scaling.quality import quality_warnings
 
 MEMORY_STATUS = 70
-IDLE_SECONDS = 300.0  # the program takes 60 MB
-REQUEST = struct.Struct("!QQQd")  # processor seconds, bytes of memory, bytes of a file, seconds of the clock
-RESPONSE = struct.Struct("!i?")  # exit status, negative for a signal; whether the seconds of the clock had passed
+IDLE_SECONDS = 300.0  # an idle program occupies 60 MB
+REQUEST = struct.Struct("!QQQd")  # processor time (s), memory (bytes), file size (bytes), wall-clock time (s)
+RESPONSE = struct.Struct("!i?")  # exit status (negative for a signal), whether the wall-clock time was exceeded
 
 
 def describe_measurements(measurements: Measurements) -> dict[str, Any]:
-    """The platform, each workload with the median time of each n, and what is odd."""
+    """Return the platform, each workload with its median time at each n, and the warnings."""
     return {
         "warnings": list(dict.fromkeys([*measurements.warnings, *quality_warnings(measurements)])),
         "platform": asdict(measurements.platforms[0]) | {"placement": None},
@@ -69,7 +71,8 @@ def _workload(measurements: Measurements, record: ProfileRecord) -> dict[str, An
 
 
 def serve_requests(channel: socket.socket) -> None:
-    validator_of("manifest")  # imports jsonschema, which each process would do otherwise
+    # Import jsonschema once here instead of in each process.
+    validator_of("manifest")
     channel.settimeout(IDLE_SECONDS)
     while True:
         try:
@@ -98,13 +101,15 @@ def _wait(process: int, seconds: float) -> tuple[int, bool]:
 
     signal.signal(signal.SIGALRM, kill)
     signal.setitimer(signal.ITIMER_REAL, seconds)
-    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)  # its number is not used again before it is waited for
+    # With WNOWAIT the process id is not reused while `kill` may still run.
+    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
     signal.setitimer(signal.ITIMER_REAL, 0)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), is_late
 
 
 def _answer_and_exit(question: int, answer: int, processor_s: int, memory_bytes: int, file_bytes: int) -> NoReturn:
-    """Read one file under limits. Ends the process, so that nothing of the program runs twice."""
+    """Answer one question under resource limits. Exit the process, so that it does not continue in the parent's
+    loop."""
     status = 1
     try:
         for kind, most in (
@@ -126,8 +131,8 @@ def _answer_and_exit(question: int, answer: int, processor_s: int, memory_bytes:
 
 
 def _answer_to(question: IO[bytes]) -> tuple[str, Any]:
-    """The outcome and the value for one question, as the module describes them."""
-    task, options = pickle.load(question)  # noqa: S301  the server wrote it; what a stranger sent comes behind
+    """Return the outcome and the value for a question, as described in the module's docstring."""
+    task, options = pickle.load(question)  # noqa: S301  written by the server; the uploaded bytes follow
     try:
         return "done", READER_TASKS[task](question, **options)
     except ArchiveError as error:
@@ -141,23 +146,23 @@ def _answer_to(question: IO[bytes]) -> tuple[str, Any]:
 
 
 def recognise_form(content: IO[bytes], *, name: str, packed: bool, limits: ForeignLimits) -> str:
-    """Which tool wrote a file, or several in one archive. Raises ArchiveError and UnrecognisedError."""
+    """Return the format of a file, or of several files in one archive. Raises ArchiveError and UnrecognisedError."""
     return recognise(_foreign_files(content, name, packed), limits.file_bytes)
 
 
 def read_upload_file(content: IO[bytes], **options: Any) -> tuple[Measurements, list[str]]:
-    """What `_read` reads, and what is odd about its times. Raises ArchiveError."""
+    """Return the measurements of a file and the warnings about their quality. Raises ArchiveError."""
     measurements = _read(content, **options)
     return measurements, quality_warnings(measurements)
 
 
 def describe_file(content: IO[bytes], **options: Any) -> dict[str, Any]:
-    """What would be understood of it. Raises ArchiveError."""
+    """Return the description of a file's measurements for a preview. Raises ArchiveError."""
     return describe_measurements(_read(content, **options))
 
 
 def describe_table(content: IO[bytes], *, name: str, packed: bool) -> dict[str, Any] | None:
-    """The titles and the first rows of a CSV table, of several files the first; None where it has none."""
+    """Return the titles and the first rows of a CSV table, or None if it has none. Of several files, read the first."""
     return table_head(_foreign_files(content, name, packed)[0])
 
 
@@ -169,7 +174,7 @@ def _foreign_files(content: IO[bytes], name: str, packed: bool) -> list[ForeignF
 def _read(
     content: IO[bytes], *, name: str, reading: ForeignReading | None, limits: Limits, foreign_limits: ForeignLimits
 ) -> Measurements:
-    """A results tarball, or a file of another tool."""
+    """Read a results tarball, or a file of another tool if `reading` is given."""
     if reading is None:
         return read_archive(content, limits=limits)
     files = _foreign_files(content, name, reading.packed)

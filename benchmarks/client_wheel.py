@@ -1,4 +1,4 @@
-"""The wheel of the client `mpet`, built from the sources of this server: the same sources give the same bytes."""
+"""Wheel of the client `mpet`, built from the sources on this server. The same sources give the same bytes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 
 CLIENT = Path(__file__).resolve().parent / "client"
 PACKAGE = "mpet"
-EARLIEST = (1980, 1, 1, 0, 0, 0)  # of a member of a zip archive
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # earliest time of a member of a zip archive
 
 
 class NoClientError(LookupError):
-    """This installation came without the client's sources."""
+    """This installation does not contain the client's sources."""
 
 
 def wheel_name(folder: Path = CLIENT) -> str:
-    """The file name, by which pip knows what is in it."""
+    """Return the wheel's file name, from which pip reads the version and the compatibility tags."""
     return f"{PACKAGE}-{_project(folder)['version']}-py3-none-any.whl"
 
 
 def client_wheel(folder: Path = CLIENT) -> bytes:
-    """The wheel; packed again when a file changed."""
+    """Return the wheel. It is cached, and packed again after a source file has changed."""
     _project(folder)
     sources = sorted(path for path in (folder / "src").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return _pack(folder, tuple((path, path.stat().st_mtime_ns) for path in sources))
@@ -59,7 +59,7 @@ def _pack(folder: Path, sources: tuple[tuple[Path, int], ...]) -> bytes:
 
 
 def _metadata(project: dict[str, Any], readme: str) -> str:
-    """The core metadata (packaging.python.org/specifications/core-metadata)."""
+    """Return the core metadata (packaging.python.org/specifications/core-metadata)."""
     extras = project.get("optional-dependencies", {})
     lines = [
         "Metadata-Version: 2.1",

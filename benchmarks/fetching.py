@@ -1,4 +1,5 @@
-"""Public measurements become deliveries: some folders of a source at a time, each folder once."""
+"""Import of public measurements. Each folder of a source is stored once, in a delivery of up to FOLDERS_AT_ONCE
+folders."""
 
 from __future__ import annotations
 
@@ -19,14 +20,18 @@ from profiles.ingest.withdrawal import sweep_withdrawn, withdraw, withdraw_in_tr
 from profiles.models import OwnPrice, Platform, Price, Source, StagedDelivery
 from profiles.prices.tables import price_table, restore_own_prices, restore_prices
 
-FOLDERS_AT_ONCE = 50  # in one delivery: what a killed process has to read again
+FOLDERS_AT_ONCE = 50  # in one delivery; a killed process has to read at most so many again
 
 
 @dataclass
 class FetchReport:
-    """What became of the folders of a source: how many are stored now and were before, profiles, and why others are
-    refused (folders) and single results left out. `notes`: by kind, what matching machines and workloads with the known
-    ones gave reason to say."""
+    """Counts of one call of `fetch`.
+
+    `stored` counts the folders that were stored now, `known` those that were stored before, and `outdated` those that
+    had changed since. `profiles` counts the profiles that were stored now. `refused` and `left_out` count the folders
+    and the single results that were not stored, by reason. `prices_dropped` counts the prices of machines that are no
+    longer stored. `notes` holds the messages about matching machines and workloads with known ones, by kind.
+    """
 
     stored: int = 0
     known: int = 0
@@ -45,21 +50,24 @@ FolderBatch = list[tuple[FoundFolder, MeasuredFolder]]
 def fetch(
     source: PublicSource, origin: Path, *, limit: int | None, update: bool, looked: Looked = lambda report: None
 ) -> FetchReport:
-    """Store what of the source is not stored yet, at most `limit` folders. `update`: each delivery in which a folder
-    changed is replaced, as a whole. `looked` is called after every folder.
+    """Store the folders of the source that are not stored yet, at most `limit`. `looked` is called after every folder.
 
-    Raises UnreadableOrigin and IngestError; the deliveries before are stored.
+    If `update`, also replace each delivery in which a folder changed, as a whole. A replacement that has begun is
+    completed beyond `limit`.
+
+    Raises UnreadableOrigin and IngestError. Deliveries that were stored before the error stay.
     """
     report, taken = FetchReport(), 0
     known = {row.folder: row for row in FetchedFolder.objects.filter(public_source=source.name)}
     to_look_at = _changed_deliveries(source, origin, known) if update else {}
-    batches: dict[int | None, FolderBatch] = {}  # by the delivery that they replace; None: of what is new
+    batches: dict[int | None, FolderBatch] = {}  # key: the delivery to replace, None for new folders
     for folder in find_folders(source, origin):
         former = known[folder.name].source_id if folder.name in known else None
         if limit is not None and taken >= limit and (former is None or former not in batches):
             if not batches.keys() - {None}:
                 break
-            continue  # the rest of a delivery that is begun may follow
+            # The remaining folders of a replacement that has begun may follow.
+            continue
         if former is not None and former not in to_look_at:
             report.known += 1
         else:
@@ -82,8 +90,8 @@ def fetch(
 
 
 def _changed_deliveries(source: PublicSource, origin: Path, known: Mapping[str, FetchedFolder]) -> dict[int, set[str]]:
-    """The deliveries in which a folder was another than it is now, and which of their folders are there. What
-    moderators hid stays as it is."""
+    """Return the available folders of each delivery in which a folder changed. Deliveries that moderators hid are left
+    out."""
     shown = set(Source.objects.filter(fetched_folders__public_source=source.name, hidden=False).values_list("pk"))
     there: dict[int, set[str]] = {}
     changed = set()
@@ -109,11 +117,12 @@ def _read(source: PublicSource, folder: FoundFolder, report: FetchReport) -> Mea
 
 
 def _store(source: PublicSource, batch: FolderBatch, former: int | None, report: FetchReport) -> None:
-    """Store a delivery. The former one goes in the transaction in which the new one becomes visible: nobody sees both,
-    or neither."""
+    """Store the batch as one delivery. The former delivery is withdrawn in the transaction that makes the new one
+    visible, so that readers see exactly one of them."""
     outdated = Source.objects.filter(pk__in=[] if former is None else [former])
     if not batch:
-        withdraw(outdated)  # none of its folders can be read now
+        # None of the folders of the former delivery can be read any more.
+        withdraw(outdated)
         return
     swept: list[StagedDelivery] = []
 
@@ -142,8 +151,8 @@ def _store(source: PublicSource, batch: FolderBatch, former: int | None, report:
 
 
 def _replace(outdated: QuerySet[Source], source: Source, report: FetchReport) -> list[StagedDelivery]:
-    """Withdraw the outdated delivery. A machine whose description makes it another platform now gets the slug and the
-    prices of the platform of its name that is gone."""
+    """Withdraw the outdated delivery and return what is left to be swept. If the new description of a machine makes it
+    another platform, that platform inherits the slug and the prices of the deleted platform of the same name."""
     before = Platform.objects.filter(descriptions__source__in=outdated).in_bulk()
     prices = price_table(Price.objects.filter(platform__in=before).select_related("platform"))
     own_prices = list(OwnPrice.objects.filter(platform__in=before).select_related("platform"))

@@ -1,4 +1,4 @@
-"""Files of other tools on their way in: which machine they are of, and how they are stored."""
+"""Files of other tools: recognition of their format, the platform that they were measured on, and storage."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from profiles.ingest.service import IngestResult, ingest
 from profiles.measurements import Measurements, PlatformRecord, UnreadableError
 from profiles.models import Platform, Source
 
-RECOGNISED = "auto"  # the form that is asked for where the files are to say it
+RECOGNISED = "auto"  # form of a reading whose format is to be recognised
 
 
 def as_one_file(
     sent: Sequence[tuple[str, IO[bytes]]], reading: ForeignReading | None
 ) -> tuple[str, IO[bytes], ForeignReading | None]:
-    """What one upload is made of, as one file: its name, its content, and how it is to be read; None for a results
-    tarball, whose form need not be said. Raises UnreadableError."""
+    """Return the name, the content and the reading of an upload, for which several files are packed into one archive.
+    If the reading's form is RECOGNISED, it is replaced by the recognised one. The reading is None for a results
+    tarball. Raises UnreadableError."""
     name, content = sent[0]
     if len(sent) > 1:
         if reading is None:
@@ -41,7 +42,7 @@ def as_one_file(
 
 
 def known_platform(slug: str, user: Any) -> PlatformRecord:
-    """What is known of a platform that the user sees; a delivery that says it is of that platform. Raises
+    """Return the record of a platform that the user sees. A delivery with this record belongs to that platform. Raises
     Platform.DoesNotExist, and UnreadableError for a simulated machine, which has no measurements."""
     viewer = user or AnonymousUser()
     row = Platform.objects.visible_to(viewer).get(slug=slug)
@@ -60,9 +61,9 @@ def ingest_foreign(
     private: bool,
     progress: Callable[[int], Any] | None = None,
 ) -> IngestResult:
-    """Store what was read of the files. Raises IngestError."""
+    """Store the measurements that were read from the files. Raises IngestError."""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    # The same files of another machine are another delivery.
+    # The digest includes the platform, because the same files on another machine are another delivery.
     digest = hashlib.sha256(json.dumps([form, asdict(measurements.platforms[0])]).encode())
     for file in files:
         digest.update(hashlib.sha256(file.content).digest())

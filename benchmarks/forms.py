@@ -1,4 +1,4 @@
-"""The form that takes results: of the kit, or of other tools."""
+"""Form for uploading results of the kit or files of other tools."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +36,7 @@ class FilesInput(forms.ClearableFileInput):
 
 
 class FilesField(forms.FileField):
-    """One file or several."""
+    """A file field that accepts one or more files."""
 
     widget = FilesInput
 
@@ -104,14 +104,15 @@ class UploadForm(forms.Form):
         self.user = user
 
     def limit_bytes(self) -> int:
-        """How many bytes all files may have together."""
+        """Return the maximum total size of the files."""
         return int(settings.UPLOAD_MAX_PACKED_BYTES)
 
     def clean_licence(self) -> str:
         return self.cleaned_data["licence"] or Upload.Licence.AS_SOURCE.value
 
     def clean_visibility(self) -> str:
-        """Said once: the browser sends one value, and whoever sends two means nothing that we know."""
+        """Raise ValidationError if the field is given several times, because its meaning is ambiguous then. Browsers
+        send one value."""
         values: Any = self.data
         given = values.getlist(self.add_prefix("visibility"))
         if len(given) > 1:
@@ -148,7 +149,8 @@ class UploadForm(forms.Form):
             raise forms.ValidationError(str(error)) from error
 
     def clean_columns(self) -> dict[str, str]:
-        """By the drop-downs of a preview where one was chosen, else by the text."""
+        """Return a mapping from roles to column titles. Use the drop-downs of a preview if one was chosen, else the
+        text field."""
         data = self.data if isinstance(self.data, QueryDict) else QueryDict()
         chosen = zip(data.getlist("column_role"), data.getlist("column_title"), strict=False)
         pairs = [f"{role}={title}" for role, title in chosen if role]
@@ -159,7 +161,7 @@ class UploadForm(forms.Form):
         return columns
 
     def clean(self) -> dict[str, Any]:
-        """`sent`: name, content and reading of what the upload is made of."""
+        """Add `sent`, the name, the content and the reading of the upload."""
         found: dict[str, Any] = self.cleaned_data
         if not self.errors:
             platform = self._platform(found)

@@ -1,5 +1,5 @@
-"""The benchmark kit as the tarball that users unpack and build, and as one of programs that `make static` built, for
-machines without a compiler: the same files, served by the same server, give the same bytes."""
+"""The benchmark kit as a tarball: either its sources to build, or the programs that `make static` built, for machines
+without a compiler. The same files on the same server give the same bytes."""
 
 import gzip
 import hashlib
@@ -10,9 +10,9 @@ from pathlib import Path
 
 KIT = Path(__file__).resolve().parent / "kit"
 TOP_FOLDER = "mpet-kit"
-SERVER_FILE = "SERVER"  # where `make upload` sends results, by default
+SERVER_FILE = "SERVER"  # contains the address to which `make upload` sends results by default
 ARCHITECTURES = ("x86_64", "aarch64")  # as `uname -m` calls them
-# What runs without the sources, by its path in the kit: scripts, and the version that results name.
+# Files of the kit that are packed with built programs: path in the kit -> path in the tarball.
 RUN_FILES = {
     "VERSION": "VERSION",
     "static/measure.sh": "measure",
@@ -24,12 +24,12 @@ RUN_FILES = {
         for name in ("json.awk", "profile.sh", "results.sh", "sending.sh", "server.sh", "upload.sh")
     },
 }
-NOT_SERVED = {"build", "results", "__pycache__", "TOKEN", SERVER_FILE}  # built here, or the operator's own
+NOT_SERVED = {"build", "results", "__pycache__", "TOKEN", SERVER_FILE}  # build outputs and the operator's own files
 BUILT_SUFFIXES = {".o", ".a", ".so", ".d", ".pyc", ".gz"}
 
 
 class NoKitError(LookupError):
-    """The folder has no VERSION: this installation came without the kit."""
+    """This installation does not contain the kit (no VERSION file), or not for this architecture."""
 
 
 def kit_version(folder: Path = KIT) -> str:
@@ -40,7 +40,8 @@ def kit_version(folder: Path = KIT) -> str:
 
 
 def kit_files(folder: Path = KIT) -> list[Path]:
-    """What belongs to the kit, relative to its folder, sorted: no hidden files, nothing that was built, no token."""
+    """Return the sorted paths of the kit's files, relative to its folder. Hidden files, build outputs and the
+    operator's files, such as the token, are left out."""
     paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sorted(
         path
@@ -51,18 +52,20 @@ def kit_files(folder: Path = KIT) -> list[Path]:
 
 
 def kit_tarball(site: str = "", folder: Path = KIT) -> bytes:
-    """The kit as it is served by `site`, the server's address, which it holds. Packed again when a file changed."""
+    """Return the tarball of the kit, which contains `site`, the server's address. It is cached, and packed again after
+    a file has changed."""
     kit_version(folder)
     return _pack(site, tuple((path.as_posix(), _dated(folder / path)) for path in kit_files(folder)))
 
 
 def built_architectures(folder: Path = KIT) -> list[str]:
-    """Of which an operator ran `make static` in the kit's folder, whole and after the sources had this version."""
+    """Return the architectures for which an operator ran `make static` to its end with this version of the sources."""
     return [name for name in ARCHITECTURES if _built_files(name, folder)]
 
 
 def built_tarball(architecture: str, site: str = "", folder: Path = KIT) -> bytes:
-    """The programs of `make static` for one architecture, with what measures and sends. NoKitError: there are none."""
+    """Return the tarball of the programs that `make static` built for one architecture, with the scripts that measure
+    and upload. Raises NoKitError if there are none."""
     built = _built_files(architecture, folder)
     if not built:
         raise NoKitError(f"the kit was not built for {architecture}")
@@ -72,7 +75,8 @@ def built_tarball(architecture: str, site: str = "", folder: Path = KIT) -> byte
 
 
 def _built_files(architecture: str, folder: Path) -> list[Path]:
-    """Empty where the stamp that `make static` writes last is not there, or names another version of the kit."""
+    """Return the built programs. The list is empty if the stamp that `make static` writes last is missing or has
+    another version."""
     built = folder / "build" / "static" / architecture
     stamp = built / "VERSION"
     if architecture not in ARCHITECTURES or not stamp.is_file() or stamp.read_text().strip() != kit_version(folder):
@@ -86,13 +90,14 @@ def _dated(path: Path) -> tuple[Path, int]:
 
 @lru_cache(maxsize=8)
 def kit_sha256(tarball: bytes) -> str:
-    """Of a tarball that is kept here, which is hashed once and not for every page that names it."""
+    """Return the SHA-256 of a tarball. It is cached, because several pages show it."""
     return hashlib.sha256(tarball).hexdigest()
 
 
 @lru_cache(maxsize=8)
 def _pack(site: str, files: tuple[tuple[str, tuple[Path, int]], ...]) -> bytes:
-    """The members by name; packed again where the time of a file is another one."""
+    """Return the packed members. The times of the files are part of the cache's key, so that a changed file is packed
+    again."""
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", filename="", mtime=0) as compressed,
@@ -107,7 +112,7 @@ def _pack(site: str, files: tuple[tuple[str, tuple[Path, int]], ...]) -> bytes:
 
 
 def add_member(archive: tarfile.TarFile, name: str, content: bytes, *, runs: bool) -> None:
-    """Owner, group and time do not depend on where the server was installed."""
+    """Add a member with fixed owner, group and time, so that the bytes do not depend on the server."""
     member = tarfile.TarInfo(f"{TOP_FOLDER}/{name}")
     member.size = len(content)
     member.mode = 0o755 if runs else 0o644

@@ -1,5 +1,5 @@
-"""How to measure a machine with the kit: the commands, and what it runs; for the page and its JSON form. Results of
-stress-ng can be compared only with those of the same version, so it says which versions are known."""
+"""Guide to measuring a machine with the kit, for the page and its JSON form. It lists the known versions of stress-ng,
+because only results of the same version can be compared."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Step:
 
 @dataclass(frozen=True)
 class KitWorkload:
-    """A program of the kit, as the first lines of its source describe it."""
+    """A program of the kit, described by the first lines of its source."""
 
     name: str
     computes: str
@@ -35,7 +35,7 @@ class KitWorkload:
 
 @dataclass(frozen=True)
 class BuiltKit:
-    """The kit's programs for one architecture, as this server hands them out."""
+    """The kit's programs for one architecture, as this server offers them."""
 
     architecture: str
     url: str
@@ -45,7 +45,7 @@ class BuiltKit:
 
 
 def kit_guide(site: str, user: Any) -> dict[str, Any]:
-    """What the page and its JSON form say; `site` is the server's address with a slash at its end. Raises
+    """Return the content of the page and its JSON form. `site` is the server's address with a trailing slash. Raises
     NoKitError."""
     return {
         "version": kit_version(),
@@ -57,7 +57,7 @@ def kit_guide(site: str, user: Any) -> dict[str, Any]:
 
 
 def built_kits(site: str) -> list[BuiltKit]:
-    """Those that the operator built."""
+    """Return the kits that the operator built."""
     built = []
     for architecture in built_architectures():
         content, url = built_tarball(architecture, site), f"{site}api/v1/kit/{architecture}/"
@@ -72,7 +72,7 @@ def built_kits(site: str) -> list[BuiltKit]:
 
 
 def kit_steps(site: str) -> list[Step]:
-    """The commands to copy."""
+    """Return the steps, each with the commands to copy."""
     return [
         Step(
             "unpack",
@@ -134,7 +134,7 @@ def kit_workloads(folder: Path = KIT) -> list[KitWorkload]:
 
 
 def kit_workload(source: Path) -> KitWorkload:
-    """From the comment that a workload's source begins with: a line each for PURPOSES."""
+    """Return the workload that the comment at the top of its source describes, with one line for each of PURPOSES."""
     texts = dict.fromkeys(PURPOSES, "")
     with source.open() as lines:
         for line in lines:
@@ -146,7 +146,8 @@ def kit_workload(source: Path) -> KitWorkload:
 
 
 def stress_ng_versions(user: Any) -> list[dict[str, Any]]:
-    """Each version with the number of platforms that the user sees its results of, the most first."""
+    """Return each version of stress-ng with the number of platforms for which the user sees its results, in descending
+    order of that number."""
     rows = Profile.objects.visible_to(user).of_stress_ng()
     counted = rows.values("workload__version").annotate(platforms=Count("platform", distinct=True))
     versions = [{"version": row["workload__version"], "platforms": row["platforms"]} for row in counted]

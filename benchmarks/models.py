@@ -1,4 +1,4 @@
-"""Uploads: what somebody sent, and what came of it."""
+"""Uploads: the files that users send, and what was stored from them."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -19,18 +19,19 @@ KNOWN_SUFFIXES = (".json", ".jsonl", ".csv", ".xml", ".txt")
 
 
 def report_entry(reason: str, member: str | None = None, line: int | None = None) -> dict[str, Any]:
-    """An error of an upload's report: what is wrong, and where in the tarball."""
+    """Return an error of an upload's report: the reason, and its place in the tarball."""
     return {"member": member, "line": line, "reason": reason}
 
 
 def error_entries(error: ArchiveError) -> list[dict[str, Any]]:
-    """Of a refusal: its problems, and how many more there were."""
+    """Return the errors of a report on a refused file. If some problems are not listed, the last error is their
+    number."""
     entries = [report_entry(problem.reason, problem.member, problem.line) for problem in error.problems]
     return entries + [report_entry(f"and {error.more} more")] * bool(error.more)
 
 
 class LeaseLostError(Exception):
-    """Another process took the upload over, or it was deleted: what this one wanted to write was not written."""
+    """Another process claimed the upload, or it was deleted, so that nothing was written."""
 
 
 class UploadQuerySet(LeasedQuerySet):
@@ -38,7 +39,7 @@ class UploadQuerySet(LeasedQuerySet):
         return self.filter(status__in=Upload.WAITING)
 
     def readable_by(self, user: Any) -> Self:
-        """The user's own uploads; of others those that were accepted and are public."""
+        """Return the user's own uploads, and those of others that are accepted, public and not hidden."""
         published = Q(
             visibility=Upload.Visibility.PUBLIC,
             status=Upload.Status.ACCEPTED,
@@ -50,7 +51,7 @@ class UploadQuerySet(LeasedQuerySet):
         return self.filter(published | own).select_related("source")
 
     def listed_for(self, user: Any) -> Self:
-        """The user's own uploads, each with how many profiles came of it."""
+        """Return the user's own uploads, each annotated with its number of profiles."""
         profiles = Profile.objects.visible_to(user).filter(source=OuterRef("source")).order_by()
         counted = profiles.values("source").annotate(over=Count("pk")).values("over")
         return (
@@ -61,7 +62,8 @@ class UploadQuerySet(LeasedQuerySet):
 
 
 class Upload(LeasedWork):
-    """One results tarball that somebody sent, from the moment it arrives; what came out of it is its `source`."""
+    """A results tarball or a file of another tool that a user sent. The row exists as soon as the file has arrived.
+    `source` is the delivery that was stored from it."""
 
     class Status(models.TextChoices):
         RECEIVED = "received"
@@ -76,7 +78,7 @@ class Upload(LeasedWork):
         PRIVATE = "private"
 
     class Licence(models.TextChoices):
-        """Under which others may use it; the words are those that pages and the API show."""
+        """The licence under which others may use the measurements. Pages and the API show these labels."""
 
         CC_BY = "CC BY 4.0", "CC BY 4.0: use it, and name the source"
         CC0 = "CC0", "CC0: no conditions"
@@ -133,17 +135,18 @@ class Upload(LeasedWork):
 
     @property
     def hidden(self) -> bool:
-        """A moderator hid what came of it (profiles.moderation)."""
+        """Whether a moderator hid the delivery (profiles.moderation)."""
         return self.source is not None and self.source.hidden
 
     @property
     def file_is_there(self) -> bool:
-        """Whether what was sent can be had: also where a process died between row and file."""
+        """Whether the file is stored. False also if a process was killed between writing the row and the file."""
         return bool(self.file) and self.file.storage.exists(str(self.file.name))
 
     @property
     def file_suffix(self) -> str:
-        """Of a copy of what was sent: a tarball, a file of another tool, or several of these in one archive."""
+        """The suffix of the file: that of a results tarball, of a file of another tool, or of an archive of several
+        files."""
         if not self.form:
             return ".tar.gz"
         suffix = PurePath(self.filename).suffix.lower()
@@ -151,7 +154,7 @@ class Upload(LeasedWork):
 
     @property
     def foreign_reading(self) -> ForeignReading | None:
-        """How a file of another tool is to be read; None for a results tarball."""
+        """How to read a file of another tool, or None for a results tarball."""
         return None if self.reading is None else ForeignReading.of_document(self.form, self.reading)
 
     @property
@@ -159,11 +162,12 @@ class Upload(LeasedWork):
         return self.status in self.WAITING
 
     def claim_to_process(self) -> bool:
-        """Claim it, where it waits and no process has claimed it."""
+        """Claim the upload for processing. Return False if it is not waiting or another process has claimed it."""
         return self.claim(only=Q(status__in=self.WAITING), status=self.Status.PROCESSING)
 
     def reject(self, errors: list[dict[str, Any]]) -> Self:
-        """Nothing came of it; its file is not kept. A file that outlives its row's mention of it is swept."""
+        """Reject the upload and delete its file. If the process is killed before the deletion, the file is swept
+        later."""
         name = self.file.name
         self.source, self.file = None, ""
         self.finish(self.Status.REJECTED, errors, [])
@@ -172,7 +176,7 @@ class Upload(LeasedWork):
         return self
 
     def finish(self, status: str, errors: list[dict[str, Any]], warnings: list[str]) -> Self:
-        """Write what came of it, and let go of it. Raises LeaseLostError where another process has it now."""
+        """Store the result and release the lease. Raises LeaseLostError if another process has claimed the upload."""
         self.status = status
         self.report = {"errors": errors, "warnings": warnings}
         self.finished_at = timezone.now()
@@ -186,7 +190,7 @@ class Upload(LeasedWork):
 
 
 class FetchedFolder(models.Model):
-    """One folder of a public source that `manage.py fetch_data` stored, and in which delivery."""
+    """A folder of a public source that `manage.py fetch_data` stored, and the delivery that contains it."""
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="fetched_folders")
     public_source = models.CharField(max_length=50, help_text="as in benchmarks.public_data.SOURCES")
@@ -201,11 +205,12 @@ class FetchedFolder(models.Model):
 
 
 class Quarantine(LeasedWork):
-    """An upload that somebody sent without an account. It belongs to a `holder`, a user made for it who cannot sign in:
-    so it is private as every private upload is. Whoever has the secret reads it, and may claim it.
+    """An upload that was sent without an account. It belongs to `holder`, a user created for it who cannot sign in, so
+    that it is as private as every private upload. Whoever has the secret can read and claim it.
 
-    It ends once: with `ended_at` it is gone for everybody, and belongs to `claimed_by` where somebody claimed it. What
-    follows takes several transactions; the lease says whether a process is at it."""
+    It ends once. With `ended_at` it is no longer available, and belongs to `claimed_by` if a user claimed it. The steps
+    after that take several transactions, during which a process holds the lease.
+    """
 
     holder = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quarantine")
     digest = models.CharField(max_length=64, unique=True, editable=False, help_text="sha256 of the secret")
@@ -216,7 +221,7 @@ class Quarantine(LeasedWork):
     claimed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )
-    # The code before inserts rows without this column while both serve.
+    # The previous release inserts rows without this column while both releases are serving.
     attempts = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     objects = LeasedQuerySet.as_manager()

@@ -1,4 +1,5 @@
-"""What the kit noted beside its measurements, as pages and the API show it: bounded, as anybody may have written it."""
+"""The kit's notes on its measurements, as pages and the API show them. Their length is limited, because any client may
+have written them."""
 
 from __future__ import annotations
 
@@ -7,12 +8,13 @@ from dataclasses import dataclass
 
 from profiles.models import Source
 
-MOST_SHOWN = 1 << 16  # characters of the environment, and of the log
+MOST_SHOWN = 1 << 16  # characters of the environment and of the log, each
 
 
 @dataclass(frozen=True)
 class DeliveryNotes:
-    """`environment`: as indented JSON, "" where there is none; `cut` of them are not shown to their end."""
+    """Environment and log of a delivery. `environment` is indented JSON, or empty if there is none. `cut` names the
+    texts that are truncated."""
 
     environment: str
     log: str
@@ -20,7 +22,7 @@ class DeliveryNotes:
 
 
 def notes_of(source: Source | None) -> DeliveryNotes | None:
-    """None where nothing was noted, or a moderator hid the delivery."""
+    """Return the notes of a delivery, or None if there are none or a moderator hid the delivery."""
     if source is None or source.hidden or not (source.environment or source.log):
         return None
     environment = json.dumps(source.environment, indent=2, ensure_ascii=False) if source.environment else ""

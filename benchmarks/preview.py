@@ -1,4 +1,4 @@
-"""What the upload page shows of a file before it is stored."""
+"""Preview of a file on the upload page, before the file is stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mpet_site.web.tables import NUMBER, PageTable, TableColumn
 from profiles.templatetags.quantities import seconds, significant, size
 
 WORKLOADS_SHOWN = 50
-COUNTS_SHOWN = 12  # numbers of threads of one workload
+COUNTS_SHOWN = 12  # thread counts of one workload
 FACTS_SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("name", "Name", str),
     ("cpu_model", "Processor", str),
@@ -28,8 +28,8 @@ FACTS_SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 
 
 def preview_of(found: Mapping[str, Any], head: Mapping[str, Any] | None, columns: Mapping[str, str]) -> dict[str, Any]:
-    """`found`: what `reading.preview_upload` says; `head`: of a table what `reading.preview_table` does, with the
-    titles that were said to be its `columns`."""
+    """Return the template context of a preview. `found` is the result of `reading.preview_upload`, `head` that of
+    `reading.preview_table` for a table, and `columns` the mapping from roles to column titles that the user chose."""
     workloads, platform = found["workloads"], found["platform"] or {}
     more = len(workloads) - WORKLOADS_SHOWN
     caption = f"{len(workloads)} workload{'' if len(workloads) == 1 else 's'}"
@@ -48,7 +48,7 @@ def preview_of(found: Mapping[str, Any], head: Mapping[str, Any] | None, columns
 
 
 def _columns(head: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Each column with its role: the one that was chosen, else that of its own name."""
+    """Return each column with its role: the chosen role, else the one with the column's own name."""
     chosen = {title: role for role, title in columns.items()}
     has_time = any(role in TIME_COLUMNS for role in columns)
 
@@ -61,7 +61,7 @@ def _columns(head: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, A
 
 
 def _times(workload: Mapping[str, Any]) -> str:
-    """The median of each n, the first of them where there are many."""
+    """Return the median time at each n as text, for at most COUNTS_SHOWN thread counts."""
     written = significant if workload["time_kind"] == "relative" else seconds
     pairs = list(zip(workload["n"], workload["time_s"], strict=True))
     shown = "; ".join(f"{n}: {written(time_s)}" for n, time_s in pairs[:COUNTS_SHOWN])

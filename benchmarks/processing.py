@@ -1,5 +1,5 @@
-"""What is done with a received tarball: it is read, checked, ingested and reported; also where a request could not
-wait for it, or its process was killed. And files that killed processes left are deleted."""
+"""Processing of received uploads: they are read, checked, ingested and reported on. Uploads are processed later if the
+request could not wait or its process was killed. Files that killed processes left behind are deleted."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ FILE_GONE = "its file is no longer there: send it again"
 MEMBER_OF = {"platform": "platform.json", "workload": "workloads.json"}
 INTERNAL_ERROR = "internal error: nothing was stored, and the operators were told"
 UPLOADS_FOLDER = "uploads"
-ORPHANED_AFTER_LEASES = 10  # a file is older before it can be said that no row will come
+ORPHANED_AFTER_LEASES = 10  # after so many leases, a file without a row is an orphan
 
 
 def process_in_request(upload: Upload) -> None:
-    """Process it, unless another request waits for a file: then the next periodic task does."""
+    """Process the upload. If another request is waiting for a file, leave the upload to the next periodic task."""
     try:
         with one_request_at_a_time():
             process(upload)
@@ -48,7 +48,8 @@ def process_in_request(upload: Upload) -> None:
 
 
 def process(upload: Upload) -> Upload:
-    """Read, check and ingest a waiting upload; nothing happens where that was done, or another process does it."""
+    """Read, check and ingest a waiting upload. Do nothing if it was processed before or another process has claimed
+    it."""
     if not upload.claim_to_process():
         upload.refresh_from_db()
         return upload
@@ -64,7 +65,8 @@ def process_claimed(upload: Upload) -> None:
         logger.warning("upload %s was taken over by another process", upload.uid)
     except (OperationalError, OSError):
         logger.warning("upload %s is left for later: nothing can be stored now", upload.uid, exc_info=True)
-        with suppress(OperationalError):  # no process ended: the attempt does not count
+        # The attempt does not count, because no process was killed.
+        with suppress(OperationalError):
             upload.while_held().update(attempts=F("attempts") - 1)
 
 
@@ -91,7 +93,7 @@ def _process_held(upload: Upload) -> None:
 
 def _ingest_upload(upload: Upload) -> None:
     reading = upload.foreign_reading
-    # Fewer rows are read of an upload without an account, as its sender cannot be asked about them.
+    # Uploads without an account have a lower limit of rows, because their senders cannot be contacted.
     is_anonymous = Quarantine.objects.filter(holder=upload.owner_id).exists()
     with upload.file.open("rb") as file:
         measurements, doubts = read_upload(
@@ -101,7 +103,7 @@ def _ingest_upload(upload: Upload) -> None:
         measurements = replace(measurements, licence=upload.licence)
 
     def accept(result: IngestResult) -> None:
-        """In the transaction that makes the profiles visible: there is no moment between."""
+        """Finish the upload in the transaction that makes the profiles visible."""
         upload.source = result.source
         warnings = [*_take_visibility(upload, result), *result.warnings, *doubts]
         upload.finish(Upload.Status.ACCEPTED, [], list(dict.fromkeys(warnings)))
@@ -118,7 +120,8 @@ def _ingest_upload(upload: Upload) -> None:
 
 
 def _take_visibility(upload: Upload, result: IngestResult) -> list[str]:
-    """The upload takes the visibility of what was stored; says so where another was asked for."""
+    """Set the upload's visibility to that of the stored delivery. Return a warning if it differs from the requested
+    one."""
     stored = Upload.Visibility.PUBLIC if result.source.private_to_id is None else Upload.Visibility.PRIVATE
     if stored == upload.visibility:
         return []
@@ -127,8 +130,9 @@ def _take_visibility(upload: Upload, result: IngestResult) -> list[str]:
 
 
 def unclaimed_uploads() -> UploadQuerySet:
-    """Those that wait and that no process has claimed. Without workers a new one is its request's own for as long as a
-    lease; one that its request left to others says "processing"."""
+    """Return the waiting uploads that no process has claimed. Without workers, a received upload is reserved for its
+    own request for the length of a lease. A request that leaves its upload to others sets the status to
+    `processing`."""
     unclaimed = Upload.objects.waiting().unheld().select_related("owner").order_by("pk")
     if uses_workers():
         return unclaimed
@@ -137,10 +141,10 @@ def unclaimed_uploads() -> UploadQuerySet:
 
 
 def sweep_files() -> int:
-    """Delete uploaded files without a row, and what was on its way in when its process died. Returns the number of
-    files."""
+    """Delete uploaded files without a row, and the temporary files of killed processes. Return the number of files."""
     old = _old_files(Path(default_storage.path(UPLOADS_FOLDER)))
-    known = set(Upload.objects.exclude(file="").values_list("file", flat=True))  # read after the folder was
+    # Read the rows after the folder, because the row of a file may be inserted in between.
+    known = set(Upload.objects.exclude(file="").values_list("file", flat=True))
     orphans = [path for path in old if f"{UPLOADS_FOLDER}/{path.name}" not in known]
     orphans += _old_files(Path(settings.FILE_UPLOAD_TEMP_DIR))
     for path in orphans:

@@ -1,6 +1,7 @@
-"""Uploads without an account: kept for their sender alone, claimed by whoever has the secret, or deleted in time.
+"""Uploads without an account: only their sender can read them, until they are claimed with the secret, deleted or
+expired.
 
-docs/decisions/quarantine.md says why they belong to a user of their own.
+docs/decisions/quarantine.md explains why each of them belongs to a user of its own.
 """
 
 from __future__ import annotations
@@ -24,18 +25,19 @@ from benchmarks.services import begin_processing, keep_tarball
 from profiles.models import held
 
 SECRET_BYTES = 32
-NEVER_CAME_AFTER_LEASES = 10  # a quarantine without an upload is older: its process was killed before it stored one
+# A quarantine without an upload is abandoned after so many leases: its process was killed before it stored one.
+NEVER_CAME_AFTER_LEASES = 10
 STANDS = Q(ended_at=None)
 
 
 class QuarantineFull(Exception):
-    """So many uploads are in quarantine that no further one is taken, or none is taken at all."""
+    """No further upload is accepted, because the quarantine is full or disabled."""
 
     retry_after_s = 3_600
 
 
 class ClaimError(Exception):
-    """Why nothing can be claimed; nothing was changed."""
+    """The reason why nothing can be claimed. Nothing was changed."""
 
 
 def is_open() -> bool:
@@ -43,8 +45,8 @@ def is_open() -> bool:
 
 
 def take_in(file: IO[bytes], filename: str, reading: ForeignReading | None = None) -> tuple[Quarantine, str]:
-    """Keep and process a tarball in quarantine, or a file of another tool with its `reading`. Returns the secret too,
-    of which only the digest is stored.
+    """Store a results tarball, or a file of another tool with its `reading`, in quarantine and process it. Return the
+    quarantine and its secret, which is stored only as a digest.
 
     Raises QuarantineFull.
     """
@@ -61,19 +63,20 @@ def take_in(file: IO[bytes], filename: str, reading: ForeignReading | None = Non
 
 
 def find_quarantine(secret: str) -> Quarantine | None:
-    """The one of this secret, as long as it stands."""
+    """Return the quarantine with this secret, or None if it is expired, claimed or deleted."""
     return find_by_digest(digest_of(secret))
 
 
 def find_by_digest(digest: str) -> Quarantine | None:
-    """The one whose secret has this digest, if its time is not over and nobody has claimed or deleted it."""
+    """Return the quarantine with this digest of its secret, or None if it is expired, claimed or deleted."""
     oldest = timezone.now() - timedelta(days=settings.QUARANTINE_DAYS)
     return Quarantine.objects.filter(STANDS, created_at__gt=oldest, digest=digest).select_related("holder").first()
 
 
 def claim_upload(quarantine: Quarantine, user: Any) -> Upload:
-    """Make it a private upload of the user, as if the user had sent the file, and end the quarantine; where the user
-    has sent it before, that one. Of several claims one succeeds. Raises ClaimError where nothing is left to claim."""
+    """Make the upload a private upload of the user, as if the user had sent the file, and end the quarantine. If the
+    user has sent the file before, return that upload. Only one of several concurrent claims succeeds. Raises ClaimError
+    if there is nothing to claim."""
     upload = quarantine.upload
     if upload is None or not upload.file_is_there:
         raise ClaimError("Its file was refused and is not kept: there is nothing to claim.")
@@ -84,7 +87,8 @@ def claim_upload(quarantine: Quarantine, user: Any) -> Upload:
 
 
 def remove_quarantine(quarantine: Quarantine) -> bool:
-    """Delete it with the upload and all that came of it; False where it was claimed or deleted a moment ago."""
+    """Delete the quarantine with its upload and everything that was stored from it. Return False if it was claimed or
+    deleted in the meantime."""
     if not quarantine.claim(STANDS, ended_at=timezone.now()):
         return False
     _end(quarantine)
@@ -92,8 +96,8 @@ def remove_quarantine(quarantine: Quarantine) -> bool:
 
 
 def end_abandoned() -> int:
-    """Finish the claims and deletions of killed processes, and delete quarantines without an upload. Returns
-    their number."""
+    """Finish the claims and deletions of killed processes, and delete quarantines without an upload. Return their
+    number."""
     oldest = timezone.now() - timedelta(seconds=NEVER_CAME_AFTER_LEASES * settings.LEASE_SECONDS)
     never_came = Q(~Exists(Upload.objects.filter(owner=OuterRef("holder"))), created_at__lt=oldest)
     left = list(Quarantine.objects.unheld().filter(~STANDS | never_came).select_related("holder", "claimed_by"))
@@ -104,14 +108,15 @@ def end_abandoned() -> int:
 
 
 def drop_quarantined(before: datetime) -> int:
-    """Delete those that came before. Returns their number."""
+    """Delete the quarantines that were created before this time. Return their number."""
     old = list(Quarantine.objects.filter(STANDS, created_at__lt=before).select_related("holder"))
     return [remove_quarantine(quarantine) for quarantine in old].count(True)
 
 
 def _end(quarantine: Quarantine) -> Upload | None:
-    """What follows the end of a quarantine that this process has claimed: its tarball becomes an upload of the user who
-    claimed it, which is returned, and all else is deleted. A second process may repeat every step."""
+    """Complete the claim or the deletion of a quarantine that this process has claimed. If a user claimed the upload,
+    store its file as an upload of that user and return it. Delete everything else. Every step can be repeated by a
+    second process."""
     with held(quarantine):
         upload, kept = quarantine.upload, None
         if quarantine.claimed_by is not None and upload is not None and upload.file_is_there:

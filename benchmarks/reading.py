@@ -1,6 +1,6 @@
-"""Files that strangers send are read in a process of its own, with limits of processor time, memory and time.
+"""Reading of uploaded files in child processes with limits on processor time, memory and wall-clock time.
 
-Whatever a file does to its reader, the server goes on (docs/decisions/reading-processes.md).
+The server keeps running, whatever a file does to its reader (docs/decisions/reading-processes.md).
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ from profiles.measurements import Measurements, PlatformRecord
 
 logger = logging.getLogger(__name__)
 UNEXPECTED = "has something that its reader does not expect: nothing was stored, and the operators were told"
-READER_NICENESS = 5  # a third of the processor time of those who serve, where there is too little for all
-MOST_ANSWER_BYTES = 256 * 2**20  # 200,000 runs are 19 MB
-INHERITED = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR")  # no secret, no address
+READER_NICENESS = 5  # a third of a web worker's share of a busy processor
+MOST_ANSWER_BYTES = 256 * 2**20  # 200,000 runs take 19 MB
+# Environment variables that the program inherits. They contain no secrets and no addresses.
+INHERITED = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR")
 ENVIRONMENT = {
-    "OPENBLAS_NUM_THREADS": "1",  # each further thread reserves memory, and no reader multiplies matrices
+    "OPENBLAS_NUM_THREADS": "1",  # each further thread reserves memory, and readers do not multiply matrices
     "OMP_NUM_THREADS": "1",
     "PYTHONWARNINGS": "ignore",
     "PYTHONDONTWRITEBYTECODE": "1",
@@ -53,15 +54,16 @@ MAY_BE_MADE = {
 
 
 class ReaderBusyError(NotReadyYet):
-    """Another request waits for a file to be read."""
+    """Another request is waiting for a file to be read."""
 
     reason = "Another file is being read."
 
 
 @contextmanager
 def one_request_at_a_time() -> Iterator[None]:
-    """Let one request wait for files to be read, of all processes that share the state folder, so that the other web
-    workers serve on. Raises ReaderBusyError for a second one; what is no request has the time, and is not counted."""
+    """Allow only one request to wait for a file to be read, across all processes that share the state folder, so that
+    the other web workers keep serving. Raises ReaderBusyError in a second request. Commands and background tasks can
+    wait, and are not limited."""
     if can_wait():
         yield
         return
@@ -72,7 +74,7 @@ def one_request_at_a_time() -> Iterator[None]:
 
 
 def archive_limits(rows: int | None = None) -> Limits:
-    """`rows`: at most so many; None: as the settings say."""
+    """Return the limits of the settings, with at most `rows` rows if given."""
     return Limits(
         packed_bytes=settings.UPLOAD_MAX_PACKED_BYTES,
         unpacked_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
@@ -89,8 +91,8 @@ def foreign_limits() -> ForeignLimits:
 def read_upload(
     file: IO[bytes], name: str, reading: ForeignReading | None, rows: int | None = None
 ) -> tuple[Measurements, list[str]]:
-    """A results tarball of at most so many `rows`, or a file of another tool, and what is odd about its times. Raises
-    ArchiveError."""
+    """Return the measurements of a results tarball (at most `rows` rows) or of a file of another tool, and the warnings
+    about their quality. Raises ArchiveError."""
     options = {"name": name, "reading": reading, "limits": archive_limits(rows), "foreign_limits": foreign_limits()}
     seconds = settings.READ_TARBALL_SECONDS if reading is None else settings.READ_SECONDS
     measurements, doubts = run_reader("read_upload_file", file, options, seconds)
@@ -99,7 +101,7 @@ def read_upload(
 
 @one_request_at_a_time()
 def preview_upload(file: IO[bytes], name: str, reading: ForeignReading | None) -> dict[str, Any]:
-    """The form, the platform, each workload with the median time of each n, and what is wrong or odd."""
+    """Return the format, the platform, each workload with its median time at each n, and the errors and warnings."""
     form = TARBALL if reading is None else reading.form
     options = {"name": name, "reading": reading, "limits": archive_limits(), "foreign_limits": foreign_limits()}
     try:
@@ -111,7 +113,7 @@ def preview_upload(file: IO[bytes], name: str, reading: ForeignReading | None) -
 
 @one_request_at_a_time()
 def preview_table(file: IO[bytes], name: str, *, packed: bool) -> dict[str, Any] | None:
-    """The titles and first rows of a CSV table; None where it cannot be read."""
+    """Return the titles and first rows of a CSV table, or None if it cannot be read."""
     try:
         head: dict[str, Any] | None = run_reader("describe_table", file, {"name": name, "packed": packed})
     except ArchiveError:
@@ -120,11 +122,12 @@ def preview_table(file: IO[bytes], name: str, *, packed: bool) -> dict[str, Any]
 
 
 def recognise_upload(file: IO[bytes], name: str, *, packed: bool) -> str:
-    """The form of a file, or of several in one archive. Raises UnreadableError."""
+    """Return the format of a file, or of several files in one archive. Raises UnreadableError."""
     start = file.read(2)
     file.seek(0)
     if not packed and is_tarball(name, start):
-        return TARBALL  # as most are, which spares a process
+        # Most uploads are tarballs, which are recognised here without a process.
+        return TARBALL
     with one_request_at_a_time():
         form: str = run_reader("recognise_form", file, {"name": name, "packed": packed, "limits": foreign_limits()})
     return form
@@ -132,14 +135,14 @@ def recognise_upload(file: IO[bytes], name: str, *, packed: bool) -> str:
 
 @one_request_at_a_time()
 def read_sent_platform(file: IO[bytes], name: str = "platform.json") -> PlatformRecord:
-    """The machine that a file by itself describes. Raises ArchiveError."""
+    """Return the platform that a separate file (platform.json) describes. Raises ArchiveError."""
     platform: PlatformRecord = run_reader("read_platform_file", file, {"name": name})
     return platform
 
 
 def run_reader(task: str, file: IO[bytes], options: Mapping[str, Any], seconds: float | None = None) -> Any:
-    """What a task of `child_reader` says of the file, from its start; it takes at most so many seconds of processor
-    time. Raises ArchiveError, also where the process exceeds a limit or dies, and UnrecognisedError."""
+    """Return the result of a task of `child_reader` for the whole file. The task may use `seconds` of processor time.
+    Raises UnrecognisedError, and ArchiveError also if the process exceeds a limit or dies."""
     seconds = settings.READ_SECONDS if seconds is None else seconds
     with TemporaryFile() as question, TemporaryFile() as answer:
         pickle.dump((task, options), question)
@@ -163,12 +166,12 @@ def run_reader(task: str, file: IO[bytes], options: Mapping[str, Any], seconds: 
 
 
 class ReaderProgram:
-    """`benchmarks.child_reader`, which forks a process for each file."""
+    """A running `benchmarks.child_reader`, which forks a process for each file."""
 
     def __init__(self) -> None:
         self.channel, theirs = socket.socketpair()
         with theirs:
-            self.program = subprocess.Popen(  # noqa: S603  this program, and a number
+            self.program = subprocess.Popen(  # noqa: S603  a fixed program and a number
                 [sys.executable, "-m", child_reader.__name__, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 cwd=settings.BASE_DIR,
@@ -179,8 +182,8 @@ class ReaderProgram:
         os.setpriority(os.PRIO_PROCESS, self.program.pid, os.nice(0) + READER_NICENESS)
 
     def read(self, question: IO[bytes], answer: IO[bytes], request: bytes) -> tuple[int, bool]:
-        """The exit status of the process that read, and whether it took too long. Raises OSError and EOFError where
-        the program has ended."""
+        """Return the exit status of the process that read the file, and whether it exceeded its wall-clock time. Raises
+        OSError and EOFError if the program has ended."""
         socket.send_fds(self.channel, [request], [question.fileno(), answer.fileno()])
         response = self.channel.recv(child_reader.RESPONSE.size, socket.MSG_WAITALL)
         if len(response) < child_reader.RESPONSE.size:
@@ -194,13 +197,13 @@ class ReaderProgram:
         self.program.wait()
 
 
-# Programs that wait for the next file: of each thread that reads at the same time one, and none of another process.
+# Idle programs: at most one for each thread that reads at the same time. They are not shared with forked processes.
 waiting_programs: list[ReaderProgram] = []
 os.register_at_fork(after_in_child=waiting_programs.clear)
 
 
 def _run_process(question: IO[bytes], answer: IO[bytes], seconds: float) -> None:
-    """Returns where it ended well; raises ArchiveError for a limit that it met."""
+    """Run the process to its end. Raises ArchiveError if it exceeded a limit or failed."""
     memory_bytes, wall_s = settings.READ_MEMORY_BYTES, settings.READ_WALL_SECONDS
     file_bytes = max(settings.UPLOAD_MAX_UNPACKED_BYTES, MOST_ANSWER_BYTES) + 1
     status, is_late = _read_once(
@@ -218,7 +221,7 @@ def _run_process(question: IO[bytes], answer: IO[bytes], seconds: float) -> None
 
 
 def _read_once(question: IO[bytes], answer: IO[bytes], request: bytes) -> tuple[int, bool]:
-    """By a program that waits, or by a new one where none does or where that has ended meanwhile."""
+    """Read the file with an idle program. Start a new program if none is idle or the idle one has ended."""
     with suppress(IndexError):
         program = waiting_programs.pop()
         with suppress(OSError, EOFError):
@@ -247,7 +250,7 @@ def _refusal(reason: str) -> ArchiveError:
 
 
 class _Answer(pickle.Unpickler):
-    """Makes measurements, numbers, texts and nothing else, should a file ever have taken its reader over."""
+    """Unpickler that creates only measurements, numbers and texts, in case a file took control of its reader."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in MAY_BE_MADE:

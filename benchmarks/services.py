@@ -1,5 +1,4 @@
-"""What owners do with uploads: they send them, which stores and enqueues them to be processed; once these are here,
-they publish them or take them back."""
+"""Services for uploads: storing, processing, publishing and deleting them."""
 
 from __future__ import annotations
 
@@ -29,7 +28,8 @@ UPLOAD_IN_MEMORY_BYTES = 4 << 20
 
 
 def begin_processing(upload: Upload) -> Upload:
-    """Have a kept upload processed, now or by a worker (MPET_TASKS), where it waits and no process has claimed it."""
+    """Process a stored upload now, or call a worker for it (MPET_TASKS). Do nothing if it is not waiting or a process
+    has claimed it."""
     if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
         if uses_workers():
             call_workers()
@@ -50,10 +50,12 @@ def keep_tarball(
     commit: str = "",
     branch: str = "",
 ) -> Upload:
-    """Keep a tarball, or a file of another tool with how it is to be read, for `process`. One over the size limit is
-    rejected, and not kept. The same bytes, read alike, from the same owner answer with the first upload, whatever
-    visibility and licence are asked for now; a rejected one may be tried again. `commit`, `branch`: the state of the
-    program that was measured; empty: nobody said."""
+    """Store a tarball, or a file of another tool with its `reading`, for `process`, and return the upload.
+
+    A file over the size limit is rejected and not kept. If the owner has sent the same bytes with the same reading
+    before, that first upload is returned, whatever visibility and licence are requested now. A rejected file may be
+    sent again. `commit` and `branch` are those of the measured program, empty if unknown.
+    """
     filename = INVISIBLE.sub("", PurePath(filename.replace("\\", "/")).name)[:255] or "results.tar.gz"
     with SpooledTemporaryFile(max_size=UPLOAD_IN_MEMORY_BYTES) as spooled:
         sha256, size_bytes = _copy_hashed(file, spooled, settings.UPLOAD_MAX_PACKED_BYTES)
@@ -76,7 +78,7 @@ def keep_tarball(
 
 
 def _copy_hashed(file: IO[bytes], to: IO[bytes], limit: int) -> tuple[str, int]:
-    """The sha256 and the size of what was copied, which stops soon after the limit."""
+    """Copy the file, and stop soon after `limit` bytes. Return the SHA-256 and the size of the copy."""
     digest, size_bytes = hashlib.sha256(), 0
     while size_bytes <= limit and (piece := file.read(UPLOAD_PIECE_BYTES)):
         digest.update(piece)
@@ -92,7 +94,8 @@ def _find_first(upload: Upload) -> Upload | None:
 
 
 def _save_upload(upload: Upload, content: IO[bytes]) -> Upload:
-    """The file first, then the row: what is acknowledged is on the disk. A file without a row is swept."""
+    """Store the file before the row, so that the file of every acknowledged upload is on the disk. A file without a row
+    is swept later."""
     upload.file.save(f"{uuid.uuid4().hex}.tar.gz", File(content), save=False)
     _make_durable(Path(upload.file.path))
     try:
@@ -103,12 +106,13 @@ def _save_upload(upload: Upload, content: IO[bytes]) -> Upload:
         first = _find_first(upload) if isinstance(error, IntegrityError) else None
         if first is None:
             raise
-        return first  # the same bytes came in at the same moment
+        # Another process stored the same bytes at the same time.
+        return first
     return upload
 
 
 def _make_durable(path: Path) -> None:
-    """Have the disk hold the file and its name in the folder."""
+    """Flush the file and its entry in the folder to the disk."""
     for written in (path, path.parent):
         descriptor = os.open(written, os.O_RDONLY)
         try:
@@ -118,7 +122,7 @@ def _make_durable(path: Path) -> None:
 
 
 def publish_upload(upload: Upload) -> Upload:
-    """Make an accepted upload public; nothing happens where it is. Raises PublicationError."""
+    """Make an accepted upload public. Do nothing if it is public already. Raises PublicationError."""
     with transaction.atomic():
         Revision.hold()
         row = Upload.objects.select_for_update().get(pk=upload.pk)
@@ -133,8 +137,8 @@ def publish_upload(upload: Upload) -> Upload:
 
 
 def delete_uploads(uploads: UploadQuerySet) -> int:
-    """Delete these uploads with their files and all that came of them. Returns their number. A process that is reading
-    one finds that it is gone, and stores nothing."""
+    """Delete the uploads with their files and everything that was stored from them. Return their number. A process that
+    is reading one of them finds it deleted and stores nothing."""
     with transaction.atomic():
         Revision.hold()
         rows = list(uploads.select_related(None).order_by("pk").select_for_update())

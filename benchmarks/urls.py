@@ -1,4 +1,4 @@
-"""The addresses of the pages about measuring and uploading."""
+"""URLs of the pages for measuring and uploading."""
 
 from django.urls import path
 

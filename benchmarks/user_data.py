@@ -1,4 +1,4 @@
-"""What is kept of a user's measurements: uploads, and deliveries that an operator imported for the user."""
+"""User data of this application: uploads, and deliveries that an operator imported for a user."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def count_measurements(user: Any) -> dict[str, int]:
 
 
 def measurement_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
-    """Each upload's tarball and report, and each profile as the API has it. A file that is gone is left out."""
+    """Yield the file and the report of each upload, and each profile in the form of the API. Missing files are left
+    out."""
     for upload in Upload.objects.filter(owner=user).select_related("source").order_by("pk").iterator(ROWS_AT_ONCE):
         folder = f"uploads/{upload.uid}"
         report = UploadSerializer(upload, context={"request": request}).data
@@ -43,7 +44,7 @@ def measurement_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
 
 
 def remove_measurements(user: Any, keep_public: bool) -> None:
-    """Delete the user's uploads and deliveries; where `keep_public`, those that are public stay, without an owner."""
+    """Delete the user's uploads and deliveries. If `keep_public`, keep the public ones without an owner."""
     if keep_public:
         leave_without_owner(user)
     delete_uploads(Upload.objects.filter(owner=user))
@@ -52,7 +53,8 @@ def remove_measurements(user: Any, keep_public: bool) -> None:
 
 @transaction.atomic
 def leave_without_owner(user: Any) -> None:
-    """The public deliveries of the user become nobody's, but for those whose bytes came without an owner before."""
+    """Remove the owner from the user's public deliveries, except where a delivery with the same bytes and no owner
+    exists."""
     Revision.hold()
     there_already = Source.objects.filter(owner=None).values("sha256")
     public = Source.objects.filter(owner=user, private_to=None).exclude(sha256__in=there_already)

@@ -1,4 +1,4 @@
-"""The pages to measure a machine, to upload its results and to read the report."""
+"""Pages for measuring a machine, uploading its results and reading the report."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ from profiles.pages.columns import (
 
 @require_safe
 def measure_guide(request: HttpRequest) -> HttpResponse:
-    """How to measure a machine with the kit; an installation without the kit says so."""
+    """Show how to measure a machine with the kit. Respond with status 404 if this installation does not contain the
+    kit."""
     site = request.build_absolute_uri("/")
     try:
         guide = kit_guide(site, request.user)
@@ -61,7 +62,7 @@ def measure_guide(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
-    """The button "preview" stores nothing, and shows what would be."""
+    """Show the upload form. POST stores the files, or only shows a preview if the button `preview` was pressed."""
     if "preview" in request.POST and (wait_s := wait_of_preview(request)):
         return too_many_requests(request, wait_s)
     form, found, head = UploadForm(request.POST or None, request.FILES or None, user=request.user), None, None
@@ -103,7 +104,8 @@ def uploads(request: HttpRequest) -> HttpResponse:
 
 
 def said_in(source: Source | None, user: Any) -> dict[str, PageTable | None]:
-    """What a delivery says of platforms and workloads otherwise than they are known, and what it was measured with."""
+    """Return the tables of a delivery's toolchains, and of its descriptions of platforms and workloads that differ from
+    the known ones."""
     if source is None:
         return {"differences": None, "toolchains": None}
     toolchains = source.platform_descriptions.visible_to(user).toolchains(TOOLCHAINS_SHOWN)
@@ -115,7 +117,8 @@ def said_in(source: Source | None, user: Any) -> dict[str, PageTable | None]:
 
 @require_safe
 def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
-    """Others see what came out of a public upload and can have its file, but for its name."""
+    """Show the report of an upload. Other users see the profiles of a public upload and can download its file, but do
+    not see the file's name."""
     row = get_object_or_404(Upload.objects.readable_by(request.user), uid=uid)
     profiles = Profile.objects.visible_to(request.user).select_related("platform", "workload")
     page = page_of(request, profiles.filter(source=row.source) if row.source else profiles.none())
@@ -146,7 +149,7 @@ WHAT_STAYS_OF_PUBLIC = (
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_upload(request: HttpRequest, uid: Any) -> HttpResponse:
-    """Asks first; POST deletes."""
+    """Ask for confirmation, and delete the upload on POST."""
     row = get_object_or_404(Upload, owner=request.user, uid=uid)
     if request.method == "POST":
         delete_uploads(Upload.objects.filter(pk=row.pk))
@@ -173,7 +176,7 @@ WHAT_BECOMES_PUBLIC = (
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def publication(request: HttpRequest, uid: Any) -> HttpResponse:
-    """Asks first; POST publishes."""
+    """Ask for confirmation, and publish the upload on POST."""
     row = get_object_or_404(Upload, owner=request.user, uid=uid)
     report = reverse("upload-report", args=[row.uid])
     if request.method == "POST":

@@ -1,1 +1,1 @@
-"""Template tags of uploads."""
+"""Template filters for uploads."""

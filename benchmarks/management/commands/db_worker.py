@@ -1,4 +1,4 @@
-"""The command that does what requests leave to a worker."""
+"""Command that runs background tasks."""
 
 from typing import Any
 

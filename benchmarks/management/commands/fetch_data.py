@@ -1,4 +1,4 @@
-"""The command that brings public measurements in."""
+"""Command that imports public measurements."""
 
 import argparse
 from collections import Counter
@@ -52,7 +52,7 @@ class Command(BaseCommand):
                 archive = self.downloaded(public)
                 self.fetch(public, archive, limit, update)
                 if limit is None:
-                    archive.unlink()  # all of it was read
+                    archive.unlink()  # it was read to its end
         except (UnreadableOrigin, DownloadError, IngestError) as error:
             raise CommandError(f"{source} was not fetched to the end: {error}") from error
 

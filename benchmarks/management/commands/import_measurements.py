@@ -1,4 +1,4 @@
-"""The command that imports files of other tools."""
+"""Command that imports files of other tools."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command that imports results tarballs."""
+"""Command that imports results tarballs."""
 
 import argparse
 from pathlib import Path

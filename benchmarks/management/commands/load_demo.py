@@ -1,4 +1,4 @@
-"""The command that simulates the demo's machines and stores what they measured."""
+"""Command that simulates the machines of the demo and stores their measurements."""
 
 import argparse
 import hashlib
@@ -71,7 +71,8 @@ class Command(BaseCommand):
         self.stdout.write(f"{len(HARDWARE)} tarballs in {folder}, seed {seed}")
 
     def missing(self, seed: int) -> list[Hardware]:
-        """The machines that are not stored yet. Another demo beside this one would be the same machines twice."""
+        """Return the machines that are not stored yet. Raises CommandError if another demo is stored, because both
+        would contain the same machines."""
         stored = set(demo_sources().values_list("label", "generator"))
         wanted = {(demo_label(hardware, seed), GENERATOR) for hardware in HARDWARE}
         if stored - wanted:
@@ -94,7 +95,8 @@ def demo_sources() -> QuerySet[Source]:
 
 
 def simulate_tarballs(machines: Sequence[Hardware], seed: int, jobs: int) -> Iterator[tuple[Hardware, bytes]]:
-    """The tarball of each machine, as soon as it and those before it are made; the costly machines come first."""
+    """Yield each machine with its tarball, in the given order, as soon as it is simulated. HARDWARE lists the costly
+    machines first."""
     if not machines:
         return
     processes = Processes(min(Processes(jobs).count, len(machines)))
