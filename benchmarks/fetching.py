@@ -28,9 +28,10 @@ class FetchReport:
     """Counts of one call of `fetch`.
 
     `stored` counts the folders that were stored now, `known` those that were stored before, and `outdated` those that
-    had changed since. `profiles` counts the profiles that were stored now. `refused` and `left_out` count the folders
-    and the single results that were not stored, by reason. `prices_dropped` counts the prices of machines that are no
-    longer stored. `notes` holds the messages about matching machines and workloads with known ones, by kind.
+    had changed since they were stored. `profiles` counts the profiles that were stored now. `refused` and `left_out`
+    count the folders and the single results that were not stored, by reason. `prices_dropped` counts the prices of
+    machines that are no longer stored. `notes` holds the messages about matching machines and workloads with known
+    ones, by kind.
     """
 
     stored: int = 0

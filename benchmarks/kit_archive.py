@@ -90,7 +90,7 @@ def _dated(path: Path) -> tuple[Path, int]:
 
 @lru_cache(maxsize=8)
 def kit_sha256(tarball: bytes) -> str:
-    """Return the SHA-256 of a tarball. It is cached, because several pages show it."""
+    """Return the SHA-256 of a tarball, cached so that it is not computed for every request."""
     return hashlib.sha256(tarball).hexdigest()
 
 

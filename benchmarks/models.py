@@ -140,7 +140,7 @@ class Upload(LeasedWork):
 
     @property
     def file_is_there(self) -> bool:
-        """Whether the file is stored. False also if a process was killed between writing the row and the file."""
+        """Whether the file is stored. False also if the row names a file that is missing."""
         return bool(self.file) and self.file.storage.exists(str(self.file.name))
 
     @property
@@ -208,8 +208,8 @@ class Quarantine(LeasedWork):
     """An upload that was sent without an account. It belongs to `holder`, a user created for it who cannot sign in, so
     that it is as private as every private upload. Whoever has the secret can read and claim it.
 
-    It ends once. With `ended_at` it is no longer available, and belongs to `claimed_by` if a user claimed it. The steps
-    after that take several transactions, during which a process holds the lease.
+    It ends once. Once `ended_at` is set, the upload is no longer available, and belongs to `claimed_by` if a user
+    claimed it. The remaining steps take several transactions, during which a process holds the lease.
     """
 
     holder = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quarantine")

@@ -66,7 +66,7 @@ class ArchiveError(UnreadableError):
 
 
 class ArchiveProblems:
-    """A list of problems of bounded length."""
+    """A bounded list of problems, with the number of all problems."""
 
     def __init__(self) -> None:
         self._found: list[ArchiveProblem] = []

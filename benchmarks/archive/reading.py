@@ -71,8 +71,7 @@ def read_archive(fileobj: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Meas
     """Return the measurements of an `mpet-results/1` tarball. Their `warnings` list what was unusual about its form.
 
     Raises ArchiveError, with as many problems as can be distinguished, for anything that docs/formats.md refuses.
-    Memory is bounded by `limits`: members are streamed, and content that does not fit in memory is kept in an unnamed
-    temporary file.
+    Memory is bounded by `limits`: members are streamed, and large ones are kept in unnamed temporary files.
     """
     problems = ArchiveProblems()
     kept = {

@@ -158,8 +158,8 @@ def _refuse_stray_parts(rows: CsvRows, name: str, given: BoolArray, good: BoolAr
 def _check_checksums(
     rows: CsvRows, workload: IntArray, size: FloatArray, good: BoolArray, checksums: Checksums
 ) -> BoolArray:
-    """Return which rows have a checksum. Store the first checksum of each workload and size, and its line, in
-    `checksums`."""
+    """Return which rows have a checksum. Store the first checksum of each workload and size, with its line, in
+    `checksums`. Add problems for rows with another checksum."""
     text = rows.columns["output_checksum"]
     keys = list(zip(workload.tolist(), np.nan_to_num(size).tolist(), text, strict=True))
     first_rows = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))

@@ -51,8 +51,9 @@ class Command(BaseCommand):
             else:
                 archive = self.downloaded(public)
                 self.fetch(public, archive, limit, update)
+                # Without a limit, the whole archive was read.
                 if limit is None:
-                    archive.unlink()  # it was read to its end
+                    archive.unlink()
         except (UnreadableOrigin, DownloadError, IngestError) as error:
             raise CommandError(f"{source} was not fetched to the end: {error}") from error
 
