@@ -1,4 +1,4 @@
-"""Arrays of a database: checked, sorted and frozen."""
+"""Checks, sorting and indexing of the arrays of a database."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
 Column: TypeAlias = FloatArray | tuple[str, ...]
-CHECKED_ROWS = 16_384  # at a time: 11 MB of features
+CHECKED_ROWS = 16_384  # rows checked at a time, 11 MB of features
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def stretch_positions(starts: IntArray, lengths: IntArray) -> IntArray:
-    """The positions of several stretches of an array, one stretch after the other.
+    """Return the positions of several consecutive ranges of an array, one range after the other.
 
     >>> stretch_positions(np.array([7, 2]), np.array([3, 1])).tolist()
     [7, 8, 9, 2]
@@ -28,20 +28,21 @@ def stretch_positions(starts: IntArray, lengths: IntArray) -> IntArray:
 
 
 def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """The array, contiguous in memory and never written to again."""
+    """Return the array, contiguous in memory and read-only."""
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array
 
 
 def require(name: str, rule: str, holds: BoolArray) -> None:
-    """Raise DatabaseError, which names the array, the rule and the first entry that breaks it."""
+    """Raise DatabaseError with the name of the array, the rule and the first entry that breaks it, unless it holds for
+    all entries."""
     if not holds.all():
         raise DatabaseError(f"{name} must be {rule}; entry {int(np.argmin(holds))} is not")
 
 
 def slug_order(name: str, slugs: Sequence[str]) -> tuple[list[int], IntArray]:
-    """Positions in slug order, and the rank of each position. Raises DatabaseError for a slug that occurs twice.
+    """Return the positions in slug order, and the rank of each position. Raise DatabaseError if a slug occurs twice.
 
     >>> slug_order("platforms", ["c", "a", "b"])
     ([1, 2, 0], array([2, 0, 1]))
@@ -55,14 +56,14 @@ def slug_order(name: str, slugs: Sequence[str]) -> tuple[list[int], IntArray]:
 
 
 def checked_indices(name: str, values: ArrayLike, size: int) -> IntArray:
-    """The values as indices of `size` things. Raises DatabaseError where one is outside."""
+    """Return the values as indices below `size`. Raise DatabaseError if one is out of range."""
     array = np.asarray(values, dtype=np.int64)
     require(name, f"in 0..{size - 1}", (array >= 0) & (array < size))
     return array
 
 
 def checked_column(name: str, values: ArrayLike, length: int) -> FloatArray:
-    """The values as numbers (length,). Raises DatabaseError for another shape."""
+    """Return the values as numbers (length,). Raise DatabaseError for another shape."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (length,):
         raise DatabaseError(f"{name} has shape {array.shape}, expected ({length},)")
@@ -70,7 +71,7 @@ def checked_column(name: str, values: ArrayLike, length: int) -> FloatArray:
 
 
 def checked_features(values: ArrayLike, length: int) -> FloatArray:
-    """The values as feature vectors (length, 84). Raises DatabaseError for another shape, and for infinite ones."""
+    """Return the values as feature vectors (length, 84). Raise DatabaseError for another shape or infinite values."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (length, len(FEATURE_NAMES)):
         raise DatabaseError(f"features have shape {array.shape}, expected ({length}, {len(FEATURE_NAMES)})")
@@ -82,7 +83,8 @@ def checked_features(values: ArrayLike, length: int) -> FloatArray:
 def checked_curves(
     offsets: ArrayLike | None, n: ArrayLike, time_s: ArrayLike, rows: IntArray
 ) -> tuple[IntArray, NDArray[np.int32], FloatArray]:
-    """The ragged curves in the order of `rows`."""
+    """Return the offsets, thread counts and times of the ragged curves in the order of `rows`. Raise DatabaseError for
+    curves that are inconsistent or not positive."""
     start = np.asarray(np.zeros(len(rows) + 1) if offsets is None else offsets, dtype=np.int64)
     counts = np.asarray(n, dtype=np.int32)
     seconds = checked_column("curve_time_s", time_s, len(counts))
@@ -99,7 +101,8 @@ def checked_curves(
 def checked_table(
     columns: Mapping[str, Any], numbers: tuple[str, ...], texts: tuple[str, ...], order: list[int]
 ) -> dict[str, Column]:
-    """Metadata columns in slug order; those not given are unknown."""
+    """Return the metadata columns in slug order. Columns that are missing are filled with NaN or "". Raise
+    DatabaseError for unknown columns or wrong lengths."""
     unknown = set(columns) - {*numbers, *texts}
     if unknown:
         raise DatabaseError(f"unknown metadata columns: {', '.join(sorted(unknown))}")
@@ -116,7 +119,7 @@ def checked_table(
 
 
 def slug_index(slugs: tuple[str, ...], slug: str) -> int | None:
-    """The position of a slug among ascending ones; None where it is not among them.
+    """Return the position of a slug in ascending slugs; None if it is not among them.
 
     >>> slug_index(("ape", "bee"), "bee"), slug_index(("ape", "bee"), "cat")
     (1, None)
@@ -126,7 +129,7 @@ def slug_index(slugs: tuple[str, ...], slug: str) -> int | None:
 
 
 def distinct_codes(codes: IntArray) -> IntArray:
-    """The codes (0, 1, ...) that occur, ascending; for few different ones faster than sorting.
+    """Return the distinct codes (0, 1, ...) in ascending order. Faster than sorting if there are few distinct codes.
 
     >>> distinct_codes(np.array([3, 0, 3])).tolist()
     [0, 3]
@@ -135,7 +138,7 @@ def distinct_codes(codes: IntArray) -> IntArray:
 
 
 def evenly_spaced(x: FloatArray, most: int) -> IntArray:
-    """Positions of at most `most` ascending values, as equally spaced as they allow; both ends are among them.
+    """Return the positions of at most `most` of the ascending values, as evenly spaced as possible, with both ends.
 
     >>> evenly_spaced(np.log([1, 2, 3, 4, 6, 8, 12, 16]), 5).tolist()
     [0, 1, 3, 5, 7]

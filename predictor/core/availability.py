@@ -9,15 +9,16 @@ from predictor.core.database import Database
 from predictor.core.errors import NoBenchmark, NoReference, NothingComparable, NothingShared
 from profiles.arrays import BoolArray, IntArray
 
-# In the order in which `gather_evidence` finds out.
+# In the order of the checks of `gather_evidence`.
 LACKS = ("", NoReference.lacks, NoBenchmark.lacks, NothingComparable.lacks, NothingShared.lacks)
 
 
 def lacks_by_target(database: Database, workload: int) -> tuple[str, ...]:
-    """What is missing to predict A on each platform, by the words of the errors (P,); empty: nothing is.
+    """Return what is missing to predict A on each platform, as the keywords of the errors (P,); empty if nothing is
+    missing.
 
-    T can be predicted where a reference P != T has A, and P and T a workload B != A; of one origin, and with times.
-    O(N) for N profiles, whatever the number of platforms.
+    T can be predicted if a reference P != T has A, and P and T share a workload B != A, of one origin and with times.
+    O(N) for N profiles, independent of the number of platforms.
 
     >>> from predictor.core.database import Group
     >>> database = Database.build(  # p has a and b, t has b, u nothing
@@ -36,11 +37,11 @@ def lacks_by_target(database: Database, workload: int) -> tuple[str, ...]:
 
 
 def answered_pairs(database: Database) -> BoolArray:
-    """Where `lacks_by_target` finds nothing missing, for all workloads at once (W, P).
+    """Return for which workloads and platforms (W, P) `lacks_by_target` finds nothing missing.
 
-    A benchmark B != A that T and a reference have decides: with H (W, P) the usable profiles of an origin and G = H H^T
-    the number of platforms that have both, A on T can be predicted where sum_B (G_AB > H_AT) H_BT > 0. O(W^2 P), not
-    W times O(N).
+    The condition is a benchmark B != A that both T and a reference have: with H (W, P) the usable profiles of an origin
+    and G = H H^T the number of platforms that have both workloads, A can be predicted on T if sum_B (G_AB > H_AT) H_BT
+    > 0. This takes O(W^2 P) instead of W times O(N).
     """
     usable = ~database.hidden & (evaluated_curves(database).pattern[: len(database)] > 0)
     codes = _origin_codes(database)
@@ -60,17 +61,18 @@ def answered_pairs(database: Database) -> BoolArray:
 
 
 def _origin_codes(database: Database) -> IntArray:
-    """The origin of each group, as the index of the first group that has it (G,)."""
+    """Return the origin of each group, as the index of the first group that has it (G,)."""
     origins = [group.origin for group in database.groups]
     return np.array([origins.index(origin) for origin in origins], dtype=np.int64)
 
 
 def groups_of_targets(database: Database, workload: int) -> IntArray:
-    """For each target the group that A has most references in, as `choose_group` says (P,); -1: none."""
+    """Return for each target the group in which A has the most references, chosen as in `choose_group` (P,); -1 =
+    none."""
     rows = database.rows_of_workload(workload)
     has_a = np.zeros((len(database.platforms), len(database.groups)), dtype=np.int64)
     has_a[database.platform_index[rows], database.group[rows]] = 1
-    counts = has_a.sum(axis=0) - has_a  # without what T itself has
+    counts = has_a.sum(axis=0) - has_a  # without T's own profile
     order = sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g))
     if not order:
         return np.full(len(database.platforms), -1)
@@ -79,7 +81,7 @@ def groups_of_targets(database: Database, workload: int) -> IntArray:
 
 
 def _lacks_in_origin(database: Database, workload: int, origin: int) -> IntArray:
-    """As `lacks_by_target`, from profiles of this origin alone; as indices of LACKS (P,)."""
+    """Return the result of `lacks_by_target` for the profiles of this origin, as indices of LACKS (P,)."""
     platforms = len(database.platforms)
     visible = ~database.hidden
     usable = visible & (_origin_codes(database)[database.group] == origin)

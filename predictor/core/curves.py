@@ -1,6 +1,6 @@
-"""Measured curves at common thread counts, as ln(n t(n)): the log of the thread time, constant for ideal scaling.
+"""Measured curves at common thread counts, as ln(n t(n)): the logarithm of the thread time, constant for ideal scaling.
 
-Between measured counts a curve follows a scaling law.
+Between measured thread counts a curve follows a scaling law.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from predictor.core.database import Database
 from predictor.core.numerics import TINY
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # thread counts of the grid, where so many were measured
-MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_GRID_COLUMNS allows it
-BLOCK_ROWS = 1 << 12  # interpolated together: what that needs stays in the processor's cache
-MACHINE_LOSS = 0.6  # of ln(n t): what a machine at work loses by its clock and by second threads of its cores
-DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs is kept
+FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # bounds of the number of thread counts of the grid
+MOST_GRID_VALUES = 1 << 22  # limit of rows x columns, unless FEWEST_GRID_COLUMNS exceeds it
+BLOCK_ROWS = 1 << 12  # rows interpolated together, so that intermediate arrays fit into the processor's cache
+MACHINE_LOSS = 0.6  # of ln(n t), the loss by lower clocks and by second threads of cores on a busy machine
+DENSE_PAIRS_RATIO = 4  # ratio of pairs to profiles up to which a table of all pairs is kept
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedCurves:
-    """Every profile's curve on a grid of G thread counts.
+    """The curves of all profiles on a grid of G thread counts.
 
-    `values` (G, N + 1) is ln(n t(n)), between measured thread counts as `interpolate_rows` says and held outside them.
-    Rows that were measured at the same n share a pattern: `pattern` (N + 1,) points into the tables (G, patterns) of
-    which columns were measured, which lie inside the measured range, how far in ln n the others are outside it, and
-    between which measured columns (`left`, `right`) each column was interpolated. Row -1, a profile that there is not,
-    is all 0; so are rows without any curve or time, and pattern 0, which is theirs.
+    `values` (G, N + 1) is ln(n t(n)), interpolated by `interpolate_rows` between measured thread counts and constant
+    outside them. Rows that were measured at the same n share a pattern: `pattern` (N + 1,) is an index into the tables
+    (G, patterns), which contain which columns were measured, which are inside the measured range, the distance of the
+    others from it in ln n, and the measured columns (`left`, `right`) between which each column was interpolated. Row
+    -1 represents a missing profile and is 0; rows without a curve or time are 0, too, and have pattern 0.
     """
 
     n: IntArray  # (G,)
@@ -43,24 +43,24 @@ class EvaluatedCurves:
     right: IntArray
 
     def at(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """The values of rows of any shape at some columns, columns first."""
+        """Return the values of rows of any shape at the given columns, with columns as the first axis."""
         values = np.empty((len(columns), *rows.shape))
         for column, of_column in zip(columns.tolist(), values, strict=True):
             self.values[column].take(rows, out=of_column, mode="wrap")
         return values
 
     def measured_in(self, patterns: IntArray) -> IntArray:
-        """Columns that rows of some of these patterns measured."""
+        """Return the columns that rows with any of these patterns measured."""
         return np.flatnonzero(self.measured[:, distinct_codes(patterns)].any(axis=1))
 
 
 def evaluated_curves(database: Database) -> EvaluatedCurves:
-    """The evaluated curves of all profiles, computed once for a database and all its views."""
+    """Return the evaluated curves of all profiles, computed once for a database and all its views."""
     return database.derive(("evaluated",), lambda: _evaluate(database))
 
 
 def _evaluate(database: Database) -> EvaluatedCurves:
-    # The points of all curves by row and n; t(1) alone where no curve was kept.
+    # Collect the points of all curves by row and n. A profile without a curve has the point t(1).
     lengths = np.diff(database.curve_offsets)
     single = np.flatnonzero((lengths == 0) & ~np.isnan(database.t1_s))
     row = np.append(np.repeat(np.arange(len(lengths)), lengths), single)
@@ -69,11 +69,11 @@ def _evaluate(database: Database) -> EvaluatedCurves:
     n, log_time = n[order], np.log(np.append(database.curve_time_s, database.t1_s[single])[order])
     lengths[single] = 1
     starts = np.cumsum(lengths) - lengths
-    # All thread counts, or where they are too many those nearest to equal steps of ln n.
+    # The grid has all measured thread counts or, if they are too many, those nearest to equal steps of ln n.
     grid = distinct_codes(np.append(n, 1))
     most = int(np.clip(MOST_GRID_VALUES // max(len(database), 1), FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS))
     grid = grid[evenly_spaced(np.log(grid), most)]
-    # Rows by the bytes of their thread counts.
+    # Group the rows by the bytes of their thread counts.
     rows_of: dict[bytes, list[int]] = {}
     counts, size = n.tobytes(), n.itemsize
     for at, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
@@ -96,7 +96,7 @@ def _evaluate(database: Database) -> EvaluatedCurves:
 
 
 def _pattern(grid: IntArray, n: IntArray) -> tuple[BoolArray, BoolArray, FloatArray, IntArray, IntArray]:
-    """What all rows measured at the same `n` share over the grid: the tables of `EvaluatedCurves` in their order."""
+    """Return the tables of `EvaluatedCurves`, in its order, for rows measured at `n`."""
     x, ends = np.log(grid), np.log([n[0], n[-1]])
     inside = (grid >= n[0]) & (grid <= n[-1])
     on_grid = np.isin(grid, n)
@@ -113,9 +113,10 @@ def _pattern(grid: IntArray, n: IntArray) -> tuple[BoolArray, BoolArray, FloatAr
 
 
 def interpolate_rows(values: FloatArray, n: IntArray, wanted: IntArray) -> FloatArray:
-    """Rows (R, K) of ln(n t(n)) measured at ascending `n` (K,), as values (R, G) at `wanted` (G,), held outside.
+    """Return rows (R, K) of ln(n t(n)), measured at ascending `n` (K,), at the thread counts `wanted` (G,), as (R, G).
 
-    A row's result does not depend on the other rows, not even in the last bit.
+    Values are constant outside the measured range. The result for a row does not depend on the other rows, not even in
+    its last bit.
 
     >>> interpolate_rows(np.log([[1.0, 1.5, 6.0]]), np.array([1, 4, 64]), np.array([1, 2, 8, 99])).round(3).tolist()
     [[0.0, 0.203, 0.632, 1.792]]
@@ -132,18 +133,19 @@ def interpolate_rows(values: FloatArray, n: IntArray, wanted: IntArray) -> Float
 
 
 def risen(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) -> FloatArray:
-    """How much of what ln(n t(n)) rises by, r, from one count to the next one measured, has come about at n between.
+    """Return the part of the rise r of ln(n t(n)) from one measured thread count to the next that is reached at n.
 
-        q m + ln(1 + s^max(1, 2 r / d - 1) (exp(r - m) - 1)),    where r <= d at least r - ln(right / n)
+        q m + ln(1 + s^max(1, 2 r / d - 1) (exp(r - m) - 1)),    at least r - ln(right / n) if r <= d
 
         m = min(r, 0.6 min(max(4 - 4 r / d, 0), 1)),    d = ln(right / left)
         q = ln(n / left) / d,    s = (n - left) / (right - left)
 
-    What a machine loses at work, m, comes step by step. The rest is linear in n, as of Amdahl's law, so that a serial
-    program (r = d) stays one; where the program gets slower it is steeper at the end, as of the universal scalability
-    law. Where it does not, no n between is faster than the last one. Outside nothing, or all.
+    The loss m of a busy machine rises linearly in ln n. The rest is linear in n, as in Amdahl's law, so that a serial
+    program (r = d) stays serial. If the program gets slower (r > d), the rest is steeper at the end, as in the
+    universal scalability law; if not, no n in between is faster than the right one. Below `left` the result is 0, above
+    `right` it is r.
 
-    Parameters: `rise` (..., G); `left`, `right` and `n` (G,), or of shapes that go with it.
+    Parameters: `rise` (..., G); `left`, `right` and `n` (G,), or shapes that broadcast with it.
 
     >>> risen(np.log([8.0, 16.0]), np.array([1]), np.array([16]), np.array([4])).round(2).tolist()  # ln 2.3, ln 4
     [0.82, 1.39]
@@ -157,12 +159,13 @@ def risen(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) -> Flo
 
 
 def shape_range(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) -> FloatArray:
-    """How far apart in ln(n t(n)) two curves may be at n that rise alike from one measured count to the next, r.
+    """Return the largest difference in ln(n t(n)) at n of two curves with the same rise r between two measured thread
+    counts.
 
         min(r, s ln(n / left)) - max(r - s ln(right / n), 0),    s = max(1, 2 r / ln(right / left)), r at least 0
 
-    The one loses all at once, the other at last, neither more than the time of n threads from then on, or where the
-    program got slower twice as steeply as it did on average.
+    One curve rises as early as possible, the other as late as possible. Neither rises more steeply in ln n than a curve
+    of constant time or, if that is more, twice the average slope.
 
     >>> shape_range(np.full(2, np.log(2.0)), np.array([1, 1]), np.array([8, 8]), np.array([2, 8])).round(3).tolist()
     [0.693, 0.0]
@@ -174,13 +177,14 @@ def shape_range(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) 
 
 
 def visible_table(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
-    """Visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the pair."""
+    """Return the visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the
+    pair counts."""
     every = np.arange(len(database.platforms))
     if len(every) * len(database.workloads) > DENSE_PAIRS_RATIO * len(database):
         table = _all_rows(database, platforms, groups)
     else:
         table = database.derive(("table", groups), lambda: _all_rows(database, every, groups))[platforms]
-    hidden = database.hidden_rows  # of a pair that is hidden, in all groups
+    hidden = database.hidden_rows  # a pair is hidden in all groups
     table_rows = np.full(len(every), -1)
     table_rows[platforms] = np.arange(len(platforms))
     table_rows = table_rows[database.platform_index[hidden]]
@@ -190,7 +194,6 @@ def visible_table(database: Database, platforms: IntArray, groups: tuple[int, ..
 
 
 def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
-    """As `visible_table`, with the hidden rows."""
     starts, stops = (np.searchsorted(database.platform_index, platforms, side=side) for side in ("left", "right"))
     table_rows = np.repeat(np.arange(len(platforms)), stops - starts)
     rows = stretch_positions(starts, stops - starts)

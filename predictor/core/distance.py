@@ -1,7 +1,7 @@
 """Distances between feature vectors, and their means (Eq. 13-20).
 
-Equation 13 has two batch forms, for matrices of distances: `summed_distances` subtracts, `MaskedRows` makes
-products of matrices, block by block, where the vectors have many elements.
+Equation 13 has two batch forms for matrices of distances: `summed_distances` subtracts vectors, and `MaskedRows` uses
+blockwise matrix products, which are faster for vectors with many elements.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from numpy.typing import DTypeLike, NDArray
 
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-LARGEST_DISTANCE = 1.0  # of Eq. 13; also of what nothing connects
-SUBTRACTED_AT_ONCE = 1 << 14  # are subtracted: what is made of them stays in the processor's caches
-BLOCK_ROWS, BLOCK_COLUMNS = 256, 8192  # of a product: it stays in the processor's caches until it is finished
-LEAST_PRODUCT_SQUARE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-10}  # below, products lose the digits
-ALIKE_AT_ONCE = 1 << 14  # of alike vectors, which are subtracted one by one
-MANY_ALIKE = 1 / 64  # of a block in 32 bits: above, its products in 64 bits cost less than the subtractions
+LARGEST_DISTANCE = 1.0  # of Eq. 13; also used for vectors that nothing connects
+SUBTRACTED_AT_ONCE = 1 << 14  # differences per block, so that intermediate arrays fit into the processor's caches
+BLOCK_ROWS, BLOCK_COLUMNS = 256, 8192  # size of a block of products, which fits into the processor's caches
+LEAST_PRODUCT_SQUARE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-10}  # below, products lose digits
+ALIKE_AT_ONCE = 1 << 14  # pairs of similar vectors that are subtracted at a time
+MANY_ALIKE = 1 / 64  # share of similar pairs of a 32-bit block above which 64-bit products cost less than subtractions
 
 Elements = NDArray[Any]  # of 32 or 64 bits
 
 
 def distance(a: FloatArray, b: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Root mean square difference over the elements valid in both vectors (Eq. 13).
+    """Return the root mean square difference over the elements that are valid in both vectors (Eq. 13).
 
         D(a, b) = ||a - b||_2 / sqrt(dim),    dim = number of elements valid in both;    0 <= D <= 1
 
-    With `weights` (E,), at least 0, of the elements (the paper's future work, Section 4.4) the mean is weighted:
+    With `weights` (E,), at least 0, for the elements (the paper's future work, Section 4.4) the mean is weighted:
     sqrt(sum w (a - b)^2 / sum w).
 
     Example (Eq. 14-15): (0.01, 0.04, 0.20) and (0.20, 0.01, invalid) differ by 0.19 and 0.03 in 2 dimensions:
     sqrt((0.0361 + 0.0009) / 2) = 0.136.
 
     Parameters: `a`, `b` (..., E), normalised to [0, 1], NaN = invalid; broadcast against each other.
-    Returns (...) without unit. NaN: undefined, no element (of a weight above 0) is valid in both.
+    Returns (...) without unit. NaN: undefined, because no element (with a weight above 0) is valid in both.
 
     >>> distance(np.array([0.01, 0.04, 0.20]), np.array([0.20, 0.01, np.nan])).round(3)
     np.float64(0.136)
@@ -47,7 +47,8 @@ def distance(a: FloatArray, b: FloatArray, weights: FloatArray | None = None) ->
 
 
 def root_mean_square(difference: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """D (Eq. 13) of two vectors by their difference (..., E), NaN = invalid in one of them; as `distance` otherwise.
+    """Return D (Eq. 13) of two vectors from their difference (..., E), NaN = invalid in one of them; otherwise as
+    `distance`.
 
     >>> root_mean_square(np.array([[0.19, -0.03, np.nan], [np.nan, np.nan, np.nan]])).round(3)
     array([0.136,   nan])
@@ -67,7 +68,7 @@ def root_mean_square(difference: FloatArray, weights: FloatArray | None = None) 
 
 
 def dimensions(a: FloatArray, b: FloatArray) -> IntArray:
-    """How many elements are valid in both vectors: the dim of Eq. 13, (...).
+    """Return the number of elements that are valid in both vectors: the dim of Eq. 13, (...).
 
     >>> int(dimensions(np.array([0.01, 0.04, 0.20]), np.array([0.20, 0.01, np.nan])))
     2
@@ -76,7 +77,7 @@ def dimensions(a: FloatArray, b: FloatArray) -> IntArray:
 
 
 def mean_distance(distances: FloatArray, axis: int) -> FloatArray:
-    """Mean over the distances that are defined (Eq. 18-19).
+    """Return the mean over the distances that are defined (Eq. 18-19).
 
         D_a(A,B) = mean over platforms of D_a(P,A,B),    D_p(P,T) = mean over workloads of D_p(B,P,T)
 
@@ -93,7 +94,7 @@ def mean_distance(distances: FloatArray, axis: int) -> FloatArray:
 
 
 def tuple_distance(platform: FloatArray, workload: FloatArray) -> FloatArray:
-    """The distance of a candidate (P,B) from its two parts (Eq. 20).
+    """Return the distance of a candidate (P,B) from its two parts (Eq. 20).
 
         D_t = 1 - (1 - D_p)(1 - D_a)
 
@@ -107,14 +108,14 @@ def tuple_distance(platform: FloatArray, workload: FloatArray) -> FloatArray:
 
 
 def summed_distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The distances of K vectors to M others on each of B platforms, added up, and how many there are.
+    """Return the sums over B platforms of the distances between K and M vectors, and the number of defined distances.
 
         total[k, m] = sum over b of D(ours[:, b, k], theirs[:, b, m])
 
     Parameters: `ours` (E, B, K), `theirs` (E, B, M), normalised elements without unit, NaN = invalid. Returns two
-    arrays (K, M); a pair without an element that is valid in both adds nothing to either. Of `ours` to `ours` each pair
-    is computed once, and both are symmetric to the last bit. O(E K M B), by subtraction: where there are many elements,
-    products of matrices cost less (see `MaskedRows`).
+    arrays (K, M); a pair without an element that is valid in both adds nothing to either. If `theirs` is `ours`, each
+    pair is computed once, and both results are symmetric to the last bit. O(E K M B), by subtraction; for many elements
+    the matrix products of `MaskedRows` are faster.
 
     >>> ours = np.array([[[0.0, 0.5], [0.5, np.nan]]])  # one element, on two platforms, of two vectors
     >>> total, count = summed_distances(ours, ours)
@@ -135,7 +136,8 @@ def summed_distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArray, 
 
 
 def filled_and_valid(vectors: FloatArray) -> FloatArray:
-    """Two of the shape of the vectors: these with 0 for what is invalid, and 1 or 0 for valid or not.
+    """Return two stacked arrays of the shape of the vectors: the values with 0 for invalid ones, and 1 for valid and 0
+    for invalid.
 
     >>> filled_and_valid(np.array([0.3, np.nan])).tolist()
     [[0.3, 0.0], [1.0, 0.0]]
@@ -145,7 +147,7 @@ def filled_and_valid(vectors: FloatArray) -> FloatArray:
 
 
 def _distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """D (Eq. 13) of what `filled_and_valid` gives of both, with 0 for undefined; and which are defined."""
+    """Return D (Eq. 13) of two results of `filled_and_valid`, 0 if undefined, and which distances are defined."""
     shape = np.broadcast_shapes(ours.shape[2:], theirs.shape[2:])
     squares, number = np.zeros(shape), np.zeros(shape)
     for x, x_valid, y, y_valid in zip(*ours, *theirs, strict=True):
@@ -163,10 +165,10 @@ def _distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArray, BoolAr
 
 @dataclass(frozen=True, eq=False)
 class MaskedRows:
-    """Vectors (N, E) made ready for products: `factors` (N, 3 E) are [valid, x^2, x], x = 0 where invalid.
+    """Vectors (N, E) prepared for matrix products: `factors` (N, 3 E) are [valid, x^2, x], with x = 0 if invalid.
 
-    Rows that are compared have the same elements, and the same `centre` (E,), which is taken off: differences do not
-    change, and their digits are kept.
+    Vectors that are compared have the same elements and the same `centre` (E,), which is subtracted to preserve the
+    digits of the differences.
     """
 
     rows: FloatArray  # (N, E), NaN = invalid
@@ -176,9 +178,10 @@ class MaskedRows:
 
     @classmethod
     def of(cls, rows: FloatArray, dtype: DTypeLike = np.float64, centre: FloatArray | None = None) -> MaskedRows:
-        """O(N E). `dtype`: numpy's float64, or float32, which takes half the time and errs by 1e-6 at most."""
+        """Prepare the rows in O(N E). `dtype` is numpy's float64, or float32, which takes half the time and has an
+        error of at most 1e-6. `centre` is by default the mean of the valid values."""
         valid = ~np.isnan(rows)
-        if centre is None:  # the mean of the valid values; 0 where there is none
+        if centre is None:  # 0 for an element without valid values
             centre = np.where(valid, rows, 0.0).sum(axis=0) / np.maximum(valid.sum(axis=0), 1)
         E = rows.shape[1]
         factors = np.zeros((len(rows), 3 * E), dtype=dtype)
@@ -188,12 +191,12 @@ class MaskedRows:
         return cls(rows, centre, factors, bool(valid.all()))
 
     def distances_to(self, others: MaskedRows) -> Elements:
-        """The root mean square difference D (Eq. 13) of every row (K, E) and every other one (M, E), (K, M).
+        """Return the root mean square differences D (Eq. 13) of all rows (K, E) and all others (M, E), as (K, M).
 
             D^2 = (sum x^2 valid_y + sum valid_x y^2 - 2 sum x y) / sum valid_x valid_y
 
-        NaN where no element is valid in both. Where a difference of rounded products has too few digits, the vectors
-        are subtracted from each other. In 32 bits an element errs by at most 1e-6 of 1.
+        NaN if no element is valid in both. If the difference of rounded products has too few digits, the vectors are
+        subtracted from each other. In 32 bits the error is at most 1e-6.
 
         >>> rows = np.array([[0.0, 1.0, np.nan], [1.0, 1.0, np.nan], [np.nan, np.nan, 3.0]])
         >>> one = MaskedRows.of(rows[:1])
@@ -214,7 +217,6 @@ class MaskedRows:
         return found
 
     def _fill(self, block: Elements, left: Elements, others: MaskedRows, columns: slice, top: int) -> None:
-        """One block of the distances."""
         E = self.rows.shape[1]
         theirs = others.factors[columns]
         np.matmul(left, theirs.T, out=block)
@@ -230,7 +232,7 @@ class MaskedRows:
             rows = self._in_64_bits(slice(top, top + BLOCK_ROWS))
             block[:] = rows.distances_to(others._in_64_bits(columns))
             return
-        with np.errstate(invalid="ignore"):  # what is below 0 is among the alike
+        with np.errstate(invalid="ignore"):  # values below 0 are replaced in the loop
             np.sqrt(block, out=block)
         for start in range(0, len(alike), ALIKE_AT_ONCE):
             row, column = np.divmod(alike[start : start + ALIKE_AT_ONCE], block.shape[1])
@@ -241,7 +243,7 @@ class MaskedRows:
 
 
 def _left_factors(factors: Elements) -> Elements:
-    """[x^2, valid, -2 x] of [valid, x^2, x]."""
+    """Return [x^2, valid, -2 x] from [valid, x^2, x]."""
     E = factors.shape[1] // 3
     left = np.empty_like(factors)
     left[:, :E], left[:, E : 2 * E] = factors[:, E : 2 * E], factors[:, :E]

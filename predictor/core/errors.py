@@ -1,14 +1,14 @@
-"""What can go wrong."""
+"""Exceptions of the prediction core."""
 
 from __future__ import annotations
 
 
 class DatabaseError(ValueError):
-    """The arrays handed to `Database.build` contradict each other."""
+    """The arrays passed to `Database.build` contradict each other."""
 
 
 class SettingsError(ValueError):
-    """A setting is unknown to the method, has the wrong type, or is out of range."""
+    """A setting that is unknown to the method, has the wrong type, or is out of range."""
 
     def __init__(self, setting: str, reason: str) -> None:
         self.setting = setting
@@ -17,7 +17,7 @@ class SettingsError(ValueError):
 
 
 class UnknownMethod(LookupError):
-    """No method of that name is registered."""
+    """No method with this name is registered."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         self.known = known
@@ -25,24 +25,24 @@ class UnknownMethod(LookupError):
 
 
 class PredictionError(Exception):
-    """A prediction is refused; the message says why in terms of what the database holds.
+    """A refused prediction. The message gives the reason in terms of what the database contains.
 
-    `lacks` is a word for what is missing, for whoever wants to say what would help; empty: nothing would.
+    `lacks` is a keyword for what is missing, from which callers derive what would help; empty if nothing would.
     """
 
     lacks = ""
 
 
 class UnknownTarget(PredictionError):
-    """The target is no platform of this database."""
+    """The target is not a platform of this database."""
 
 
 class UnknownWorkload(PredictionError):
-    """The workload is no workload of this database."""
+    """The workload is not a workload of this database."""
 
 
 class NoReference(PredictionError):
-    """The workload was measured on no platform that may serve as a reference."""
+    """The workload was not measured on any platform that may be a reference."""
 
     lacks = "reference"
 
@@ -51,7 +51,7 @@ class NoReference(PredictionError):
 
 
 class TooFewCandidates(PredictionError):
-    """Fewer candidates (P,B) than the method needs."""
+    """There are fewer candidates (P,B) than the method needs."""
 
     def __init__(self, found: int, needed: int, reason: str) -> None:
         self.found = found
@@ -60,7 +60,7 @@ class TooFewCandidates(PredictionError):
 
 
 class NoCandidate(TooFewCandidates):
-    """No candidate at all."""
+    """There is no candidate."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(0, 1, reason)
@@ -73,34 +73,34 @@ class NoBenchmark(NoCandidate):
 
 
 class NothingShared(NoCandidate):
-    """No workload was measured both on the target and on a platform that has the workload asked about."""
+    """No workload was measured both on the target and on a platform that has the requested workload."""
 
     lacks = "shared"
 
 
 class NothingComparable(NoCandidate):
-    """What was measured on both sides is of kinds that the method does not compare."""
+    """The profiles of both sides are of kinds that the method does not compare."""
 
     lacks = "comparable"
 
 
 class UnknownClock(NoCandidate):
-    """The method goes by clocks, and one that it needs is not known."""
+    """The method needs a clock frequency that is unknown."""
 
     lacks = "clock"
 
 
 class UnknownStrategy(NoCandidate):
-    """No benchmark of a parallel strategy is known on the target, nor can be predicted there."""
+    """No benchmark of a parallel strategy was measured on the target or can be predicted there."""
 
     lacks = "strategy"
 
 
 class NoScaling(PredictionError):
-    """The scaling alone is asked for, and the workload was measured with one thread only."""
+    """Only the scaling is requested, and the workload was measured with one thread only."""
 
     lacks = "scaling"
 
 
 class InvalidThreadCounts(PredictionError):
-    """A prediction was asked for at no thread count, or at one under 1."""
+    """A prediction was requested for no thread count, or for one below 1."""

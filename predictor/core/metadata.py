@@ -1,5 +1,5 @@
-"""What platforms and workloads are like on paper: platforms by their hardware and what vendors publish of
-microarchitectures, workloads by the words of their names."""
+"""Similarity of platforms and workloads by metadata: hardware and published facts about microarchitectures for
+platforms, and the words of names for workloads."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from predictor.core.database import Database
 from predictor.core.numerics import TINY
 from profiles.arrays import FloatArray, IntArray
 
-# How far apart two platforms are that differ by one in a quantity. Logarithms of: clock, L1d and L2 for each core, L3
-# and memory for each thread, threads for each core, cores, L3.
+# Distance of two platforms that differ by 1 in one quantity. The quantities are the logarithms of the clock, L1d and L2
+# per core, L3 and memory per thread, threads per core, cores, and L3.
 QUANTITY_WEIGHTS = np.array([1.0, 0.5, 0.5, 0.5, 0.2, 1.0, 0.2, 0.2])
 FACT_WEIGHTS = np.array([0.15, 0.5, 0.5, 0.5])  # year, log2 of the vector width, dot products, matrix units
-SAME_NAME = 16.0  # times more a workload of the same name counts than one that shares no word with it
-OTHER_ISA_WEIGHT, AMD_WEIGHT = 3.0, 1.5  # an instruction set other than x86_64; the vendor AMD, not another
-# What vendors publish: the year of the first server (else any) product; the bits of one vector execution unit; whether
-# there are instructions for dot products of 8-bit integers, and such that multiply small matrices.
+SAME_NAME = 16.0  # weight added to a workload with the same name, relative to one without a common word
+OTHER_ISA_WEIGHT, AMD_WEIGHT = 3.0, 1.5  # weights of an instruction set other than x86_64, and of the vendor AMD
+# Published facts: the year of the first server product, or of any product if there is none; the bits of one vector
+# execution unit; whether there are instructions for dot products of 8-bit integers; and whether there are instructions
+# that multiply small matrices.
 MICROARCHITECTURE_FACTS: dict[str, tuple[float, float, float, float]] = {
     "sandy bridge-ep": (2012, 256, 0, 0),
     "ivy bridge-ep": (2013, 256, 0, 0),
@@ -31,7 +32,7 @@ MICROARCHITECTURE_FACTS: dict[str, tuple[float, float, float, float]] = {
     "broadwell-ep": (2016, 256, 0, 0),
     "coffee lake": (2017, 256, 0, 0),
     "skylake-sp": (2017, 512, 0, 0),
-    "skylake-sp/cascade lake": (2018, 512, 0.5, 0),  # a name that hides which of both
+    "skylake-sp/cascade lake": (2018, 512, 0.5, 0),  # the name may mean either of both
     "cascade lake": (2019, 512, 1, 0),
     "cooper lake": (2020, 512, 1, 0),
     "ice lake-sp": (2021, 512, 1, 0),
@@ -54,7 +55,7 @@ MICROARCHITECTURE_FACTS: dict[str, tuple[float, float, float, float]] = {
 
 
 def microarchitecture_facts(names: tuple[str, ...]) -> FloatArray:
-    """The facts of microarchitectures by name, (P, 4); NaN = unknown.
+    """Return the published facts about microarchitectures by name, (P, 4); NaN = unknown.
 
     Columns: year, log2 of the vector width in bits, dot products, matrix units.
 
@@ -69,9 +70,9 @@ def microarchitecture_facts(names: tuple[str, ...]) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class PlatformMetadata:
-    """What is known of P platforms on paper: `vectors` (P, F); codes `cpu` and `microarchitecture` (P,).
+    """The metadata of P platforms: `vectors` (P, F), and codes `cpu` and `microarchitecture` (P,).
 
-    An unknown CPU model or microarchitecture has a code of its own.
+    An unknown CPU model or microarchitecture has a unique code.
 
     >>> metadata = PlatformMetadata(np.array([[0.0, 1.0], [3.0, 5.0]]), np.arange(2), np.arange(2))
     >>> metadata.squared_distances(np.array([1]), target=0).tolist()
@@ -83,12 +84,12 @@ class PlatformMetadata:
     microarchitecture: IntArray
 
     def squared_distances(self, platforms: IntArray, target: int) -> FloatArray:
-        """Squared distances of `platforms` (R,) to the target, (R,)."""
+        """Return the squared distances of `platforms` (R,) to the target, (R,)."""
         return np.asarray(((self.vectors[platforms] - self.vectors[target]) ** 2).sum(axis=1))
 
 
 def platform_metadata(database: Database) -> PlatformMetadata:
-    """The metadata of all platforms, computed once for a database and all its views."""
+    """Return the metadata of all platforms, computed once for a database and all its views."""
     return database.derive("platform_metadata", lambda: _metadata(database))
 
 
@@ -106,7 +107,7 @@ def _metadata(database: Database) -> PlatformMetadata:
     is_amd = np.char.find(np.char.upper(vendors), "AMD") >= 0
     weighted = QUANTITY_WEIGHTS[:, None] * logs, FACT_WEIGHTS[:, None] * microarchitecture_facts(names).T
     vectors = np.concatenate([*weighted, [OTHER_ISA_WEIGHT * other_isa, AMD_WEIGHT * is_amd]])
-    # Unknown values take the median of the known ones: they bring nobody nearer or farther than usual.
+    # Replace unknown values by the median of the known ones, so that they make distances neither small nor large.
     for column in vectors:
         is_known = np.isfinite(column)
         column[~is_known] = np.median(column[is_known]) if is_known.any() else 0.0
@@ -114,7 +115,7 @@ def _metadata(database: Database) -> PlatformMetadata:
 
 
 def _codes(words: object) -> IntArray:
-    """A number for each different text; every unknown one ("") has its own."""
+    """Return a number for each distinct text. Every unknown one ("") has its own number."""
     texts = np.array(words, dtype=str)
     codes = np.unique(texts, return_inverse=True)[1].astype(np.int64)
     unknown = texts == ""
@@ -123,7 +124,7 @@ def _codes(words: object) -> IntArray:
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """The words of a workload's name, each once, without numbers, which tell its input or its version.
+    """Return the distinct words of a workload's name, without numbers, which denote its input or its version.
 
     >>> words_of("gbm-LightGBM_10M"), words_of("fft2d-1024")
     (('gbm', 'lightgbm', 'm'), ('fft', 'd'))
@@ -132,23 +133,26 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def workload_name_vectors(database: Database, workloads: Iterable[int]) -> csr_array:
-    """`name_vectors` of these workloads of the database."""
+    """Return `name_vectors` of these workloads of the database."""
     return name_vectors(tuple(database.workloads[workload] for workload in workloads))
 
 
 def likeness_of_names(database: Database, workloads: Iterable[int], workload: int) -> FloatArray:
-    """How alike the names of these workloads (B,) and that of one are, 0..1, words being counted among all of these."""
+    """Return the similarity of the names of these workloads (B,) and the name of one workload, in 0..1. Word
+    frequencies are those among all these names."""
     names = workload_name_vectors(database, (*workloads, workload))
     return np.asarray(names[:-1] @ names[[-1]].toarray()[0])
 
 
-@lru_cache(maxsize=2**6)  # many questions are about the workloads of one machine, or of twins
+@lru_cache(maxsize=2**6)  # many queries concern the workloads of one platform or of similar ones
 def name_vectors(names: tuple[str, ...]) -> csr_array:
-    """The names of N workloads as vectors (N, V), whose products are how alike two names are, in 0..1.
+    """Return the names of N workloads as vectors (N, V). Their scalar products are the similarities of the names, in
+    0..1.
 
-        x_w ~ ln(N / N_w) for each word w of the name, which N_w names have, with |x| = 1
+        x_w ~ ln(N / N_w) for each word w of the name, which N_w names contain, with |x| = 1
 
-    (TF-IDF and cosine similarity). A word that all names have tells none apart; a name without others is 0.
+    (TF-IDF and cosine similarity). A word that all names contain has no effect; a name of such words only has the
+    vector 0.
 
     >>> x = name_vectors(("gbm_catboost_1M", "gbm_catboost_10M", "gbm_xgboost_1M", "gbm"))
     >>> (x @ x.T).toarray()[0].round(2).tolist()
@@ -164,6 +168,6 @@ def name_vectors(names: tuple[str, ...]) -> csr_array:
 
 
 def weights_by_name(likeness: FloatArray) -> FloatArray:
-    """How many times as much workloads count by how alike their names are, 0..1: from 1 without a word in common to 17
-    for the same words."""
+    """Return the weights of workloads by the similarity of their names in 0..1: from 1 without a common word to 17 for
+    the same words."""
     return np.asarray(1.0 + SAME_NAME * likeness**2)

@@ -1,4 +1,4 @@
-"""Elements to [0, 1] (Eq. 10-12), by their range or by one that no few profiles stretch."""
+"""Normalisation of elements to [0, 1] (Eq. 10-12), by their range or by a robust range."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from profiles.arrays import FloatArray
 
 Normalisation = Literal["range", "robust"]
 
-LARGEST_STRETCH = 10.0  # times the span of all other values: not of the same kind
-FEWEST_VALUES_FOR_ROBUST_RANGE = 20  # of an element; with fewer nobody can tell what is usual
-LARGEST_DROPPED_SHARE, MOST_DROPPED_VALUES = 0.01, 8  # of an element's values, at both ends together
+LARGEST_STRETCH = 10.0  # ratio of the range to the span of all other values above which values are dropped
+FEWEST_VALUES_FOR_ROBUST_RANGE = 20  # values of an element below which the whole range is used
+LARGEST_DROPPED_SHARE, MOST_DROPPED_VALUES = 0.01, 8  # limits for the dropped values of an element, both ends together
 
 
 def normalise(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Every element in units of its range over the database (Eq. 10-12).
+    """Return every element in units of its range over the database (Eq. 10-12).
 
-        x_norm = (x - min) / (max - min),    0 where max = min
+        x_norm = (x - min) / (max - min),    0 if max = min
 
-    Example: 30 in the range 10 to 50 is 0.5. An element without spread says nothing: it is 0 for every valid vector,
-    and still counts as a dimension.
+    Example: 30 in the range 10 to 50 is 0.5. An element with max = min gives no information: it is 0 for every valid
+    vector, but still counts as a dimension.
 
-    Parameters: `values` (..., E); `low`, `high` (E,) in the elements' own units, taken over all vectors that are
+    Parameters: `values` (..., E); `low`, `high` (E,) in the elements' own units, the range over all vectors that are
     compared (`Database.element_range`). Returns (..., E) without unit. NaN: the element is invalid in that vector.
 
     >>> normalise(np.array([30.0, 7.0, np.nan]), np.array([10.0, 7.0, 0.0]), np.array([50.0, 7.0, 1.0])).tolist()
@@ -34,7 +34,7 @@ def normalise(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArr
 
 
 def element_spans(low: FloatArray, high: FloatArray) -> FloatArray:
-    """The range of each element (E,), in its own unit: what `normalise` divides by. 1 where it has none, or no value.
+    """Return the divisors of `normalise`: the range of each element (E,) in its own unit, and 1 if it is 0 or unknown.
 
     >>> element_spans(np.array([10.0, 7.0, np.nan]), np.array([50.0, 7.0, np.nan])).tolist()
     [40.0, 1.0, 1.0]
@@ -44,13 +44,14 @@ def element_spans(low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def normaliser_range(database: Database, origin: str, normalisation: Normalisation) -> tuple[FloatArray, FloatArray]:
-    """Minimum and maximum of every element (84,), or with "robust" those that `robust_range` leaves.
+    """Return the minimum and maximum of every element (84,), or those of `robust_range` if the normalisation is
+    "robust".
 
-    Values outside of a robust range count as its nearest end: clip what `normalise` gives to [0, 1].
+    Values outside a robust range count as its nearest end: clip the result of `normalise` to [0, 1].
     """
     if normalisation == "range":
         return database.element_range(origin)
-    # How many profiles of the origin have each element; hidden ones count: it is only a limit.
+    # Count the profiles of the origin that have each element. Hidden ones may count, because this is only a limit.
     groups = [g for g, group in enumerate(database.groups) if group.origin == origin]
     counted = database.valid_counts()[groups].sum(axis=0)
     most = int(np.clip(LARGEST_DROPPED_SHARE * counted.max(initial=0), 1, MOST_DROPPED_VALUES))
@@ -63,16 +64,16 @@ def normaliser_range(database: Database, origin: str, normalisation: Normalisati
 
 
 def robust_range(smallest: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The range without values that stretch it more than tenfold.
+    """Return the range without values that stretch it more than tenfold.
 
         (low, high) = (x_(i+1), x_(N-j)) with the least span over i + j <= k,
-        where max - min > 10 (high - low) > 0;    else (min, max)
+        if max - min > 10 (high - low) > 0;    else (min, max)
 
-    On data without such values it is the range itself, to the last bit (Eq. 10-11).
-    Example: 1, 2, 3, 1e6 and k = 1: 1 to 3; but 1, 2, 3, 9: 1 to 9. One value beside equal ones, 0, 0, 0, 5, stays the
-    range: without it the element would have no spread.
+    For data without such values it is identical to the range, to the last bit (Eq. 10-11).
+    Example: 1, 2, 3, 1e6 and k = 1 give 1 to 3, but 1, 2, 3, 9 give 1 to 9. In 0, 0, 0, 5 the value 5 is kept, because
+    the element would have no spread without it.
 
-    Parameters: `smallest`, `largest` (k + 1, E): the outermost values, from the ends inwards, NaN = not so many.
+    Parameters: `smallest`, `largest` (k + 1, E): the outermost values, from the ends inwards, NaN if there are fewer.
     Returns low and high (E,), NaN = no value.
 
     >>> low, high = robust_range(np.array([[1.0], [2.0]]), np.array([[1e6], [3.0]]))

@@ -1,5 +1,5 @@
-"""Numerical helpers of the methods: statistics that few absurd values do not move, linear algebra of kriging, noise,
-and how wide an interval has to be by errors of what was left out."""
+"""Numerical helpers of the methods: robust statistics, linear algebra for kriging, measurement noise, and interval
+widths calibrated by left-out errors."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from scipy.special import stdtrit
 
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-TINY = 1e-12  # keeps divisors from being 0, and changes nothing else
-MEAN_TO_SIGMA = 1.2533  # a normal distribution's standard deviation in mean absolute deviations
-MEDIAN_TO_SIGMA = 1.4826  # and in median absolute deviations
-CHOICE_POWER = 4.0  # of the squared errors: how much more what errs less counts
-FEWEST = 3  # workloads, references or errors: fewer do not tell what is usual
-FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
-DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (docs/method-mpet.md)
+TINY = 1e-12  # added to divisors so that they are never 0
+MEAN_TO_SIGMA = 1.2533  # standard deviation of a normal distribution in mean absolute deviations
+MEDIAN_TO_SIGMA = 1.4826  # standard deviation of a normal distribution in median absolute deviations
+CHOICE_POWER = 4.0  # exponent of the inverse error by which predictions are weighted
+FEWEST = 3  # least number of workloads, references or errors for a statistic of them
+FEW_FAMILIES_CORRECTION = 0.3  # relative increase of the level, divided by the number of families
+DISTURBANCE = 0.2  # relative increase of the time of a disturbed run, in ln t (docs/method-mpet.md)
 
 
 def clip_to(values: FloatArray, limit: FloatArray | float) -> FloatArray:
-    """Values beyond +-limit as large as that; much faster than numpy's clip on small arrays.
+    """Return the values clipped to -limit..limit. Much faster than numpy's clip on small arrays.
 
     >>> clip_to(np.array([-3.0, 0.5, 2.0]), 1.0).tolist()
     [-1.0, 0.5, 1.0]
@@ -32,7 +32,8 @@ def clip_to(values: FloatArray, limit: FloatArray | float) -> FloatArray:
 
 
 def finite_median(values: FloatArray, axis: int = 0) -> FloatArray:
-    """The median along an axis of finite values; on small arrays much faster than numpy's, which looks for NaN.
+    """Return the median of finite values along an axis. Much faster than numpy's on small arrays, because it does not
+    check for NaN.
 
     >>> finite_median(np.array([[4.0, 1.0, 2.0, 9.0], [0.0, 0.0, 1.0, 1.0]]), axis=1).tolist()
     [3.0, 0.5]
@@ -43,8 +44,9 @@ def finite_median(values: FloatArray, axis: int = 0) -> FloatArray:
 
 
 def known_median(values: FloatArray) -> FloatArray:
-    """The median along the second axis of values (P, B, ...), NaN passed over; NaN where all are. One sort of all
-    instead of one for each p.
+    """Return the median of values (P, B, ...) along the second axis, ignoring NaN; NaN where all values are NaN.
+
+    All rows are sorted at once.
 
     >>> known_median(np.array([[4.0, np.nan, 1.0], [np.nan] * 3, [2.0, 9.0, 1.0]])).tolist()
     [2.5, nan, 2.0]
@@ -56,7 +58,8 @@ def known_median(values: FloatArray) -> FloatArray:
 
 
 def lower_medians(rows: FloatArray, counts: IntArray) -> FloatArray:
-    """The lower median of each row's `counts` finite values, the others being infinite; 0 where there are none.
+    """Return the lower median of the `counts` finite values of each row; 0 where the count is 0. All other values are
+    infinite.
 
     >>> lower_medians(np.array([[3.0, np.inf, 1.0, 2.0], [np.inf] * 4]), np.array([3, 0])).tolist()
     [2.0, 0.0]
@@ -67,7 +70,8 @@ def lower_medians(rows: FloatArray, counts: IntArray) -> FloatArray:
 
 
 def shares_by_error(log_squares: FloatArray) -> FloatArray:
-    """How much each of several predictions counts, by the logarithms of their mean squared errors: ~ errors^-4, sum 1.
+    """Return the weights of several predictions from the logarithms of their mean squared errors: ~ error^-4, with sum
+    1.
 
     >>> shares_by_error(np.log([1.0, 2.0])).round(3).tolist()
     [0.941, 0.059]
@@ -77,7 +81,7 @@ def shares_by_error(log_squares: FloatArray) -> FloatArray:
 
 
 def squared_distances(gram: FloatArray) -> FloatArray:
-    """Squared distances of P vectors by their scalar products (..., P, P).
+    """Return the squared distances between P vectors from their scalar products (..., P, P).
 
     >>> squared_distances(np.array([[1.0, 2.0], [2.0, 4.0]])).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
@@ -89,26 +93,28 @@ def squared_distances(gram: FloatArray) -> FloatArray:
 
 
 def invert_definite(matrix: FloatArray) -> None:
-    """Invert a symmetric positive definite matrix in its place, by Cholesky; one that is not definite in the usual way.
+    """Invert a symmetric positive definite matrix in place, by Cholesky decomposition; a matrix that is not positive
+    definite is inverted by LU decomposition.
 
-    Inverting by halves would be faster, but loses all digits where R is some hundreds.
+    Blockwise inversion would be faster, but it loses all digits when R is several hundred.
 
     >>> matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> invert_definite(matrix)
     >>> matrix.round(3).tolist()
     [[0.667, -0.333], [-0.333, 0.667]]
     """
-    factor, failed = dpotrf(matrix.T, lower=1)  # transposed: Fortran's order
+    factor, failed = dpotrf(matrix.T, lower=1)  # transposed for Fortran's memory order
     if failed:
         matrix[:] = np.linalg.inv(matrix)
         return
-    half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
+    half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle of the inverse; the other is 0
     np.add(half, half.T, out=matrix)
     matrix.flat[:: len(matrix) + 1] /= 2.0
 
 
 def noisy_inverses(covariances: FloatArray, noise: FloatArray | float) -> FloatArray:
-    """The inverses of the references' part (J, R, R), symmetric and positive definite, with noise on its diagonal."""
+    """Return the inverses of the references' part (J, R, R) of the covariances, symmetric and positive definite, after
+    adding noise to its diagonal."""
     matrices = covariances[:, :-1, :-1].copy()
     J, R, _ = matrices.shape
     matrices.reshape(J, R * R)[:, :: R + 1] += noise
@@ -118,15 +124,15 @@ def noisy_inverses(covariances: FloatArray, noise: FloatArray | float) -> FloatA
 
 
 def left_out_errors(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Errors of kriging each platform without its own family, and the variances that are expected of them.
+    """Return the errors of kriging each platform without its own family, and the expected variances of these errors.
 
-    Without fitting again, by block deletion in the projections of the kriging:
+    They follow from the projections of the kriging by block deletion, without another fit:
 
         error_f = Q_ff^-1 (Q y)_f,    variance_f = diag(Q_ff^-1) in units of the process variance
 
     Parameters: `projections` (J, R, R), Q at each thread count, or (1, R, R), one for all; `products` (J, R, C), Q y
-    for known values y; `families` (R,). Returns errors (J, R, C) in the unit of y, and variances (J, R). A family that
-    is everybody has no error: NaN.
+    for known values y; `families` (R,). Returns errors (J, R, C) in the unit of y, and variances (J, R). If one family
+    has all platforms, its errors are NaN.
 
     >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
     >>> errors, variances = left_out_errors(projection, projection @ np.array([[1.0], [4.0]]), np.array([0, 1]))
@@ -138,7 +144,7 @@ def left_out_errors(projections: FloatArray, products: FloatArray, families: Int
     sizes, order = np.bincount(families), np.argsort(families, kind="stable")
     starts = np.cumsum(sizes) - sizes
     for size in np.unique(sizes[sizes > 1]).tolist():
-        members = order[starts[sizes == size][:, None] + np.arange(size)]  # of every family of this size
+        members = order[starts[sizes == size][:, None] + np.arange(size)]  # (families of this size, size)
         if size == len(families):
             errors[:], variances[:] = np.nan, np.nan
         else:
@@ -149,15 +155,17 @@ def left_out_errors(projections: FloatArray, products: FloatArray, families: Int
 
 
 def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> FloatArray:
-    """The squared standard errors of ln t; of what was measured once, that of one run on the same platform.
+    """Return the squared standard errors of ln t. A pair that was measured once has the variance of one run on the
+    platform.
 
-        q(p,b) = e(p,b)^2 where b was repeated on p, else the mean of s(p,b')^2 over the b' that were repeated on p,
-        else, where nothing was repeated on p, the mean of s^2 over all platforms
+        q(p,b) = e(p,b)^2 if b was repeated on p, else the mean of s(p,b')^2 over the b' that were repeated on p,
+        else, if nothing was repeated on p, the mean of s^2 over all platforms
 
-    Runs on one platform err alike (docs/method-mpet.md).
+    Runs on the same platform have similar errors (docs/method-mpet.md).
 
-    Parameters: e and s (P, W), of ln t; NaN where nothing was repeated, or nothing was measured.
-    Returns (P, W), of ln t squared; 0 where nothing at all was repeated.
+    Parameters: standard errors e and standard deviations s of one run (P, W), of ln t; NaN where nothing was repeated
+    or measured.
+    Returns (P, W), of ln t squared; 0 if nothing was repeated on any platform.
 
     >>> nan = np.nan
     >>> squares_with_single_runs(np.array([[0.01, nan], [nan, nan]]), np.array([[0.02, nan], [nan, nan]])).tolist()
@@ -171,14 +179,14 @@ def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> Floa
 
 
 def variance_of_means(squares: FloatArray, disturbed: FloatArray, v: FloatArray) -> FloatArray:
-    """The variance that noise causes of each platform's weighted mean over workloads.
+    """Return the variance that noise causes in the weighted mean over workloads of each platform.
 
         V_p = sum_b v_b^2 q(p,b) + 0.2^2 (sum_b v_b f(p,b))^2
 
-    q is the squared standard error of each measurement: these are independent of each other. f is the share of its runs
-    that were disturbed. What slows one workload on a platform slows the others too, so their disturbances add up.
+    q is the squared standard error of each measurement; these errors are independent. f is the share of disturbed runs.
+    A disturbance that slows one workload on a platform also slows the others, so disturbances add up.
 
-    Parameters: `squares` q and `disturbed` f (P, B), 0 where nothing is known; `v` (B,), of sum 1.
+    Parameters: `squares` q and `disturbed` f (P, B), 0 where unknown; `v` (B,), of sum 1.
     Returns (P,), of ln t squared.
 
     >>> variance_of_means(np.array([[0.01, 0.03]]), np.array([[0.0, 1.0]]), np.array([0.5, 0.5])).round(9).tolist()
@@ -188,16 +196,16 @@ def variance_of_means(squares: FloatArray, disturbed: FloatArray, v: FloatArray)
 
 
 def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
-    """The variance of an answer that is carried over by weights of references and workloads.
+    """Return the variance that noise causes in an answer that is transferred from references with workloads.
 
         t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b)))
         V = sum_p u_p^2 (q(p,A) + 0.2^2 f(p,A)^2 + sum_b v_b^2 q(p,b)) + V_T
 
-    V_T is that of `variance_of_means`, with q and f. A reference's other workloads would take off some of what
-    disturbances added to A there, and theirs do not count.
+    V_T is the result of `variance_of_means`, which also defines q and f. Disturbances of a reference's other workloads
+    do not count, because they would cancel a part of what disturbances added to A.
 
-    Parameters: `squares` q and `disturbed` f (R + 1, B + 1), T and A last, 0 where nothing is known; `u` (J, R), of sum
-    1 at each knot; `v` (B,), of sum 1. Returns (J,), of ln t squared.
+    Parameters: `squares` q and `disturbed` f (R + 1, B + 1), T and A last, 0 where unknown; `u` (J, R), of sum 1 at
+    each knot; `v` (B,), of sum 1. Returns (J,), of ln t squared.
 
     >>> q, u, v = np.array([[0.0, 0.03], [0.04, 0.0]]) ** 2, np.ones((1, 1)), np.ones(1)
     >>> [carried_variance(q, f, u, v).round(9).tolist() for f in (np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]]))]
@@ -208,11 +216,12 @@ def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, 
 
 
 def least_squares_parts(curves: FloatArray, is_known: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Curves (J, P, B) as the sum of what belongs to the workload (J, B), to the platform (J, P), and the rest.
+    """Split curves (J, P, B) into workload parts (J, B), platform parts (J, P) and rests (J, P, B) by least squares.
 
         (diag(k) - N' diag(1 / c) N) workload = sum_p (z_p - mean of z_p over its c_p workloads)
 
-    N (P, B) is what is known, c and k how many of each platform and workload are. Unknown curves and rests are 0.
+    N (P, B) is 1 where a curve is known and 0 elsewhere; c and k are the numbers of known curves of each platform and
+    workload. Unknown curves must be 0, and their rests are 0.
 
     >>> curves = np.array([[[0.0, 2.0, 3.0], [1.0, 3.0, 0.0]]])
     >>> workload, speed, rest = least_squares_parts(curves, np.array([[True, True, True], [True, True, False]]))
@@ -222,7 +231,7 @@ def least_squares_parts(curves: FloatArray, is_known: BoolArray) -> tuple[FloatA
     counts = is_known.astype(np.float64)
     of_platforms, per_platform = curves.sum(axis=2), np.maximum(counts.sum(axis=1), TINY)
     share = counts.T / per_platform
-    # What the equations leave open, the mean of all parts, is 0: platforms have it.
+    # The equations leave the mean of the workload parts open. It is set to 0, so that the platform parts contain it.
     equations = np.diag(counts.sum(axis=0) + math.sqrt(TINY)) - share @ counts + 1.0 / len(share)
     workload = np.linalg.solve(equations, (curves.sum(axis=1) - of_platforms @ share.T).T).T
     speed = (of_platforms - workload @ counts.T) / per_platform
@@ -233,17 +242,18 @@ def least_squares_parts(curves: FloatArray, is_known: BoolArray) -> tuple[FloatA
 
 
 def without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:
-    """Values (J, R, B) with those that are not known (R, B) predicted from the others by a covariance.
+    """Return values (J, R, B), in which those that are not known (R, B) are predicted from the others by a covariance.
 
-    Of each column (b, j) the missing m are those with (projection value)_m = 0. `projection` (R, R) is the inverse of
-    the covariance, or that of ordinary kriging (`ordinary_weights`): then what is filled in adds nothing to T.
+    The missing values m of each column (b, j) are those for which (projection value)_m = 0. `projection` (R, R) is the
+    inverse of the covariance, or that of ordinary kriging (`ordinary_weights`); in the latter case the filled values do
+    not change the prediction for T.
 
     >>> inverse = np.linalg.inv(np.array([[1.0, 0.5], [0.5, 1.0]]))
     >>> without_gaps(np.array([[[4.0, 3.0], [0.0, 5.0]]]), np.array([[True, True], [False, True]]), inverse).tolist()
     [[[4.0, 3.0], [2.0, 5.0]]]
     """
     gaps = np.count_nonzero(~is_known, axis=0)
-    order = np.argsort(is_known, axis=0, kind="stable").T  # of every column: what is missing, then what is known
+    order = np.argsort(is_known, axis=0, kind="stable").T  # of each column: missing platforms first
     filled = values.copy()
     for size in np.unique(gaps[gaps > 0]).tolist():
         columns = np.flatnonzero(gaps == size)[:, None]
@@ -255,7 +265,7 @@ def without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray
 
 
 def normal_factor(level: float) -> float:
-    """How many standard deviations on each side hold `level` of a normal distribution.
+    """Return the number of standard deviations to each side that contain `level` of a normal distribution.
 
     >>> round(normal_factor(0.9), 3)
     1.645
@@ -264,7 +274,8 @@ def normal_factor(level: float) -> float:
 
 
 def uncalibrated_factor(level: float) -> float:
-    """How many standard deviations hold `level` where nothing calibrates them: Student's t of two degrees of freedom.
+    """Return the number of standard deviations that contain `level` if no left-out errors can calibrate them: that of
+    Student's t distribution with two degrees of freedom.
 
     >>> round(uncalibrated_factor(0.9), 2)
     2.92
@@ -273,15 +284,15 @@ def uncalibrated_factor(level: float) -> float:
 
 
 def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units: int) -> float:
-    """How many standard deviations hold `level` of the left-out errors.
+    """Return the number of standard deviations that contain `level` of the left-out errors.
 
-    A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
-    smallest score that at least (count + 1) times
+    A score is |error| / standard deviation of a known value that was predicted as if it were unknown. The factor is the
+    smallest score with at least (count + 1) times
 
         min(level (1 + 0.3 / units), 1)
 
-    scores reach, where the units are what may be exchanged for the target: platforms, or families of them that were
-    left out together. Beyond the largest score, where that asks for it, the factor grows by 1 / units.
+    scores at or below it. Units are the objects that are exchangeable with the target: platforms, or families of
+    platforms that were left out together. If (units + 1) level > units, the factor is multiplied by 1 + 1 / units.
 
     Parameters: `scores` of any shape; `usable`, which of them count; 0 < `level` < 1.
     Returns a number without unit; with fewer than 3 usable scores or units that of `uncalibrated_factor`.
@@ -300,9 +311,11 @@ def conformal_factor(scores: FloatArray, usable: BoolArray, level: float, units:
 
 
 def family_factor(scores: FloatArray, families: IntArray, level: float) -> float:
-    """How many deviations hold `level` of the left-out errors (B, J), every family counting alike.
+    """Return the number of deviations that contain `level` of the left-out errors (B, J), with equal weight for each
+    family.
 
-    Workloads that were left out one by one may be exchanged for A: as in `conformal_factor`, few of them ask for more.
+    If workloads were left out one by one, they are exchangeable with A, and the level is increased as in
+    `conformal_factor`.
 
     >>> round(family_factor(np.arange(1, 100)[:, None] / 100, np.arange(99), 0.9), 2)
     0.9
@@ -320,7 +333,7 @@ def family_factor(scores: FloatArray, families: IntArray, level: float) -> float
 
 
 def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:
-    """The weighted mean square of errors (J, K) in ln t at each n (J,), NaN passed over.
+    """Return the weighted mean square (J,) of errors (J, K) in ln t at each n, ignoring NaN.
 
     >>> mean_square(np.array([[1.0, np.nan], [3.0, 1.0]]), np.array([1.0, 1.0])).round(6).tolist()
     [1.0, 5.0]
@@ -331,10 +344,11 @@ def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
-    """How many standard deviations hold `level` of the companions' errors (J, B), at each n (J,).
+    """Return the number of standard deviations that contain `level` of the companions' errors (J, B), at each n (J,).
 
-    The root mean square of the factor of all n, which many scores tell, and of that at each n, which tells whether
-    errors grow as expected. Without companions enough, that of a normal distribution.
+    It is the root mean square of two factors: that of all n together, which is based on many scores, and that at each
+    n, which depends on whether errors grow as expected. With too few companions it is the factor of a normal
+    distribution.
     """
     known, normal = ~np.isnan(scores), normal_factor(level)
     units = int(known[0].sum()) if len(known) else 0
@@ -351,11 +365,12 @@ def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
 
 
 def explained_share(errors: FloatArray, explained: FloatArray, limit: FloatArray) -> float:
-    """Which share of what the process expects would have been right of T's workloads, each left out, in 0..1.
+    """Return the share of the process's expectations that would have been right for T's workloads, each left out, in
+    0..1.
 
-        share = sum e g / (sum g^2 + median e^2),    g expectations, e departures, none of them beyond the `limit`
+        share = sum e g / (sum g^2 + median e^2),    g expectations, e departures, clipped to the `limit`
 
-    The least-squares share, drawn towards 0 as if one more workload of typical departure had shown nothing.
+    This is the least-squares share, shrunk towards 0 as if one more workload of typical departure had shown no effect.
 
     >>> departures = np.array([[0.1], [-0.1], [0.2]])
     >>> [round(explained_share(departures, expected, np.ones(1)), 2) for expected in (departures, -departures)]
@@ -367,15 +382,16 @@ def explained_share(errors: FloatArray, explained: FloatArray, limit: FloatArray
 
 
 def nearest_at_any(distance: FloatArray, most: int) -> IntArray:
-    """The `most` platforms that are nearest at any thread count, by their distances (J, R) there; ascending positions.
+    """Return the `most` platforms that are nearest at any thread count by their distances (J, R), as ascending
+    positions.
 
-    Each thread count in turn has its next nearest: what was measured with one thread alone is evidence there, however
-    little it says of other counts.
+    Each thread count chooses its next nearest platform in turn, so that platforms that were measured with one thread
+    only can be chosen for that thread count.
 
     >>> nearest_at_any(np.array([[1.0, 2.0, 3.0, 9.0], [9.0, 8.0, 7.0, 1.0]]), most=2).tolist()
     [0, 3]
     """
-    # Those chosen are all among the first `most` of a thread count.
+    # All chosen platforms are among the first `most` of some thread count.
     last = min(most, distance.shape[1]) - 1
     near = np.flatnonzero((distance <= np.partition(distance, last, axis=1)[:, [last]]).any(axis=0))
     rank = distance[:, near].argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")

@@ -1,4 +1,4 @@
-"""From a predicted t(1) and feature vector to curves and times, and back (Eq. 3-9)."""
+"""Reconstruction of curves and times from a predicted t(1) and feature vector, and back (Eq. 3-9)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from profiles.scaling.runs import LEAST_REDUNDANCY, LEAST_UTILISATION, reconstru
 
 IS_NUMA_ELEMENT = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
 IS_SMT_ELEMENT = np.array([name.endswith("_ht") for name in FEATURE_NAMES])
-LEAST_TIME_SHARE = 1e-4  # of the thread time: shares below are alike
-LEAST_RELATIVE_MEASURE = 1e-9  # measures below count as so large, and fractions below as nothing
-MOST_KNOTS = 12  # thread counts at which methods work; more cost time and gain nothing
+LEAST_TIME_SHARE = 1e-4  # of the thread time, added to shares so that smaller ones hardly differ
+LEAST_RELATIVE_MEASURE = 1e-9  # least value of a relative measure; smaller fractions count as 0
+MOST_KNOTS = 12  # thread counts at which methods work; more take longer without better results
 
 
 class PredictedCurves(NamedTuple):
-    """The 14 curves and `utilisation` by name and t(n) in seconds, over n; and what had to be forced."""
+    """The 14 curves and `utilisation` by name, t(n) in seconds, both over n, and warnings about clamped and invalid
+    values."""
 
     curves: dict[str, FloatArray]
     time_s: FloatArray
@@ -38,10 +39,11 @@ class PredictedCurves(NamedTuple):
 
 
 def knots(on_target: IntArray, of_workload: IntArray, n_max: int) -> IntArray:
-    """The thread counts at which a method works, ascending: where T's workloads were measured, and outside that range,
-    up to T's n_max, the least and the most at which A was on the references. At most 12, evenly in ln n.
+    """Return the ascending thread counts at which a method works, at most 12, evenly spaced in ln n.
 
-    The n that are asked for play no part: an answer at one n is the same whichever others are asked for.
+    They are those at which T's workloads were measured, and the least and the largest of those at which A was measured
+    on the references outside that range and up to T's n_max. They do not depend on the requested n, so that the answer
+    at one n is the same for any set of requested n.
 
     Parameters: thread counts in any order.
 
@@ -50,12 +52,13 @@ def knots(on_target: IntArray, of_workload: IntArray, n_max: int) -> IntArray:
     """
     own, outside = np.unique(on_target), np.unique(of_workload)
     outside = outside[((outside < own[0]) | (outside > own[-1])) & (outside <= n_max)]
-    outside = outside[[0, -1]] if len(outside) > 1 else outside  # T tells little of more, which outweigh its own
+    outside = outside[[0, -1]] if len(outside) > 1 else outside  # more would outweigh T's own thread counts
     return np.union1d(own[evenly_spaced(np.log(own), MOST_KNOTS - len(outside))], outside)
 
 
 def impossible_elements(n_nu: float, n_ht: float) -> BoolArray:
-    """(84,): elements a platform cannot have: no NUMA effect, no hyperthreads, or both at the same n (no NUMA pair).
+    """Return which elements (84,) a platform cannot have: NUMA elements if n_nu is NaN or equal to n_ht (no NUMA pair),
+    and SMT elements if n_ht is NaN.
 
     >>> np.array(FEATURE_NAMES)[impossible_elements(np.nan, 8.0)][:2].tolist()
     ['redundancy.m_nu', 'redundancy.b_nu']
@@ -67,19 +70,19 @@ def impossible_elements(n_nu: float, n_ht: float) -> BoolArray:
 def predicted_curves(
     database: Database, target: int, t1_s: float, features: FloatArray, n: IntArray, *, decomposed: bool
 ) -> PredictedCurves:
-    """Evaluate a feature vector on the target and rebuild its times (Eq. 3-7).
+    """Evaluate a feature vector on the target and reconstruct its times (Eq. 3-7).
 
         t(n) = t(1) R(n) / (n U(n)),    U = 1 for time-only profiles
 
-    Without any valid element (no scaling is known) only t(1) itself is given.
+    If no element is valid (no scaling is known), only the time at n = 1 is given.
 
     Example: t(1) = 10 s and R(n) = 0.1 n + 0.9 of a time-only profile: t(2) = 10 s * 1.1 / 2 = 5.5 s.
 
-    Where R(n) falls to 0 or below (1e-9 at most) the vector stands for no time: R and t are invalid at that n.
+    If R(n) is below 1e-9, no time is possible: R and t are invalid at that n.
 
     Parameters: `t1_s` in seconds; `features` (84,), NaN = invalid; `n` (J,), thread counts. Returns curves without unit
-    and times in seconds, (J,) each; NaN where a curve that t(n) needs is invalid. Every clamp is named in `warnings`,
-    and how many times are invalid.
+    and times in seconds, (J,) each; NaN where a curve that t(n) needs is invalid. `warnings` lists every clamp and the
+    number of invalid times.
 
     >>> from predictor.core.database import Group
     >>> database = Database.build(
@@ -111,10 +114,8 @@ def predicted_curves(
 
 
 def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntArray) -> tuple[FloatArray, BoolArray]:
-    """Log shares of the six fractions and logs of the seven relative measures of profiles `rows` (P, B) of platforms.
-
-    (P, B, 13, J), NaN where a row is -1; and which fractions are more than nothing at some n, (P, B, 6).
-    """
+    """Return the log shares of the six fractions and the logs of the seven relative measures of profiles `rows` (P, B)
+    of platforms, (P, B, 13, J), NaN where a row is -1; and which fractions are above 0 at some n, (P, B, 6)."""
     values, fractions, used = _possible_curves(database, rows, platforms, n)
     shares = np.log((fractions + LEAST_TIME_SHARE) / (used + LEAST_TIME_SHARE))
     measures = np.log(np.maximum(values[:, :, RELATIVE_MEASURE_CURVES], LEAST_RELATIVE_MEASURE))
@@ -123,7 +124,7 @@ def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntAr
 
 
 def log_utilisation(database: Database, rows: IntArray, platforms: IntArray, n: IntArray) -> FloatArray:
-    """ln U(n) of profiles `rows` (P, B) of platforms, (P, B, J); NaN where a row is -1 or time-only."""
+    """Return ln U(n) of profiles `rows` (P, B) of platforms, (P, B, J); NaN where a row is -1 or time-only."""
     _, _, used = _possible_curves(database, rows, platforms, n)
     return np.asarray(np.log(used[:, :, 0]))
 
@@ -131,8 +132,8 @@ def log_utilisation(database: Database, rows: IntArray, platforms: IntArray, n: 
 def _possible_curves(
     database: Database, rows: IntArray, platforms: IntArray, n: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The 14 curves of profiles `rows` (P, B) of platforms by their features, (P, B, 14, J), NaN where a row is -1;
-    their fractions kept in 0..1, (P, B, 6, J), and the utilisation kept above 0, (P, B, 1, J)."""
+    """Return the 14 curves of profiles `rows` (P, B) of platforms by their features, (P, B, 14, J), NaN where a row is
+    -1; the fractions clipped to 0..1, (P, B, 6, J); and the utilisation, kept above 0, (P, B, 1, J)."""
     params = database.features[rows].reshape(*rows.shape, len(CURVE_NAMES), len(ELEMENTS))
     gaussian_sum = np.broadcast_to(GAUSSIAN_SUM, params.shape[:-1])
     n_nu, n_ht = (bends[platforms, None, None] for bends in (database.n_nu, database.n_ht))
@@ -145,7 +146,7 @@ def _possible_curves(
 def consistent_curves(
     n: IntArray, time_s: FloatArray, t1_s: float, overheads: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
-    """The 14 curves and `utilisation`, such that the predicted times follow from them (Eq. 3-4).
+    """Return the 14 curves and `utilisation` that are consistent with the predicted times (Eq. 3-4).
 
         U(n) = 1 - sum of the fractions (1 without overheads),    R(n) = n t(n) U(n) / t(1)
 
@@ -161,7 +162,7 @@ def consistent_curves(
 
 
 def fitted_features(n: IntArray, curves: FloatArray, n_nu: float, n_ht: float) -> FloatArray:
-    """The 84 elements fitted to the predicted time and curves (Eq. 5-9).
+    """Return the 84 elements fitted to the predicted times and curves (Eq. 5-9).
 
     Parameters: `n` (J,), any order; `curves` (15, J), t(n) first, NaN = invalid; `n_nu`, `n_ht` of the target, NaN = no
     such effect. Returns (84,), NaN = invalid.

@@ -1,4 +1,4 @@
-"""The methods as a scikit-learn estimator: a table of times in, times of pairs that nobody ran out."""
+"""The methods as a scikit-learn estimator, which predicts times of unmeasured pairs from a table of times."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, R
 TABLE_COLUMNS = ("platform", "workload", "n")
 KNOWN_OF_PLATFORM = frozenset(field.name for field in fields(PlatformRecord)) - {"name"}
 LARGEST_N_OF_TABLE = 2**16
-LEAST_INTERVAL_HALF = 0.01  # of an interval, relative to the time
+LEAST_INTERVAL_HALF = 0.01  # least half width of an interval, relative to the time
 
 
 class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Times of (platform, workload, n) from times of other platforms and workloads.
+    """A regressor that predicts times of (platform, workload, n) from times of other platforms and workloads.
 
-    Rows of X are (platform, workload, n): two names, or anything else that its text distinguishes, and a whole
-    number of threads. y (M,) has wall times in seconds, all positive; several rows of one triple are repeats. Times of
-    a workload may be in another unit, as long as it is the same on every platform.
+    Rows of X are (platform, workload, n): two names, or any objects with distinct texts, and a whole number of threads.
+    y (M,) contains wall times in seconds, all positive; several rows with the same triple are repeats. Times of a
+    workload may be in another unit if it is the same on every platform.
 
-    Parameters: `method` is a name of `predictor.core.methods`, `settings` its settings; `platforms` maps a platform to
-    what is known of it, by names of PlatformRecord (`physical_cores`, `threads`, `n_nu`, `n_ht`, `base_mhz`, ...).
+    Parameters: `method` is a name from `predictor.core.methods`, `settings` its settings; `platforms` maps a platform
+    to its known properties, by names of PlatformRecord (`physical_cores`, `threads`, `n_nu`, `n_ht`, `base_mhz`, ...).
 
-    `predict` returns (K,) seconds: for a triple that was measured too what the method says without it. NaN where too
-    little is known; `refusals_` says why, by (platform, workload). `predict_interval` returns (K, 2).
+    `predict` returns (K,) seconds; the prediction of a measured triple does not use that measurement. It is NaN if too
+    little is known, and `refusals_` then has the reason by (platform, workload). `predict_interval` returns (K, 2).
 
     >>> table = [(p, w, n) for p in "abc" for w in "xyz" for n in (1, 2, 4) if (p, w) != ("c", "z")]
     >>> speed, work = {"a": 1.0, "b": 2.0, "c": 4.0}, {"x": 8.0, "y": 16.0, "z": 32.0}
@@ -58,7 +58,8 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
         self.platforms = platforms
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> MpetRegressor:
-        """Learn the table. Raises ValueError for one that is no table of times, UnknownMethod and SettingsError."""
+        """Store the table as a database. Raise ValueError if it is not a table of times, UnknownMethod or
+        SettingsError."""
         X, times = validate_data(self, X, y, dtype=None, ensure_min_features=3, y_numeric=True)
         platform, workload, n = _checked_columns(X)
         times = np.asarray(times, dtype=np.float64)
@@ -74,19 +75,19 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:
-        """Times in seconds, (K,); NaN: see `refusals_`."""
+        """Return times in seconds, (K,); NaN if refused, with the reason in `refusals_`."""
         return self.predict_with_interval(X)[:, 0]
 
     def predict_interval(self, X: ArrayLike) -> FloatArray:
-        """The interval of each time, (K, 2) in seconds, at the level of the method's settings; NaN where there is
+        """Return the interval of each time, (K, 2) in seconds, at the level of the method's settings; NaN if there is
         none."""
         return self.predict_with_interval(X)[:, 1:]
 
     def predict_with_interval(self, X: ArrayLike) -> FloatArray:
-        """Time, low and high of each triple, (K, 3) in seconds, for the price of `predict` alone; NaN as there."""
+        """Return the time, low and high of each triple, (K, 3) in seconds, in one pass; NaN as in `predict`."""
         check_is_fitted(self)
         with warnings.catch_warnings():
-            # The three columns are known by their places, so a list of tuples may follow a data frame.
+            # Columns are identified by position, so X may be a list of tuples after a fit with a data frame.
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             checked = validate_data(self, X, dtype=None, reset=False, ensure_min_features=3)
         platform, workload, n = _checked_columns(checked)
@@ -123,7 +124,7 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
 
 
 def _checked_columns(X: Any) -> tuple[Any, Any, IntArray]:
-    """Platform and workload as texts, n as whole numbers."""
+    """Return platform and workload as texts and n as whole numbers. Raise ValueError for other columns."""
     if X.shape[1] != len(TABLE_COLUMNS):
         raise ValueError(f"X has {X.shape[1]} columns, not the {len(TABLE_COLUMNS)} of {', '.join(TABLE_COLUMNS)}")
     try:
@@ -138,10 +139,11 @@ def _checked_columns(X: Any) -> tuple[Any, Any, IntArray]:
 
 
 def _values_at(answer: Answer, n: IntArray) -> FloatArray:
-    """Time and interval at each n, (K, 3)."""
+    """Return the time and its interval at each n, (K, 3)."""
     nothing = np.full(len(answer.n), np.nan)
     low, high = (nothing if values is None else values for values in (answer.low_s, answer.high_s))
-    # A table without repeats does not say how noisy its times are, and one that a formula made has no scatter at all.
+    # The noise of a table without repeats is unknown, and calculated times have no scatter. The minimum half width
+    # prevents intervals of no width.
     low = np.minimum(low, answer.time_s * (1 - LEAST_INTERVAL_HALF))
     high = np.maximum(high, answer.time_s * (1 + LEAST_INTERVAL_HALF))
     return np.stack([answer.time_s, low, high], axis=1)[np.searchsorted(answer.n, n)]

@@ -1,5 +1,5 @@
-"""How computations run: long ones as steps, after each of which they can be left and shown; all with one thread for
-linear algebra and trees, as one prediction's are small, and a server's workers share its cores."""
+"""How computations run: long ones in steps, after each of which they can be interrupted and shown; all with one thread
+for linear algebra and trees, because the arrays of one prediction are small and a server's workers share its cores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 @dataclass(frozen=True, eq=False)
 class ComputedStep:
-    """How far a computation is; `document()` is what it found so far, as plain JSON values."""
+    """The progress of a computation. `document()` returns its results so far as plain JSON values."""
 
     done: int
     total: int
@@ -23,7 +23,7 @@ class ComputedStep:
 
 
 def last_step(steps: Iterator[ComputedStep], progress: Callable[[ComputedStep], Any] | None = None) -> ComputedStep:
-    """The last step, where everything is done; `progress` hears of each.
+    """Return the last step, with the final result; call `progress` with each step.
 
     >>> last_step(iter([ComputedStep(1, 2, dict), ComputedStep(2, 2, lambda: {"found": 7})])).document()
     {'found': 7}
@@ -35,8 +35,8 @@ def last_step(steps: Iterator[ComputedStep], progress: Callable[[ComputedStep], 
 
 
 def steps_within(steps: Iterator[ComputedStep], seconds: float) -> tuple[ComputedStep | None, bool]:
-    """The last step that ended before the time was over, or just after; None: there was no time at all. And whether
-    it was the last of all.
+    """Return the last step that ended before the time limit or just after it, and whether it was the last of all. The
+    step is None if there was no time.
 
     >>> step, is_whole = steps_within(iter([ComputedStep(1, 2, dict), ComputedStep(2, 2, dict)]), seconds=60)
     >>> step.done, is_whole
@@ -53,11 +53,12 @@ def steps_within(steps: Iterator[ComputedStep], seconds: float) -> tuple[Compute
 
 @cache
 def threadpool_controller() -> ThreadpoolController:
-    """Finding the loaded libraries takes milliseconds: once a process."""
+    """Return the controller of the loaded libraries. It is cached for the process, because finding them takes
+    milliseconds."""
     return ThreadpoolController()
 
 
 def single_thread() -> AbstractContextManager[None]:
-    """A context in which numpy's linear algebra and scikit-learn's trees use one thread."""
+    """Return a context in which numpy's linear algebra and scikit-learn's trees use one thread."""
     limit: AbstractContextManager[None] = threadpool_controller().limit(limits=1)
     return limit

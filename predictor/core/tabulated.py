@@ -1,4 +1,4 @@
-"""One delivery as a database of its own: nothing stored is read or written."""
+"""Databases made from one upload, without reading or writing stored rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from profiles.scaling.runs import scaling_curves
 
 
 def database_from_measurements(measurements: Measurements, progress: RecordProgress | None = None) -> Database:
-    """One delivery as a `Database` of its own: names for slugs, revision 0, no stored row read or written."""
+    """Return one upload as a `Database`, with names as slugs and revision 0. Reads and writes no stored rows."""
     profiles = measured_columns(measurements, progress)
     platforms = platform_columns(measurements, profiles)
     workloads = columns_by_slug(
@@ -45,7 +45,8 @@ def database_from_measurements(measurements: Measurements, progress: RecordProgr
 
 
 def platform_columns(measurements: Measurements, profiles: ProfileColumns) -> Columns:
-    """The platforms under a dataset's own ids. One whose n_max nobody gave has all its threads, or all n measured."""
+    """Return the platforms under the dataset's own ids. If n_max is unknown, it is the number of threads or the largest
+    measured n."""
     records = measurements.platforms
     largest = np.ones(len(records), dtype=np.int64)
     np.maximum.at(largest, np.repeat(profiles.values["platform"], profiles.lengths), profiles.curve_n)
