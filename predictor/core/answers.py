@@ -1,4 +1,4 @@
-"""What a method is asked, and what it answers."""
+"""Queries to methods, and their answers."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from profiles.scaling.runs import CurveTable
 
 LARGEST_THREAD_COUNT = 2**20
 MOST_ANSWERED_COUNTS, EVERY_COUNT_TO = 512, 256  # thread counts
-MEDIUM, LOW = 1, 2  # levels of confidence that remain
+MEDIUM, LOW = 1, 2  # levels of reduced confidence
 
 Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True)
 class Query:
-    """Workload A on target T. Whatever was measured for (T,A), in any group, is hidden from the method.
+    """A query for workload A on target T. All measurements of (T,A), in any group, are hidden from the method.
 
-    `group` None: the group in which A has the most reference platforms (a tie: decomposed first, then group order).
-    `references` None: every platform that has A. `n` None: T's 1..n_max, at most 512 of them.
+    If `group` is None, it is the group in which A has the most reference platforms; in a tie a decomposed one, then the
+    first. If `references` is None, every platform that has A is one. If `n` is None, T's 1..n_max are used, at most 512
+    of them.
     """
 
     workload: int
@@ -41,10 +42,11 @@ class Query:
 
 @dataclass(frozen=True)
 class Candidate:
-    """(P,B): benchmark B, known on reference platform P and on the target. Slugs; a distance is None when undefined.
+    """A candidate (P,B): benchmark B, known on reference platform P and on the target, as slugs. A distance is None if
+    undefined.
 
-    `distance_platform` is D_p(B,P,T), `distance_workload` D_a(P,A,B) or their means where the method ranks by means,
-    `distance_tuple` D_t of these two (Eq. 20), `weight` the r(w) of Eq. 22.
+    `distance_platform` is D_p(B,P,T) and `distance_workload` D_a(P,A,B), or their means if the method ranks by means,
+    `distance_tuple` is D_t of both (Eq. 20), and `weight` is the r(w) of Eq. 22.
     """
 
     platform: str
@@ -56,10 +58,10 @@ class Candidate:
 
 
 def answered_thread_counts(n_max: int) -> IntArray:
-    """The thread counts at which an answer for a machine is given: every one of 1..n_max, as far as there are at most
-    512 of them; of more 1 to 256, powers of two, and others evenly in ln n, up to n_max.
+    """Return the thread counts of an answer: all of 1..n_max up to 512; for larger n_max 1 to 256, powers of two, and
+    others evenly spaced in ln n up to n_max.
 
-    What an answer costs is bounded by this, not by what a platform says of itself.
+    This limits the cost of an answer independently of the n_max of a platform.
 
     >>> answered_thread_counts(4), len(answered_thread_counts(512)), answered_thread_counts(2**20)[[0, 255, -1]]
     (array([1, 2, 3, 4]), 512, array([      1,     256, 1048576]))
@@ -75,7 +77,8 @@ def answered_thread_counts(n_max: int) -> IntArray:
 
 
 def predicted_thread_counts(database: Database, target: int, n: tuple[int, ...] | None) -> IntArray:
-    """The n asked for, or the target's `answered_thread_counts`. Raises InvalidThreadCounts for none and for 0."""
+    """Return the requested n, or the target's `answered_thread_counts` if `n` is None. Raise InvalidThreadCounts if `n`
+    is empty or has a value below 1."""
     if n is None:
         return answered_thread_counts(int(database.n_max[target]))
     if not n or min(n) < 1:
@@ -85,7 +88,8 @@ def predicted_thread_counts(database: Database, target: int, n: tuple[int, ...] 
 
 @dataclass(frozen=True)
 class AnswerConfidence:
-    """What a reader can judge an answer by. A method says what it can, in a subclass of its own with plain fields."""
+    """The data from which the confidence of an answer is judged. Each method adds its own in a subclass with plain
+    fields."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,23 +104,23 @@ class Answer:
     candidates_t1: list[Candidate]
     candidates_scaling: list[Candidate]
     warnings: list[str] = field(default_factory=list)
-    low_s: FloatArray | None = None  # (J,), None: the method gives no interval
+    low_s: FloatArray | None = None  # (J,), None = the method has no intervals
     high_s: FloatArray | None = None
-    credible_n: int | None = None  # a gain by more threads is not credible; None: it was measured so far
+    credible_n: int | None = None  # largest n with a credible gain over fewer threads; None = no limit
     confidence: AnswerConfidence = field(default_factory=AnswerConfidence)
-    changes: tuple[str, ...] = ()  # sentences that say what a scenario changed
-    lowered: tuple[tuple[int, str], ...] = ()  # why that is less sure: (MEDIUM or LOW, reason)
-    baseline: Answer | None = None  # the answer before any change; None: nothing was changed
-    largest_measured_n: int | None = None  # of what the scaling is from; None: of the references
-    is_measured: bool = False  # it rests on a measured profile of the pair: no candidates
+    changes: tuple[str, ...] = ()  # sentences that describe what a scenario changed
+    lowered: tuple[tuple[int, str], ...] = ()  # why these changes reduce the confidence: (MEDIUM or LOW, reason)
+    baseline: Answer | None = None  # the answer before any change; None = nothing was changed
+    largest_measured_n: int | None = None  # of the profile with the scaling; None = that of the references
+    is_measured: bool = False  # based on a measured profile of the pair, without candidates
 
 
 class DeferredAnswer(Answer):
-    """An answer whose curves, features and candidates are worked out when they are first read: who ranks or evaluates
-    needs times alone.
+    """An answer with curves, features and candidates that are computed when they are first read. Rankings and
+    evaluations need times only.
 
-    `later` has a function for each of these four that is not among the `given` fields. The function is given the
-    answer: one that held it in a closure would keep the answer alive. It is dropped once it was called.
+    `later` maps each of these four fields that is not `given` to a function of the answer. The answer is passed as an
+    argument because a closure over it would keep it alive. Each function is dropped after its call.
 
     >>> DeferredAnswer({"curves": lambda answer: {"redundancy": answer.t1_s / 2}}, t1_s=2.0).curves
     {'redundancy': 1.0}
@@ -127,7 +131,7 @@ class DeferredAnswer(Answer):
     def __init__(self, later: Mapping[str, Callable[[Answer], Any]] | None = None, **given: object) -> None:
         defaults = {each.name: each.default_factory() for each in fields(Answer) if each.default_factory is not MISSING}
         for name, value in (defaults | given | {"later": dict(later or {})}).items():
-            object.__setattr__(self, name, value)  # as the base class is frozen
+            object.__setattr__(self, name, value)  # the base class is frozen
 
     @cached_property
     def features(self) -> Any:
@@ -147,12 +151,12 @@ class DeferredAnswer(Answer):
 
 
 def is_decomposed(answer: Answer) -> bool:
-    """Whether the six fractions are predicted."""
+    """Return whether the six fractions are predicted."""
     return not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
 
 
 def fractions_of(answer: Answer) -> FloatArray:
-    """The six fractions (6, J), 0 for a time-only answer, kept in 0..1 as in reconstruction.
+    """Return the six fractions (6, J), clipped to 0..1 as in reconstruction, and 0 for a time-only answer.
 
     >>> curves = dict.fromkeys(FRACTIONS, np.zeros(1)) | {"lock_delay": np.array([-0.1]), "task_join": np.array([0.25])}
     >>> fractions_of(Answer(1.0, np.array([1]), np.array([1.0]), np.empty(0), curves, [], []))[:, 0].tolist()
@@ -163,7 +167,7 @@ def fractions_of(answer: Answer) -> FloatArray:
 
 
 def log_half_widths(answer: Answer) -> FloatArray:
-    """Half the interval of ln t(n), (J,); NaN where there is none.
+    """Return half the width of the interval of ln t(n), (J,); NaN where there is no interval.
 
     >>> low_s, high_s = np.array([8.0]), np.array([12.5])
     >>> answer = Answer(10.0, np.array([1]), np.array([10.0]), np.empty(0), {}, [], [], [], low_s, high_s)
@@ -176,10 +180,10 @@ def log_half_widths(answer: Answer) -> FloatArray:
 
 
 def refit_features(answer: Answer, n_nu: float, n_ht: float) -> Answer:
-    """The same answer with the 84 elements fitted to its curves (Eq. 5-9).
+    """Return the answer with the 84 elements fitted to its curves (Eq. 5-9).
 
-    Parameters: `n_nu`, `n_ht` where the platform's curves bend, NaN = nowhere. Elements are NaN where no finite time is
-    predicted, or where a curve has too few values for them.
+    Parameters: `n_nu`, `n_ht`, the thread counts at which the platform's curves bend, NaN = no bend. All elements are
+    NaN if no finite time is predicted; those of a curve are NaN if it has too few values.
 
     >>> n, r = np.array([1, 2, 3]), np.array([1.0, 1.1, 1.2])
     >>> curves = dict.fromkeys(CURVE_NAMES, np.full(3, np.nan)) | {"redundancy": r}
@@ -196,7 +200,7 @@ def refit_features(answer: Answer, n_nu: float, n_ht: float) -> Answer:
 
 
 def answer_at(answer: Answer, n: IntArray) -> Answer:
-    """The same answer at those of its thread counts that are in `n`."""
+    """Return the answer at those of its thread counts that are in `n`."""
     chosen: BoolArray = np.isin(answer.n, n)
     return replace(
         answer,
@@ -209,8 +213,8 @@ def answer_at(answer: Answer, n: IntArray) -> Answer:
 
 
 def fastest_position(n: IntArray, time_s: FloatArray, credible_n: int | None) -> int:
-    """The position of the least predicted time (J,), of the n whose gain over fewer threads is credible if there are
-    such. Raises TooFewCandidates where there is no time.
+    """Return the position of the least predicted time (J,) among the n with a credible gain over fewer threads, or
+    among all n if none of those has a time. Raise TooFewCandidates if there is no time.
 
     >>> n, time_s = np.array([1, 2, 4]), np.array([np.nan, 4.0, 3.0])
     >>> fastest_position(n, time_s, credible_n=None), fastest_position(n, time_s, credible_n=2)
@@ -225,7 +229,7 @@ def fastest_position(n: IntArray, time_s: FloatArray, credible_n: int | None) ->
 
 
 def is_limited(n: IntArray, credible_n: int | None) -> bool:
-    """Whether the platform takes more threads than those whose gain is credible; `n` (J,): all that it takes.
+    """Return whether the platform has more threads than the largest credible n; `n` (J,) are all its thread counts.
 
     >>> is_limited(np.array([1, 2, 4]), credible_n=2), is_limited(np.array([1, 2, 4]), credible_n=None)
     (True, False)
@@ -235,9 +239,9 @@ def is_limited(n: IntArray, credible_n: int | None) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class EstimatedTimes:
-    """A quick estimate of A on several targets (T,): the least time in seconds, NaN = none, and the n that takes it.
+    """Quick estimates of A on several targets (T,): the least time in seconds, NaN = none, and the n with that time.
 
-    `is_limited`: by that n, because a gain by more threads is not credible.
+    `is_limited`: a larger n was excluded because a gain by more threads is not credible.
     """
 
     n: IntArray
@@ -246,11 +250,11 @@ class EstimatedTimes:
 
     @classmethod
     def unknown(cls, count: int) -> EstimatedTimes:
-        """No estimate for any of so many targets, to be filled in."""
+        """Return empty estimates for `count` targets, to be filled by `put`."""
         return cls(np.ones(count, dtype=np.int64), np.full(count, np.nan), np.zeros(count, dtype=bool))
 
     def put(self, targets: IntArray, estimates: EstimatedTimes) -> None:
-        """Fill in the estimates of some targets, by their positions."""
+        """Set the estimates of some targets, given by their positions."""
         for name in ("n", "time_s", "is_limited"):
             getattr(self, name)[targets] = getattr(estimates, name)
 
@@ -265,7 +269,7 @@ class SettingDescription:
 
 @dataclass(frozen=True)
 class MethodDescription:
-    """A method as the API lists it, settings by name."""
+    """A method as listed by the API, with settings by name."""
 
     name: str
     version: str
@@ -276,12 +280,12 @@ class MethodDescription:
 
 @dataclass(frozen=True)
 class Method(Generic[Settings]):
-    """A named way to predict. `settings` is a frozen dataclass whose defaults are the method's published choices.
+    """A registered prediction method. `settings` is a frozen dataclass with the method's published choices as defaults.
 
-    `check` raises the PredictionError with which `predict` refuses, and costs less; without it only `predict` tells.
-    `lacks_by_target` says for a workload and every platform of a database what `predict` would refuse for, by the
-    word of its error; empty: it would not. `estimate` says quickly about how long a workload takes on many targets, at
-    their fastest n or at the n given: enough to order them, no answer.
+    `check` raises the PredictionError of a refused `predict` in less time; without it `predict` is called instead.
+    `lacks_by_target` returns, for a workload and every platform of a database, the keyword of the error that `predict`
+    would raise; empty if none. `estimate` quickly estimates the time of a workload on many targets, at their fastest n
+    or at the given n, to order the targets; it is not an answer.
     """
 
     name: str
@@ -289,13 +293,13 @@ class Method(Generic[Settings]):
     settings: type[Settings]
     predict: Callable[[Database, Query, Settings], Answer]
     summary: str = ""
-    baseline: bool = False  # a plain way to predict that others are compared with
+    baseline: bool = False  # a simple method for comparison
     check: Callable[[Database, Query, Settings], None] | None = None
     lacks_by_target: Callable[[Database, int], tuple[str, ...]] | None = None
     estimate: Callable[[Database, int, IntArray, int | None], EstimatedTimes] | None = None
 
     def refusal(self, database: Database, query: Query, settings: Settings) -> PredictionError | None:
-        """Why the query has no answer; None where `predict` gives one."""
+        """Return the error with which the query is refused; None if `predict` returns an answer."""
         try:
             if self.check is None:
                 self.predict(database, query, settings)
@@ -306,9 +310,9 @@ class Method(Generic[Settings]):
         return None
 
     def settings_from(self, values: Mapping[str, object] | None = None) -> Settings:
-        """Settings from plain values (JSON, command line); those left out keep their defaults.
+        """Return settings from plain values (JSON, command line); omitted ones have their defaults.
 
-        Raises SettingsError for an unknown name, a wrong type, and whatever the settings class refuses.
+        Raise SettingsError for an unknown name, a wrong type, and values that the settings class refuses.
         """
         annotations = typing.get_type_hints(self.settings)
         for name, value in (values or {}).items():
@@ -319,7 +323,7 @@ class Method(Generic[Settings]):
         return self.settings(**dict(values or {}))
 
     def describe(self) -> MethodDescription:
-        """What the API lists of the method."""
+        """Return the description of the method for the API."""
         annotations = typing.get_type_hints(self.settings)
         defaults = {f.name: f.default for f in fields(typing.cast(Any, self.settings)) if f.default is not MISSING}
         settings = {
@@ -329,15 +333,15 @@ class Method(Generic[Settings]):
 
 
 def settings_values(settings: Any) -> dict[str, Any]:
-    """A settings object as plain values, for storing with the answer.
+    """Return the settings as plain values, for storage with the answer.
 
-    This is the edge: every method has a settings class of its own, and JSON knows none of them.
+    The return type is a plain dict, because every method has its own settings class.
     """
     return asdict(settings)
 
 
 def _fits(value: object, kind: Any) -> bool:
-    """Whether a plain value is of the annotated type; an int fits float, a bool fits neither."""
+    """Return whether a plain value has the annotated type; an int fits float, a bool fits neither int nor float."""
     origin = typing.get_origin(kind)
     if origin is Literal:
         return value in typing.get_args(kind)

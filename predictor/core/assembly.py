@@ -1,6 +1,6 @@
-"""From columns of platforms, workloads and profiles to a `Database`, wherever they were stored.
+"""Assembly of a `Database` from columns of platforms, workloads and profiles of any source.
 
-docs/decisions/representative-profile.md says which profile stands for a pair that was measured more than once.
+docs/decisions/representative-profile.md describes which profile represents a pair that was measured more than once.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ RecordProgress = Callable[[Sequence[ProfileRecord]], Iterable[ProfileRecord]]
 
 @dataclass
 class ProfileColumns:
-    """Profiles by column; the measured times of each are `lengths` elements of the two flat curve arrays. `unusable`:
-    by primary key, why a profile that was read is not among them."""
+    """Profiles as columns. The measured times of each profile are `lengths` elements of the two flat curve arrays.
+    `unusable` maps the primary key of each excluded profile to the reason."""
 
     values: dict[str, np.ndarray]
     features: np.ndarray
@@ -68,13 +68,13 @@ class ProfileColumns:
 
 
 def faults_of_platforms(platforms: Columns) -> dict[int, str]:
-    """By row of the columns why no curve can be computed on the platform."""
+    """Map row -> reason why the platform has no usable curves."""
     counts = (np.array(platforms[name], dtype=np.float64) for name in ("n_nu", "n_ht", "n_max"))
     return platform_faults(*counts) | slug_faults(platforms["slug"])
 
 
 def drop_faulty(columns: Columns, faults: Mapping[int, str]) -> tuple[Columns, dict[int, str]]:
-    """The columns without those rows, and the faults by primary key instead."""
+    """Return the columns without the faulty rows, and the faults by primary key."""
     if not faults:
         return columns, {}
     by_key = {columns["pk"][row]: why for row, why in faults.items()}
@@ -87,7 +87,7 @@ def drop_faulty(columns: Columns, faults: Mapping[int, str]) -> tuple[Columns, d
 def faults_of_pairs(
     values: Mapping[str, np.ndarray], of_platform: Mapping[int, str], of_workload: Mapping[int, str]
 ) -> dict[int, str]:
-    """By primary key of a profile why its platform or its workload cannot be used."""
+    """Map the primary key of each unusable profile to the fault of its platform or workload."""
     faults: dict[int, str] = {}
     for name, of_key in (("workload_id", of_workload), ("platform_id", of_platform)):
         for row in np.flatnonzero(np.isin(values[name], list(of_key))) if of_key else ():
@@ -96,7 +96,7 @@ def faults_of_pairs(
 
 
 def place_profiles(profiles: ProfileColumns, platforms: Sequence[int], workloads: Sequence[int]) -> ProfileColumns:
-    """The profiles whose platform and workload are among these primary keys, with the positions of both."""
+    """Return the profiles with a platform and workload among these primary keys, and set the positions of both."""
     platform_index = positions_of_ids(platforms, profiles.values["platform_id"])
     workload_index = positions_of_ids(workloads, profiles.values["workload_id"])
     profiles.values |= {"platform": platform_index, "workload": workload_index}
@@ -105,13 +105,14 @@ def place_profiles(profiles: ProfileColumns, platforms: Sequence[int], workloads
 
 
 def columns_by_slug(rows: Iterable[TableRow], names: Sequence[str]) -> Columns:
-    """Columns of rows that begin with a slug, sorted by slug. Python sorts them: no collation changes its order."""
+    """Return the columns of rows that begin with a slug, sorted by slug. They are sorted in Python, because the order
+    in the database depends on its collation."""
     ordered = sorted(rows, key=lambda row: row[0])
     return dict(zip(names, zip(*ordered, strict=True) if ordered else ((),) * len(names), strict=True))
 
 
 def positions_of_ids(ids: Sequence[int] | np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The position of each wanted id in `ids`; -1 where it is not in them."""
+    """Return the position of each wanted id in `ids`; -1 if it is missing."""
     table = np.asarray(ids, dtype=np.int64)
     order = np.argsort(table)
     rank = np.searchsorted(table, wanted, sorter=order)
@@ -120,7 +121,8 @@ def positions_of_ids(ids: Sequence[int] | np.ndarray, wanted: np.ndarray) -> np.
 
 
 def thinned_curves(lengths: np.ndarray, curve_n: np.ndarray) -> tuple[np.ndarray, np.ndarray | slice]:
-    """How long the curves are when none has more than MOST_CURVE_POINTS, and which points of the flat arrays remain."""
+    """Return the lengths of the curves after thinning to at most MOST_CURVE_POINTS, and which points of the flat arrays
+    remain."""
     if (lengths <= MOST_CURVE_POINTS).all():
         return lengths, slice(None)
     stops = np.cumsum(lengths)
@@ -132,7 +134,8 @@ def thinned_curves(lengths: np.ndarray, curve_n: np.ndarray) -> tuple[np.ndarray
 
 
 def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:
-    """The parts one after the other. Their features are taken out of them, as there is no memory for two of each."""
+    """Return the concatenated parts. Their features are removed from them, because memory does not suffice for two
+    copies."""
     lengths = [len(part.features) for part in parts]
     features = np.empty((sum(lengths), parts[0].features.shape[1]))
     for part, stop, length in zip(parts, np.cumsum(lengths).tolist(), lengths, strict=True):
@@ -151,8 +154,8 @@ def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:
 def assemble_database(
     platforms: Columns, workloads: Columns, profiles: ProfileColumns, *, origin: str, revision: int
 ) -> tuple[Database, ProfileColumns]:
-    """The `Database`, and the columns of its profiles in its order. It has one profile for each platform, workload and
-    group."""
+    """Return the `Database`, and the columns of its profiles in its order. There is one profile for each platform,
+    workload and group."""
     groups, group = group_profiles(profiles, workloads["runtime"], origin)
     rows = representative_rows(profiles.values, group)
     profiles, group = profiles.take(rows), group[rows]
@@ -185,20 +188,20 @@ def assemble_database(
 
 
 def known_numbers(name: str, column: Sequence[float | None]) -> np.ndarray:
-    """A number of each platform, NaN where it is unknown or none that a machine has."""
+    """Return the numbers of all platforms, NaN where they are unknown or impossible."""
     numbers = np.array(column, dtype=np.float64)
     possible = valid_counts(numbers) if name in THREAD_COLUMNS else (numbers > 0) & (numbers <= LARGEST_VALUE)
     return np.where(possible, numbers, np.nan)
 
 
 def possible_errors(column: np.ndarray) -> np.ndarray:
-    """The standard errors, NaN where one is unknown or none that can be computed with."""
+    """Return the standard errors, NaN where they are unknown or not usable."""
     return np.where((column >= 0) & (column <= LARGEST_VALUE), column, np.nan)
 
 
 def run_deviations(values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The standard deviation of ln t of single runs, NaN where nothing was repeated. A decomposed profile has two
-    passes, each of as many runs."""
+    """Return the standard deviation of ln t of single runs, NaN where nothing was repeated. A decomposed profile has
+    two passes with the same number of runs each."""
     passes = 1 + values["decomposed"]
     runs = values["run_count"] / (np.maximum(values["n_measured"], 1) * passes)
     return possible_errors(deviation_of_one(possible_errors(values["standard_error"]), runs))
@@ -211,7 +214,7 @@ def texts_or_empty(column: Iterable[str | None]) -> tuple[str, ...]:
 def group_profiles(
     profiles: ProfileColumns, runtimes: Sequence[str | None], origin: str
 ) -> tuple[tuple[Group, ...], np.ndarray]:
-    """The groups inside which profiles can be compared, and the group of each profile."""
+    """Return the groups of comparable profiles, and the group of each profile."""
     names, runtime = np.unique(np.array(texts_or_empty(runtimes), dtype=np.str_), return_inverse=True)
     code = profiles.values["decomposed"] * max(len(names), 1) + runtime[profiles.values["workload"]]
     codes, group = np.unique(code, return_inverse=True)
@@ -221,8 +224,8 @@ def group_profiles(
 
 
 def representative_rows(values: dict[str, np.ndarray], group: np.ndarray) -> np.ndarray:
-    """The rows to keep, sorted by platform, workload and group: for each the viewer's own private profile, else a
-    measured one, else that with the most thread counts, else the newest."""
+    """Return the rows to keep, sorted by platform, workload and group. For each of these the order of preference is:
+    the viewer's own private profile, a measured profile, the one with the most thread counts, the newest one."""
     is_own = values["private_to_id"] != None  # noqa: E711  elementwise
     is_measured = values["origin"] == "measured"
     pair = (group, values["workload"], values["platform"])

@@ -1,4 +1,4 @@
-"""Parts of a large database, and databases of which a part is wrong: how right a method is there."""
+"""Parts of a large database, and databases with wrong profiles, for evaluations of a method."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from predictor.core.database import Database
 from predictor.core.metadata import microarchitecture_facts
 from profiles.arrays import BoolArray, IntArray
 
-KnownAt = Literal["ends", "most", "workload-most"]  # as `known_at` says
-WRONG_DRAW = 2  # keeps the draw of wrong profiles apart from the others
+KnownAt = Literal["ends", "most", "workload-most"]  # see `known_at`
+WRONG_DRAW = 2  # second seed of the random wrong profiles, so that they are independent of other draws
 LEAST_WRONG_FACTOR, MOST_WRONG_FACTOR, WRONG_UNIT = 2.0, 10.0, 1000.0
-WRONG_NOISE = 0.7  # of ln t
+WRONG_NOISE = 0.7  # standard deviation of ln t
 
 
 class Size(NamedTuple):
-    """How many of each.
+    """The numbers of platforms and workloads of a cut.
 
     >>> str(Size(9, 12))
     '9x12'
@@ -34,25 +34,26 @@ class Size(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A part of a database, as a database of its own; `rows` (N,) are its profiles' rows in the whole."""
+    """A part of a database as a new database; `rows` (N,) are the rows of its profiles in the whole database."""
 
     database: Database
     rows: IntArray
 
 
 def random_cut(database: Database, size: Size, seed: int, which: int, *, diverse: bool = False) -> Cut:
-    """The profiles of so many random platforms, each of another `cpu_model`, and so many random workloads of theirs.
+    """Return the profiles of random platforms, each with a different `cpu_model`, and of random workloads measured
+    there.
 
-    A platform of unknown `cpu_model` is like no other. With `diverse` each is of another microarchitecture too, the
-    instruction sets take turns, and no two were new in the same year where that can be. Where pairs were not measured,
-    fewer profiles than platforms x workloads are in it. The same seed and number `which` draw the same. Raises
-    ValueError where the database is smaller.
+    An unknown `cpu_model` counts as different from all others. With `diverse`, each platform also has a different
+    microarchitecture, the instruction sets take turns, and the release years differ where possible. If pairs were not
+    measured, the cut has fewer profiles than platforms x workloads. The same seed and number `which` give the same cut.
+    Raise ValueError if the database is too small.
     """
     random = np.random.default_rng([seed, which])
     visible = np.flatnonzero(~database.hidden)
     order = random.permutation(np.unique(database.platform_index[visible]))
     kinds = ("cpu_model", "microarchitecture") if diverse else ("cpu_model",)
-    for kind in kinds:  # those that share it with an earlier one are left out; an unknown one is shared by none
+    for kind in kinds:  # keep the first platform of each kind; each unknown kind counts as different
         known = [database.platform_table[kind][platform] or f"unknown {platform}" for platform in order.tolist()]
         _, first = np.unique(np.array(known, dtype=str), return_index=True)
         order = order[np.sort(first)]
@@ -69,9 +70,10 @@ def random_cut(database: Database, size: Size, seed: int, which: int, *, diverse
 
 
 def _most_diverse(database: Database, platforms: IntArray, count: int) -> IntArray:
-    """So many of the platforms: next is always the first whose instruction set was taken least, and then its year.
+    """Return `count` of the platforms. The next one is always the first with the instruction set that was taken least,
+    then with the year that was taken least.
 
-    An unknown year is like no other.
+    An unknown year counts as different from all others.
     """
     instruction_sets = np.array(database.platform_table["architecture"], dtype=str)[platforms].tolist()
     years = microarchitecture_facts(tuple(database.platform_table["microarchitecture"]))[platforms, 0]
@@ -85,16 +87,19 @@ def _most_diverse(database: Database, platforms: IntArray, count: int) -> IntArr
 
 
 def known_up_to(database: Database, workload: int, most: int) -> Database:
-    """The database as if the workload had been measured with at most so many threads, everywhere."""
+    """Return the database as if the workload had been measured with at most `most` threads on all platforms."""
     points = database.curve_n <= most
     return _with_points(database, points | (database.workload_index != workload)[_rows_of_points(database)])
 
 
 def known_at(database: Database, at: KnownAt, workload: int | None = None) -> Database:
-    """The database as if every profile had been measured at its least and its largest thread count alone (`ends`), or
-    at its largest (`most`); or those of the workload at their largest and the others as they were (`workload-most`)."""
+    """Return the database as if profiles had been measured at some of their thread counts only.
+
+    `ends`: every profile at its least and its largest n. `most`: every profile at its largest n. `workload-most`: those
+    of the workload at their largest n, and the others unchanged.
+    """
     rows = _rows_of_points(database)
-    order = np.lexsort((database.curve_n, rows))  # points are kept as they were stored
+    order = np.lexsort((database.curve_n, rows))  # stored points are not sorted by n
     has_curve = np.diff(database.curve_offsets) > 0
     points = np.zeros(len(order), dtype=bool)
     points[order[database.curve_offsets[:-1][has_curve]]] = at == "ends"
@@ -105,8 +110,11 @@ def known_at(database: Database, at: KnownAt, workload: int | None = None) -> Da
 
 
 def with_wrong_profiles(database: Database, share: float, seed: int) -> Database:
-    """The database with a random share of its profiles wrong, each in one of four ways: a thousand times too fast or
-    slow (another unit), two to ten times, n t(n) for t(n), or each time by a factor of its own, exp(normal(0, 0.7))."""
+    """Return the database with a random share of wrong profiles.
+
+    Each is wrong in one of four ways: a thousand times too fast or slow (another unit), two to ten times too fast or
+    slow, n t(n) in place of t(n), or each time multiplied by a random factor exp(normal(0, 0.7)).
+    """
     database = database.part(np.flatnonzero(~database.hidden))
     random = np.random.default_rng([seed, WRONG_DRAW])
     way = np.where(random.random(len(database)) < share, random.integers(4, size=len(database)), -1)
@@ -130,8 +138,8 @@ def _rows_of_points(database: Database) -> IntArray:
 
 
 def _with_points(database: Database, points: BoolArray) -> Database:
-    """Only these points of the curves. Features of what lost some, which are fits of whole curves, are left out;
-    profiles of which nothing is left are not there."""
+    """Return the database with these points of the curves only. Features of profiles that lose points are removed,
+    because they are fits of the whole curves, and profiles without points are removed."""
     row_of_point = _rows_of_points(database)
     before, lengths = (np.bincount(row_of_point[some], minlength=len(database)) for some in (slice(None), points))
     rows = np.flatnonzero(~database.hidden & ((before == 0) | (lengths > 0)))

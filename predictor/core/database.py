@@ -1,4 +1,4 @@
-"""One revision of everything predictions may see, as read-only arrays."""
+"""One revision of all profiles that predictions may use, as read-only arrays."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ PLATFORM_NUMBER_COLUMNS = (
 PLATFORM_TEXT_COLUMNS = ("architecture", "vendor", "cpu_model", "microarchitecture", "device_class")
 WORKLOAD_TEXT_COLUMNS = ("application", "strategy", "time_kind")
 
-COUNTED_ROWS = 16_384  # of features: 11 MB
+COUNTED_ROWS = 16_384  # rows counted at a time, 11 MB of features
 VALID_COUNTS = "valid_counts"
-EXTREME_ROWS_KEPT = 64  # per element and side: up to this many hidden profiles cost no pass over the database
+EXTREME_ROWS_KEPT = 64  # per element and side; with more hidden profiles the range needs a pass over the database
 
 Derived = TypeVar("Derived")
 
 
 class Group(NamedTuple):
-    """Profiles are comparable only inside one group."""
+    """A group of comparable profiles. Profiles of different groups are not comparable."""
 
     decomposed: bool
     runtime: str
@@ -53,13 +53,13 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Database:
-    """Profiles of P platforms and W workloads, a row each, as arrays that are never written to.
+    """The profiles of P platforms and W workloads, one row each, as read-only arrays.
 
-    Rows are sorted by (platform_index, workload_index, group) and unique in them; platforms and workloads are sorted
-    by slug, so an index orders like its slug. Only measured pairs have a row: memory grows with the profiles, never
-    with P x W. Times are seconds; NaN is "not measured" or "does not apply" throughout.
+    Rows are sorted by (platform_index, workload_index, group), which is unique; platforms and workloads are sorted by
+    slug, so that indices have the order of slugs. Only measured pairs have a row: memory grows with the number of
+    profiles, not with P x W. Times are in seconds; NaN means "not measured" or "does not apply".
 
-    `hidden` marks rows that no read may use. A view made by `without` shares every other array with its database.
+    `hidden` marks rows that must not be used. A view made by `without` shares every other array with its database.
 
     >>> database = Database.build(
     ...     platforms=("b", "a"), workloads=("w",), platform_index=[0, 1], workload_index=[0, 0],
@@ -80,9 +80,9 @@ class Database:
     groups: tuple[Group, ...]
     features: FloatArray  # (N, 84), NaN = invalid
     t1_s: FloatArray  # (N,)
-    standard_error: FloatArray  # (N,) of ln t(n), from its repeats; NaN = unknown
-    run_deviation: FloatArray  # (N,) standard deviation of ln t of one run, from its repeats; NaN = unknown
-    disturbed_share: FloatArray  # (N,) of its runs; NaN = nobody looked
+    standard_error: FloatArray  # (N,) of ln t(n), from repeats; NaN = unknown
+    run_deviation: FloatArray  # (N,) standard deviation of ln t of one run, from repeats; NaN = unknown
+    disturbed_share: FloatArray  # (N,) share of disturbed runs; NaN = unknown
     curve_offsets: IntArray  # (N+1,): the measured curve of row i is [offsets[i], offsets[i+1])
     curve_n: NDArray[np.int32]
     curve_time_s: FloatArray
@@ -121,12 +121,13 @@ class Database:
         workload_table: Mapping[str, Any] | None = None,
         revision: int = 0,
     ) -> Database:
-        """Sort and check arrays given in any order; indices refer to `platforms`, `workloads`, `groups` as given.
+        """Return a database from arrays in any order, sorted and checked. Indices refer to `platforms`, `workloads` and
+        `groups` as given.
 
-        `curve_offsets` None: no measured curves are kept; of `standard_error`, `run_deviation` and `disturbed_share`
-        None: nothing is known. `features` that are in the order of the database are taken over, not copied: nobody
-        writes to them again. Columns missing from the tables are filled with unknowns (NaN, ""). Raises DatabaseError
-        where the arrays contradict each other.
+        If `curve_offsets` is None, there are no measured curves; if `standard_error`, `run_deviation` or
+        `disturbed_share` is None, all its values are unknown. `features` that are already in the order of the database
+        are not copied and become read-only. Columns missing from the tables are filled with NaN or "". Raise
+        DatabaseError if the arrays contradict each other.
         """
         platform_order, platform_rank = slug_order("platforms", platforms)
         workload_order, workload_rank = slug_order("workloads", workloads)
@@ -166,7 +167,7 @@ class Database:
             workload_index=read_only(w[rows].astype(np.int32)),
             group=read_only(g[rows].astype(np.int16)),
             groups=tuple(groups),
-            features=read_only(features if is_in_order else features[rows]),  # which may be large
+            features=read_only(features if is_in_order else features[rows]),  # avoids a copy of a large array
             t1_s=read_only(t1[rows]),
             standard_error=read_only(errors[rows]),
             run_deviation=read_only(deviations[rows]),
@@ -187,13 +188,14 @@ class Database:
         )
 
     def __len__(self) -> int:
-        """Rows, hidden ones included."""
+        """Return the number of rows, including hidden ones."""
         return len(self.t1_s)
 
     def lookup(self, platforms: ArrayLike, workloads: ArrayLike, group: ArrayLike | Iterable[int]) -> IntArray:
-        """Rows of (platform, workload) pairs in a group, broadcast against each other; -1 = none, or hidden.
+        """Return the rows of (platform, workload) pairs in a group, broadcast against each other; -1 = missing or
+        hidden.
 
-        Several groups (a sequence of int): the first that has the pair. O(pairs log N) each.
+        If `group` is a sequence, the first group that has the pair counts. O(pairs log N) for each group.
         """
         pairs = np.asarray(platforms, dtype=np.int64) * len(self.workloads) + np.asarray(workloads, dtype=np.int64)
         rows = np.full(pairs.shape, -1, dtype=np.int64)
@@ -207,7 +209,8 @@ class Database:
         return rows
 
     def without(self, platforms: ArrayLike, workloads: ArrayLike) -> Database:
-        """The database as if the pairs (platforms[i], workloads[i]) had been measured in no group (broadcast)."""
+        """Return a view of the database as if the pairs (platforms[i], workloads[i]) had not been measured in any
+        group. Both arguments are broadcast."""
         pairs = np.asarray(platforms, dtype=np.int64) * len(self.workloads) + np.asarray(workloads, dtype=np.int64)
         keys = pairs.ravel() * len(self.groups)
         starts, stops = self._keys.searchsorted(keys), self._keys.searchsorted(keys + len(self.groups))
@@ -223,9 +226,10 @@ class Database:
         return replace(self, hidden=read_only(hidden), hidden_rows=read_only(np.append(self.hidden_rows, rows)))
 
     def part(self, rows: IntArray, platforms: IntArray | None = None, workloads: IntArray | None = None) -> Database:
-        """Those profiles alone, as a database of its own; with these platforms and workloads only, by default all.
+        """Return these profiles as a new database, with these platforms and workloads only; by default with all of
+        them.
 
-        All indices ascending, and the profiles' platforms and workloads among them.
+        All indices must be ascending, and `platforms` and `workloads` must include those of the profiles.
         """
         platforms = np.arange(len(self.platforms)) if platforms is None else platforms
         workloads = np.arange(len(self.workloads)) if workloads is None else workloads
@@ -255,42 +259,44 @@ class Database:
         )
 
     def with_profiles(self, **profiles: Any) -> Database:
-        """The same platforms, workloads and groups with other profiles: arguments of `build`."""
+        """Return a database with the same platforms, workloads and groups and other profiles, given as arguments of
+        `build`."""
         kept = ("revision", "platforms", "workloads", "groups", "n_nu", "n_ht", "n_max", "platform_table")
         return Database.build(**{name: getattr(self, name) for name in (*kept, "workload_table")} | profiles)
 
     def rows_of_platform(self, platform: int) -> IntArray:
-        """Visible rows of one platform, ordered by workload, then group."""
+        """Return the visible rows of one platform, ordered by workload and group."""
         bounds = np.searchsorted(self.platform_index, [platform, platform + 1])
         rows = np.arange(*bounds, dtype=np.int64)
         return rows[~self.hidden[rows]]
 
     def rows_of_workload(self, workload: int) -> IntArray:
-        """Visible rows of one workload, ordered by platform, then group."""
+        """Return the visible rows of one workload, ordered by platform and group."""
         order, sorted_index = self.rows_by_workload()
         start, stop = np.searchsorted(sorted_index, [workload, workload + 1])
         rows = order[start:stop]
         return rows[~self.hidden[rows]]
 
     def rows_by_workload(self) -> tuple[IntArray, NDArray[np.int32]]:
-        """All rows, hidden ones too, ordered by workload, platform, then group; and the workload of each."""
+        """Return all rows, including hidden ones, ordered by workload, platform and group; and the workload of each."""
         return self.derive("by_workload", lambda: order_by_workload(self.workload_index, len(self.workloads)))
 
     def curve(self, row: int) -> tuple[NDArray[np.int32], FloatArray]:
-        """The measured curve of a row: n, and t(n) in seconds."""
+        """Return the measured curve of a row: n, and t(n) in seconds."""
         start, stop = self.curve_offsets[row], self.curve_offsets[row + 1]
         return self.curve_n[start:stop], self.curve_time_s[start:stop]
 
     def valid_elements(self, group: int) -> BoolArray:
-        """(84,): elements that at least one profile of the group has (hidden ones count: it is only a shortcut)."""
+        """Return which elements (84,) at least one profile of the group has. Hidden profiles count, because this only
+        saves time."""
         return np.asarray(self.valid_counts()[group] > 0)
 
     def valid_counts(self) -> IntArray:
-        """(groups, 84): how many profiles of each group have each element, hidden ones too."""
+        """Return the number of profiles of each group that have each element, (groups, 84), including hidden ones."""
         return self.derive(VALID_COUNTS, self._count_valid)
 
     def element_range(self, origin: str) -> tuple[FloatArray, FloatArray]:
-        """Minimum and maximum of every element over the visible profiles of one origin (Eq. 10-11).
+        """Return the minimum and maximum of every element over the visible profiles of one origin (Eq. 10-11).
 
         Returns two arrays (84,) in the elements' own units. NaN: no visible profile of the origin has the element.
 
@@ -305,15 +311,16 @@ class Database:
         rows, low, high = self.extreme_rows(origin)
         if len(self.hidden_rows) >= EXTREME_ROWS_KEPT:
             visible = rows[~self.hidden[rows]]
-            values = self.features[visible]  # may be none at all: then NaN, which fmin and fmax ignore, remains
+            values = self.features[visible]  # may be empty, then the initial NaN remains
             return np.fmin.reduce(values, axis=0, initial=np.nan), np.fmax.reduce(values, axis=0, initial=np.nan)
         first = len(self.hidden_rows) + 1
         return self._first_visible(low[:first]), self._first_visible(high[:first])
 
     def element_extremes(self, origin: str, count: int) -> tuple[FloatArray, FloatArray]:
-        """The `count` smallest and largest values of every element over the visible profiles, (count, 84) each.
+        """Return the `count` smallest and largest values of every element over the visible profiles of one origin,
+        (count, 84) each.
 
-        From the outermost inwards; NaN where there are not so many.
+        They are ordered from the outermost inwards, and NaN if there are fewer.
         """
         rows, low, high = self.extreme_rows(origin)
         wanted = len(self.hidden_rows) + count
@@ -324,16 +331,18 @@ class Database:
         return _padded(values[:count], count), _padded(largest[:count], count)
 
     def extreme_rows(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
-        """Rows of the origin, and per element its EXTREME_ROWS_KEPT smallest and largest rows, (kept, 84), NaN last;
-        hidden ones too."""
+        """Return the rows of the origin, and for each element the EXTREME_ROWS_KEPT rows with the smallest and the
+        largest values, (kept, 84), NaN last. Includes hidden rows."""
         return self.derive(("extremes", origin), lambda: self._find_extreme_rows(origin))
 
     def prepare(self) -> None:
-        """Compute now what the first prediction would: before views are made in other processes, or at start-up."""
+        """Compute the derived arrays that the first prediction needs. Call it at start-up, or before views are made in
+        other processes."""
         self.prepared()
 
     def prepared(self) -> dict[str, np.ndarray]:
-        """What `prepare` computes, by name: what keeps the arrays elsewhere keeps this too, for `take_prepared`."""
+        """Return the arrays that `prepare` computes, by name, so that they can be stored and passed to
+        `take_prepared`."""
         order, workload_of = self.rows_by_workload()
         arrays: dict[str, np.ndarray] = {
             VALID_COUNTS: self.valid_counts(),
@@ -346,7 +355,7 @@ class Database:
         return arrays
 
     def take_prepared(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take `prepared` of the same arrays for computed."""
+        """Set the derived arrays from the result of `prepared` for the same database."""
         self._derived[VALID_COUNTS] = arrays[VALID_COUNTS]
         self._derived["by_workload"] = arrays["by_workload"], arrays["workload_of"]
         for origin in {group.origin for group in self.groups}:
@@ -354,13 +363,14 @@ class Database:
             self._derived["extremes", origin] = rows, arrays[f"lowest_{origin}"], arrays[f"highest_{origin}"]
 
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
-        """What `compute()` makes of the unhidden arrays, once per database: its views share it."""
+        """Return the result of `compute()`, which must use the arrays without `hidden` only, and cache it for the
+        database and all its views."""
         if key not in self._derived:
             self._derived[key] = compute()
         return cast(Derived, self._derived[key])
 
     def derive_one_of(self, kind: Hashable, key: Hashable, compute: Callable[[], Derived], kept: int) -> Derived:
-        """As `derive`, where there are too many of a kind to keep them all: the newest `kept` stay."""
+        """Return the result of `compute()` as `derive` does, but keep only the newest `kept` results of this kind."""
         some: dict[Hashable, Derived] = self.derive(kind, dict)
         found = some.get(key)
         if found is None:
@@ -379,7 +389,7 @@ class Database:
         return counts
 
     def rows_of_origin(self, origin: str) -> IntArray:
-        """All rows of one origin, hidden ones too."""
+        """Return all rows of one origin, including hidden ones."""
         return np.flatnonzero(np.isin(self.group, [g for g, group in enumerate(self.groups) if group.origin == origin]))
 
     def _find_extreme_rows(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
@@ -394,14 +404,14 @@ class Database:
         return rows, low, high
 
     def _outermost(self, ranked: IntArray, count: int) -> FloatArray:
-        """Per element the values of its first `count` rows that are not hidden, (count, 84)."""
+        """Return for each element the values of its first `count` visible rows, (count, 84)."""
         order = np.argsort(self.hidden[ranked], axis=0, kind="stable")[:count]
         elements = np.arange(self.features.shape[1])
         first = np.take_along_axis(ranked, order, axis=0)
         return _padded(np.where(self.hidden[first], np.nan, self.features[first, elements]), count)
 
     def _first_visible(self, ranked: IntArray) -> FloatArray:
-        """Per element the value of its first row that is not hidden; NaN where all are."""
+        """Return for each element the value of its first visible row; NaN if all are hidden."""
         elements = np.arange(self.features.shape[1])
         if not len(ranked):
             return np.full(len(elements), np.nan)
@@ -411,8 +421,9 @@ class Database:
 
 
 def order_by_workload(workload_index: NDArray[np.int32], count: int) -> tuple[IntArray, NDArray[np.int32]]:
-    """Rows that are ordered by platform, by workload, platform instead; and the workload of each."""
-    few = count <= np.iinfo(np.uint16).max  # such numbers are sorted in two passes
+    """Return the rows, which are ordered by platform, in the order of workload and platform; and the workload of
+    each."""
+    few = count <= np.iinfo(np.uint16).max  # 16-bit numbers are sorted faster
     order = np.argsort(workload_index.astype(np.uint16) if few else workload_index, kind="stable")
     return order, workload_index[order]
 
@@ -425,12 +436,12 @@ def _table_rows(table: Mapping[str, Column], rows: IntArray) -> dict[str, Column
 
 
 def _padded(values: FloatArray, count: int) -> FloatArray:
-    """At least `count` rows, NaN in those that were not there."""
+    """Return at least `count` rows, padded with NaN."""
     missing = max(count - len(values), 0)
     return np.concatenate([values, np.full((missing, values.shape[1]), np.nan)])
 
 
 def smallest_positions(values: FloatArray, count: int) -> IntArray:
-    """Positions of the `count` smallest values in ascending order, NaN last."""
+    """Return the positions of the `count` smallest values in ascending order, NaN last."""
     part = np.argpartition(values, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
     return part[np.argsort(values[part], kind="stable")]

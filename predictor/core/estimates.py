@@ -1,7 +1,7 @@
-"""A quick estimate of one workload on many targets at once: it orders a long ranking before that is computed.
+"""Quick estimates of one workload on many targets, by which a long ranking is ordered before it is computed.
 
-What does not depend on the target is shared: curves, speeds, and how the workloads correlate with A. Each target then
-asks its nearest references alone. What was measured of A on a target takes no part in that target's estimate.
+Data that do not depend on the target are shared: curves, speeds, and the correlations of the workloads with A. Each
+target then uses its nearest references only. Measurements of A on a target are not used for that target's estimate.
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ESTIMATE_COLUMNS = 6  # thread counts at which A is estimated
 NEAREST_REFERENCES = 16  # of each target
-MOST_PAIRS = 1 << 21  # of platforms and workloads: bounds the memory
-MOST_WORKLOADS, FEWEST_WORKLOADS = 192, 16  # those known on the most platforms
-MOST_COMPARED_WORKLOADS = 64  # of these, to find who is near
-MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
-TYPICAL_PAIRS_PLATFORMS = 128  # platforms: their distances from each other say what is typical
-TARGETS_AT_ONCE = 128  # bounds the memory
-CORRELATION_WEIGHT_FLOOR = 0.05  # added to squared correlations: a workload unlike A still counts so much
+MOST_PAIRS = 1 << 21  # of platforms and workloads, to limit the memory
+MOST_WORKLOADS, FEWEST_WORKLOADS = 192, 16  # limits of the number of workloads, chosen by how many platforms have them
+MOST_COMPARED_WORKLOADS = 64  # of these workloads, for the distances between platforms
+MOST_ESTIMATE_REFERENCES = 4096  # from which each target uses the nearest
+TYPICAL_PAIRS_PLATFORMS = 128  # platforms from which the typical distance is computed
+TARGETS_AT_ONCE = 128  # to limit the memory
+CORRELATION_WEIGHT_FLOOR = 0.05  # added to squared correlations as a minimum weight of a workload
 
 
 def estimate_targets(database: Database, workload: int, targets: IntArray, n: int | None = None) -> EstimatedTimes:
-    """About how long A takes on each target, at its fastest n or at the one given; NaN where nothing is to go by.
+    """Return estimates of the time of A on each target, at its fastest n or at the given n; NaN if there is no
+    evidence.
 
         t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b))),    sum u = sum v = 1
 
-    z is ln(n t(n)) at six thread counts, less what the workload takes on average; u are the weights of ordinary kriging
-    from the 16 nearest references, negative ones set to 0, by the variance of (z(T,b) - z(p,b)) over the workloads, v_b
-    is max(correlation with A, 0)^2 + 0.05, where T takes no part in the correlation. Outlying profiles of other
-    workloads count as unknown; and u_p is 0 where what p tells is far from the median of the nearest references.
+    z is ln(n t(n)) at six thread counts minus the mean of the workload. u are the weights of ordinary kriging from the
+    16 nearest references by the variance of (z(T,b) - z(p,b)) over the workloads, with negative ones set to 0. v_b is
+    max(correlation with A, 0)^2 + 0.05, and the correlation is computed without T. Outlying profiles of other workloads
+    count as unknown, and u_p is 0 if the estimate from p is far from the median of the nearest references.
 
-    On 1,995 servers the estimates are 8 % from the method's answers in the median.
+    On 1,995 servers the estimates have a median difference of 8 % from the method's answers.
     """
     found = EstimatedTimes.unknown(len(targets))
     group_of_target = groups_of_targets(database, workload)[targets]
@@ -59,8 +60,8 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
 
 @dataclass(frozen=True, eq=False)
 class SharedCurves:
-    """What every target shares: z (C, P, B), 0 where unknown, of all platforms and of B workloads but A, at C columns
-    of the grid; A on the references, and its mean curve."""
+    """The data shared by all targets: z (C, P, B), 0 where unknown, of all platforms and of B workloads without A, at C
+    columns of the grid; A on the references, and its mean curve."""
 
     evaluated: EvaluatedCurves
     metadata: PlatformMetadata
@@ -68,8 +69,8 @@ class SharedCurves:
     workloads: IntArray  # (B,)
     rows: IntArray  # (P, B), -1 = none
     is_known: FloatArray  # (P, B), 0 or 1
-    levels: FloatArray  # (C, P, B) less the workload's mean
-    rests: FloatArray  # (C, P, B) less the platform's mean, too
+    levels: FloatArray  # (C, P, B) minus the workload's mean
+    rests: FloatArray  # (C, P, B) minus the means of the workload and the platform
     speeds: FloatArray  # (C, P)
     references: IntArray  # (R,) ascending
     rows_of_a: IntArray  # (R,)
@@ -77,18 +78,18 @@ class SharedCurves:
     mean: MeanCurve
     rest_sums: FloatArray  # (C, B) over the references
     rest_squares: FloatArray  # (C, B)
-    asked: float  # times what is usual that a reference is off whose A counts nothing
-    typical: float = 1.0  # the median over pairs of some references of the variance of their differences
+    asked: float  # error of an excluded reference, relative to the usual error
+    typical: float = 1.0  # median variance of the differences between two references
 
     @classmethod
     def of(cls, database: Database, workload: int, groups: tuple[int, ...]) -> SharedCurves | None:
-        """None where no platform has A, or none has another workload."""
+        """Return the shared data; None if no platform has A, or none has another workload."""
         evaluated, metadata = evaluated_curves(database), platform_metadata(database)
         table = visible_table(database, np.arange(len(database.platforms)), groups)
         references = np.flatnonzero(table[:, workload] >= 0)
         if not len(references):
             return None
-        if len(references) > MOST_ESTIMATE_REFERENCES:  # as equal a share of each cpu_model as can be
+        if len(references) > MOST_ESTIMATE_REFERENCES:  # an equal share of each cpu_model
             by_model = references[np.argsort(metadata.cpu[references], kind="stable")]
             references = np.sort(by_model[:: -(-len(by_model) // MOST_ESTIMATE_REFERENCES)])
         rows_of_a = table[references, workload]
@@ -108,7 +109,7 @@ class SharedCurves:
         values, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), columns)
         has_profile = rows >= 0
         is_outlying = outlying_profiles(values, has_profile, metadata.vectors)
-        is_outlying[has_profile.sum(axis=1) < FEWEST] = False  # nothing tells which of a platform's two is wrong
+        is_outlying[has_profile.sum(axis=1) < FEWEST] = False  # of two profiles it is unknown which one is wrong
         asked = asked_times(np.count_nonzero(is_outlying) / np.count_nonzero(has_profile))
         rows = np.where(is_outlying, -1, rows)
         is_known = (rows >= 0).astype(np.float64)
@@ -144,8 +145,8 @@ class SharedCurves:
         return replace(shared, typical=float(np.median(variances)) + TINY) if len(variances) else shared
 
     def without(self, database: Database, target: int) -> SharedCurves:
-        """The same as if A had not been measured on the target, which is one of several references: A's curves and
-        their mean come from the others, and the target's own are 0."""
+        """Return the data as if A had not been measured on the target, one of several references. A's curves and their
+        mean are computed from the others, and the target's own curve is 0."""
         others = self.references != target
         of_a = np.zeros(self.of_a.shape)
         platforms = self.references[others]
@@ -159,15 +160,15 @@ class SharedCurves:
         return replace(self, of_a=of_a, mean=mean, rows_of_a=np.where(others, self.rows_of_a, -1))
 
     def agreements(self, database: Database) -> tuple[Agreement, ...]:
-        """Of A with the workloads that it is compared with, on the references that it may be compared on."""
+        """Return the agreements of A with the workloads, on the references with a known profile of A."""
         known = self.rows_of_a >= 0
         platforms = self.references[known]
         rows = np.append(self.rows[platforms], self.rows_of_a[known, None], axis=1)
         return agreements_inside(database, rows, platforms, self.workloads)
 
     def times(self, values: FloatArray, n: IntArray) -> FloatArray:
-        """t(n) in seconds (T, N) from ln(n t(n)) at the columns (T, C): how far these are from A's mean curve is
-        interpolated."""
+        """Return t(n) in seconds (T, N) from ln(n t(n)) at the columns (T, C), by interpolating the difference from A's
+        mean curve."""
         gap = values - self.mean.at(self.evaluated.log_n[self.columns])
         with np.errstate(over="ignore"):
             log_thread_time = interpolate_rows(gap, self.evaluated.n[self.columns], n) + self.mean.at(np.log(n))
@@ -178,7 +179,7 @@ class SharedCurves:
 def _curves_of_a(
     database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, columns: IntArray
 ) -> tuple[FloatArray, MeanCurve]:
-    """A, the last of the `rows` (R, B + 1), on the platforms at the columns, (C, R), and its mean curve."""
+    """Return A, the last of the `rows` (R, B + 1), on the platforms at the columns, (C, R), and its mean curve."""
     evaluated, own = evaluated_curves(database), rows[:, -1:]
     values, mean = curves_at(evaluated, own, evaluated.pattern.take(own), columns)
     known, below, _ = growth_below(database, rows, platforms, workloads, columns)
@@ -187,8 +188,8 @@ def _curves_of_a(
 
 
 def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n: int | None) -> EstimatedTimes:
-    """The n with the least time, and that time, of each target: of the n whose gain is credible."""
-    # Where A's mean curve is made of a target too, or A was measured farthest there, that target asks without itself.
+    """Return the n with the least time, among the n with a credible gain, and that time for each target."""
+    # If A's mean curve includes a target, or only that target has A's largest n, its own data are left out for it.
     references, evaluated = shared.references, shared.evaluated
     itself = references[:: -(-len(references) // ENOUGH)]
     measured = evaluated.measured[:, evaluated.pattern[shared.rows_of_a]]
@@ -207,7 +208,7 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
         if known is not shared:
             agreements = None
         values = _carried_values(known, targets[places]).T
-        for n_max in distinct_codes(most[places]).tolist():  # targets of one size are asked at the same n
+        for n_max in distinct_codes(most[places]).tolist():  # targets with the same n_max have the same thread counts
             of_size = np.flatnonzero(most[places] == n_max)
             counts = answered_thread_counts(n_max) if n is None else np.array([n])
             inside = np.minimum(counts, last) if last > 1 else counts
@@ -217,7 +218,7 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
                 time_s = times[row]
                 if not np.isfinite(time_s).any():
                     continue
-                if counts[-1] > last > 1:  # beyond the last measured n by that one and the growth from there
+                if counts[-1] > last > 1:  # multiply the time at the last measured n by the growth beyond it
                     target = int(targets[place])
                     agreements, rows = agreements or known.agreements(database), known.rows[target]
                     further = growth_counts(database, target, rows, last)
@@ -233,8 +234,8 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
 
 
 def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
-    """ln(n t(n)) of A at the columns on some targets, (C, T); NaN where no reference shares a workload."""
-    # The references nearest to each target, and which of them it may ask: not itself, and those that share a workload.
+    """Return ln(n t(n)) of A at the columns on some targets, (C, T); NaN where no reference shares a workload."""
+    # Find the references nearest to each target. Only other platforms that share a workload with it are used.
     distances = _distances(shared, targets, shared.references)
     distances[np.isnan(distances) | (targets[:, None] == shared.references)] = np.inf
     K = min(NEAREST_REFERENCES, len(shared.references))
@@ -247,24 +248,24 @@ def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     told = shared.of_a[:, near]
     for column, levels in enumerate(shared.levels):
         told[column] += np.einsum("tkb,tkb->tk", share, levels[targets][:, None] - levels[platforms])
-    # What a reference tells counts nothing where it is off by a factor of 2 and by `asked` times what is usual.
+    # Exclude references with estimates that are off by a factor of 2 and by `asked` times the usual error.
     level, counts = np.where(is_near, told.mean(axis=0), np.inf), is_near.sum(axis=1)
     off = np.abs(level - lower_medians(level, counts)[:, None])
     limit = np.maximum(np.log(LEAST_FACTOR), shared.asked * lower_medians(off, counts))
     limit[counts < FEWEST_JUDGING] = np.inf
     counting = weights * (off <= limit[:, None])
     total = counting.sum(axis=2, keepdims=True)
-    weights = np.where(total > TINY, counting / np.maximum(total, TINY), weights)  # where nothing else has any weight
+    weights = np.where(total > TINY, counting / np.maximum(total, TINY), weights)  # unless all are excluded
     values: FloatArray = (weights * told).sum(axis=2)
     values[:, ~is_near.any(axis=1)] = np.nan
     return values
 
 
 def _variances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> FloatArray:
-    """The variance of the differences of levels of platforms (..., K) and (..., M), (..., K, M), over some workloads
-    and the first and last column; NaN where no workload is shared.
+    """Return the variances of the differences of levels of platforms (..., K) and (..., M), as (..., K, M), over some
+    workloads and the first and last column; NaN where no workload is shared.
 
-    var = (sum x^2 m_y + sum m_x y^2 - 2 sum x y) / c - ((sum x m_y - sum m_x y) / c)^2,    c = sum m_x m_y
+        var = (sum x^2 m_y + sum m_x y^2 - 2 sum x y) / c - ((sum x m_y - sum m_x y) / c)^2,    c = sum m_x m_y
     """
     every = -(-shared.is_known.shape[1] // MOST_COMPARED_WORKLOADS)
     ends = sorted({0, len(shared.columns) - 1})
@@ -278,7 +279,8 @@ def _variances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> FloatA
 
 
 def _distances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> FloatArray:
-    """How unlike platforms (..., K) and (..., M) are in behaviour and on paper; NaN where they share no workload."""
+    """Return the distances of platforms (..., K) and (..., M) in behaviour and metadata; NaN where they share no
+    workload."""
     behaviour = _variances(shared, ours, theirs) / shared.typical
     x, y = shared.metadata.vectors[ours], shared.metadata.vectors[theirs]
     paper = (x**2).sum(axis=-1)[..., :, None] + (y**2).sum(axis=-1)[..., None, :] - 2.0 * x @ np.swapaxes(y, -1, -2)
@@ -286,10 +288,11 @@ def _distances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> FloatA
 
 
 def _kriging_weights(shared: SharedCurves, targets: IntArray, near: IntArray, is_near: BoolArray) -> FloatArray:
-    """Weights of the near references (C, T, K), with sum 1 over those that a target may ask, 0 for the others.
+    """Return the weights of the near references (C, T, K), with sum 1 over those that a target may use, 0 for the
+    others.
 
-    No weight is negative: variances over different workloads are no metric, so that the system may be nearly singular
-    and its solution carry a time to what no machine takes.
+    Negative weights are set to 0: variances over different workloads are not a metric, so that the system may be nearly
+    singular, and its solution may lead to times that no machine can have.
     """
     both = np.concatenate([shared.references[near], targets[:, None]], axis=1)
     distance = np.nan_to_num(_distances(shared, both, both), nan=np.inf)
@@ -310,7 +313,7 @@ def _kriging_weights(shared: SharedCurves, targets: IntArray, near: IntArray, is
 
 
 def _workload_weights(shared: SharedCurves, targets: IntArray) -> FloatArray:
-    """max(correlation with A, 0)^2 + 0.05 over the references without each target, (T, B)."""
+    """Return max(correlation with A, 0)^2 + 0.05 over the references without each target, (T, B)."""
     own = shared.of_a - shared.speeds[:, shared.references]
     place = np.searchsorted(shared.references, targets).clip(max=len(shared.references) - 1)
     itself = (shared.references[place] == targets).astype(np.float64)

@@ -1,4 +1,4 @@
-"""How wrong a method is: leave something out, predict it, compare with what was measured."""
+"""Evaluation of methods: leave profiles out, predict them, and compare with the measurements."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ EvaluationProgress = Callable[[int, int], None]  # predictions done, of how many
 HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
 KNOWN_AT: tuple[KnownAt, ...] = get_args(KnownAt)
 ERROR_PARTS: tuple[ErrorPart, ...] = get_args(ErrorPart)
-REFERENCE_DRAW = 1  # keeps the draw of references apart from that of probes
-RANGES_BEYOND = (8, 16, 64, 2**30)  # the largest n of each range beyond what was known
+REFERENCE_DRAW = 1  # additional seed, so that the draw of references is independent of that of probes
+RANGES_BEYOND = (8, 16, 64, 2**30)  # the largest n of each range beyond the known n
 ENDS = 2  # points of a curve
-CUT_DATABASES_KEPT = 64  # of one database
-PREDICTIONS_PER_BATCH = 250  # at most: enough to outweigh handing over the database, few enough to see progress
+CUT_DATABASES_KEPT = 64  # cached databases with cut curves
+PREDICTIONS_PER_BATCH = 250  # at most; a compromise of the cost of passing the database and frequent progress reports
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is left out, and which profiles are predicted. The same protocol asks every method the same."""
+    """The profiles that an evaluation leaves out and predicts, the same for every method."""
 
     holdout: str = "pair"  # of HOLDOUTS, or several joined by commas
-    references: int | None = None  # A is known on this many random platforms; None = on all
-    unlike: bool = False  # these are of other microarchitectures than the target
-    probes: int | None = None  # the target is known by this many random workloads; None = by all
-    bridge: tuple[int, ...] | None = None  # the target is known by these workloads only; None = by all
-    known_n: int | None = None  # A was measured with at most so many threads; None = with all
-    known_at: KnownAt | None = None  # at which of its n alone a profile was measured; None = at all
-    wrong: float | None = None  # the share of profiles that are wrong (`with_wrong_profiles`), but not what is compared
+    references: int | None = None  # A is known on this number of random platforms; None = on all
+    unlike: bool = False  # the references have other microarchitectures than the target
+    probes: int | None = None  # this number of random workloads is known on the target; None = all
+    bridge: tuple[int, ...] | None = None  # only these workloads are known on the target; None = all
+    known_n: int | None = None  # A was measured with at most this number of threads; None = with all
+    known_at: KnownAt | None = None  # at which n profiles were measured (`known_at`); None = at all
+    wrong: float | None = None  # share of wrong profiles (`with_wrong_profiles`); compared times are not changed
     targets: tuple[int, ...] | None = None  # platforms to predict; None = all
     workloads: tuple[int, ...] | None = None  # workloads to predict; None = all
     sample: int | None = None  # at most this many random profiles (of each cut); None = all
     seed: int = 0
     cut: Size | None = None  # random small databases of this size in place of the whole one
-    cuts: int = 1  # so many of them
-    diverse: bool = False  # of platforms that are as unlike as can be (`random_cut`)
+    cuts: int = 1  # number of these databases
+    diverse: bool = False  # with platforms as different as possible (`random_cut`)
 
     def __post_init__(self) -> None:
         for holdout in self.holdouts:
@@ -79,7 +79,7 @@ class Protocol:
 
     @property
     def holdouts(self) -> tuple[str, ...]:
-        """Each by itself.
+        """Return the distinct holdouts.
 
         >>> Protocol("application,microarchitecture").holdouts
         ('application', 'microarchitecture')
@@ -88,7 +88,7 @@ class Protocol:
 
 
 class PointError(NamedTuple):
-    """The relative error at one n, and whether the measured time is inside the interval; None: there is none."""
+    """The relative error at one n, and whether the measured time is inside the interval; None without an interval."""
 
     n: int
     error: float
@@ -97,12 +97,12 @@ class PointError(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """One prediction against its measured curve.
+    """One prediction compared with the measured curve.
 
-    `errors` and `biases` are relative (0.1 = 10 %), the mean of |pred - meas| / meas and of (pred - meas) / meas over
-    the measured n; a part that was not predicted at every measured n is missing from both. `refused_n` counts the
-    measured n without a predicted time, all of them where the prediction was refused. `beyond` has the n at which the
-    workload was not known, where the protocol cuts curves.
+    `errors` and `biases` are relative (0.1 = 10 %), the means of |pred - meas| / meas and of (pred - meas) / meas over
+    the measured n; both lack a part that was not predicted at every measured n. `refused_n` is the number of measured n
+    without a predicted time, all of them if the prediction was refused. `beyond` contains the n at which the workload
+    was unknown, if the protocol cuts curves.
     """
 
     method: str
@@ -119,9 +119,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class ErrorStatistics:
-    """Relative errors of one part, in percent, and their mean with its sign (`bias`); None without any prediction.
+    """Relative errors of one part, in percent, and their signed mean (`bias`); None without any prediction.
 
-    `refused` counts the predictions that miss a measured n.
+    `refused` is the number of predictions that lack a measured n.
     """
 
     mean: float | None
@@ -146,12 +146,13 @@ class PartErrors:
 
 @dataclass(frozen=True)
 class MethodReport(PartErrors):
-    """The errors of a method, what its intervals cover, and how long its predictions took.
+    """The errors of a method, the coverage of its intervals, and the time its predictions took.
 
     `coverage` is a share of the measured times that have an interval, `interval_width` the median of (high - low) /
-    predicted; `interval_score` says how good they are, and `constant_interval_score` what intervals of one width would
-    reach around the same predictions (`predictor.core.interval_scores`); None without intervals. `refused_n` of the
-    measured n have no predicted time: it is NaN there, or all was refused. `seconds` of all predictions together.
+    predicted; `interval_score` is the mean score of the intervals, and `constant_interval_score` that of intervals of
+    constant width around the same predictions (`predictor.core.interval_scores`); all are None without intervals.
+    `refused_n` is the number of measured n without a predicted time. `seconds` is the time of all predictions
+    together.
     """
 
     coverage: float | None
@@ -164,8 +165,8 @@ class MethodReport(PartErrors):
 
 @dataclass(frozen=True)
 class DistanceStatistics:
-    """The errors at a range of n beyond what was known, in percent: over predictions, of their mean error there; and
-    the share of measured times inside the intervals, None without intervals."""
+    """The errors in a range of n beyond the known n, in percent: statistics over predictions of their mean error in the
+    range, and the share of measured times inside the intervals, None without intervals."""
 
     mean: float
     median: float
@@ -175,7 +176,7 @@ class DistanceStatistics:
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """The published statistics; `dataclasses.asdict` makes the JSON of them that files and the API hold."""
+    """The published statistics. `dataclasses.asdict` converts them to the JSON of files and the API."""
 
     methods: dict[str, MethodReport]
     noise_floor: PartErrors | None
@@ -183,22 +184,22 @@ class EvaluationReport:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """All outcomes of one protocol, grouped by method; `floor`: the noise of the same pairs, where it was asked for."""
+    """All outcomes of one protocol, grouped by method; `floor` is the noise floor of the same pairs, if requested."""
 
     protocol: Protocol
     outcomes: dict[str, list[Outcome]]
     floor: list[Outcome] = field(default_factory=list)
 
     def report(self) -> EvaluationReport:
-        """The statistics of every method, and of the noise floor where there is one."""
+        """Return the statistics of every method, and of the noise floor if there is one."""
         return EvaluationReport(
             methods={name: _method_statistics(outcomes) for name, outcomes in self.outcomes.items()},
             noise_floor=PartErrors(**_part_statistics(self.floor)) if self.floor else None,
         )
 
     def by_distance(self) -> dict[str, dict[str, DistanceStatistics]]:
-        """How wrong each method is at the n that `known_n` or `known_at` asks about (`asked_counts`), by how large
-        these are."""
+        """Return the errors of each method at the n for which `known_n` or `known_at` evaluates it (`asked_counts`), by
+        ranges of n."""
         limits = [self.protocol.known_n or int(self.protocol.known_at != "workload-most"), *RANGES_BEYOND]
         found: dict[str, dict[str, DistanceStatistics]] = {}
         for above, most in pairwise(limits):
@@ -211,7 +212,8 @@ class EvaluationResult:
         return found
 
     def by_application(self, database: Database) -> dict[str, dict[str, MethodReport]]:
-        """The statistics of the workloads of each named application of the database, by application and method."""
+        """Return the statistics of the workloads of each named application of the database, by application and
+        method."""
         named = dict(zip(database.workloads, database.workload_table["application"], strict=True))
         applications = {named[outcome.workload] for outcomes in self.outcomes.values() for outcome in outcomes}
         return {
@@ -232,17 +234,17 @@ def evaluate(
     executor: Executor | None = None,
     progress: EvaluationProgress | None = None,
 ) -> EvaluationResult:
-    """Predict profiles that the method cannot see, and measure the errors.
+    """Predict profiles that are hidden from the method, and measure the errors.
 
-    Every profile (T,A) of the protocol is hidden together with what the holdout names (`hidden_pairs`), predicted at
+    Every profile (T,A) of the protocol is hidden together with the pairs of the holdout (`hidden_pairs`), predicted at
     its measured n, and compared:
 
         full: mean over n of |t_pred(n) - t(n)| / t(n);    t1: |t_pred(1) - t(1)| / t(1);
         scaling: as full, with both curves divided by their own t(1)
 
-    Parameters: `settings` by method name (defaults otherwise); `executor`: where the predictions are made, by default
-    in this process; `progress` is called after every batch. Seconds are those of the predictions, each timed where it
-    ran. Raises ValueError where the protocol leaves nothing to predict.
+    Parameters: `settings` by method name (defaults otherwise); `executor`, which runs the predictions, by default in
+    this process; `progress` is called after every batch. The time of each prediction is measured in its own process.
+    Raises ValueError if the protocol leaves nothing to predict.
     """
     protocol = protocol or Protocol()
     subjects = [(cut.database, chosen_rows(cut.database, protocol)) for cut in evaluated_databases(database, protocol)]
@@ -266,7 +268,8 @@ def evaluate(
 
 
 def evaluated_databases(database: Database, protocol: Protocol) -> list[Cut]:
-    """The databases that are evaluated each by itself: the whole one, or cuts. Raises ValueError if it is too small."""
+    """Return the databases that are evaluated separately: the whole one, or cuts. Raise ValueError if it is too
+    small."""
     if protocol.cut is None:
         return [Cut(database, np.arange(len(database)))]
     return [
@@ -276,13 +279,14 @@ def evaluated_databases(database: Database, protocol: Protocol) -> list[Cut]:
 
 
 def predicted_rows(database: Database, protocol: Protocol) -> IntArray:
-    """Rows of `database` that are predicted, in whichever cut; one that two cuts predict is there twice."""
+    """Return the rows of `database` that are predicted, in any cut. A row that two cuts predict occurs twice."""
     parts = evaluated_databases(database, protocol)
     return np.concatenate([part.rows[chosen_rows(part.database, protocol)] for part in parts])
 
 
 def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
-    """Rows to predict: those with a measured curve on the targets, `sample` of them by the seed, in row order."""
+    """Return the rows to predict in ascending order: those with a measured curve on the targets, a random `sample` of
+    them by the seed."""
     eligible = (np.diff(database.curve_offsets) > 0) & ~np.isnan(database.t1_s) & ~database.hidden
     if protocol.targets is not None:
         eligible &= np.isin(database.platform_index, protocol.targets)
@@ -300,14 +304,15 @@ def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
 
 
 def hidden_pairs(database: Database, row: int, protocol: Protocol) -> tuple[IntArray, IntArray]:
-    """Platforms and workloads, pairwise, that are hidden while this row (T,A) is predicted.
+    """Return the platforms and workloads, pairwise, that are hidden while this row (T,A) is predicted.
 
-    `pair`: (T,A). `cpu_model`, `microarchitecture`: A on every platform that shares T's (an unknown one is shared with
-    nobody). `application`: also A's sibling sections, on the same platforms. Several, joined by commas, hide what each
-    hides and the siblings on all of these platforms. `references`: A, and with `application` its siblings, are known
-    on so many random platforms that nothing else hides them on, and nowhere else; with `unlike` on platforms of other
-    microarchitectures than T's. `bridge`: also every workload on T that is none of these. `probes`: also every other
-    workload on T but that many random ones. All draws are from the seed and the pair: the same for every method.
+    `pair`: (T,A). `cpu_model`, `microarchitecture`: A on every platform with the same value as T (an unknown value is
+    not shared). `application`: also the other sections of A's application, on the same platforms. Several holdouts,
+    joined by commas, hide the union of their platforms, with the sections on all of these platforms. `references`: A
+    (with `application` also its sections) is known on this number of random platforms only, from those not hidden
+    otherwise; with `unlike` on platforms of other microarchitectures than T's. `bridge`: also every other workload on
+    T. `probes`: also every other workload on T except this number of random ones. All draws depend on the seed and the
+    pair only, so that they are the same for every method.
     """
     target, workload = int(database.platform_index[row]), int(database.workload_index[row])
     platforms, workloads = np.array([target]), np.array([workload])
@@ -332,7 +337,7 @@ def hidden_pairs(database: Database, row: int, protocol: Protocol) -> tuple[IntA
 
 
 def _all_but_references(database: Database, row: int, hidden: IntArray, protocol: Protocol) -> IntArray:
-    """The platforms on which A is not known: all but some random ones that have it."""
+    """Return the platforms on which A is hidden: all except the random references."""
     target, workload = int(database.platform_index[row]), int(database.workload_index[row])
     rows = database.rows_of_workload(workload)
     having = np.unique(database.platform_index[rows[database.group[rows] == database.group[row]]])
@@ -346,7 +351,7 @@ def _all_but_references(database: Database, row: int, hidden: IntArray, protocol
 
 
 def _sharing(database: Database, table: str, column: str, index: int) -> IntArray:
-    """Indices whose known text in the column equals that of `index`, which is always among them."""
+    """Return the indices with the same known text in the column as `index`, which is always among them."""
     words = getattr(database, table)[column]
     codes: IntArray = database.derive(
         (table, column), lambda: np.unique(np.array(words, dtype=str), return_inverse=True)[1]
@@ -359,7 +364,7 @@ def _outcomes(
 ) -> list[Outcome]:
     methods, protocol, rows = batch
     outcomes = []
-    with single_thread():  # predictions run side by side: threads inside one would only wait for each other
+    with single_thread():  # predictions run in parallel already
         for row in rows:
             seen = _known_database(database, int(database.workload_index[row]), protocol)
             view = seen.without(*hidden_pairs(database, row, protocol))
@@ -368,7 +373,7 @@ def _outcomes(
 
 
 def _known_database(database: Database, workload: int, protocol: Protocol) -> Database:
-    """The database, with wrong profiles and curves cut where the protocol says so."""
+    """Return the database, with wrong profiles and cut curves if the protocol requests them."""
     known_n, at, wrong, seed = protocol.known_n, protocol.known_at, protocol.wrong, protocol.seed
     if wrong is not None:
         whole = database
@@ -385,7 +390,8 @@ def _known_database(database: Database, workload: int, protocol: Protocol) -> Da
 def _outcome(
     database: Database, view: Database, row: int, asked: tuple[Method[Any], Any], protocol: Protocol
 ) -> Outcome:
-    """Predict one row from the view that hides it. Only the comparison afterwards reads what was measured."""
+    """Return the outcome of predicting one row from the view that hides it. Only the comparison afterwards reads the
+    measurement."""
     method, settings = asked
     target, workload = int(database.platform_index[row]), int(database.workload_index[row])
     n, time_s = database.curve(row)
@@ -404,8 +410,9 @@ def _outcome(
 
 
 def asked_counts(n: IntArray, protocol: Protocol) -> BoolArray:
-    """Which of the measured n (J,) a protocol asks about that cuts curves: those beyond or between what is known, or
-    the largest where that alone is known elsewhere; all, where only the workload is known so. None without a cut."""
+    """Return which measured n (J,) are evaluated if the protocol cuts curves: those beyond or between the known n. If
+    all profiles are known at their largest n only, it is that n; if only those of the workload are, all n. None without
+    a cut."""
     if protocol.known_n is not None:
         return np.asarray(n > protocol.known_n)
     asked = {"ends": (n > n.min()) & (n < n.max()), "most": n == n.max(), "workload-most": n > 0, None: n < 0}
@@ -413,7 +420,7 @@ def asked_counts(n: IntArray, protocol: Protocol) -> BoolArray:
 
 
 def point_errors(answer: Answer, time_s: FloatArray, chosen: BoolArray) -> tuple[PointError, ...]:
-    """What is predicted at some of the answer's n (J,), against the times (J,) that were measured, in seconds."""
+    """Return the errors at the chosen n (J,) of the answer against the measured times (J,) in seconds."""
     points = []
     for j in np.flatnonzero(chosen & ~np.isnan(answer.time_s)).tolist():
         is_covered = None
@@ -426,13 +433,13 @@ def point_errors(answer: Answer, time_s: FloatArray, chosen: BoolArray) -> tuple
 def relative_errors(
     answer: Answer, time_s: FloatArray, t1_s: float
 ) -> tuple[dict[ErrorPart, float], dict[ErrorPart, float]]:
-    """Mean absolute and mean signed relative error of each part that is valid at every measured n.
+    """Return the mean absolute and mean signed relative error of each part that is valid at every measured n.
 
-    Parameters: the answer, and what was measured at its n: `time_s` (J,) and `t1_s`, in seconds. Returns errors and
+    Parameters: the answer, and the measurements at its n: `time_s` (J,) and `t1_s`, in seconds. Returns errors and
     biases by part (0.1 = 10 %).
 
-    Example: 8 and 6 s for 10 and 5 s are off by -20 and +20 %; relative to their own t(1), 1 and 0.75 for 1 and 0.5, by
-    0 and +50 %.
+    Example: 8 and 6 s for 10 and 5 s have errors of -20 and +20 %; relative to their own t(1), 1 and 0.75 for 1 and 0.5
+    have errors of 0 and +50 %.
 
     >>> from predictor.core.answers import DeferredAnswer
     >>> answer = DeferredAnswer(t1_s=8.0, time_s=np.array([8.0, 6.0]))
@@ -470,7 +477,7 @@ def _method_statistics(outcomes: list[Outcome]) -> MethodReport:
 
 
 def _distance_statistics(outcomes: list[Outcome], above: int, most: int) -> DistanceStatistics | None:
-    """Of the points with above < n <= most; None without any."""
+    """Return the statistics of the points with above < n <= most; None without any."""
     of_outcomes = [[point for point in outcome.beyond if above < point.n <= most] for outcome in outcomes]
     errors = [100.0 * float(np.mean([point.error for point in points])) for points in of_outcomes if points]
     if not errors:

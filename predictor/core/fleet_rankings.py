@@ -1,4 +1,4 @@
-"""Rankings of many workloads over all platforms, each platform as if the workload had not been measured there."""
+"""Rankings of platforms for many workloads, each platform predicted as if the workload had not been measured there."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TARGETS_PER_BATCH = 250  # some seconds of computing
 
 @dataclass(frozen=True)
 class RankedPlatform:
-    """The fastest predicted point of a workload on a platform, both by their position, in seconds; or, where there is
-    none, the `refusal`. An estimate has no interval."""
+    """The fastest predicted time of a workload on a platform in seconds, or the `refusal` if there is none. Workload
+    and platform are positions in the database. An estimate has no interval."""
 
     workload: int
     platform: int
@@ -41,10 +41,11 @@ def rank_workloads(
     is_estimated: bool = False,
     executor: Executor | None = None,
 ) -> Iterator[list[RankedPlatform]]:
-    """The ranking of each workload, in their order: the platforms by rising time, then those without.
+    """Yield the ranking of each workload in the given order: the platforms by ascending time, then those without a
+    time.
 
-    Parameters: `workloads`, positions in `database.workloads`; `is_estimated`: times are the method's estimates, which
-    order platforms in one pass and are no answers. Raises ValueError where the method has none.
+    Parameters: `workloads`, positions in `database.workloads`; `is_estimated`: use the method's estimates, which order
+    the platforms in one pass and are not answers. Raise ValueError if the method has no estimates.
     """
     if is_estimated and method.estimate is None:
         raise ValueError(f"{method.name} estimates nothing")
@@ -86,7 +87,7 @@ def _ranked_platform(
 
 def _estimate_batch(database: Database, batch: RankedBatch) -> list[RankedPlatform]:
     method, _, workload, targets = batch
-    assert method.estimate is not None  # noqa: S101  rank_workloads looked
+    assert method.estimate is not None  # noqa: S101  rank_workloads checks this
     with single_thread():
         estimates = method.estimate(database, workload, np.asarray(targets), None)
     return [

@@ -1,8 +1,8 @@
-"""A database and the profiles that came since, a small database of the same kind, as one database.
+"""Merging of a database with a small database of the profiles that were added since.
 
-What is computed is what `Database.build` would make of all profiles, array by array, while nothing is sorted or checked
-again: the rows that both have in common stay in their order, so that every array is a few stretches of the one and of
-the other. The large ones are never put together in memory (`SplicedArray`).
+The result is the same as that of `Database.build` for all profiles, array by array, without sorting or checking again:
+the rows that both have in common keep their order, so that every array consists of a few ranges of the two. The large
+arrays are not put together in memory (`SplicedArray`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 
 
 class CannotGrow(Exception):
-    """The first database is not the second one's past: all rows have to be read again."""
+    """The first database is not an earlier state of the second one, so that all rows have to be read again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Splice:
-    """A sequence of N stretches, [starts[i], stops[i]) of the base or, where `is_new[i]`, of the segment.
+    """A sequence of N ranges [starts[i], stops[i]) of the base or, where `is_new[i]`, of the segment.
 
     >>> splice = Splice(np.array([False, True, False]), np.array([0, 0, 2]), np.array([1, 1, 3]))
     >>> splice.joined(np.array([1, 2, 3]), np.array([20])).tolist()
@@ -46,8 +46,8 @@ class Splice:
 
     @classmethod
     def of_rows(cls, length: int, removed: IntArray, positions: IntArray, rows: IntArray) -> Splice:
-        """All but the `removed` of so many base rows (ascending), and before base row `positions[i]` (ascending) the
-        segment's row `rows[i]`.
+        """Return the splice of all `length` base rows without the `removed` ones (ascending), and with the segment's
+        row `rows[i]` inserted before base row `positions[i]` (ascending).
 
         >>> splice = Splice.of_rows(3, np.array([1]), np.array([1, 3]), np.array([5, 6]))
         >>> list(zip(splice.is_new.tolist(), splice.starts.tolist(), splice.stops.tolist()))
@@ -70,7 +70,7 @@ class Splice:
         return int((self.stops - self.starts).sum())
 
     def pieces(self, base: np.ndarray, segment: np.ndarray) -> Iterator[np.ndarray]:
-        """The elements of both arrays in the order of the splice, a view for each stretch."""
+        """Yield the elements of both arrays in the order of the splice, one view for each range."""
         for is_new, start, stop in zip(self.is_new.tolist(), self.starts.tolist(), self.stops.tolist(), strict=True):
             yield (segment if is_new else base)[start:stop]
 
@@ -78,13 +78,13 @@ class Splice:
         return np.concatenate([base[:0], *self.pieces(base, segment)])
 
     def of_elements(self, base_offsets: IntArray, segment_offsets: IntArray) -> Splice:
-        """The same splice of flat arrays, whose elements [offsets[i], offsets[i+1]) are those of row i."""
+        """Return the splice of flat arrays in which row i has the elements [offsets[i], offsets[i+1])."""
         starts = np.where(self.is_new, _taken(segment_offsets, self.starts), _taken(base_offsets, self.starts))
         stops = np.where(self.is_new, _taken(segment_offsets, self.stops), _taken(base_offsets, self.stops))
         return Splice(self.is_new, starts, stops)
 
     def positions(self, length: int, segment_length: int) -> tuple[IntArray, IntArray]:
-        """Where each of the base's rows and each of the segment's has come to stand; -1: it was left out."""
+        """Return the positions in the result of the base's rows and of the segment's rows; -1 if a row was left out."""
         order = self.joined(np.arange(length), length + np.arange(segment_length))
         place = np.full(length + segment_length, -1)
         place[order] = np.arange(len(order))
@@ -92,13 +92,13 @@ class Splice:
 
 
 def _taken(offsets: IntArray, rows: IntArray) -> IntArray:
-    """Of rows of the other array too, whose offsets do not matter."""
+    """Return the offsets of the rows. Rows of the other array may be out of range, and their offsets are not used."""
     return offsets[np.minimum(rows, len(offsets) - 1)]
 
 
 @dataclass(frozen=True, eq=False)
 class SplicedArray:
-    """An array that is there in pieces only: written piece by piece, or put together by `joined`."""
+    """An array that is stored in pieces: it can be written piece by piece, or put together by `joined`."""
 
     base: np.ndarray
     segment: np.ndarray
@@ -121,8 +121,8 @@ class SplicedArray:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """What decides which profile stands for its pair, of each row of a database, and what names its platforms (P,) and
-    workloads (W,) for good: their slugs may change."""
+    """The columns that decide which profile represents its pair, for each row of a database, and the permanent ids of
+    its platforms (P,) and workloads (W,). Slugs are not permanent."""
 
     profile_ids: IntArray
     is_private: BoolArray
@@ -132,7 +132,7 @@ class Ranks:
     workload_ids: IntArray
 
     def values(self, rows: IntArray) -> dict[str, np.ndarray]:
-        """The columns that `representative_rows` compares."""
+        """Return the columns that `representative_rows` compares."""
         return {
             "pk": self.profile_ids[rows],
             "private_to_id": np.array([True if own else None for own in self.is_private[rows]], dtype=np.object_),
@@ -143,7 +143,7 @@ class Ranks:
 
 @dataclass(frozen=True, eq=False)
 class GrownRows:
-    """Which rows a base and a segment have together, and under which keys."""
+    """The rows of a base and a segment together, and their keys."""
 
     splice: Splice
     keys: IntArray
@@ -155,9 +155,9 @@ class GrownRows:
     def of(
         cls, base: Database, base_ranks: Ranks, segment: Database, segment_ranks: Ranks, read_again: IntArray
     ) -> GrownRows:
-        """The representative rows of both, but for the base's rows `read_again`: the segment has these pairs again, if
-        there is still something of them. Raises CannotGrow where the base knows platforms or workloads that the segment
-        does not, or in another order, or a group that has no row any more."""
+        """Return the representative rows of both, without the base's rows `read_again`: the segment contains these
+        pairs if they still exist. Raise CannotGrow if the base has platforms or workloads that the segment lacks or has
+        in another order, or a group that has no row any more."""
         groups = tuple(sorted({*base.groups, *segment.groups}))
         base_groups = np.array([groups.index(group) for group in base.groups], dtype=np.int64)
         segment_groups = np.array([groups.index(group) for group in segment.groups], dtype=np.int64)
@@ -203,7 +203,7 @@ def _keys(platforms: np.ndarray, workloads: np.ndarray, groups: IntArray, sizes:
 
 
 def _stay(base: Ranks, base_rows: IntArray, segment: Ranks, segment_rows: IntArray) -> BoolArray:
-    """Whether the base's row stands for the pair that both measured."""
+    """Return whether the base's row represents the pair that both contain."""
     pairs = np.arange(len(base_rows))
     of_base, of_segment = base.values(base_rows), segment.values(segment_rows)
     values = {name: np.concatenate([column, of_segment[name]]) for name, column in of_base.items()}
@@ -212,8 +212,8 @@ def _stay(base: Ranks, base_rows: IntArray, segment: Ranks, segment_rows: IntArr
 
 
 def grow_database(base: Database, segment: Database, rows: GrownRows) -> dict[str, Any]:
-    """The fields of the database of both, by name; the large arrays are SplicedArrays. Platforms and workloads are the
-    segment's, as it has all of them."""
+    """Return the fields of the merged database by name; the large arrays are SplicedArrays. Platforms and workloads are
+    those of the segment, which has all of them."""
     splice = rows.splice
     lengths = splice.joined(np.diff(base.curve_offsets), np.diff(segment.curve_offsets))
     elements = splice.of_elements(base.curve_offsets, segment.curve_offsets)
@@ -244,8 +244,8 @@ def grow_database(base: Database, segment: Database, rows: GrownRows) -> dict[st
 
 
 def grow_prepared(base: Database, segment: Database, rows: GrownRows) -> dict[str, np.ndarray]:
-    """What `Database.prepared` would return of both together, without a look at all of their features. Of rows that
-    have the same value any may be the extreme one."""
+    """Return the result of `Database.prepared` for the merged database without reading all features. Of rows with the
+    same value any may be the extreme one."""
     of_base, of_segment = rows.splice.positions(len(base), len(segment))
     counts = np.zeros((len(rows.groups), base.features.shape[1]), dtype=np.int64)
     counts[rows.base_groups] += base.valid_counts()
@@ -268,13 +268,14 @@ def grow_prepared(base: Database, segment: Database, rows: GrownRows) -> dict[st
 
 @dataclass(frozen=True, eq=False)
 class _ExtremeRows:
-    """The rows of a database with the smallest sign * value of each element, and where they come to stand."""
+    """The rows of a database with the smallest sign * value of each element, and their positions in the merged
+    database."""
 
     database: Database
     sign: float
     values: FloatArray  # (kept, 84)
-    places: IntArray  # (kept, 84), -1: left out
-    lost: BoolArray  # (84,): one of them is left out, and the next ones are not known
+    places: IntArray  # (kept, 84), -1 = left out
+    lost: BoolArray  # (84,), True if a row is left out and the next ones are unknown
 
     @classmethod
     def of(cls, database: Database, places: IntArray, origin: str, side: int, sign: float) -> _ExtremeRows:
@@ -286,7 +287,8 @@ class _ExtremeRows:
 
 
 def _merged_extremes(base: _ExtremeRows, segment: _ExtremeRows, rows: GrownRows, origin: str) -> IntArray:
-    """The rows, (kept, 84), of the smallest values of both, NaN last. Of an element that lost one all are looked at."""
+    """Return the rows, (kept, 84), with the smallest values of both, NaN last. All values of an element that lost a row
+    are read."""
     of_origin = [index for index, group in enumerate(rows.groups) if group.origin == origin]
     everything = np.flatnonzero(np.isin(rows.keys % rows.group_count, of_origin))
     kept = min(EXTREME_ROWS_KEPT, len(everything))

@@ -1,4 +1,4 @@
-"""How good intervals are: narrow, and holding what was measured."""
+"""Scores of prediction intervals, by width and coverage of the measured times."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from predictor.core.answers import Answer
 from profiles.arrays import BoolArray, FloatArray
 
-SCORED_LEVEL = 0.9  # of the intervals that are scored: the default of the methods that have any
+SCORED_LEVEL = 0.9  # level of the scored intervals, the default of all methods with intervals
 
 
 class IntervalHits(NamedTuple):
     """The measured times of one prediction that have an interval.
 
-    `covered` of the `with_interval` lie inside; `widths` are (high - low) / predicted. `log_errors` are ln(predicted /
-    measured), `scores` those of `interval_scores`.
+    `covered` of the `with_interval` lie inside; `widths` are (high - low) / predicted, `log_errors` are ln(predicted /
+    measured), and `scores` those of `interval_scores`.
     """
 
     covered: int = 0
@@ -32,7 +32,7 @@ NO_INTERVALS = IntervalHits()
 
 
 def interval_hits(answer: Answer, time_s: FloatArray) -> IntervalHits:
-    """What the answer's intervals hold of the times `time_s` (J,) that were measured at its n."""
+    """Return the coverage and scores of the answer's intervals for the times `time_s` (J,) measured at its n."""
     if answer.low_s is None or answer.high_s is None:
         return NO_INTERVALS
     has: BoolArray = ~(np.isnan(answer.low_s) | np.isnan(answer.high_s) | np.isnan(answer.time_s))
@@ -48,16 +48,17 @@ def interval_hits(answer: Answer, time_s: FloatArray) -> IntervalHits:
 
 
 def interval_scores(low: FloatArray, high: FloatArray) -> FloatArray:
-    """The interval score of each interval around 0: its width, and a fine for what lies outside.
+    """Return the interval score of each interval around 0: its width plus a penalty if 0 is outside.
 
         score = high - low + 2/(1 - level) (max(low, 0) + max(-high, 0)),    level = 0.9
 
-    The less, the better; on average nothing has a lower one than the true quantiles (Gneiting and Raftery 2007,
-    Eq. 43). Here in logarithms of time: of a short and of a long time they mean the same.
+    Lower is better; the expected score is lowest for the true quantiles (Gneiting and Raftery 2007, Eq. 43). Here the
+    bounds are logarithms of time, so that scores of short and long times are comparable.
 
-    Example: -0.1..0.3 holds 0 and scores 0.4; 0.1..0.3 misses it by 0.1: 0.2 + 20 * 0.1.
+    Example: -0.1..0.3 contains 0 and scores 0.4; 0.1..0.3 misses it by 0.1: 0.2 + 20 * 0.1.
 
-    Parameters: `low`, `high` of any shape, less what was measured, both as logarithms. Returns that shape, no unit.
+    Parameters: `low`, `high` of any shape, the logarithms of the bounds minus that of the measured time. Returns that
+    shape, no unit.
 
     >>> interval_scores(np.array([-0.1, 0.1]), np.array([0.3, 0.3])).round(9).tolist()
     [0.4, 2.2]
@@ -67,10 +68,10 @@ def interval_scores(low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def constant_interval_score(predictions: Sequence[tuple[str, IntervalHits]]) -> float | None:
-    """The mean score that intervals of one width would have around the same predictions: what others must beat.
+    """Return the mean score of intervals of constant width around the same predictions, as a baseline.
 
-    Half of them is the conformal quantile of |ln(predicted / measured)| over the predictions of the other half of the
-    platforms, every second one in the order of their names.
+    Half of the width is the conformal quantile of |ln(predicted / measured)| over the predictions of the other half of
+    the platforms. A half has every second platform in the order of names.
 
     Parameters: the platform of each prediction, and its intervals. None with fewer than two platforms.
 

@@ -1,6 +1,6 @@
-"""Every way to predict, by name. A new method: its module, and its name in METHODS.
+"""The registry of prediction methods by name. To add a method, add its module and its entry in METHODS.
 
-Profiles whose repeats vary count where nothing quieter answers the question, and nowhere else.
+Profiles with a large variation between repeats are used only if a query has no answer without them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from predictor.core.mpet.method import MPET
 from predictor.core.mpet2020.method import MPET2020
 from profiles.arrays import IntArray
 
-MOST_STANDARD_ERROR = 0.2  # of ln t(n): above, an answer is better without the profile (docs/why.md)
+MOST_STANDARD_ERROR = 0.2  # of ln t(n); answers are better without profiles above it (docs/why.md)
 __all__ = [
     "DEFAULT_METHOD",
     "METHODS",
@@ -41,8 +41,8 @@ __all__ = [
 def predict_from_quiet_profiles(
     predict: Callable[[Database, Query, Settings], Answer], database: Database, query: Query, settings: Settings
 ) -> Answer:
-    """`predict` without noisy profiles; where it then refuses, with those of the workload and of the target; where it
-    still refuses, with all: no question is refused for noise."""
+    """Return the prediction without noisy profiles. If it is refused, use those of the workload and of the target; if
+    it is still refused, use all, so that no query is refused because of noise."""
     rows: IntArray = database.derive(("noisy",), lambda: np.flatnonzero(database.standard_error > MOST_STANDARD_ERROR))
     asked = (database.workload_index[rows] == query.workload) | (database.platform_index[rows] == query.target)
     for hidden in (rows, rows[~asked]):
@@ -55,7 +55,7 @@ def predict_from_quiet_profiles(
     return predict(database, query, settings)
 
 
-_RANKED = replace(MPET, lacks_by_target=lacks_by_target, estimate=estimate_targets)  # many targets at once
+_RANKED = replace(MPET, lacks_by_target=lacks_by_target, estimate=estimate_targets)  # for many targets at once
 _EVERY: tuple[Method[Any], ...] = (_RANKED, MPET2020, *BASELINES)
 _REGISTERED = tuple(replace(method, predict=partial(predict_from_quiet_profiles, method.predict)) for method in _EVERY)
 DEFAULT_METHOD = MPET.name
@@ -63,7 +63,7 @@ METHODS: dict[str, Method[Any]] = {method.name: method for method in _REGISTERED
 
 
 def get_method(name: str) -> Method[Any]:
-    """The registered method. Raises UnknownMethod, which lists the known ones.
+    """Return the registered method. Raise UnknownMethod, which lists the known ones.
 
     >>> get_method("mpet2020").settings().t1_workloads
     5

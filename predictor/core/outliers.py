@@ -1,4 +1,4 @@
-"""Which profiles cannot be right: far from what all others say of them (leave-one-out)."""
+"""Detection of profiles that contradict all others, by leave-one-out predictions."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from profiles.jobs.executors import Executor, batches_of
 from profiles.scaling.wording import whole_percent
 
 JUDGED_PER_BATCH = 25
-FEWEST_JUDGING_REFERENCES = 3  # with fewer nobody can tell who is wrong
-FACTOR_OF_WRONG_LEVEL = 4.0  # of the whole curve
-FACTOR_OF_BENT_CURVE = 6.0  # of one thread count relative to the rest of the curve
-LEAST_HALF_WIDTH = 1e-9  # an interval of platforms that agree to the last bit has none
-HALF_WIDTHS_BEYOND = 2.0  # half widths of the interval that holds 90 %
-WRONG_UTILISATION = 0.5  # of the thread time
-LARGEST_SHOWN_LOGARITHM = 600.0  # e^700 is no number any more
+FEWEST_JUDGING_REFERENCES = 3  # with fewer it cannot be decided which profile is wrong
+FACTOR_OF_WRONG_LEVEL = 4.0  # error of the whole curve
+FACTOR_OF_BENT_CURVE = 6.0  # error of one thread count relative to the rest of the curve
+LEAST_HALF_WIDTH = 1e-9  # least half width, for the interval of platforms that agree to the last bit
+HALF_WIDTHS_BEYOND = 2.0  # error in half widths of the 90 % interval
+WRONG_UTILISATION = 0.5  # error of the utilisation, as a share of the thread time
+LARGEST_SHOWN_LOGARITHM = 600.0  # prevents overflow, e^710 is infinite
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredProfile:
-    """What was measured of a workload on a platform, both by their position in a database that may hold it or not.
+    """A measured profile of a workload on a platform, both given by their positions in a database that may or may not
+    contain the profile.
 
-    `fractions` (6, N) of the thread time; None for a time-only profile. `references`: the platforms on which others
-    than its owner measured the workload, None: its owner is not known.
+    `fractions` (6, N) of the thread time are None for a time-only profile. `references` are the platforms on which
+    users other than its owner measured the workload; None if the owner is unknown.
     """
 
     workload: int
@@ -59,7 +60,8 @@ class MeasuredProfile:
 
 @dataclass(frozen=True, eq=False)
 class Suspicion:
-    """A profile that contradicts the rest: its position among those given, how much (1 = just enough), and why."""
+    """A profile that contradicts the others: its position among the given profiles, a score (1 = just enough), and the
+    reason."""
 
     position: int
     score: float
@@ -73,11 +75,11 @@ def find_outliers(
     progress: Callable[[int], object] | None = None,
     executor: Executor | None = None,
 ) -> list[Suspicion]:
-    """Which profiles the rest of the database contradicts, the worst first.
+    """Return the profiles that the rest of the database contradicts, the worst first.
 
-    Each is predicted from all others (`mpet`; its own pair is hidden). What is found is then judged again without
-    those that are worse: one absurd profile must not accuse its neighbours. The first of both runs on the `executor`,
-    by default in this process; `progress` is called with a number of profiles.
+    Each profile is predicted from all others (`mpet`, with its own pair hidden). Suspicious profiles are then judged
+    again without the worse ones, so that one absurd profile does not make others suspicious. The first pass runs on the
+    `executor`, by default in this process; `progress` is called with the number of profiles of each batch.
     """
     executor = executor or Executor()
     suspicions: list[Suspicion] = []
@@ -104,7 +106,8 @@ def _judge_batch(database: Database, batch: Sequence[tuple[int, MeasuredProfile]
 
 
 def judge_profile(database: Database, profile: MeasuredProfile, position: int = 0) -> Suspicion | None:
-    """Whether the rest of the database contradicts the profile; None where it does not, or says nothing."""
+    """Return the suspicion if the rest of the database contradicts the profile; None if it does not, or cannot predict
+    it."""
     if not len(profile.n):
         return None
     method = METHODS[DEFAULT_METHOD]
@@ -126,7 +129,7 @@ def judge_profile(database: Database, profile: MeasuredProfile, position: int = 
 
 
 def _can_judge(answer: Answer) -> bool:
-    """Whether the answer has an interval and rests on references enough."""
+    """Return whether the answer has an interval and is based on enough references."""
     confidence = answer.confidence
     return (
         answer.low_s is not None
@@ -141,7 +144,7 @@ NO_CONTRADICTION: Verdict = (0.0, "")
 
 
 def _log_gap(answer: Answer, time_s: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """ln measured / predicted, and the half width of the interval in logs, where there is a prediction."""
+    """Return ln(measured / predicted), and the half width of the interval in ln t, where there is a prediction."""
     half = np.maximum(log_half_widths(answer), LEAST_HALF_WIDTH)
     gap = np.log(time_s / answer.time_s)
     is_predicted = np.isfinite(gap) & np.isfinite(half)
@@ -149,7 +152,7 @@ def _log_gap(answer: Answer, time_s: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _judge_level(answer: Answer, time_s: FloatArray) -> Verdict:
-    """More than four times off at the median n, and more than twice as far as the interval reaches."""
+    """Judge the level: off by a factor of four at the median n, and by twice the half width of the interval."""
     gap, half = _log_gap(answer, time_s)
     if not len(gap):
         return NO_CONTRADICTION
@@ -160,7 +163,7 @@ def _judge_level(answer: Answer, time_s: FloatArray) -> Verdict:
 
 
 def _judge_bend(answer: Answer, time_s: FloatArray) -> Verdict:
-    """One thread count more than six times off beside the others, and more than twice as far as the interval."""
+    """Judge single thread counts: off by a factor of six from the rest of the curve, and by twice the half width."""
     gap, half = _log_gap(answer, time_s)
     if len(gap) < 2:
         return NO_CONTRADICTION
@@ -172,7 +175,7 @@ def _judge_bend(answer: Answer, time_s: FloatArray) -> Verdict:
 
 
 def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:
-    """The utilisation off by more than half the thread time, at the median n."""
+    """Judge the utilisation: off by half the thread time at the median n."""
     if fractions is None:
         return NO_CONTRADICTION
     used: FloatArray = 1.0 - fractions.sum(axis=0)
@@ -187,5 +190,5 @@ def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:
 
 
 def _factor(logarithm: float) -> str:
-    """The factor that the logarithm stands for, above 1, in three digits."""
+    """Return the factor with this logarithm as a text of three digits, inverted if it is below 1."""
     return f"{np.exp(min(abs(float(logarithm)), LARGEST_SHOWN_LOGARITHM)):.3g}"

@@ -1,4 +1,4 @@
-"""A program as parts of a database, and its prediction on a target from the times and the intervals of its parts."""
+"""Programs as sets of workloads, and their prediction on a target from the times and intervals of their parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ERRORS_CORRELATION = 0.75  # between the errors of two parts of one program on o
 
 
 class SummedTimes(NamedTuple):
-    """t(n) of the whole and its interval, (J,), in the unit of the parts; NaN where a part is not known."""
+    """t(n) of the whole program and its interval, (J,), in the unit of the parts; NaN where a part is unknown."""
 
     time_s: FloatArray
     low_s: FloatArray
@@ -26,18 +26,18 @@ class SummedTimes(NamedTuple):
 def sum_times(
     time_s: FloatArray, low_s: FloatArray, high_s: FloatArray, correlation: float = ERRORS_CORRELATION
 ) -> SummedTimes:
-    """Add the times of K parts at J thread counts, and their intervals as errors that are partly the same.
+    """Return the sum of the times of K parts at J thread counts, and its interval for partly correlated errors.
 
         t = sum t_k,    w_k = t_k / t,    h_k = ln(high_k / low_k) / 2
         h = sqrt(c (sum w_k h_k)^2 + (1 - c) sum (w_k h_k)^2),    low = t e^-h,    high = t e^h
 
-    The speed of the target is in the error of every part, so the errors do not cancel as independent ones would
-    (c = 0), nor are they all the same (c = 1).
+    The error of the target's speed is part of every error, so that errors do not cancel like independent ones (c = 0),
+    but they are not identical either (c = 1).
 
-    Example: two parts of 1 s with an interval of a factor 1.2 to either side. c = 1: a factor of 1.2 for the sum,
-    c = 0: exp(ln 1.2 / sqrt 2) = 1.138.
+    Example: two parts of 1 s, each with an interval of a factor of 1.2 to either side. The sum has a factor of 1.2 for
+    c = 1, and exp(ln 1.2 / sqrt 2) = 1.138 for c = 0.
 
-    Parameters: `time_s`, `low_s`, `high_s` (K, J) in one unit, NaN = not known; 0 <= `correlation` <= 1.
+    Parameters: `time_s`, `low_s`, `high_s` (K, J) in one unit, NaN = unknown; 0 <= `correlation` <= 1.
     Returns three arrays (J,): NaN where a part is NaN.
 
     >>> one = np.array([[1.0], [1.0]])
@@ -52,7 +52,7 @@ def sum_times(
 
 @dataclass(frozen=True)
 class ProgramParts:
-    """Positions of the workloads that are a program's regions, and of the one that is the rest; None: not known."""
+    """The positions of the workloads that are regions of a program, and of its serial rest; None if that is unknown."""
 
     regions: tuple[int, ...]
     serial_rest: int | None = None
@@ -64,9 +64,9 @@ class ProgramParts:
 
 @dataclass(frozen=True, eq=False)
 class ProgramAnswer:
-    """The predicted times of a program on a target: of the whole, and (K, J) of each of its parts.
+    """The predicted times of a program on a target: those of the whole, and (K, J) those of its parts.
 
-    The parts are in the order of `ProgramParts.all`. A method without intervals gives NaN for these.
+    The parts are in the order of `ProgramParts.all`. Intervals are NaN if the method has none.
     """
 
     n: IntArray  # (J,)
@@ -75,16 +75,16 @@ class ProgramAnswer:
     low_s: FloatArray  # (K, J)
     high_s: FloatArray  # (K, J)
     answers: tuple[Answer, ...]
-    credible_n: int | None  # the largest n whose gain is credible for every part; None: all were measured so far
+    credible_n: int | None  # the largest n with a credible gain for every part; None = no limit
 
     def widest_part(self, index: int) -> int:
-        """The part whose interval adds most to that of the whole at n[index]; the longest one without intervals."""
+        """Return the part with the widest interval at n[index]; without intervals the longest part."""
         width = self.high_s[:, index] - self.low_s[:, index]
         return int((width if np.isfinite(width).all() else self.time_s[:, index]).argmax())
 
 
 class PartNotPredicted(PredictionError):
-    """The method refuses one of the parts, so there is no time of the whole."""
+    """The method refuses one of the parts, so that the program has no time."""
 
     def __init__(self, workload: str, refusal: PredictionError) -> None:
         self.lacks = refusal.lacks
@@ -100,19 +100,19 @@ def predict_program(
     *,
     n: tuple[int, ...] | None = None,
 ) -> ProgramAnswer:
-    """Predict all parts on the target as if the program had never run there, and add them.
+    """Predict all parts on the target as if the program had never been measured there, and add them.
 
-    The serial rest runs on one thread whatever n is: its t(1) stands at every n. Where a region begins at n > 1, the
-    rest has on fewer threads what the region does on more: then the rest has a curve of its own, and the region takes
-    no time on fewer threads than it was measured from. `n` None: as in `Query`. A program of one part has that part's
-    answer, with its interval and its refusals. Raises PartNotPredicted, or a PredictionError of the only part.
+    The serial rest runs on one thread: its t(1) is used at every n. If a region begins at n > 1, the rest on fewer
+    threads includes the region's work: then the rest has a curve of its own, and the region takes no time on fewer
+    threads than its first measured n. `n` None: as in `Query`. A program of one part has that part's answer, with its
+    interval and its refusals. Raise PartNotPredicted, or the PredictionError of the only part.
     """
     if len(parts.all) == 1:
         answers = [method.predict(database, Query(parts.regions[0], target, n=n), settings)]
     else:
         unmeasured = database.without(target, parts.all)
         answers = [_predict_part(unmeasured, Query(region, target, n=n), method, settings) for region in parts.regions]
-    # A program of one part has that part's answer, wherever its curves begin.
+    # A program of one part has that part's answer, even if its curves begin at n > 1.
     begins = [first_thread_count(database, region) for region in parts.regions] if len(parts.all) > 1 else [1]
     has_late = max(begins) > 1
     limits = [answer.credible_n for answer in answers]
@@ -127,10 +127,11 @@ def predict_program(
     for index, answer in enumerate(answers):
         if answer.low_s is not None and answer.high_s is not None:
             low_s[index], high_s[index] = answer.low_s, answer.high_s
-    # An interval need not be symmetric in ln t, which the rule for sums assumes: that of one part stays as it is.
+    # The rule for sums assumes intervals that are symmetric in ln t. The interval of a single part need not be, and is
+    # not changed.
     one = len(answers) == 1
     for index, begin in enumerate(begins if has_late else ()):
-        time_s[index, counts < begin] = 0.0  # and so is its weight in the interval of the sum
+        time_s[index, counts < begin] = 0.0  # also sets its weight in the interval of the sum to 0
     total = SummedTimes(time_s[0], low_s[0], high_s[0]) if one else sum_times(time_s, low_s, high_s)
     low_s[time_s == 0], high_s[time_s == 0] = 0.0, 0.0
     credible_n = min((limit for limit in limits if limit is not None), default=None)
@@ -138,7 +139,8 @@ def predict_program(
 
 
 def first_thread_count(database: Database, workload: int) -> int:
-    """The least n at which any platform has the workload: over 1 for a region that is not executed on fewer threads."""
+    """Return the least n at which any platform has the workload. It is above 1 for a region that is not executed on
+    fewer threads."""
     rows = database.rows_of_workload(workload)
     starts, ends = database.curve_offsets[rows], database.curve_offsets[rows + 1]
     first = database.curve_n[starts[starts < ends]]

@@ -1,4 +1,4 @@
-"""A public dump as a database that the methods predict from: what the server knows of public profiles, offline.
+"""Offline predictions from a public dump, with the same public profiles as the server.
 
 dump = read_dump(Path("dump"))
 dump.predict("fft", "i9-9900k").time_s
@@ -52,13 +52,13 @@ READ_TABLES = (PLATFORMS_TABLE, WORKLOADS_TABLE, PROFILES_TABLE, CURVES_TABLE, F
 
 
 class UnknownInDump(PredictionError):
-    """No platform or workload of the dump has this name, or several have it."""
+    """The dump has no platform or workload with this name, or several."""
 
 
 @dataclass
 class PublicDump:
-    """A dump in memory. `database` of measured profiles; where a workload was only simulated, that of simulated ones,
-    as on the server."""
+    """A dump in memory. As on the server, a workload is predicted from measured profiles, or from simulated ones if it
+    has no others."""
 
     revision: int
     platforms: Columns
@@ -68,7 +68,7 @@ class PublicDump:
     _databases: dict[tuple[str, ...], Database] = field(default_factory=dict, repr=False)
 
     def database(self, origins: tuple[str, ...] = MEASURED) -> Database:
-        """What is predicted from, of these origins."""
+        """Return the database of profiles with these origins."""
         if origins not in self._databases:
             rows = np.flatnonzero(np.isin(self.profiles.values["origin"], origins))
             self._databases[origins] = assemble_database(
@@ -79,7 +79,8 @@ class PublicDump:
         return self._databases[origins]
 
     def database_for(self, workload: str, *, include_simulated: bool = False) -> Database:
-        """That of measured profiles, unless the workload has simulated ones alone. Raises UnknownInDump."""
+        """Return the database of measured profiles, or that of simulated ones if the workload has no others. Raise
+        UnknownInDump."""
         if include_simulated:
             return self.database(PREDICTION_ORIGINS)
         measured = self.database(MEASURED)
@@ -90,8 +91,8 @@ class PublicDump:
         return simulated if has_any else measured
 
     def position(self, kind: str, database: Database, name: str) -> int:
-        """Of the `platform` or `workload` with that slug, or of the only one with that name, in the database. Raises
-        UnknownInDump."""
+        """Return the position in the database of the `platform` or `workload` with that slug, or of the only one with
+        that name. Raise UnknownInDump."""
         slugs = database.platforms if kind == "platform" else database.workloads
         named = self.names[kind].get(name, ())
         index = slug_index(slugs, name)
@@ -113,10 +114,10 @@ class PublicDump:
         settings: dict[str, Any] | None = None,
         include_simulated: bool = False,
     ) -> Answer:
-        """What the server answers from public profiles at the revision of this dump. Times in seconds, (J,) at the n of
-        the answer; NaN = invalid.
+        """Return the server's answer from public profiles at the revision of this dump. Times in seconds, (J,) at the n
+        of the answer; NaN = invalid.
 
-        Raises a PredictionError where too little is known, and SettingsError.
+        Raise a PredictionError if too little is known, and SettingsError.
         """
         database = self.database_for(workload, include_simulated=include_simulated)
         chosen = get_method(method)
@@ -133,7 +134,7 @@ class PublicDump:
 
 
 def read_dump(folder: Path) -> PublicDump:
-    """The dump in the folder. Raises DumpError for one that is broken."""
+    """Return the dump in the folder. Raise DumpError if it is broken."""
     package = open_dump(folder, READ_TABLES)
     platforms = _columns(package, PLATFORMS_TABLE, PLATFORM_FIELDS)
     platforms, _ = drop_faulty(platforms, faults_of_platforms(platforms))
@@ -146,14 +147,14 @@ def read_dump(folder: Path) -> PublicDump:
 
 
 def _columns(package: DumpPackage, table: DumpTable, fields: Sequence[str]) -> Columns:
-    """Columns sorted by slug, with the position in the dump for a primary key."""
+    """Return the columns sorted by slug, with the position in the dump as primary key."""
     wanted = [table.names.index(table.key[0] if name == "slug" else name) for name in fields]
     rows = ((*(row[place] for place in wanted), number) for number, row in enumerate(package.rows(table)))
     return columns_by_slug(rows, (*fields, "pk"))
 
 
 def _named(package: DumpPackage, table: DumpTable) -> dict[str, tuple[str, ...]]:
-    """The slugs of each name."""
+    """Map name -> slugs with this name."""
     slug, name = table.names.index(table.key[0]), table.names.index("name")
     named: dict[str, tuple[str, ...]] = {}
     for row in package.rows(table):
@@ -162,8 +163,8 @@ def _named(package: DumpPackage, table: DumpTable) -> dict[str, tuple[str, ...]]
 
 
 def _profile_columns(package: DumpPackage, platforms: Columns, workloads: Columns) -> ProfileColumns:
-    """The profiles that predictions may use: with curves and features, and no outliers. Of the tables only the columns
-    that a prediction needs are read."""
+    """Return the profiles that predictions may use: those with curves and features that are not outliers. Of the
+    tables, only the columns needed for predictions are read."""
     records = package.arrays(PROFILES_TABLE, (*RECORD_COLUMNS, *TAKEN_COLUMNS))
     curves = package.arrays(CURVES_TABLE, ("profile", "n", "time_s"))
     elements = package.arrays(FEATURES_TABLE, ("profile", *FEATURE_NAMES))
@@ -196,7 +197,7 @@ def _profile_columns(package: DumpPackage, platforms: Columns, workloads: Column
         curve_n=curves["n"][points].astype("<i4"),
         curve_time_s=curves["time_s"][points],
     )
-    # By the rules that the server has for its rows: without those that cannot be computed with, and thinned.
+    # Remove unusable profiles and thin long curves by the same rules as the server.
     faults = profile_faults(
         profiles.values["t1_s"], profiles.features, profiles.lengths, profiles.curve_n, profiles.curve_time_s
     )

@@ -1,4 +1,4 @@
-"""Which profiles of the workload may be references, and in which groups profiles are compared."""
+"""Choice of the reference profiles of a workload, and of the groups in which profiles are compared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MixRuntimes: TypeAlias = Literal["auto", "never", "always"]
 
 
 def check_query(database: Database, query: Query) -> None:
-    """Raise UnknownTarget or UnknownWorkload where an index is outside the database."""
+    """Raise UnknownTarget or UnknownWorkload if an index of the query is outside the database."""
     if not 0 <= query.target < len(database.platforms):
         count = len(database.platforms)
         raise UnknownTarget(f"target {query.target} is not one of the {count} machines of this database")
@@ -33,7 +33,8 @@ def check_query(database: Database, query: Query) -> None:
 
 
 def reference_rows(database: Database, query: Query) -> IntArray:
-    """Visible rows of A on platforms that may be references, in any group. Raises NoReference where there is none."""
+    """Return the visible rows of A on platforms that may be references, in any group. Raise NoReference if there are
+    none."""
     rows = database.rows_of_workload(query.workload)
     if query.references is not None:
         rows = rows[np.isin(database.platform_index[rows], query.references)]
@@ -44,14 +45,15 @@ def reference_rows(database: Database, query: Query) -> IntArray:
 
 
 def usable_platforms(database: Database, query: Query) -> IntArray:
-    """The platforms that may take part: all, or the references that the query names."""
+    """Return the platforms that may take part: all, or the references of the query."""
     return np.arange(len(database.platforms)) if query.references is None else np.array(query.references, dtype=int)
 
 
 def choose_group(database: Database, query: Query, rows_pa: IntArray) -> int:
-    """The group of the query; without one, that in which A (rows `rows_pa`) has the most reference platforms.
+    """Return the group of the query or, if it has none, the group in which A (rows `rows_pa`) has the most reference
+    platforms.
 
-    Of several such ones a decomposed one, then the first.
+    In a tie, decomposed groups are preferred, then the first group.
     """
     if query.group is not None:
         return query.group
@@ -64,21 +66,22 @@ def choose_group(database: Database, query: Query, rows_pa: IntArray) -> int:
 
 
 def evidence_groups(database: Database, query: Query, rows_pa: IntArray) -> tuple[int, ...]:
-    """A's group, and behind it all others of its origin: how platforms compare follows from all that both measured."""
+    """Return A's group, followed by all others of its origin, because platforms are compared by everything that both
+    measured."""
     return groups_beside(database, choose_group(database, query, rows_pa))
 
 
 def groups_beside(database: Database, own: int) -> tuple[int, ...]:
-    """The group, and behind it all others of its origin."""
+    """Return the group, followed by all others of its origin."""
     origin = database.groups[own].origin
     return (own, *(g for g, group in enumerate(database.groups) if g != own and group.origin == origin))
 
 
 def feature_groups(database: Database, query: Query, rows_pa: IntArray, mix_runtimes: MixRuntimes) -> tuple[int, ...]:
-    """A's group, and behind it those whose features may stand in one distance with it (Section 3.3).
+    """Return A's group, followed by those with features that may be compared with it (Section 3.3).
 
-    `never`: no other. `always`: those that differ in nothing but the runtime. `auto`: no other where that leaves a
-    candidate; else those that differ in the runtime; where they leave none either, all.
+    `never`: no other group. `always`: the groups that differ in the runtime only. `auto`: no other group if that leaves
+    a candidate; else those that differ in the runtime; if these leave no candidate either, all groups of the origin.
     """
     own = choose_group(database, query, rows_pa)
     if mix_runtimes == "never" or len(database.groups) == 1:
@@ -93,7 +96,7 @@ def feature_groups(database: Database, query: Query, rows_pa: IntArray, mix_runt
 
 
 def _leaves_candidate(database: Database, query: Query, rows_pa: IntArray, groups: tuple[int, ...]) -> bool:
-    """Whether a platform that has A shares a workload with T, in these groups."""
+    """Return whether a platform that has A shares a workload with T in these groups."""
     platforms = np.unique(database.platform_index[rows_pa[np.isin(database.group[rows_pa], groups)]])
     rows_t = database.rows_of_platform(query.target)
     workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]])
@@ -101,12 +104,12 @@ def _leaves_candidate(database: Database, query: Query, rows_pa: IntArray, group
 
 
 def groups_of_query(database: Database, query: Query, settings: object) -> tuple[int, ...]:
-    """The groups that a method with these settings looks rows up in: only those that compare features choose. None
-    where A has no reference."""
+    """Return the groups in which a method with these settings looks up rows, empty if A has no reference. Only methods
+    that compare features have a choice."""
     try:
         rows_pa = reference_rows(database.without(query.target, query.workload), query)
     except NoReference:
-        return ()  # the method says so itself, in its own words
+        return ()  # the method refuses with its own message
     mix_runtimes: MixRuntimes | None = getattr(settings, "mix_runtimes", None)
     if mix_runtimes is None:
         return evidence_groups(database, query, rows_pa)
@@ -116,9 +119,9 @@ def groups_of_query(database: Database, query: Query, settings: object) -> tuple
 def connecting_rows(
     database: Database, query: Query, rows_pa: IntArray, groups: tuple[int, ...]
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """What connects A (rows `rows_pa`) with T in these groups: R platforms that have A, B workloads of T, and the rows
-    of the platforms (R, B + 1), A last, and of T (B,); -1 = none. Raises NoBenchmark or NothingComparable where B = 0.
-    """
+    """Return the rows that connect A (rows `rows_pa`) with T in these groups: R platforms that have A, B workloads of
+    T, the rows of the platforms (R, B + 1), A last, and the rows of T (B,); -1 = none. Raise NoBenchmark or
+    NothingComparable if B = 0."""
     platforms = np.unique(database.platform_index[rows_pa[np.isin(database.group[rows_pa], groups)]]).astype(np.int64)
     rows_t = database.rows_of_platform(query.target)
     workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]]).astype(np.int64)
@@ -129,7 +132,7 @@ def connecting_rows(
 
 
 def missing_benchmarks(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> TooFewCandidates:
-    """The refusal where T has no workload to compare with, in words that say what would help."""
+    """Return the refusal for a T without a comparable workload, with a message that names what would help."""
     workload, target = database.workloads[query.workload], database.platforms[query.target]
     wanted = database.groups[groups[0]]
     have = {database.groups[g] for g in np.unique(database.group[rows_t])}
@@ -149,7 +152,7 @@ def missing_benchmarks(database: Database, query: Query, groups: tuple[int, ...]
 
 
 def architecture_warnings(database: Database, target: int, platforms: IntArray) -> list[str]:
-    """A sentence where none of the references has the target's instruction set."""
+    """Return a warning if no reference has the target's instruction set."""
     architecture = database.platform_table["architecture"]
     isa = architecture[target]
     if not isa or any(architecture[platform] == isa for platform in platforms):
@@ -161,6 +164,6 @@ def architecture_warnings(database: Database, target: int, platforms: IntArray) 
 
 
 def runtimes_of_rows(database: Database, rows: IntArray) -> list[str]:
-    """The runtimes of these profiles (-1 = none), in alphabetical order; one that nobody named is `unknown`."""
+    """Return the runtimes of these profiles (-1 = none) in alphabetical order; an unknown one is `unknown`."""
     groups = np.unique(database.group[rows[rows >= 0]])
     return sorted({database.groups[group].runtime or "unknown" for group in groups.tolist()})

@@ -1,4 +1,4 @@
-"""The number of threads to run with: the one that is most probably among the fastest."""
+"""Recommended number of threads: the one with the highest probability of being among the fastest."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from scipy.special import ndtri
 
 from profiles.arrays import FloatArray, IntArray
 
-TOLERANCE = 0.05  # a time within 5 % of the least is as good as the least
-CORRELATION_OCTAVES = 5.0  # errors of the same curve correlate by exp(-|log2(n / n')| / 5)
-REPEATS_SCATTER = 0.02  # of one measured time, as a share: it decides between n that are equally fast
+TOLERANCE = 0.05  # times within 5 % of the least time count as equally good
+CORRELATION_OCTAVES = 5.0  # the errors of a curve have the correlation exp(-|log2(n / n')| / 5)
+REPEATS_SCATTER = 0.02  # relative scatter of one measured time, which decides between n that are equally fast
 HALF_WIDTH = float(ndtri(0.95))  # of a 90 % interval, in standard deviations
 DRAWS = 1000
-MOST_DRAWN_COUNTS = 96  # of one curve take part: enough for every octave, few enough to draw in milliseconds
-EQUALLY_PROBABLE = 0.02  # a smaller difference comes from the draws: the smaller n is advised
+MOST_DRAWN_COUNTS = 96  # thread counts of one curve: enough for every octave, and drawn in milliseconds
+EQUALLY_PROBABLE = 0.02  # smaller differences are random, so that the smaller n is advised
 
 
 @dataclass(frozen=True)
 class ThreadAdvice:
-    """`position` of the advised n in the curve; `probability` that it is within 5 % of the fastest n."""
+    """The `position` of the advised n in the curve, and the `probability` that it is within 5 % of the fastest n."""
 
     position: int
     probability: float
 
 
 def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: FloatArray) -> ThreadAdvice:
-    """The n that is most probably within 5 % of the fastest, with that probability.
+    """Return the n that is most probably within 5 % of the fastest, with that probability.
 
         log t(n) = log time(n) + s(n) z(n) + 0.02 e(n),   s(n) = log(high(n) / low(n)) / (2 * 1.645)
         z Gaussian, cov(z(n), z(n')) = exp(-|log2 n - log2 n'| / 5);   e independent
 
-    Errors at neighbouring n are alike, so that a curve as a whole may be wrong while its best n is right. The
+    Errors at neighbouring n are similar, so that the best n may be right even if the whole curve is wrong. The
     probability is the share of 1,000 draws, always the same ones, in which t(n) <= 1.05 min t.
 
-    Parameters: `n` (J,) ascending; `time_s`, `low_s`, `high_s` (J,) in seconds, the 90 % interval; an n without a
-    time (NaN) takes no part, and a NaN of the interval counts as an interval of no width. Of more than 96 n, those at
-    equal steps of log n, with the first, the last and the fastest one. Raises ValueError where no time is known.
+    Parameters: `n` (J,) ascending; `time_s`, `low_s`, `high_s` (J,) in seconds, the 90 % interval; an n without a time
+    (NaN) is ignored, and a NaN in the interval counts as an interval of no width. Of more than 96 n, those at equal
+    steps of log n are used, with the first, the last and the fastest one. Raises ValueError if no time is known.
 
     >>> n, time_s = np.array([1, 2, 4, 8]), np.array([8.0, 4.4, 3.0, 3.6])
     >>> advice = advise_threads(n, time_s, time_s / 1.02, time_s * 1.02)
@@ -53,7 +53,7 @@ def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: F
     deviation = np.nan_to_num(np.log(high_s[chosen] / low_s[chosen])) / (2 * HALF_WIDTH)
     octaves = np.log2(n[chosen])
     correlation = np.exp(-np.abs(octaves[:, None] - octaves[None, :]) / CORRELATION_OCTAVES)
-    correlation[np.diag_indices(len(chosen))] += 1e-9  # so that neighbours of thousands of threads have a root
+    correlation[np.diag_indices(len(chosen))] += 1e-9  # keeps it positive definite at thousands of threads
     z, e = standard_draws()[:, :, : len(chosen)]
     drawn = log_time + deviation * (z @ np.linalg.cholesky(correlation).T) + REPEATS_SCATTER * e
     probability = (drawn <= drawn.min(axis=1, keepdims=True) + np.log1p(TOLERANCE)).mean(axis=0)
@@ -63,12 +63,14 @@ def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: F
 
 @cache
 def standard_draws() -> FloatArray:
-    """z and e of every advice (2, 1000, 96), for as many n as may take part: a shorter curve has the first of them."""
+    """Return z and e for every advice (2, 1000, 96), for the largest number of n. A shorter curve uses the first
+    ones."""
     return np.random.default_rng(0).standard_normal((2, DRAWS, MOST_DRAWN_COUNTS))
 
 
 def spread_out(known: IntArray, n: IntArray, fastest: int) -> IntArray:
-    """At most MOST_DRAWN_COUNTS `known` positions at equal steps of log n, with the first, the last and `fastest`."""
+    """Return at most MOST_DRAWN_COUNTS `known` positions at equal steps of log n, with the first, the last and
+    `fastest`."""
     if len(known) <= MOST_DRAWN_COUNTS:
         return known
     wanted = np.geomspace(n[known[0]], n[known[-1]], MOST_DRAWN_COUNTS - 1)

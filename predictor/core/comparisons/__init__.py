@@ -1,1 +1,1 @@
-"""Distances between platforms and between workloads, and what stands beside each other in a comparison."""
+"""Distances between platforms and between workloads, and side-by-side comparisons."""

@@ -1,4 +1,4 @@
-"""The distances between two platforms or two workloads (Eq. 13-19), from one snapshot."""
+"""The distances between two platforms or two workloads (Eq. 13-19) in one database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from profiles.arrays import IntArray
 
 @dataclass(frozen=True)
 class PairMean:
-    """The mean of `count` individual distances, None where none is defined; each is of `dim` valid elements or more."""
+    """The mean of `count` individual distances, None if all are undefined; each has at least `dim` valid elements."""
 
     distance: float | None
     dim: int
@@ -24,9 +24,9 @@ class PairMean:
 
 @dataclass(frozen=True)
 class IndividualDistance:
-    """One distance D of two profiles in one group, of `dim` elements; NaN where no element is valid in both.
+    """One distance D of two profiles in one group, of `dim` elements; NaN if no element is valid in both.
 
-    `partner` is the slug of what both profiles share: a workload for two platforms, a platform for two workloads.
+    `partner` is the slug that both profiles share: a workload for two platforms, a platform for two workloads.
     """
 
     partner: str
@@ -38,7 +38,7 @@ class IndividualDistance:
 
 @dataclass(frozen=True)
 class PairDistances:
-    """The distances of a pair in the database of this `revision`."""
+    """The distances of a pair in the database with this `revision`."""
 
     revision: int
     mean: PairMean
@@ -46,12 +46,12 @@ class PairDistances:
 
 
 def platform_distances(database: Database, a: int, b: int) -> PairDistances:
-    """D_p(A,P,T) for every workload A that both platforms have in one group, and their mean D_p(P,T) (Eq. 17, 19).
+    """Return D_p(A,P,T) for every workload A that both platforms have in one group, and the mean D_p(P,T) (Eq. 17, 19).
 
         D_p(A,P,T) = D(v_P,A, v_T,A),    D_p(P,T) = mean over A
 
-    Parameters: `a`, `b` positions in `database.platforms`. No unit, 0 to 1. A distance is NaN where the two profiles
-    have no valid element in common; it takes no part in the mean. Source: Arndt et al. 2020, Eq. 13, 17 and 19.
+    Parameters: `a`, `b` positions in `database.platforms`. No unit, 0 to 1. A distance is NaN and not part of the mean
+    if the two profiles have no valid element in common. Source: Arndt et al. 2020, Eq. 13, 17 and 19.
 
     >>> from predictor.core.database import Group
     >>> features = np.full((2, 84), np.nan); features[:, :2] = [[0.0, 1.0], [2.0, 1.0]]
@@ -68,7 +68,8 @@ def platform_distances(database: Database, a: int, b: int) -> PairDistances:
 
 
 def workload_distances(database: Database, a: int, b: int, platform: int | None = None) -> PairDistances:
-    """D_a(P,A,B) for every platform P (or the one) that has both in one group, and their mean D_a(A,B) (Eq. 16, 18).
+    """Return D_a(P,A,B) for every platform P (or the given one) that has both in one group, and the mean D_a(A,B) (Eq.
+    16, 18).
 
         D_a(P,A,B) = D(v_P,A, v_P,B),    D_a(A,B) = mean over P
 
@@ -92,7 +93,7 @@ def workload_distances(database: Database, a: int, b: int, platform: int | None 
 
 
 def rows_in_same_group(database: Database, rows: IntArray, platforms: np.ndarray, workloads: np.ndarray) -> IntArray:
-    """For each row the row of (platform, workload) in the same group; -1 = none."""
+    """Return for each row the row of (platform, workload) in the same group; -1 = none."""
     partner_rows = np.full(len(rows), -1, dtype=np.int64)
     for group in np.unique(database.group[rows]):
         mine = database.group[rows] == group
@@ -101,8 +102,8 @@ def rows_in_same_group(database: Database, rows: IntArray, platforms: np.ndarray
 
 
 def distances_of_rows(database: Database, rows: IntArray, partner_rows: IntArray, shared: Kind) -> PairDistances:
-    """The distances D (Eq. 13) of rows and their partners; `shared` says whether a pair shares a platform or a
-    workload. Rows without a partner (-1) are left out."""
+    """Return the distances D (Eq. 13) of rows and their partners, without rows that have no partner (-1). `shared` is
+    whether a pair shares a platform or a workload."""
     rows, partner_rows = rows[partner_rows >= 0], partner_rows[partner_rows >= 0]
     values, dims = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.int64)
     for origin in {database.groups[group].origin for group in np.unique(database.group[rows])}:

@@ -1,4 +1,5 @@
-"""Two to six platforms on the workloads that they share, or workloads on one platform; all distances, and a map."""
+"""Comparisons of two to six platforms on shared workloads and of workloads on one platform, distance matrices, and a
+map."""
 
 from __future__ import annotations
 
@@ -22,15 +23,17 @@ from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
-# How a profile is compared with the first platform's: by the fastest times of whole machines, at an equal n, or not
+# How a profile is compared with that of the first platform: by the fastest times of whole machines, at an equal n, or
+# not at all for one of two reasons.
 Compared = Literal["whole", "equal_n", "no_common_n", "not_on_first"]
 
 LARGEST_MATRIX = 40
-LARGEST_MAP = 400  # workloads: of more, so many are landmarks, by which the others are placed
+LARGEST_MAP = 400  # workloads above which a map is made by landmarks
 MOST_MAPPED = 20_000  # workloads
 LANDMARKS = 200
 
-# What Figure 9 of the paper shows, in percent; its L1-LDM/L1-LD is none of the 84 elements, the stores' miss rate is.
+# The characteristics of Figure 9 of the paper, in percent. Its L1-LDM/L1-LD is not one of the 84 elements and is
+# replaced by the miss rate of stores.
 COMPARED_CHARACTERISTICS = {
     "work_imbalance.m": ("Work imbalance w", "slope (% per thread)"),
     "redundancy.m": ("Redundancy R", "slope (% per thread)"),
@@ -41,8 +44,8 @@ COMPARED_CHARACTERISTICS = {
 
 @dataclass(frozen=True, eq=False)
 class DistanceMatrix:
-    """Mean distances `mean` (K, K) of K platforms or workloads, NaN = undefined; `count` (K, K): how many individual
-    distances each is the mean of."""
+    """Mean distances `mean` (K, K) of K platforms or workloads, NaN = undefined; `count` (K, K) is the number of
+    individual distances in each mean."""
 
     revision: int
     kind: Kind
@@ -53,7 +56,7 @@ class DistanceMatrix:
 
 @dataclass(frozen=True)
 class MapPoint:
-    """Where a workload lies on the map, in units of the distance; NaN: it has no distance to any other."""
+    """The position of a workload on the map, in units of the distance; NaN if it has no distance to any other."""
 
     workload: str
     strategy: str
@@ -63,7 +66,7 @@ class MapPoint:
 
 @dataclass(frozen=True)
 class SimilarityMap:
-    """Workloads that behave alike lie near each other; `stress` is Kruskal's: 0 exact, 0.2 poor."""
+    """A map on which workloads with similar behaviour are near each other; `stress` is Kruskal's: 0 exact, 0.2 poor."""
 
     revision: int
     stress: float
@@ -72,13 +75,15 @@ class SimilarityMap:
 
 @dataclass(frozen=True, eq=False)
 class ProfileSummary:
-    """One profile: t(1), its fastest time and where, its measured curve (N,), and what Figure 9 shows of it.
+    """One profile: t(1), its fastest time and thread count, its measured curve (N,), and the characteristics of Figure
+    9.
 
-    `whole` says whether it was measured at `whole_n` threads or more, which take every physical core: only then is its
-    fastest time that of the whole machine. `speed` is the first platform's fastest time over this one's, both of whole
-    machines: 2 is twice as fast. `core_time_s` is the fastest time multiplied by the physical cores that its threads
-    take, `speed_per_core` compares those, of whole machines too; `equal_n_time_s` is the time at the largest n that all
-    compared profiles have, `speed_at_equal_n` compares those. NaN: cannot be compared; `compared` says why.
+    `whole` is whether it was measured at `whole_n` threads or more, which use every physical core: only then is its
+    fastest time that of the whole machine. `speed` is the first platform's fastest time divided by this one's, both of
+    whole machines: 2 is twice as fast. `core_time_s` is the fastest time multiplied by the number of physical cores in
+    use, and `speed_per_core` compares core times of whole machines. `equal_n_time_s` is the time at the largest n that
+    all compared profiles have, and `speed_at_equal_n` compares these. NaN: cannot be compared, for the reason in
+    `compared`.
     """
 
     platform: str
@@ -102,9 +107,9 @@ class ProfileSummary:
 
 @dataclass(frozen=True, eq=False)
 class SharedWorkload:
-    """A workload that at least two of the platforms have in one group. The `winner` has the smallest time of all whole
-    machines, or their smallest core time, or the smallest time at `equal_n`, the largest n that all of them have; None:
-    not known of two."""
+    """A workload that at least two of the platforms have in one group. `winner` has the smallest time of all whole
+    machines, `winner_per_core` the smallest core time of these, and `winner_at_equal_n` the smallest time at `equal_n`,
+    the largest n that all profiles have. They are None unless at least two values are known."""
 
     workload: str
     decomposed: bool
@@ -116,16 +121,16 @@ class SharedWorkload:
     platforms: tuple[ProfileSummary, ...]
 
     def on(self, platform: str) -> ProfileSummary | None:
-        """The profile of the platform with this slug."""
+        """Return the profile of the platform with this slug."""
         return next((profile for profile in self.platforms if profile.platform == platform), None)
 
 
 @dataclass(frozen=True)
 class ComparedPlatform:
-    """How often a platform is the fastest, and the geometric mean of its `speed` over the workloads that were compared
-    with the first platform as whole machines; NaN where none was. The same per core, and at equal n. How many of its
-    workloads are `compared` how: as whole machines; only at an equal n; not, without an n that all of them have; not,
-    because the first platform lacks them."""
+    """The number of wins of a platform, and the geometric mean of its `speed` over the workloads that were compared
+    with the first platform as whole machines, NaN without any; both also per core and at equal n. Its workloads are
+    counted by `compared`: as whole machines; at an equal n only; not compared without an n that all profiles have; not
+    compared because the first platform lacks them."""
 
     platform: str
     compared_whole: int
@@ -146,7 +151,7 @@ class ComparedPlatform:
 
 @dataclass(frozen=True, eq=False)
 class PlatformComparison:
-    """Platforms in the order asked for, and what at least two of them share in the order of the slug."""
+    """Platforms in the requested order, and the workloads that at least two of them share, ordered by slug."""
 
     revision: int
     platforms: tuple[ComparedPlatform, ...]
@@ -163,7 +168,7 @@ class WorkloadComparison:
 
 
 def positions_with_most_profiles(database: Database, kind: Kind, count: int) -> list[int]:
-    """Positions, in the order of the slug, of the platforms or workloads that have profiles; at most `count`."""
+    """Return the positions of the at most `count` platforms or workloads with the most profiles, ordered by slug."""
     index = database.platform_index if kind == "platforms" else database.workload_index
     profiles = np.bincount(index[~database.hidden], minlength=1)
     most = np.argsort(-profiles, kind="stable")[:count]
@@ -171,7 +176,8 @@ def positions_with_most_profiles(database: Database, kind: Kind, count: int) -> 
 
 
 def pair_that_shares_most(database: Database, kind: Kind) -> list[int]:
-    """Two positions to begin with: of what has the most profiles, and of what shares the most with it."""
+    """Return two positions as a default selection: the one with the most profiles, and the one that shares most with
+    it."""
     first = positions_with_most_profiles(database, kind, 1)
     shared = distances_to_all(database, kind, first[0]).count[0].copy() if first else np.zeros(0)
     shared[first] = 0
@@ -179,26 +185,27 @@ def pair_that_shares_most(database: Database, kind: Kind) -> list[int]:
 
 
 def matrix_of(database: Database, kind: Kind, chosen: Sequence[int], distances: MeanDistances) -> DistanceMatrix:
-    """The matrix of the platforms or workloads at these positions, from their mean distances."""
+    """Return the matrix of the platforms or workloads at these positions from their mean distances."""
     slugs = database.platforms if kind == "platforms" else database.workloads
     chosen_slugs = tuple(slugs[position] for position in chosen)
     return DistanceMatrix(database.revision, kind, chosen_slugs, distances.mean, distances.count)
 
 
 def workload_map(database: Database) -> SimilarityMap:
-    """A point for each workload, so that those that behave alike are near each other (see `map_in_plane`)."""
+    """Return the map of the workloads (see `map_in_plane`)."""
     chosen, landmarks = mapped_positions(database)
     return map_of(database, chosen, landmarks, mean_distances(database, "workloads", chosen, landmarks).mean)
 
 
 def mapped_positions(database: Database) -> tuple[list[int], list[int]]:
-    """The workloads on the map, and those of them that are landmarks: all where they are few enough."""
+    """Return the workloads on the map, and the landmarks among them: all workloads up to LARGEST_MAP."""
     chosen = positions_with_most_profiles(database, "workloads", MOST_MAPPED)
     return chosen, chosen if len(chosen) <= LARGEST_MAP else chosen[:: -(-len(chosen) // LANDMARKS)]
 
 
 def map_of(database: Database, chosen: Sequence[int], landmarks: Sequence[int], mean: FloatArray) -> SimilarityMap:
-    """The map of the workloads at these positions, from their mean distances (K, L) to the landmarks among them."""
+    """Return the map of the workloads at these positions from their mean distances (K, L) to the landmarks among
+    them."""
     places = np.searchsorted(chosen, landmarks)
     if len(places) < len(chosen):
         points, stress = map_by_landmarks(mean, places)
@@ -221,11 +228,11 @@ def map_of(database: Database, chosen: Sequence[int], landmarks: Sequence[int], 
 def compare_platforms(
     database: Database, platforms: Sequence[int], simulated: BoolArray | None = None
 ) -> PlatformComparison:
-    """How fast each platform is on every workload that at least two of them have in one group.
+    """Return the speed of each platform on every workload that at least two of them have in one group.
 
-    Parameters: `platforms`, positions in `database.platforms`; `simulated` (N,), which profiles are, None = none.
-    A profile's `fastest_s` is its smallest measured time over all n; `speed` compares it with the first platform's,
-    where both were measured on every core. A profile of n = 1 alone says nothing about the speed of a whole machine.
+    Parameters: `platforms`, positions in `database.platforms`; `simulated` (N,), which profiles are simulated, None =
+    none. The `fastest_s` of a profile is its smallest measured time over all n; `speed` compares it with the first
+    platform's if both were measured on every core. A profile at n = 1 only has no speed of a whole machine.
     """
     rows_of: dict[tuple[int, int], dict[int, int]] = {}
     for platform in platforms:
@@ -248,7 +255,7 @@ def compare_on_workload(
     rows: Mapping[int, int],
     simulated: BoolArray | None = None,
 ) -> SharedWorkload:
-    """The platforms' profiles of one (workload, group); `rows`: the row of each platform that has one."""
+    """Return the comparison of the platforms' profiles of one (workload, group); `rows` maps platforms to rows."""
     profiles = [summarise_profile(database, rows[platform], simulated) for platform in platforms if platform in rows]
     equal_n = max(set.intersection(*(set(profile.n.tolist()) for profile in profiles)), default=None)
     if equal_n is not None:
@@ -268,13 +275,13 @@ def compare_on_workload(
 
 
 def least_of_two(profiles: Sequence[ProfileSummary], name: str) -> str | None:
-    """The platform with the least known value, where two or more are known."""
+    """Return the platform with the least known value; None unless at least two values are known."""
     known = [profile for profile in profiles if math.isfinite(getattr(profile, name))]
     return min(known, key=lambda profile: float(getattr(profile, name))).platform if len(known) > 1 else None
 
 
 def with_speeds(profile: ProfileSummary, first: ProfileSummary | None) -> ProfileSummary:
-    """The profile with its speeds relative to the first platform's, which may lack the workload."""
+    """Return the profile with its speeds relative to the first platform's profile, which may be missing."""
     if first is None:
         return profile
     speed_at_equal_n = first.equal_n_time_s / profile.equal_n_time_s
@@ -291,7 +298,7 @@ def with_speeds(profile: ProfileSummary, first: ProfileSummary | None) -> Profil
 
 
 def compare_with_first(shared: Sequence[SharedWorkload], slug: str) -> ComparedPlatform:
-    """One platform's summary over all shared workloads."""
+    """Return one platform's summary over all shared workloads."""
     profiles = [profile for workload in shared if (profile := workload.on(slug)) is not None]
     compared = Counter(profile.compared for profile in profiles)
     return ComparedPlatform(
@@ -310,7 +317,7 @@ def compare_with_first(shared: Sequence[SharedWorkload], slug: str) -> ComparedP
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """The geometric mean of the values that are finite and above 0; NaN where there is none.
+    """Return the geometric mean of the values that are finite and above 0; NaN if there are none.
 
     >>> geometric_mean([0.5, 2.0, float("nan")])
     1.0
@@ -320,7 +327,7 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 
 def summarise_profile(database: Database, row: int, simulated: BoolArray | None = None) -> ProfileSummary:
-    """The profile of this row; `simulated` (N,), which profiles are, None = none."""
+    """Return the summary of the profile in this row; `simulated` (N,), which profiles are simulated, None = none."""
     n, time_s = database.curve(row)
     fastest = int(np.argmin(time_s)) if len(time_s) else 0
     platform = int(database.platform_index[row])
@@ -347,7 +354,7 @@ def summarise_profile(database: Database, row: int, simulated: BoolArray | None 
 def compare_workloads(
     database: Database, platform: int, workloads: Sequence[int], simulated: BoolArray | None = None
 ) -> WorkloadComparison:
-    """The profiles of the workloads on the one platform, in the order asked for; those without one are left out."""
+    """Return the profiles of the workloads on the platform in the requested order, without those that are missing."""
     groups = sorted(range(len(database.groups)), key=lambda group: not database.groups[group].decomposed)
     rows = database.lookup(np.full(len(workloads), platform), list(workloads), groups)
     profiles = tuple(summarise_profile(database, row, simulated) for row in rows.tolist() if row >= 0)

@@ -1,5 +1,5 @@
-"""Mean distances of many platforms or many workloads at once (Eq. 18-19): matrices, neighbours, a map; of one to all in
-one pass over the profiles; of all pairs part by part, for databases whose whole matrix nobody wants in memory."""
+"""Mean distances of many platforms or many workloads (Eq. 18-19): matrices, neighbours, and a map; of one to all in one
+pass over the profiles; and of all pairs in parts, for databases with a matrix that exceeds the memory."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.jobs.executors import Executor
 
 Kind = Literal["platforms", "workloads"]
-NEAREST_LANDMARKS, LANDMARK_ROUNDS = 3, 30  # where a point begins, and how often it is moved
-MANY_PAIRS = 1 << 16  # are computed in 32 bits
-MOST_SUBTRACTED = 8  # elements: vectors of more are multiplied
-BATCH_ROWS = 1 << 14  # their elements stay in the processor's caches
-SMALLEST_EDGE = 1e-9  # 0 is "no way" to scipy
-MATRIX_ROWS_PER_BATCH = 128  # the same wherever they are computed, so that rounding errors are
-KEPT_DISTANCES = 64  # of one to all: 160 kB each among 10,000 platforms
-COMPARED_AT_ONCE = 1 << 14  # of the pass: their differences stay in the processor's caches
+NEAREST_LANDMARKS, LANDMARK_ROUNDS = 3, 30  # landmarks for the initial position of a point, and number of iterations
+MANY_PAIRS = 1 << 16  # pairs from which distances are computed in 32 bits
+MOST_SUBTRACTED = 8  # elements up to which vectors are subtracted; longer ones are multiplied
+BATCH_ROWS = 1 << 14  # rows of a batch, so that their elements fit into the processor's caches
+SMALLEST_EDGE = 1e-9  # scipy treats 0 as a missing edge
+MATRIX_ROWS_PER_BATCH = 128  # independent of the number of processes, so that rounding errors are the same
+KEPT_DISTANCES = 64  # cached results of one to all, 160 kB each for 10,000 platforms
+COMPARED_AT_ONCE = 1 << 14  # rows per block, so that their differences fit into the processor's caches
 
 
 @dataclass(frozen=True, eq=False)
 class MeanDistances:
-    """`mean` (L, R): D_p(P,T) or D_a(A,B), NaN = undefined; `count` (L, R): the individual distances in it."""
+    """`mean` (L, R): D_p(P,T) or D_a(A,B), NaN = undefined; `count` (L, R): the number of individual distances in
+    it."""
 
     mean: FloatArray
     count: IntArray
 
 
 def mean_distances(database: Database, kind: Kind, left: ArrayLike, right: ArrayLike) -> MeanDistances:
-    """D_p(P,T) of all pairs of `left` and `right` platforms, or D_a(A,B) of workloads (Eq. 18-19).
+    """Return D_p(P,T) of all pairs of `left` and `right` platforms, or D_a(A,B) of workloads (Eq. 18-19).
 
         D_p(P,T) = mean over the workloads A, in one group, that both have, of D(v_P,A, v_T,A)
 
-    Parameters: `left` (L,), `right` (R,) positions in `database.platforms` (or `.workloads`). Returns
-    MeanDistances (L, R) without unit; the mean is NaN where nothing was measured on both that can be compared.
+    Parameters: `left` (L,), `right` (R,) positions in `database.platforms` (or `.workloads`). Returns MeanDistances (L,
+    R) without unit; the mean is NaN if both share nothing comparable.
 
     >>> from predictor.core.database import Group
     >>> features = np.full((2, 84), np.nan); features[:, :2] = [[0.0, 1.0], [2.0, 1.0]]
@@ -62,7 +63,8 @@ def mean_distances(database: Database, kind: Kind, left: ArrayLike, right: Array
 
 
 class DistanceSums:
-    """Mean distances under way: sums over the `batches` that were added, of profiles that can be compared."""
+    """Sums of distances from which mean distances are computed, after all `batches` of comparable profiles were
+    added."""
 
     def __init__(self, database: Database, kind: Kind, left: ArrayLike, right: ArrayLike) -> None:
         self.database = database
@@ -78,7 +80,8 @@ class DistanceSums:
         self.batches = comparable_batches(database, self.own, other, takes_part)
 
     def add(self, batch: IntArray) -> None:
-        """Rows (B, K) of B platforms with profiles of the same K workloads, or the other way round."""
+        """Add rows (B, K) of B platforms with profiles of the same K workloads, or of B workloads on the same K
+        platforms."""
         rows, columns = self.row_of[self.own[batch[0]]], self.column_of[self.own[batch[0]]]
         ours, theirs = rows >= 0, columns >= 0
         if not ours.any() or not theirs.any():
@@ -96,16 +99,16 @@ class DistanceSums:
 
     def means(self) -> MeanDistances:
         total, count = self.total.copy(), self.count
-        total[self.left[:, None] == self.right] = 0.0  # exactly, which a difference of rounded products is not
+        total[self.left[:, None] == self.right] = 0.0  # exactly, without rounding errors
         if np.array_equal(self.left, self.right):
-            total = (total + total.T) / 2  # (a,b) and (b,a) of alike vectors differ: roots of different rounding errors
+            total = (total + total.T) / 2  # (a,b) and (b,a) of similar vectors differ by rounding errors
         return MeanDistances(np.where(count > 0, total / np.maximum(count, 1), np.nan), count)
 
 
 def multiplied_distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArray, IntArray]:
-    """`summed_distances` of vectors (K, E) and (M, E) on one platform or workload, by a product of matrices.
+    """Return `summed_distances` of vectors (K, E) and (M, E) on one platform or workload, by matrix products.
 
-    Many pairs are computed in 32 bits, and err by 1e-6 at most (see `MaskedRows`).
+    Many pairs are computed in 32 bits, with an error of at most 1e-6 (see `MaskedRows`).
 
     >>> ours = np.array([[0.0, 1.0, np.nan]])
     >>> total, count = multiplied_distances(ours, np.array([[1.0, 1.0, np.nan], [np.nan, np.nan, 3.0]]))
@@ -121,7 +124,7 @@ def multiplied_distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArr
 
 
 def place_of_each(chosen: IntArray, largest: int) -> IntArray:
-    """Where each position 0..largest stands in `chosen`; -1 = it is not there.
+    """Return the index in `chosen` of each position 0..largest; -1 if it is missing.
 
     >>> place_of_each(np.array([3, 1]), 4).tolist()
     [-1, 1, -1, 0, -1]
@@ -132,8 +135,11 @@ def place_of_each(chosen: IntArray, largest: int) -> IntArray:
 
 
 def comparable_batches(database: Database, own: IntArray, other: IntArray, takes_part: BoolArray) -> list[IntArray]:
-    """Visible rows that can be compared with each other: those of one group that share the other index, (K,); B of
-    them whose `own` are the same, and which have the same elements, in one batch (B, K)."""
+    """Return batches of visible rows that can be compared with each other.
+
+    A block (K,) has the rows of one group with the same other index. A batch (B, K) has B blocks with the same `own`
+    indices and the same valid elements.
+    """
     rows = np.flatnonzero(takes_part & ~database.hidden)
     key = other[rows] * max(len(database.groups), 1) + database.group[rows]
     order = np.argsort(key, kind="stable")
@@ -143,19 +149,20 @@ def comparable_batches(database: Database, own: IntArray, other: IntArray, takes
         elements = elements_of(database, block)
         alike.setdefault((database.group[block[0]], own[block].tobytes(), elements.tobytes()), []).append(block)
     batches = []
-    for some in alike.values():  # in batches of at most BATCH_ROWS rows, and of one block at least
+    for some in alike.values():  # at most BATCH_ROWS rows for each batch, but at least one block
         size = max(1, BATCH_ROWS // len(some[0]))
         batches += [np.array(some[start : start + size]) for start in range(0, len(some), size)]
     return batches
 
 
 def elements_of(database: Database, rows: IntArray) -> IntArray:
-    """The elements that at least one of the rows has: profiles of times alone have 2 of the 84."""
+    """Return the elements that at least one of the rows has: time-only profiles have 2 of the 84."""
     return np.flatnonzero(~np.isnan(database.features[rows]).all(axis=0))
 
 
 def normalised_elements(database: Database, batch: IntArray) -> FloatArray:
-    """The elements that occur in rows (B, K) of one group, in the range of its origin (Eq. 10-12), (E, B, K)."""
+    """Return the elements that occur in rows (B, K) of one group, normalised by the range of its origin (Eq. 10-12),
+    (E, B, K)."""
     elements = elements_of(database, batch[0])
     low, high = database.element_range(database.groups[database.group[batch[0, 0]]].origin)
     values = database.features[batch[..., None], elements]
@@ -163,7 +170,7 @@ def normalised_elements(database: Database, batch: IntArray) -> FloatArray:
 
 
 def nearest_positions(distances: FloatArray, of: int, count: int) -> list[int]:
-    """Positions with the smallest defined distances, ties in the order of the slug; `of` itself left out.
+    """Return the positions with the smallest defined distances, ties ordered by slug, without `of`.
 
     >>> nearest_positions(np.array([0.3, np.nan, 0.0, 0.1, 0.1]), of=2, count=2)
     [3, 4]
@@ -173,7 +180,8 @@ def nearest_positions(distances: FloatArray, of: int, count: int) -> list[int]:
 
 
 def complete_distances(distances: FloatArray) -> FloatArray:
-    """Undefined distances replaced by the shortest way over others; 1 at most, and where there is no way.
+    """Return the distances with undefined ones replaced by the shortest path over others, at most 1, and 1 without a
+    path.
 
     >>> complete_distances(np.array([[0.0, 0.2, np.nan], [0.2, 0.0, 0.3], [np.nan, 0.3, 0.0]]))[0].tolist()
     [0.0, 0.2, 0.5]
@@ -187,17 +195,16 @@ def complete_distances(distances: FloatArray) -> FloatArray:
 
 
 def map_in_plane(distances: FloatArray) -> tuple[FloatArray, float]:
-    """A map: K points in the plane whose mutual distances are as near to the given ones as can be (metric MDS).
+    """Return a map: K points in the plane with mutual distances as near to the given ones as possible (metric MDS).
 
     Parameters: `distances` (K, K), symmetric, NaN = undefined (see `complete_distances`). Returns (K, 2) without unit,
-    turned so that the first axis is that of the largest spread, and Kruskal's stress: 0 exact, about 0.1 fair, 0.2
-    poor.
+    rotated so that the first axis has the largest spread, and Kruskal's stress: 0 exact, about 0.1 fair, 0.2 poor.
 
     >>> points, stress = map_in_plane(np.array([[0.0, 0.5], [0.5, 0.0]]))
     >>> points.tolist(), stress
     ([[0.0, 0.0], [0.5, 0.0]], 0.0)
     """
-    from sklearn.manifold import MDS  # noqa: PLC0415  scikit-learn takes long to import, and few commands draw a map
+    from sklearn.manifold import MDS  # noqa: PLC0415  the import is slow, and few commands need it
 
     whole = complete_distances(distances)
     if len(whole) < 3:
@@ -212,8 +219,10 @@ def map_in_plane(distances: FloatArray) -> tuple[FloatArray, float]:
 
 
 def map_by_landmarks(distances: FloatArray, landmarks: IntArray) -> tuple[FloatArray, float]:
-    """A map of K points by their distances to L of them, the landmarks: these are mapped by `map_in_plane`, and each
-    other point is put where its distances to them are kept best (majorisation with fixed landmarks).
+    """Return a map of K points by their distances to L of them, the landmarks.
+
+    The landmarks are mapped by `map_in_plane`. Every other point is placed where its distances to the landmarks are
+    preserved best (majorisation with fixed landmarks):
 
         x <- mean over landmarks j of y_j + d_j (x - y_j) / |x - y_j|
 
@@ -250,7 +259,7 @@ def map_by_landmarks(distances: FloatArray, landmarks: IntArray) -> tuple[FloatA
 @dataclass(frozen=True, eq=False)
 class DistancePairs:
     """Pairs of platforms or workloads by their positions, `first` < `second` (K,): the mean distance of each, without
-    unit, and how many individual distances are in it. Pairs that nothing connects are left out."""
+    unit, and the number of individual distances in it. Pairs without a defined distance are omitted."""
 
     first: IntArray
     second: IntArray
@@ -259,7 +268,8 @@ class DistancePairs:
 
 
 def pair_distances(database: Database, kind: Kind, executor: Executor | None = None) -> Iterator[DistancePairs]:
-    """All pairs, MATRIX_ROWS_PER_BATCH first members at once, in their order; `mean_distances` has the formula.
+    """Yield all pairs in order, in parts of MATRIX_ROWS_PER_BATCH first members; the formula is that of
+    `mean_distances`.
 
     >>> from predictor.core.database import Group
     >>> features = np.full((2, 84), np.nan); features[:, :2] = [[0.0, 1.0], [2.0, 1.0]]
@@ -285,13 +295,13 @@ def _pairs_of_rows(database: Database, batch: tuple[Kind, int, int]) -> Distance
 
 
 def distances_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
-    """The distances of one platform or workload to all, (1, all); those computed last are kept."""
+    """Return the distances of one platform or workload to all, (1, all), with a cache of the latest results."""
     return database.derive_one_of("neighbours", (kind, of), lambda: _one_to_all(database, kind, of), KEPT_DISTANCES)
 
 
 def _one_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
-    """A row of `mean_distances`, by subtraction: each profile from the one of `of` in its group on the same workload or
-    platform. A product of matrices for each of these, as for many pairs, would find little to multiply."""
+    """Return one row of `mean_distances` by subtraction of each profile from that of `of` in the same group on the same
+    workload or platform. Matrix products would be too small to be fast."""
     own, other, size = database.platform_index, database.workload_index, len(database.platforms)
     if kind == "workloads":
         own, other, size = other, own, len(database.workloads)
@@ -302,7 +312,7 @@ def _one_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
     rows = np.flatnonzero((partner[key] >= 0) & ~database.hidden)
     total, count = np.zeros(size), np.zeros(size, dtype=np.int64)
     columns = elements_of(database, mine)
-    # What the elements of each group's origin are divided by (Eq. 10-12), (G, columns).
+    # Divisors of the elements for the origin of each group (Eq. 10-12), (G, columns).
     spans = np.array([element_spans(*database.element_range(group.origin))[columns] for group in database.groups])
     for start in range(0, len(rows), COMPARED_AT_ONCE):
         chunk = rows[start : start + COMPARED_AT_ONCE]

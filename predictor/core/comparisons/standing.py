@@ -1,4 +1,4 @@
-"""How fast a platform is against all others, on each group of workloads."""
+"""The standing of a platform: how fast it is compared with all others, for each group of workloads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ OTHER_WORKLOADS = "other"
 
 @dataclass(frozen=True)
 class GroupStanding:
-    """`faster_than`: the share of the other platforms that are slower, the median over the workloads of the group.
-    `workloads`: how many were compared; `platforms`: with how many others at least one was."""
+    """The standing of a platform for one group of workloads. `faster_than` is the share of the other platforms that are
+    slower, the median over the workloads; `workloads` is the number of compared workloads, and `platforms` the number
+    of other platforms with at least one of them."""
 
     group: str
     faster_than: float
@@ -28,9 +29,9 @@ class GroupStanding:
 
 
 def standing_of(database: Database, platform: int) -> list[GroupStanding]:
-    """The groups of the platform's workloads, those that it is best at first. A workload counts with its least time, at
-    whatever thread count, and only where another platform has it. A group is a parallel strategy, or where that is not
-    known, the application."""
+    """Return the standings for the groups of the platform's workloads, the best first. A workload counts with its least
+    time at any thread count, and only if another platform has it. A group is a parallel strategy or, if that is
+    unknown, the application."""
     best_s: FloatArray = database.derive(("least times",), lambda: least_times(database))
     shares: dict[str, list[float]] = {}
     others: dict[str, set[int]] = {}
@@ -52,7 +53,7 @@ def standing_of(database: Database, platform: int) -> list[GroupStanding]:
 
 
 def least_times(database: Database) -> FloatArray:
-    """The least time of each profile in s (N,); NaN where none is known."""
+    """Return the least time of each profile in s (N,); NaN if none is known."""
     if not len(database.curve_time_s):
         return np.full(len(database.t1_s), np.nan)
     starts = database.curve_offsets[:-1]
@@ -62,7 +63,7 @@ def least_times(database: Database) -> FloatArray:
 
 
 def group_of(database: Database, workload: int) -> str:
-    """The strategy of the workload, else its application."""
+    """Return the strategy of the workload or, if it is unknown, its application."""
     for column in ("strategy", "application"):
         value = str(database.workload_table[column][workload] or "")
         if value and value not in {"unknown", "nan", "None"}:

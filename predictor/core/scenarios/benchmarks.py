@@ -1,4 +1,4 @@
-"""How the benchmarks of a parallelisation strategy scale on a platform, and how far they differ."""
+"""The scaling of the benchmarks of a parallelisation strategy on a platform, and its variation."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTION_CURVES, GAUSS
 from profiles.scaling.runs import LEAST_UTILISATION
 
 DEFAULT_LEVEL = 0.9
-OTHERS_WEIGHT = 10.0  # all parallel benchmarks of a platform together weigh as so many of the strategy ...
-OTHERS_COUNT = 3.0  # ... and say as much as so many about how far benchmarks of the strategy differ
+OTHERS_WEIGHT = 10.0  # weight of all parallel benchmarks of a platform together, in benchmarks of the strategy
+OTHERS_COUNT = 3.0  # their weight in the variance, in benchmarks of the strategy
 FEWEST_OTHER_BENCHMARKS = 3
 MOST_MIGRATED = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """How K benchmarks scale on a platform, at J thread counts.
+    """The scaling of K benchmarks on a platform at J thread counts.
 
-    `loss` (K, J) is ln(n t(n) / t(1)), 0 for the ideal speedup; `features` (K, 84); `fractions` (K, 6, J), None where
-    they are time-only; up to `largest_n` (K,) it was measured.
+    `loss` (K, J) is ln(n t(n) / t(1)), 0 for the ideal speedup; `features` (K, 84); `fractions` (K, 6, J), None if
+    time-only; `largest_n` (K,) is the largest measured n.
     """
 
     workloads: tuple[int, ...]
@@ -45,7 +45,8 @@ class Scaling:
 
 
 def strategy_benchmarks(database: Database, query: ScenarioQuery, n: IntArray) -> Scaling:
-    """The benchmarks of the strategy on T, A left out; where T has none, as the method predicts them there."""
+    """Return the benchmarks of the strategy on T without A or, if T has none, their predictions there. Raise
+    UnknownStrategy if there are neither."""
     strategy, names = query.scenario.strategy, database.workload_table["strategy"]
     of_strategy: BoolArray = np.array([name == strategy for name in names], dtype=np.bool_)
     of_strategy[query.workload] = False
@@ -66,7 +67,7 @@ def strategy_benchmarks(database: Database, query: ScenarioQuery, n: IntArray) -
 
 
 def parallel_rows(database: Database, platform: int) -> IntArray:
-    """Rows of a platform that were measured at n = 1 and beyond."""
+    """Return the rows of a platform that were measured at n = 1 and beyond."""
     rows = database.rows_of_platform(platform)
     scales = np.array([database.curve(row)[0].max(initial=1) > 1 for row in rows.tolist()], dtype=bool)
     usable: IntArray = rows[scales & starts_at_one(database)[rows] & np.isfinite(database.t1_s[rows])]
@@ -74,7 +75,7 @@ def parallel_rows(database: Database, platform: int) -> IntArray:
 
 
 def measured_scaling(database: Database, rows: IntArray, n: IntArray, groups: tuple[int, ...]) -> Scaling:
-    """How the profiles of these rows scale: as measured, linear in ln n between thread counts, held beyond them."""
+    """Return the measured scaling of these rows, linear in ln n between thread counts and constant outside them."""
     loss = np.empty((len(rows), len(n)))
     largest = np.empty(len(rows), dtype=np.int64)
     for index, row in enumerate(rows.tolist()):
@@ -93,9 +94,10 @@ def measured_scaling(database: Database, rows: IntArray, n: IntArray, groups: tu
 
 
 def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
-    """The six fractions of profiles of one platform at any n, (K, 6, J), by their fitted curves (Eq. 5-7).
+    """Return the six fractions of profiles of one platform at any n, (K, 6, J), by their fitted curves (Eq. 5-7).
 
-    They are kept possible: each in 0..1, and their sum so small that U = 0.01 remains. An invalid curve counts as 0.
+    They are limited to possible values: each in 0..1, and their sum at most 0.99, so that U is at least 0.01. An
+    invalid curve counts as 0.
     """
     platform = int(database.platform_index[rows[0]])
     params = database.features[rows].reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))[:, FRACTION_CURVES]
@@ -107,7 +109,7 @@ def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatAr
 
 
 def migrated_scaling(database: Database, query: ScenarioQuery, workloads: IntArray, n: IntArray) -> Scaling | None:
-    """The benchmarks that the most platforms have, predicted on T; None where none can be."""
+    """Return the benchmarks that the most platforms have, predicted on T; None if none can be predicted."""
     counts = np.array([len(database.rows_of_workload(workload)) for workload in workloads.tolist()], dtype=np.int64)
     chosen = workloads[np.argsort(-counts, kind="stable")][:MOST_MIGRATED]
     counts_and_one = np.union1d(n, [1])
@@ -135,19 +137,20 @@ def migrated_scaling(database: Database, query: ScenarioQuery, workloads: IntArr
 
 
 def all_benchmarks(database: Database, query: ScenarioQuery, alike: Scaling, n: IntArray) -> Scaling | None:
-    """All parallel benchmarks on T that can be compared with these, A left out; None if they are fewer than three."""
+    """Return all parallel benchmarks on T in the groups of `alike`, without A; None if they are fewer than three."""
     rows = parallel_rows(database, query.target)
     rows = rows[np.isin(database.group[rows], alike.groups) & (database.workload_index[rows] != query.workload)]
     return measured_scaling(database, rows, n, alike.groups) if len(rows) >= FEWEST_OTHER_BENCHMARKS else None
 
 
 def half_width_of_strategy(alike: Scaling, everything: Scaling | None, level: float) -> FloatArray:
-    """Half the interval of ln t(n) for one more program of the strategy (J,); NaN where one benchmark is all there is.
+    """Return half the width of the interval of ln t(n) for one more program of the strategy (J,); NaN for a single
+    benchmark without others.
 
         h = q(level, K - 1 + o) s sqrt(1 + 1/(K + o)),    s^2 = [(K - 1) s_K^2 + o s_all^2] / (K - 1 + o)
 
     with Student's quantile q, s_K the standard deviation of the K losses, and s_all that of all parallel benchmarks on
-    T, which count as o = 3 (o = 0 where they are fewer than three).
+    T, which count as o = 3 (o = 0 if they are fewer than three).
 
     Parameters: `alike` of K benchmarks; `everything` of all parallel benchmarks, None = fewer than three; `level`,
     0..1, of the interval. No unit: t(n) lies within a factor of exp(h). Source: docs/scenarios.md.
@@ -169,7 +172,8 @@ def half_width_of_strategy(alike: Scaling, everything: Scaling | None, level: fl
 
 
 def _best_groups(database: Database, rows: IntArray, *, mix_runtimes: bool) -> tuple[int, ...]:
-    """The group with the most of these profiles, decomposed before time-only; with it those of other runtimes."""
+    """Return the group with the most of these profiles, decomposed before time-only, followed by those of other
+    runtimes if these may be mixed."""
     count = np.bincount(database.group[rows], minlength=len(database.groups))
     best = min(range(len(count)), key=lambda index: (-count[index], not database.groups[index].decomposed, index))
     mine = database.groups[best]

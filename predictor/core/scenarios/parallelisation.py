@@ -1,4 +1,4 @@
-"""Code that is not parallel yet: t(1) of the program, and the scaling of benchmarks of a strategy (scenario 4)."""
+"""Parallelisation of sequential code: t(1) of the program, and the scaling of benchmarks of a strategy (scenario 4)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import FRACTIONS
 
 FEW_BENCHMARKS = 3
-WEIGHT_EXPONENT = 1  # k of r(w) where the method has none of its own
+WEIGHT_EXPONENT = 1  # k of r(w) for methods without this setting
 
 
 @dataclass(frozen=True)
 class ParallelisationConfidence(AnswerConfidence):
-    """How many benchmarks of the strategy took part, and whether t(1) was measured on T."""
+    """The number of benchmarks of the strategy, and whether t(1) was measured on T."""
 
     benchmarks: int
     t1_is_measured: bool
@@ -48,7 +48,7 @@ class ParallelisationConfidence(AnswerConfidence):
 
 @dataclass(frozen=True, eq=False)
 class FirstTime:
-    """t(1) of A on T in seconds, half the interval of ln t(1), and where it comes from."""
+    """t(1) of A on T in seconds, half the width of the interval of ln t(1), and its source."""
 
     t1_s: float
     half_width: float = 0.0
@@ -58,28 +58,28 @@ class FirstTime:
 
 
 def parallelise(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> Answer:
-    """t(n) of a program that runs on one thread only, were it parallelised by a strategy (Table 3, row 4).
+    """Return t(n) of a program that runs on one thread only, as if it were parallelised by a strategy (Table 3, row 4).
 
         t(n) = t(1)/n exp[median of L_B(n), weights r_B and o/N]    every method but mpet2020: curves
         v = sum_B r_B v_T,B / sum_B r_B, then Eq. 3-4                mpet2020: feature vectors
 
-    over the benchmarks B of the strategy on T (where T has none: as the method predicts them there), with what n
-    threads lose, L = ln(n t(n)/t(1)). All N parallel benchmarks on T take part too, with weight o/N each, o = 10: few
-    benchmarks say little (o = 0 where T has fewer than three). t(1) was measured on T, or is carried over by the method
-    from sequential profiles. Nothing of A but n = 1 takes part. The weight r(w) (Eq. 22) has w = 1 - the distance of
-    the counters at n = 1; without counters all weigh the same.
+    over the benchmarks B of the strategy on T, or predicted there if T has none. L = ln(n t(n)/t(1)) is the loss at n
+    threads. All N parallel benchmarks on T are included with weight o/N each, o = 10, because few benchmarks give
+    little information (o = 0 if T has fewer than three). t(1) was measured on T, or is predicted by the method from
+    sequential profiles. Of A only n = 1 is used. The weight r(w) (Eq. 22) has w = 1 - the distance of the counters at n
+    = 1; without counters all weights are equal.
 
     Example: t(1) = 12 s; two benchmarks of speedup 2 and 4 at n = 4, so L = ln 2 and 0, and no others: their median is
     ln sqrt(2), and t(4) = 12/4 sqrt(2) = 4.24 s.
 
-    Raises a PredictionError where t(1) or benchmarks are missing.
+    Raises a PredictionError if t(1) or benchmarks are missing.
     """
     n = predicted_thread_counts(database, query.target, query.n)
     alike = strategy_benchmarks(database, query, n)
     first = find_first_time(database, query, facts)
     at_one = sequential_database(database, facts.counted)
     distances = counter_distances(at_one, query.workload, alike.workloads)
-    # r(w) with w = 1 - distance; all weigh the same where a distance is not known.
+    # The weights are r(w) with w = 1 - distance, and equal if any distance is unknown.
     weights = np.ones(len(distances))
     if not np.isnan(distances).any():
         weights = candidate_weights(distances, query.setting("scaling_k", WEIGHT_EXPONENT))
@@ -111,7 +111,7 @@ def parallelise(database: Database, query: ScenarioQuery, facts: ScenarioFacts) 
 
 
 def find_first_time(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> FirstTime:
-    """t(1) on T: measured there, unless the references leave T out; else carried over."""
+    """Return t(1) on T: the measured one, unless the references exclude T; else a prediction."""
     if query.references is None or query.target in query.references:
         at_one = sequential_database(database, facts.counted)
         row = int(at_one.lookup(query.target, query.workload, range(len(at_one.groups))))
@@ -123,13 +123,13 @@ def find_first_time(database: Database, query: ScenarioQuery, facts: ScenarioFac
 
 
 def counter_distances(at_one: Database, workload: int, others: tuple[int, ...]) -> FloatArray:
-    """D_a(A,B) by the relative measures at n = 1, mean over the platforms that have both (Eq. 18), (K,). NaN = none.
+    """Return D_a(A,B) by the relative measures at n = 1, mean over the platforms that have both (Eq. 18), (K,).
 
         D_a(A,B) = mean over P of D(v_P,A, v_P,B)
 
-    Parameters: `at_one`, as of `sequential_database`; `workload` A; `others`, the K workloads B. No unit, 0 to 1; NaN
-    where no platform has both with a measure that both counted. Each measure is normalised by the range that a few
-    profiles cannot stretch (`robust_range`). Source: Arndt et al. 2020, Eq. 10-13 and 18.
+    Parameters: `at_one`, a result of `sequential_database`; `workload` A; `others`, the K workloads B. No unit, 0 to 1;
+    NaN if no platform has both with a common measure. Each measure is normalised by the range that a few profiles
+    cannot stretch (`robust_range`). Source: Arndt et al. 2020, Eq. 10-13 and 18.
 
     >>> from predictor.core.database import Group
     >>> features = np.full((3, 84), np.nan); features[:, 43] = 0.0, 0.25, 1.0  # b of BR/INSTR
@@ -162,7 +162,7 @@ def _answer_by_curves(
     first: FirstTime,
     everything: Scaling | None,
 ) -> Answer:
-    """The weighted median of what n threads lose, as logarithms; fractions as weighted means."""
+    """Return the answer from the weighted median of the logarithmic losses and the weighted means of the fractions."""
     others = 0.0 if everything is None else OTHERS_WEIGHT
     share = weights / (weights.sum() + others)
     of_all = others / (weights.sum() + others)
@@ -183,8 +183,10 @@ def _answer_by_curves(
 
 
 def weighted_median(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """The median of each column of values (K, J), weights (K,) with a positive sum: between the two values around half
-    the weight, linear in the weight up to their middles. With equal weights the plain median.
+    """Return the weighted median of each column of values (K, J), with weights (K,) of a positive sum.
+
+    It is interpolated linearly in the cumulative weight between the middles of the two values around half the weight.
+    With equal weights it is the ordinary median.
 
     >>> weighted_median(np.array([[1.0], [2.0], [4.0], [8.0]]), np.ones(4))
     array([3.])
@@ -207,7 +209,7 @@ def _answer_by_vectors(
     *,
     first: FirstTime,
 ) -> Answer:
-    """The weighted mean of the feature vectors, element by element, and the curves that it stands for."""
+    """Return the answer from the weighted mean of the feature vectors, element by element, and its curves."""
     valid = ~np.isnan(alike.features)
     weight = np.where(valid, weights[:, None], 0.0)
     total = weight.sum(axis=0)
@@ -222,7 +224,7 @@ def _answer_by_vectors(
 def _candidates(
     database: Database, target: int, alike: Scaling, distances: FloatArray, weights: FloatArray
 ) -> list[Candidate]:
-    """The benchmarks as candidates (T,B): on T itself, so at no distance from it."""
+    """Return the benchmarks as candidates (T,B), at distance 0 from the platform if they were measured there."""
     d_p = None if alike.is_migrated else 0.0
     slug, names = database.platforms[target], database.workloads
     candidates = []

@@ -1,4 +1,4 @@
-"""Curves cut at the breakpoints, and put together again at others, as logarithms: for methods that predict curves."""
+"""Segments of logarithmic curves between breakpoints, moved to other breakpoints, for methods that predict curves."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from predictor.core.scenarios.scenario import PlatformTopology
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import FRACTION_CURVES, FRACTIONS, RELATIVE_MEASURE_CURVES, RELATIVE_MEASURES
 
-LEAST_LOGGED_SHARE = 1e-4  # of the thread time: shares below count as this
+LEAST_LOGGED_SHARE = 1e-4  # of the thread time, added to shares so that 0 has a logarithm
 LEAST_LOGGED_MEASURE = 1e-12
 LOG_ROWS = 1 + len(FRACTIONS) + len(RELATIVE_MEASURES)
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """What is added to the curves behind a breakpoint: `steps` (LOG_ROWS, D) `after` so many threads (D,), ascending;
-    `slope` (LOG_ROWS,) of each ln n beyond."""
+    """The change of the curves after a breakpoint: `steps` (LOG_ROWS, D) at the numbers of further threads `after`
+    (D,), ascending, and beyond these `slope` (LOG_ROWS,) for each ln n."""
 
     after: IntArray
     steps: FloatArray
@@ -31,19 +31,19 @@ class Piece:
         return int(self.after[-1]) if len(self.after) else 0
 
     def within(self, threads: IntArray) -> FloatArray:
-        """(LOG_ROWS, K) after so many threads, held beyond its end."""
+        """Return the change after these numbers of threads, (LOG_ROWS, K), constant beyond its end."""
         padded = np.concatenate([np.zeros((len(self.steps), 1)), self.steps], axis=1)
         return rows_between(np.append(0, self.after) + 1, padded, np.minimum(threads, self.length) + 1)
 
     def at(self, threads: IntArray, start: float) -> FloatArray:
-        """(LOG_ROWS, K) after so many threads behind a breakpoint at `start`."""
+        """Return the change after these numbers of threads beyond a breakpoint at `start`, (LOG_ROWS, K)."""
         beyond = np.log((start + np.maximum(threads, self.length)) / (start + self.length))
         return np.asarray(self.within(threads) + np.where(beyond > 0, self.slope[:, None] * beyond, 0.0))
 
 
 def rows_between(known: IntArray, rows: FloatArray, wanted: IntArray) -> FloatArray:
-    """Rows (R, D) of values at `known` (D,) at the counts `wanted` (K,): themselves where all are known, else linear in
-    ln n between.
+    """Return rows (R, D) of values at `known` (D,) at the counts `wanted` (K,), interpolated linearly in ln n unless
+    all are known.
 
     >>> rows_between(np.array([1, 4]), np.array([[0.0, 1.0]]), np.array([1, 2, 4])).tolist()
     [[0.0, 0.5, 1.0]]
@@ -55,7 +55,7 @@ def rows_between(known: IntArray, rows: FloatArray, wanted: IntArray) -> FloatAr
 
 
 def logs_of_answer(answer: Answer) -> FloatArray:
-    """The curves of an answer as logarithms, (LOG_ROWS, J), which add up where the curves multiply.
+    """Return the curves of an answer as logarithms, (LOG_ROWS, J). They are added where the curves are multiplied.
 
         ln(n t(n) / t(1)),    ln((f + e) / (U + e)) for each of the six fractions,    ln of each relative measure
 
@@ -78,9 +78,10 @@ def logs_of_answer(answer: Answer) -> FloatArray:
 
 
 def answer_from_logs(answer: Answer, n: IntArray, logs: FloatArray) -> Answer:
-    """The answer with these logarithms (LOG_ROWS, K) at n (K,), in seconds: the inverse of `logs_of_answer`.
+    """Return the answer with these logarithms (LOG_ROWS, K) at n (K,), in seconds: the inverse of `logs_of_answer`.
 
-    U and the fractions sum to 1, and R = n t U / t(1) follows (Eq. 3). Without interval and features.
+    U and the fractions sum to 1, and R = n t U / t(1) (Eq. 3). The answer has no interval, and its features are
+    unchanged.
 
     >>> curves = dict.fromkeys((*FRACTIONS, *RELATIVE_MEASURES), np.full(2, np.nan))
     >>> answer = Answer(8.0, np.array([1, 4]), np.array([8.0, 4.0]), np.empty(0), curves, [], [])
@@ -102,10 +103,10 @@ def answer_from_logs(answer: Answer, n: IntArray, logs: FloatArray) -> Answer:
 
 
 def cut_piece(n: IntArray, logs: FloatArray, start: int, end: int) -> Piece:
-    """The piece of curves (LOG_ROWS, J), known at thread counts n from 1 on, from `start` to `end`.
+    """Return the piece from `start` to `end` of curves (LOG_ROWS, J), known at thread counts n from 1 on.
 
-    Beyond its end it goes on as over its second half, in ln n; the thread time never falls, nor rises faster than n
-    (t(n) is at worst constant), and shares and measures stay.
+    Beyond its end the thread time continues with the slope in ln n of its second half, limited to 0..1: it never falls,
+    nor rises faster than n (t(n) is at worst constant). Shares and measures are constant there.
 
     >>> logs = np.zeros((LOG_ROWS, 4)); logs[0] = np.log([1.0, 1.0, 1.0, 1.5])
     >>> piece = cut_piece(np.arange(1, 5), logs, 2, 4)
@@ -124,7 +125,7 @@ def cut_piece(n: IntArray, logs: FloatArray, start: int, end: int) -> Piece:
 
 
 def mean_piece(pieces: list[Piece]) -> Piece:
-    """The mean of pieces of any length, the shorter ones held.
+    """Return the mean of pieces of any length; shorter ones are constant beyond their ends.
 
     >>> short = Piece(np.array([1]), np.ones((1, 1)), np.zeros(1))
     >>> long = Piece(np.array([1, 2]), np.full((1, 2), 3.0), np.ones(1))
@@ -139,17 +140,18 @@ def mean_piece(pieces: list[Piece]) -> Piece:
 def move_pieces(
     answer: Answer, old: PlatformTopology, new: PlatformTopology, n: IntArray, borrowed: dict[int, Piece]
 ) -> Answer:
-    """The answer, known at thread counts of the old platform from 1 to n_max, at counts n of the new one.
+    """Return the answer, known at thread counts of the old platform from 1 to n_max, at counts n of the new one.
 
         q'(n) = q'(s') + q(s + n - s') - q(s)    s, s' the last breakpoint before n, old and new
 
-    for q each of `logs_of_answer`: what so many threads behind a breakpoint add, they add behind the new one. Where a
-    segment is longer than it was see `cut_piece`. Up to the first breakpoint that moved nothing changes.
+    for each q of `logs_of_answer`: the change by a number of threads after a breakpoint is the same after the new
+    breakpoint. `cut_piece` defines the continuation if a segment gets longer. Up to the first moved breakpoint nothing
+    changes.
 
-    Parameters: `n` (K,); `borrowed`: pieces of the segments (1 NUMA, 2 hyperthreads) that the old platform lacks.
-    NaN stays NaN. Source: docs/scenarios.md; the paper gives no equation for it.
+    Parameters: `n` (K,); `borrowed`: pieces of the segments (1 NUMA, 2 SMT threads) that the old platform lacks. NaN
+    stays NaN. Source: docs/scenarios.md; the paper gives no equation for it.
 
-    Example: n t is 8 s to n_ht = 4, and 10 s at n = 5; with n_ht = 6 it is 8 s to n = 6, and 10 s at n = 7.
+    Example: n t is 8 s up to n_ht = 4, and 10 s at n = 5; with n_ht = 6 it is 8 s up to n = 6, and 10 s at n = 7.
 
     >>> names = ("redundancy", "utilisation", *FRACTIONS, *RELATIVE_MEASURES)
     >>> n, curves = np.arange(1, 6), dict.fromkeys(names, np.full(5, np.nan))
@@ -176,7 +178,7 @@ def move_pieces(
 
 
 def unchanged_until(old: PlatformTopology, new: PlatformTopology) -> float:
-    """Up to this n both platforms are the same.
+    """Return the largest n up to which both platforms are the same.
 
     >>> unchanged_until(PlatformTopology(np.nan, 4.0, 8), PlatformTopology(np.nan, 6.0, 8))
     4.0
@@ -186,7 +188,7 @@ def unchanged_until(old: PlatformTopology, new: PlatformTopology) -> float:
 
 
 def _cut_all_pieces(n: IntArray, logs: FloatArray, topology: PlatformTopology) -> dict[int, Piece]:
-    """The pieces of the segments that the platform has."""
+    """Return the pieces of the segments that the platform has."""
     has = [segment for segment in np.argsort(topology.starts).tolist() if topology.starts[segment] < topology.n_max]
     starts = [int(max(topology.starts[segment], 1.0)) for segment in has]
     ends = [*starts[1:], topology.n_max]
@@ -194,7 +196,7 @@ def _cut_all_pieces(n: IntArray, logs: FloatArray, topology: PlatformTopology) -
 
 
 def _keep_unmoved(before: Answer, after: Answer, until: float) -> Answer:
-    """`after` with the numbers of `before`, to the last bit, up to n = `until`, where nothing changed."""
+    """Return `after` with the exact values of `before` up to n = `until`, where nothing changed."""
     mine = np.flatnonzero(after.n <= until)
     theirs = np.searchsorted(before.n, after.n[mine])
     time_s = after.time_s.copy()

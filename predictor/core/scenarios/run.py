@@ -1,4 +1,5 @@
-"""Any scenario: the base answer, then the platform moved, then the workload changed (Table 3 and Figure 7)."""
+"""Execution of scenarios: the base answer, then changes of the platform, then changes of the workload (Table 3, Figure
+7)."""
 
 from __future__ import annotations
 
@@ -28,14 +29,15 @@ from profiles.scaling.runs import CurveTable
 
 
 def run_scenario(database: Database, query: ScenarioQuery, facts: ScenarioFacts | None = None) -> Answer:
-    """Answer the query as its scenario asks. Raises a PredictionError, and SettingsError for an impossible platform."""
+    """Return the answer to the query in its scenario. Raise a PredictionError, and SettingsError for an impossible
+    platform."""
     check_query(database, query)
     facts = facts or ScenarioFacts()
     return (_answer_changed if query.scenario.is_virtual else _answer_as_it_is)(database, query, facts)
 
 
 def _answer_as_it_is(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> Answer:
-    """The answer to the scenario of the workload and platform as they are, without any change."""
+    """Return the answer to the scenario for the unchanged workload and platform."""
     scenario = query.scenario
     if scenario.name == "parallelisation":
         return parallelise(database, query, facts)
@@ -50,8 +52,8 @@ def _answer_as_it_is(database: Database, query: ScenarioQuery, facts: ScenarioFa
 
 
 def _answer_changed(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> Answer:
-    """The base answer at the platform's own thread counts, or at the n asked for and 1, and what the changes make of
-    it."""
+    """Return the answer with the changes. The base answer is computed at the platform's own thread counts, at the
+    requested n, and at 1."""
     scenario = query.scenario
     old = platform_topology(database, query.target)
     new = scenario.platform.of_platform(old)
@@ -77,12 +79,12 @@ def _answer_changed(database: Database, query: ScenarioQuery, facts: ScenarioFac
 def refusal_of_scenario(
     database: Database, query: ScenarioQuery, facts: ScenarioFacts | None = None
 ) -> PredictionError | None:
-    """The error with which `run_scenario` refuses, without its answer where the method's check tells; None where it
-    answers. Raises SettingsError for an impossible platform."""
+    """Return the error with which `run_scenario` refuses, None if it does not. The answer is computed only if the
+    method's check is not enough. Raise SettingsError for an impossible platform."""
     scenario, method, facts = query.scenario, query.method, facts or ScenarioFacts()
     try:
         check_query(database, query)
-        if scenario.is_virtual or scenario.name == "parallelisation":  # what these need, only the answer tells
+        if scenario.is_virtual or scenario.name == "parallelisation":  # these can only be checked by the answer
             run_scenario(database, query, facts)
         elif scenario.name == "sequential":
             at_one = sequential_database(database, facts.counted)
@@ -97,7 +99,7 @@ def refusal_of_scenario(
 
 
 def check_scaling(database: Database, query: ScenarioQuery) -> None:
-    """Raise NoScaling where the workload has references, and none of them was measured beyond n = 1."""
+    """Raise NoScaling if the workload has references, but none was measured beyond n = 1."""
     database = database.without(query.target, query.workload)
     rows = database.rows_of_workload(query.workload)
     if query.references is not None:
@@ -108,14 +110,14 @@ def check_scaling(database: Database, query: ScenarioQuery) -> None:
 
 
 def platform_topology(database: Database, platform: int) -> PlatformTopology:
-    """The breakpoints, n_max and clock of a platform of the database."""
+    """Return the breakpoints, n_max and clock of a platform of the database."""
     clock = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     bends = float(database.n_nu[platform]), float(database.n_ht[platform])
     return PlatformTopology(*bends, int(database.n_max[platform]), float(clock[platform]))
 
 
 def measured_curves(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> CurveTable | None:
-    """The measured curves of A on T, decomposed if possible, where T is the only reference asked for; else None."""
+    """Return the measured curves of A on T, decomposed if possible; None if T is not the only requested reference."""
     if query.references != (query.target,) or facts.curves is None:
         return None
     order = sorted(range(len(database.groups)), key=lambda group: not database.groups[group].decomposed)
@@ -124,10 +126,10 @@ def measured_curves(database: Database, query: ScenarioQuery, facts: ScenarioFac
 
 
 def measured_answer(database: Database, target: int, asked: tuple[int, ...] | None, curves: CurveTable) -> Answer:
-    """Measured curves on T at any n, as an answer without candidates and without interval (Figure 7c).
+    """Return measured curves on T at any n as an answer without candidates and interval (Figure 7c).
 
-    Between thread counts ln(n t) and the fractions are linear in ln n, beyond them they are held; R follows from
-    Eq. 3, so that Eq. 3-4 hold at every n. Parameters: `asked`, thread counts; None: those of T.
+    Between measured thread counts ln(n t) and the fractions are linear in ln n, outside them they are constant; R
+    follows from Eq. 3, so that Eq. 3-4 hold at every n. Parameters: `asked`, thread counts; None: those of T.
     """
     n = predicted_thread_counts(database, target, asked)
     time_s = np.exp(interpolate_over_log_n(curves.n, np.log(curves.n * curves.time_s), n)) / n
@@ -146,7 +148,7 @@ def measured_answer(database: Database, target: int, asked: tuple[int, ...] | No
 
 
 def interpolate_over_log_n(measured_n: IntArray, values: FloatArray, n: IntArray) -> FloatArray:
-    """Values at n, linear in ln n, held outside what was measured. NaN where nothing was.
+    """Return the values at n, linear in ln n, and constant outside the measured range. NaN if nothing was measured.
 
     >>> interpolate_over_log_n(np.array([1, 4]), np.array([0.0, 2.0]), np.array([1, 2, 8])).tolist()
     [0.0, 1.0, 2.0]

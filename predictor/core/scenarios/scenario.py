@@ -1,5 +1,5 @@
-"""Which question is asked: the scenarios of the paper's Table 3 and Figure 7, with what a what-if question changes of
-the workload, the topology and the clock; and the query with its scenario and method."""
+"""Scenarios of the paper's Table 3 and Figure 7, with what-if changes of the workload, the topology and the clock; and
+queries with a scenario and a method."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from profiles.scaling.runs import CurveTable
 
 CHARACTERISTICS = (*SCALING_PARTS, "memory", "work")
 PLATFORM_CHANGES = ("n_nu", "n_ht", "n_max", "base_mhz")
-LARGEST_CHANGE_FACTOR = 1000.0  # a larger factor is a mistake
+LARGEST_CHANGE_FACTOR = 1000.0  # larger factors are refused as mistakes
 LARGEST_N_MAX = 4096
 SLOWEST_MHZ, FASTEST_MHZ = 1.0, 1e6
 SCENARIOS = ("migration", "sequential", "scaling", "parallelisation")
@@ -25,7 +25,7 @@ NO_PARALLEL_STRATEGY = ("sequential", "unknown")
 
 
 def least_factor(characteristic: str) -> float:
-    """The least factor on a characteristic: all of it can go but the work.
+    """Return the least factor for a characteristic: 0 except for the work.
 
     >>> least_factor("lock_delay"), least_factor("work")
     (0.0, 0.001)
@@ -35,13 +35,13 @@ def least_factor(characteristic: str) -> float:
 
 @dataclass(frozen=True)
 class WorkloadChanges:
-    """Factors on characteristics of a workload; 1 leaves it as it is."""
+    """Factors for characteristics of a workload; 1 means no change."""
 
     factors: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of(cls, values: Mapping[str, object] | None) -> WorkloadChanges:
-        """From plain values. Raises SettingsError for a name that is none, and a factor that makes no sense.
+        """Return the changes from plain values. Raise SettingsError for an unknown name and for an invalid factor.
 
         >>> WorkloadChanges.of({"work": 2, "lock_delay": 0.5}).factors
         (('lock_delay', 0.5), ('work', 2.0))
@@ -69,7 +69,7 @@ class WorkloadChanges:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The characteristics that have a factor other than 1."""
+        """The characteristics with a factor other than 1."""
         return tuple(name for name, factor in self.factors if factor != 1.0)
 
     @property
@@ -82,7 +82,8 @@ class WorkloadChanges:
 
 @dataclass(frozen=True)
 class PlatformTopology:
-    """Where a platform's curves bend (NaN: nowhere), up to which n, and its clock (NaN: unknown)."""
+    """The thread counts at which a platform's curves bend (NaN: nowhere), its largest n, and its clock (NaN:
+    unknown)."""
 
     n_nu: float
     n_ht: float
@@ -91,9 +92,10 @@ class PlatformTopology:
 
     @property
     def starts(self) -> tuple[float, float, float]:
-        """The thread counts behind which the base, NUMA and hyperthread segments begin; infinite: it has none.
+        """The thread counts after which the base, NUMA and SMT segments begin; infinite if the platform has no such
+        segment.
 
-        Where n_nu = n_ht the NUMA segment is empty.
+        If n_nu = n_ht, there is no NUMA segment.
 
         >>> PlatformTopology(8.0, 8.0, 16).starts
         (0.0, inf, 8.0)
@@ -109,13 +111,13 @@ class PlatformTopology:
 
 @dataclass(frozen=True)
 class PlatformChanges:
-    """New values of a platform's topology and clock; None: it has no such effect."""
+    """New values of a platform's topology and clock; None removes the effect."""
 
     values: tuple[tuple[str, float | None], ...] = ()
 
     @classmethod
     def of(cls, values: Mapping[str, object] | None) -> PlatformChanges:
-        """From plain values. Raises SettingsError for a name that is none, and a value that makes no sense.
+        """Return the changes from plain values. Raise SettingsError for an unknown name and for an invalid value.
 
         >>> PlatformChanges.of({"n_max": 32, "n_nu": None}).values
         (('n_nu', None), ('n_max', 32))
@@ -134,7 +136,7 @@ class PlatformChanges:
         return dict(self.values) or None
 
     def of_platform(self, old: PlatformTopology) -> PlatformTopology:
-        """The changed platform. Raises SettingsError where the bends would come in the wrong order.
+        """Return the changed platform. Raise SettingsError if the breakpoints would be in the wrong order.
 
         >>> PlatformChanges.of({"n_max": 32}).of_platform(PlatformTopology(math.nan, 8.0, 16)).n_max
         32
@@ -185,9 +187,9 @@ def _read_thread_count(name: str, value: object) -> int | None:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Which of SCENARIOS is asked for, and of which changed workload on which changed platform.
+    """One of SCENARIOS, with changes of the workload and of the platform.
 
-    `migration`: t(1) and scaling. `sequential`: t(1) alone, from sequential profiles. `scaling`: the scaling alone.
+    `migration`: t(1) and scaling. `sequential`: t(1) only, from sequential profiles. `scaling`: the scaling only.
     `parallelisation`: from t(1) of a sequential program and the benchmarks of a `strategy`.
     """
 
@@ -206,7 +208,7 @@ class Scenario:
         *,
         strategies: tuple[str, ...],
     ) -> Scenario:
-        """From plain values. Raises SettingsError, whose setting is the field, or the field and its member."""
+        """Return the scenario from plain values. Raise SettingsError for an invalid field, or member of a field."""
         if name not in SCENARIOS:
             raise SettingsError("scenario", f"{name!r} is not one of {', '.join(SCENARIOS)}")
         parallel = tuple(known_strategy for known_strategy in strategies if known_strategy not in NO_PARALLEL_STRATEGY)
@@ -225,16 +227,17 @@ class Scenario:
 
     @property
     def uses_only_n1_of_workload(self) -> bool:
-        """Whether nothing but t(1) and the counters at n = 1 of the workload's own profiles takes part."""
+        """Whether only t(1) and the counters at n = 1 of the workload's own profiles are used."""
         return self.name in ("sequential", "parallelisation")
 
 
 @dataclass(frozen=True, eq=False)
 class ScenarioFacts:
-    """Facts that scenarios use beside the database; each is read only when it is needed.
+    """Facts that scenarios use in addition to the database. Each is read only when it is needed.
 
-    `bound` of the workload: memory | communication | computation, None = unknown. `counted`: the relative measures at
-    n = 1 of the database's rows (N, 7), NaN = not counted. `curves` of a row: all that was measured there.
+    `bound` of the workload: memory | communication | computation, None = unknown. `counted` returns the measured
+    relative measures at n = 1 of the database's rows (N, 7), NaN = not counted. `curves` returns all measured curves of
+    a row.
     """
 
     bound: str | None = None
@@ -244,7 +247,7 @@ class ScenarioFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioQuery(Query):
-    """A query in a scenario, with the method that answers it and the settings of that."""
+    """A query with a scenario, and with the method and its settings that answer it."""
 
     method: Method[Any]
     settings: Any
@@ -252,13 +255,13 @@ class ScenarioQuery(Query):
 
     @property
     def predicts_elements(self) -> bool:
-        """Whether the method predicts elements of the curve model (which it weighs with an exponent), not curves."""
+        """Whether the method predicts elements of the curve model, with weights by an exponent, and not curves."""
         return hasattr(self.settings, "scaling_k")
 
     def setting(self, name: str, default: Any) -> Any:
-        """A setting that not every method has."""
+        """Return a setting of the method, or the default if the method does not have it."""
         return getattr(self.settings, name, default)
 
     def answer(self, database: Database, **changes: Any) -> Answer:
-        """The method's answer to the query with these changes."""
+        """Return the method's answer to the query with these changes."""
         return self.method.predict(database, replace(self, **changes), self.settings)

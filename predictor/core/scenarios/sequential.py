@@ -1,4 +1,4 @@
-"""t(1) alone, from what is known at one thread: times and, where they were counted, counters (scenario 1)."""
+"""Prediction of t(1) only, from times and counters at one thread (scenario 1)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from predictor.core.scenarios.scenario import ScenarioFacts, ScenarioQuery
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.names import ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURE_CURVES, RELATIVE_MEASURES
 
-# The element m of each relative measure.
+# The elements m and b of each relative measure.
 MEASURE_SLOPES = np.arange(0, len(FEATURE_NAMES), len(ELEMENTS))[RELATIVE_MEASURE_CURVES]
-MEASURE_ELEMENTS = MEASURE_SLOPES + 1  # the element b
-ABOUT_SCALING = ("no scaling", "no time at")  # warnings that say nothing about t(1)
+MEASURE_ELEMENTS = MEASURE_SLOPES + 1
+ABOUT_SCALING = ("no scaling", "no time at")  # warnings that do not concern t(1)
 
 
 def predict_sequential(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> Answer:
-    """t(1) of A on T by a method that sees t(1) and counters at n = 1 of every profile, and nothing else.
+    """Return t(1) of A on T, predicted by a method from t(1) and the counters at n = 1 of every profile only.
 
-    At n = 1 runtimes and the split of the thread time make no difference: all profiles of an origin are comparable.
-    Returns an answer at n = 1 alone, without features. Raises a PredictionError where the method refuses: mpet2020
-    ranks by counters, and refuses where there are none.
+    At n = 1 runtimes and the decomposition make no difference: all profiles of an origin are comparable. Returns an
+    answer at n = 1 without features. Raises a PredictionError if the method refuses: mpet2020 ranks by counters, and
+    refuses without them.
     """
     at_one = sequential_database(database, facts.counted)
     answer = query.method.predict(at_one, sequential_query(query), query.settings)
@@ -47,15 +47,16 @@ def predict_sequential(database: Database, query: ScenarioQuery, facts: Scenario
 
 
 def sequential_query(query: ScenarioQuery) -> ScenarioQuery:
-    """The query as it is asked of a `sequential_database`: of any group, at n = 1."""
+    """Return the query for a `sequential_database`: without a group, at n = 1."""
     return replace(query, group=None, n=(1,))
 
 
 def sequential_database(database: Database, counted: Callable[[], FloatArray | None]) -> Database:
-    """The same profiles as if only n = 1 had been measured, once per database; what is hidden there is hidden here.
+    """Return the profiles as if only n = 1 had been measured, once per database; the same pairs are hidden.
 
-    Features are invalid but the seven relative measures at n = 1, as the element b. Of a pair's profiles in several
-    groups of an origin one stays, a decomposed one first. A curve without n = 1 has none.
+    All features are invalid except the seven relative measures at n = 1, stored as the element b. Of a pair's profiles
+    in several groups of an origin one is kept, preferably a decomposed one. Profiles with curves that do not begin at n
+    = 1 are omitted.
     """
     whole: Database = database.derive(("sequential",), lambda: _reduce_to_one(database, counted()))
     hidden = database.hidden_rows
@@ -82,7 +83,7 @@ def _reduce_to_one(database: Database, counted: FloatArray | None) -> Database:
 
 
 def _one_for_each_pair(database: Database, origins: list[str]) -> IntArray:
-    """Rows with a measured t(1): of each pair and origin the first, decomposed before time-only."""
+    """Return the rows with a measured t(1): for each pair and origin the first, decomposed before time-only."""
     origin = np.array([origins.index(group.origin) for group in database.groups], dtype=np.int64)[database.group]
     time_only = np.array([not group.decomposed for group in database.groups])[database.group]
     rows = np.flatnonzero(starts_at_one(database) & np.isfinite(database.t1_s))
@@ -95,7 +96,8 @@ def _one_for_each_pair(database: Database, origins: list[str]) -> IntArray:
 
 
 def starts_at_one(database: Database) -> BoolArray:
-    """(N,): whether t(1) was measured, not put in place of it. Without any curve t(1) is what there is."""
+    """Return whether t(1) was measured, not replaced by another value, (N,). A profile without a curve counts as
+    measured."""
     lengths = np.diff(database.curve_offsets)
     if not len(database.curve_n):
         return np.ones(len(lengths), dtype=bool)
@@ -104,8 +106,8 @@ def starts_at_one(database: Database) -> BoolArray:
 
 
 def relative_measures_at_one(database: Database, counted: FloatArray | None = None) -> FloatArray:
-    """The relative measures at n = 1 of every row, (N, 7): as counted, else m + b of the fitted curve (Eq. 5). NaN =
-    not known.
+    """Return the relative measures at n = 1 of every row, (N, 7): as counted, else m + b of the fitted curve (Eq. 5).
+    NaN = unknown.
 
     >>> features = np.full((1, 84), np.nan); features[0, [42, 43]] = 0.125, 0.5  # m and b of BR/INSTR
     >>> one = Database.build(

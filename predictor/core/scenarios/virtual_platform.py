@@ -1,4 +1,4 @@
-"""A platform that does not exist: a known one with other breakpoints, more threads or another clock (scenario 6)."""
+"""Virtual platforms: a known platform with other breakpoints, more threads or another clock (scenario 6)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from profiles.scaling.runs import LEAST_REDUNDANCY, reconstruct
 
 SEGMENTS = ("one NUMA node", "further NUMA nodes", "SMT threads")
 SEGMENT_ELEMENTS = (slice(0, 2), slice(2, 4), slice(4, 6))  # the elements of each segment
-WIDENING_BEYOND_SEGMENT = 0.2  # of ln t for each ln n that a segment is longer: by judgement, not by calibration
-# By the workload's bound: the exponent of the clock's ratio in the time, and a sentence; else half of it.
+WIDENING_BEYOND_SEGMENT = 0.2  # of ln t per ln n by which a segment is longer; an assumption, not calibrated
+# The exponent of the clock ratio in the time, and a sentence, by the workload's bound.
 CLOCK_EFFECTS = {
     "computation": (1.0, "computation-bound: its time changes in proportion"),
     "memory": (0.0, "memory-bound: its time stays, as memory does"),
@@ -33,7 +33,7 @@ NUMA, HYPERTHREADS = 1, 2
 
 
 class UnknownEffect(PredictionError):
-    """The changed platform has an effect of which nothing is known for this workload."""
+    """The changed platform has an effect that is unknown for this workload."""
 
     lacks = "change"
 
@@ -48,21 +48,21 @@ def move_platform(
     n: IntArray,
     bound: str | None,
 ) -> Answer:
-    """The answer for a platform whose curves bend elsewhere, at thread counts `n` (K,).
+    """Return the answer for a platform with other breakpoints, at thread counts `n` (K,).
 
-    What a segment of the curves does behind its breakpoint it does behind the new one: by the elements of the curve
-    model for a method that predicts elements (`move_elements`), else by the curves themselves (`pieces.move_pieces`).
-    Up to the first breakpoint that moved nothing changes. What the platform lacks is the mean over the workload's other
-    profiles. The clock changes times by the workload's bound.
+    The behaviour of a segment after its breakpoint is moved to the new breakpoint: by the elements of the curve model
+    for a method that predicts elements (`move_elements`), else by the curves themselves (`pieces.move_pieces`). Up to
+    the first moved breakpoint nothing changes. Effects that the platform lacks are means over the workload's other
+    profiles. The clock changes times according to the workload's bound.
 
-    Parameters: `answer` at the `source_counts` of `n` at least; `bound` memory | communication | computation, None =
-    unknown. Returns the answer at `n`; its interval is as wide in ln t as at the n that each came from, and 0.2 for
-    each ln n wider on both sides. Raises UnknownEffect for an effect of which nothing is known.
+    Parameters: `answer` at least at the `source_counts` of `n`; `bound` memory | communication | computation, None =
+    unknown. Returns the answer at `n`. Its interval has the width in ln t of the interval at the source n, plus 0.2 on
+    both sides for each ln n between source and n. Raises UnknownEffect for an effect that is unknown.
     """
     scaling = answer.features[0:2] if query.predicts_elements else answer.time_s
     if np.isnan(scaling).any() and old.n_max > 1:
         raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this machine")
-    # The segments that the new platform has before the most threads and the old one has not.
+    # Find the segments that the new platform has below the largest n and the old one lacks.
     begun = [segment for segment in (NUMA, HYPERTHREADS) if new.starts[segment] < n.max()]
     lacking = [segment for segment in begun if old.starts[segment] >= old.n_max]
     if query.predicts_elements:
@@ -84,19 +84,19 @@ def move_platform(
 def move_elements(
     answer: Answer, old: PlatformTopology, new: PlatformTopology, n: IntArray, elements: FloatArray
 ) -> Answer:
-    """The answer with the breakpoints of its curve model moved (Eq. 5-7).
+    """Return the answer with the breakpoints of its curve model moved (Eq. 5-7).
 
         p'(n) = p_model'(n) + [p(m) - p_model(m)]    fractions and measures
         R'(n) = R_model'(n) R(m) / R_model(m)
 
     p_model is the curve model of the answer with the old breakpoints, p_model' the same `elements` (14, 6) with the new
-    ones: slope and step of a segment begin at its new breakpoint. m is as far behind the old breakpoint of its segment
-    as n is behind the new one, at most its old end: what the model leaves unexplained is carried along. Then t'(n) by
-    Eq. 3-4, its clamps named in the warnings.
+    ones: slope and step of a segment begin at its new breakpoint. m has the same distance from the old breakpoint of
+    its segment as n from the new one, and is at most its old end. Thus the residual of the model is moved as well.
+    t'(n) follows from Eq. 3-4, and clamps are listed in the warnings.
 
-    Example: R = 1 to n_ht = 4, then 1 + 0.1 (n - 4): with n_ht = 8, R'(6) = 1 and R'(10) = 1.2.
+    Example: R = 1 up to n_ht = 4, then 1 + 0.1 (n - 4): with n_ht = 8, R'(6) = 1 and R'(10) = 1.2.
 
-    Parameters: `answer` at the `source_counts` of `n` at least, times in seconds; `n` (K,). NaN: a curve that the
+    Parameters: `answer` at least at the `source_counts` of `n`, times in seconds; `n` (K,). NaN: a curve that the
     answer does not predict. Source: Arndt et al. 2020, Eq. 3-7 and scenario 6; docs/scenarios.md.
 
     >>> elements = np.full((14, 6), np.nan); elements[0] = 0, 1, 0, 0, 0.1, 0
@@ -115,7 +115,7 @@ def move_elements(
         name: np.maximum(answer.curves[name][index] + (after[row] - before[row]), 0.0)
         for row, name in enumerate(CURVE_NAMES)
     }
-    # R is carried along in proportion; where a proportion makes no sense it is the model's own.
+    # R is moved in proportion or, if the ratio is invalid, taken from the model.
     sound = (before[0] > LEAST_REDUNDANCY) & (after[0] > LEAST_REDUNDANCY)
     scaled = answer.curves["redundancy"][index] * (after[0] / np.where(sound, before[0], 1.0))
     curves["redundancy"] = np.where(sound, scaled, after[0])
@@ -128,8 +128,8 @@ def move_elements(
 
 
 def borrowed_elements(database: Database, query: ScenarioQuery, *, decomposed: bool) -> FloatArray:
-    """The mean of each element over the workload's other profiles, (14, 6), for effects that T lacks. NaN: none of
-    them has the element."""
+    """Return the mean of each element over the workload's other profiles, (14, 6), for effects that T lacks. NaN: none
+    of them has the element."""
     rows = _other_profiles(database, query, decomposed=decomposed)
     values = database.features[rows].reshape(-1, len(CURVE_NAMES), len(ELEMENTS))
     valid = ~np.isnan(values)
@@ -138,7 +138,8 @@ def borrowed_elements(database: Database, query: ScenarioQuery, *, decomposed: b
 
 
 def borrowed_piece(database: Database, query: ScenarioQuery, segment: int, answer: Answer) -> Piece:
-    """The mean over the workload's other profiles of what they add behind that breakpoint of their platforms."""
+    """Return the mean of the pieces after this breakpoint of the workload's other profiles. Raise UnknownEffect if
+    there are none."""
     pieces = []
     for row in _other_profiles(database, query, decomposed=is_decomposed(answer) or None).tolist():
         platform = int(database.platform_index[row])
@@ -160,14 +161,14 @@ def borrowed_piece(database: Database, query: ScenarioQuery, segment: int, answe
 
 
 def _other_profiles(database: Database, query: ScenarioQuery, *, decomposed: bool | None) -> IntArray:
-    """Rows of the workload on other platforms: decomposed, time-only, or (None) both."""
+    """Return the rows of the workload on other platforms: decomposed, time-only, or (None) both."""
     rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
     alike = np.array([decomposed is None or group.decomposed == decomposed for group in database.groups])
     return np.asarray(rows[alike[database.group[rows]]])
 
 
 def _add_borrowed_elements(answer: Answer, lacking: list[int], borrowed: FloatArray) -> FloatArray:
-    """The (14, 6) elements of the answer, and those borrowed for segments that the old platform lacks."""
+    """Return the (14, 6) elements of the answer, with those borrowed for segments that the old platform lacks."""
     elements = answer.features.reshape(len(CURVE_NAMES), len(ELEMENTS)).copy()
     for segment in lacking:
         pair = SEGMENT_ELEMENTS[segment]
@@ -178,7 +179,8 @@ def _add_borrowed_elements(answer: Answer, lacking: list[int], borrowed: FloatAr
 
 
 def source_counts(n: IntArray, old: PlatformTopology, new: PlatformTopology) -> IntArray:
-    """The thread counts of the old platform that are as far behind their segment's breakpoint, at most its end (K,).
+    """Return the thread counts of the old platform with the same distance from their segment's breakpoint, at most its
+    end (K,).
 
     >>> old, new = PlatformTopology(np.nan, 4.0, 8), PlatformTopology(np.nan, 8.0, 32)
     >>> source_counts(np.array([3, 6, 9, 12, 32]), old, new).tolist()
@@ -196,7 +198,7 @@ def source_counts(n: IntArray, old: PlatformTopology, new: PlatformTopology) -> 
 
 
 def _segment_of_counts(n: IntArray, topology: PlatformTopology) -> IntArray:
-    """Which segment each thread count lies in: that of the last breakpoint before it."""
+    """Return the segment of each thread count: that of the last breakpoint before it."""
     starts = np.array(topology.starts)
     begun = np.where(n[:, None] > starts, starts, -1.0)
     return np.asarray(begun.argmax(axis=1))
@@ -216,9 +218,10 @@ def _move_interval(answer: Answer, moved: Answer, source: IntArray) -> Answer:
 
 
 def _change_clock(answer: Answer, old: PlatformTopology, new: PlatformTopology, bound: str | None) -> Answer:
-    """Times at another clock: in proportion where it computes, unchanged where it waits for memory.
+    """Return the answer at another clock: in proportion if the workload is computation-bound, unchanged if it is
+    memory-bound.
 
-    Where the bound is unknown, half way between (in ln t), and the interval reaches both.
+    If the bound is unknown, the time is in the middle (in ln t), and the interval includes both.
     """
     faster = new.base_mhz / old.base_mhz if new.base_mhz != old.base_mhz else 1.0
     if np.isnan(faster) or faster == 1.0:

@@ -1,4 +1,4 @@
-"""A workload that does not exist: another one with some of its characteristics changed (scenario 5)."""
+"""Virtual workloads: an existing workload with some of its characteristics changed (scenario 5)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 
 GROW_WITH_WORK = ("lock_delay", "work_imbalance", "task_distribution")
-MISS_COST = 50.0  # instructions: a miss of the last level takes 200 cycles, overlapped four-fold, at one a cycle
-WIDENING_OF_CHANGE = 0.25  # of |ln| of the change: by judgement, not by calibration
-NEGLIGIBLE_SHARE = 1e-9  # a smaller fraction of the thread time is none
+MISS_COST = 50.0  # instructions per last-level miss: 200 cycles with fourfold overlap, at one instruction per cycle
+WIDENING_OF_CHANGE = 0.25  # of |ln| of the change; an assumption, not calibrated
+NEGLIGIBLE_SHARE = 1e-9  # smaller fractions of the thread time count as 0
 
 
 class UnknownCharacteristic(PredictionError):
-    """The predicted profile does not say how large that which is to be changed is."""
+    """The predicted profile does not contain the size of the characteristic to be changed."""
 
     lacks = "change"
 
@@ -32,7 +32,7 @@ class UnknownCharacteristic(PredictionError):
 
 @dataclass(frozen=True, eq=False)
 class ThreadTime:
-    """n t(n) in seconds, split: `computing` (J,) and the six `parts` (6, J)."""
+    """The time breakdown of n t(n) in seconds: `computing` (J,) and the six `parts` (6, J)."""
 
     computing: FloatArray
     parts: FloatArray
@@ -43,23 +43,23 @@ class ThreadTime:
 
 
 def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None) -> Answer:
-    """The answer for a workload with these factors on its characteristics (Eq. 3-4).
+    """Return the answer for a workload with these factors on its characteristics (Eq. 3-4).
 
         n t(n) = C(n) + sum_i P_i(n),    C = t(1) R(n),    P_i = f_i(n) n t(n)
         C' = k_work [C(1) + k_redundancy (C(n) - C(1))] (1 - mu + mu k_memory),    P_i' = k_i [k_work] P_i
 
-    and back: t' = (C' + sum P_i') / n, t'(1) likewise, f_i' = P_i' / (n t'), U' = C' / (n t'), R' = C' / t'(1), so that
-    U' + sum f_i' = 1 and n t'(n) U'(n) = R'(n) t'(1) hold. k_work counts for the parts of GROW_WITH_WORK. mu is the
-    share of computing that waits for memory (`memory_share`). Where threads compute less than one did (R < R(1)) a
-    large k_redundancy could leave nothing: a hundredth of C(1) stays.
+    The curves follow from these: t' = (C' + sum P_i') / n, t'(1) likewise, f_i' = P_i' / (n t'), U' = C' / (n t'), R' =
+    C' / t'(1), so that U' + sum f_i' = 1 and n t'(n) U'(n) = R'(n) t'(1). k_work applies to the parts of
+    GROW_WITH_WORK. mu is the share of computing that waits for memory (`memory_share`). If R < R(1), a large
+    k_redundancy could make C' negative, so that the bracket is at least a hundredth of C(1).
 
-    Example: t(1) = 8 s, t(4) = 2.5 s with lock delay 0.2: n t = 10 s, of which 2 s lock; locks halved leave 9 s:
-    t'(4) = 2.25 s.
+    Example: t(1) = 8 s, t(4) = 2.5 s with lock delay 0.2: n t = 10 s, and 2 s of it is lock delay; half of it leaves 9
+    s: t'(4) = 2.25 s.
 
     Parameters: `answer` with n = 1 among its thread counts, in seconds; `bound` memory | communication | computation,
-    None = unknown. Returns the changed answer; its interval moves with t and widens by 0.25 |ln(t'/t)| on each side.
-    Its features are not fitted again. NaN stays NaN. Raises UnknownCharacteristic where the answer is time-only and a
-    part is to be changed, or nothing tells how much memory the workload uses; ValueError without n = 1.
+    None = unknown. Returns the changed answer; its interval changes in proportion to t and widens by 0.25 |ln(t'/t)| on
+    each side. Its features are not fitted again. NaN stays NaN. Raises UnknownCharacteristic if a part is to be changed
+    and the answer is time-only, or if the memory use of the workload is needed and unknown; ValueError without n = 1.
     Source: Arndt et al. 2020, Eq. 3-4 and scenario 5; docs/scenarios.md.
 
     >>> curves = dict.fromkeys(FRACTIONS, np.zeros(2)) | {"lock_delay": np.array([0.0, 0.2])}
@@ -104,11 +104,11 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
 
 
 def split_thread_time(answer: Answer) -> ThreadTime:
-    """The thread time of an answer by where it goes (Eq. 3-4), in thread seconds.
+    """Return the time breakdown of an answer (Eq. 3-4), in thread seconds.
 
         C(n) = U(n) n t(n),    P_i(n) = f_i(n) n t(n),    U = 1 - sum f_i, at least 0.01
 
-    Example: t(4) = 2.5 s with lock delay 0.2: n t = 10 s, of which 8 s compute and 2 s lock.
+    Example: t(4) = 2.5 s with lock delay 0.2: n t = 10 s, with 8 s of computing and 2 s of lock delay.
 
     >>> curves = dict.fromkeys(FRACTIONS, np.zeros(2)) | {"lock_delay": np.array([0.0, 0.2])}
     >>> time = split_thread_time(Answer(8.0, np.array([1, 4]), np.array([8.0, 2.5]), np.empty(0), curves, [], []))
@@ -118,19 +118,20 @@ def split_thread_time(answer: Answer) -> ThreadTime:
     total = answer.n * answer.time_s
     fractions = fractions_of(answer)
     used = np.maximum(1.0 - fractions.sum(axis=0), LEAST_UTILISATION)
-    # Where the fractions were too large to be possible, reconstruction kept U at its least, and the parts give way.
+    # If the fractions are too large, U has its least value as in reconstruction, and the fractions are scaled down.
     fractions = fractions * ((1.0 - used) / np.maximum(fractions.sum(axis=0), NEGLIGIBLE_SHARE))
     return ThreadTime(total * used, fractions * total)
 
 
 def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
-    """The share of computing that waits for memory at each n (J,), and how that is known.
+    """Return the share of computing that waits for memory at each n (J,), and a text with its source.
 
-    From the counters where they are predicted: x = MISS_COST * misses of the last level per instruction,
-    mu = x / (1 + x); else from the workload's bound: 1 for memory, 0 for computation. Raises UnknownCharacteristic
-    where neither is known. Where the counters make no sense at an n, those of n = 1 stand in.
+    If counters are predicted: x = MISS_COST * misses of the last level per instruction, mu = x / (1 + x); else by the
+    workload's bound: 1 for memory, 0 for computation. Invalid counters at an n are replaced by those at the least n.
+    Raise UnknownCharacteristic if neither is known.
 
-    Example: 0.02 misses an instruction, each worth 50 instructions, take as long as the instruction itself: mu = 1/2.
+    Example: 0.02 misses per instruction, each with the cost of 50 instructions, take as long as the instruction itself:
+    mu = 1/2.
 
     >>> counters = {"L1-LD/INSTR": np.array([0.2]), "L1-LD/LLC-LDM": np.array([10.0])}
     >>> memory_share(Answer(1.0, np.array([1]), np.array([1.0]), np.empty(0), counters, [], []), None)[0]
@@ -157,7 +158,7 @@ def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
 
 
 def _rebuild_answer(answer: Answer, before: ThreadTime, after: ThreadTime, first: int) -> Answer:
-    """The answer with the thread time `after` in place of `before`; `first` is the index of n = 1."""
+    """Return the answer with the thread time `after` in place of `before`; `first` is the index of n = 1."""
     ratio = after.total / before.total
     t1_s = float(answer.t1_s * ratio[first])
     time_s = answer.time_s * ratio
@@ -179,7 +180,7 @@ def _rebuild_answer(answer: Answer, before: ThreadTime, after: ThreadTime, first
 
 
 def _sentences(answer: Answer, changes: WorkloadChanges, memory: str) -> list[str]:
-    """A sentence for each change: what it does, and what it takes for granted."""
+    """Return a sentence for each change, with its effect and its assumptions."""
     sentences = []
     for name in changes.changed:
         factor = changes.factor(name)

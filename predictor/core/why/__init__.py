@@ -1,1 +1,2 @@
-"""Why an answer is as it is, and what would make it surer: which candidates and elements carried it, as numpy."""
+"""Explanations of an answer: which candidates and elements contribute most, and which measurements would narrow its
+interval."""

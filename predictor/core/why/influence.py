@@ -1,4 +1,5 @@
-"""Which references, workloads and elements carried an answer: shares of weight, and what changes without each."""
+"""Influence of references, workloads and elements on an answer: shares of weight, and the change without each of
+them."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from profiles.arrays import FloatArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, SCALING_PARTS
 from profiles.scaling.runs import CurveTable
 
-NAMED_CANDIDATES = 3  # of each kind, the heaviest
+NAMED_CANDIDATES = 3  # of each kind, those with the largest weights
 NAMED_ELEMENTS = 3
 LEAST_CHANGE = 1e-3
 REMOVABLE = ("m", "m_nu")
@@ -24,10 +25,10 @@ ROUNDING_ERROR = 1e-9
 
 @dataclass(frozen=True)
 class Influence:
-    """How much a reference, a workload or an element counts in an answer.
+    """The influence of a reference, a workload or an element on an answer.
 
-    `share` of the candidates' weight, None for elements; `change`: the relative change of t(n) without it, mean over n.
-    None: without it there is no answer, or it was not asked again.
+    `share` is the share of the candidates' weight, None for elements; `change` is the relative change of t(n) without
+    it, averaged over n. It is None if there is no answer without it, or if it was not computed.
     """
 
     kind: str  # reference | workload | element
@@ -37,11 +38,12 @@ class Influence:
 
 
 def candidate_shares(answer: Answer, kind: str) -> dict[str, float]:
-    """The share of each platform (kind "reference") or workload in the weights of the candidates, the largest first.
+    """Return the share of each platform (kind "reference") or workload in the weights of the candidates, the largest
+    first.
 
         share(x) = mean over t(1) and the vector of  sum |r| of the candidates with x / sum |r|
 
-    A weight may be negative (`mpet`): what is subtracted carries the answer as well.
+    Weights may be negative (`mpet`), and negative weights count by their absolute values.
 
     >>> from predictor.core.answers import Candidate
     >>> given = [Candidate("p", "a", 0, 0, 0, 3.0), Candidate("q", "a", 0, 0, 0, -1.0)]
@@ -63,11 +65,12 @@ def candidate_shares(answer: Answer, kind: str) -> dict[str, float]:
 def influences_on_answer(
     database: Database, query: Query, method: Method[Any], settings: Any, answer: Answer, *, leave_out: bool = True
 ) -> list[Influence]:
-    """The influences on an answer: the heaviest references and workloads, and the elements.
+    """Return the influences on an answer: those of the references and workloads with the largest weights, and of the
+    elements.
 
-    The heaviest of each kind is left out and the question asked again, a reference P by hiding (P,A), a workload B by
-    hiding (T,B): two predictions. `query` names the group and the n of the answer, so that nothing else changes.
-    Without `leave_out` only the shares are given: a baseline may need seconds.
+    The first of each kind is left out and the query repeated: a reference P by hiding (P,A), a workload B by hiding
+    (T,B), which takes two predictions. `query` contains the group and the n of the answer, so that nothing else
+    changes. Without `leave_out`, only the shares are computed, because a baseline may need seconds.
     """
 
     def change(kind: str, name: str) -> float | None:
@@ -90,7 +93,7 @@ def influences_on_answer(
 
 
 def mean_change(before: FloatArray, after: FloatArray) -> float | None:
-    """The geometric mean of after / before less 1; None where no n has both.
+    """Return the geometric mean of after / before minus 1; None if no n has both.
 
     >>> round(mean_change(np.array([1.0, 4.0]), np.array([2.0, 8.0])), 9)
     1.0
@@ -101,21 +104,23 @@ def mean_change(before: FloatArray, after: FloatArray) -> float | None:
 
 
 def element_influences(database: Database, target: int, answer: Answer) -> list[Influence]:
-    """The elements of the feature vector whose effect could be removed, and the time at the largest n without it.
+    """Return the elements of the feature vector with a removable effect, and the change of the time at the largest n
+    without it.
 
     Two elements of each of the seven scaling parts are effects that a change of the program could remove:
 
         m      the part grows with n:               it stays as it is at n = 1
-        m_nu   it rises or grows beyond n_nu:       it goes on as before (m_nu and b_nu are 0)
+        m_nu   it rises or grows beyond n_nu:       it continues as before (m_nu and b_nu are 0)
 
-    No offset b is: it is the work itself, or balances the slope. What begins at n_ht is not: SMT threads share a
-    core; beyond n_ht the growth of the redundancy is not either, for nobody knows how much of it that is. Nor is
-    what makes the time shorter, nor what would leave n threads more than n times as fast as one.
+    An offset b cannot be removed, because it is the work itself or balances the slope. Effects that begin at n_ht
+    cannot either, because SMT threads share a core. Beyond n_ht the growth of the redundancy is excluded, because it is
+    unknown how much of it is caused by SMT. Effects that make the time shorter are excluded, and those without which n
+    threads would be more than n times as fast as one.
 
     Returns at most NAMED_ELEMENTS, the largest |change| first, those of LEAST_CHANGE or more.
     Source: Arndt et al. 2020, Eq. 3-7.
 
-    Example: R(n) = 0.1 n + 0.9, so R(4) = 1.3: if it did not grow R(4) = R(1) = 1, and the time 23 % shorter.
+    Example: R(n) = 0.1 n + 0.9, so R(4) = 1.3. Without growth R(4) = R(1) = 1, and the time is 23 % shorter.
 
     >>> one_platform = Database.build(
     ...     platforms=["p"], workloads=[], platform_index=[], workload_index=[], groups=(), group=[],
@@ -145,7 +150,7 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
 
 
 def removable_elements(features: FloatArray, *, beyond_cores: bool) -> list[int]:
-    """The positions of the slopes m and m_nu of the scaling parts that are there; of the redundancy m not where there
+    """Return the positions of the valid slopes m and m_nu of the scaling parts, without m of the redundancy if there
     are more threads than cores."""
     slopes = [ELEMENTS.index(name) for name in REMOVABLE]
     rows = [part * len(ELEMENTS) + slope for part in range(len(SCALING_PARTS)) for slope in slopes]
@@ -158,7 +163,8 @@ def removable_elements(features: FloatArray, *, beyond_cores: bool) -> list[int]
 
 
 def without_element(features: FloatArray, element: int) -> FloatArray:
-    """The features without the effect of a slope: m leaves the part as it is at n = 1, m_nu takes b_nu along.
+    """Return the features without the effect of a slope: without m the part stays as it is at n = 1; b_nu is removed
+    with m_nu.
 
     >>> without_element(np.array([0.5, 1.0, 0.25, 2.0, 0.0, 0.0]), 0).tolist()
     [0.0, 1.5, 0.25, 2.0, 0.0, 0.0]
@@ -173,9 +179,9 @@ def without_element(features: FloatArray, element: int) -> FloatArray:
 
 
 def predicted_scaling(answer: Answer) -> CurveTable | None:
-    """The answer as curves, for a reading of what limits it; None where no scaling is predicted.
+    """Return the curves of the answer, for an analysis of what limits scaling; None if no scaling is predicted.
 
-    A method that predicts times alone has R(n) = n t(n) / t(1), as a time-only profile has.
+    A method that predicts times only has R(n) = n t(n) / t(1), like a time-only profile.
 
     >>> curves = dict.fromkeys(CURVE_NAMES, np.full(2, np.nan))
     >>> answer = Answer(8.0, np.array([1, 4]), np.array([8.0, 2.5]), np.empty(0), curves, [], [])

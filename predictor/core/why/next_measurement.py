@@ -1,4 +1,5 @@
-"""Which measurement would narrow an answer's interval most: each is added as if it had been made, and asked again."""
+"""Which measurement would narrow an answer's interval most: each is added as if it had been made, and the query
+repeated."""
 
 from __future__ import annotations
 
@@ -19,13 +20,13 @@ from profiles.scaling.features import FEATURE_NAMES
 
 MeasurementKind = Literal["benchmark", "platform"]  # a benchmark on the target, or the workload on another platform
 UnmeasuredPair: TypeAlias = tuple[int, int]  # platform, workload
-PLACES_TRIED = 6  # of each kind, the nearest
+PLACES_TRIED = 6  # pairs of each kind, the nearest ones
 MOST_COUNTS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """A profile that nobody measured, with the answer that is predicted for it."""
+    """A profile that was not measured, with its predicted answer."""
 
     platform: int
     workload: int
@@ -35,8 +36,8 @@ class Observation:
 
 @dataclass(frozen=True)
 class NextMeasurement:
-    """A measurement that may narrow the interval, which is `now` and then `expected` to be so many times as wide to
-    either side: the geometric mean over n of sqrt(high / low), from 1 on."""
+    """A measurement that may narrow the interval. `now` and `expected` are the widths before and after it as factors to
+    either side: the geometric means over n of sqrt(high / low), at least 1."""
 
     kind: MeasurementKind
     platform: str
@@ -46,7 +47,7 @@ class NextMeasurement:
 
 
 def interval_factor(answer: Answer) -> float | None:
-    """How wide the interval is, as the factor to either side: the geometric mean over n of sqrt(high / low).
+    """Return the width of the interval as a factor to either side: the geometric mean over n of sqrt(high / low).
 
     None without any interval. Example: 8 to 12.5 s around 10 s is a factor of 1.25.
 
@@ -61,7 +62,7 @@ def interval_factor(answer: Answer) -> float | None:
 
 
 class MeasurementsTried(NamedTuple):
-    """So many of `total` predictions were made; the measurements tried by then, the best first."""
+    """The progress: `done` of `total` predictions, and the measurements tried so far, the best first."""
 
     done: int
     total: int
@@ -77,15 +78,16 @@ def try_measurements(
     tried: int = PLACES_TRIED,
     no_benchmarks: Collection[int] = (),
 ) -> Iterator[MeasurementsTried]:
-    """Unmeasured benchmarks on T and platforms for A; the one that would narrow the interval most comes first.
+    """Yield the progress of trying unmeasured benchmarks on T and platforms for A; the measurement that would narrow
+    the interval most comes first.
 
-    For each kind the `tried` nearest are tried: workloads by D_a(A,B), platforms by D_p(P,T). What would be measured is
-    predicted, added to the database as a profile, and A on T is predicted again. The method's own variance and
-    calibration say what is expected, on the assumption that the new profile brings no surprise.
+    For each kind the `tried` nearest are tried: workloads by D_a(A,B), platforms by D_p(P,T). The measurement is
+    predicted and added to the database as a profile, and A on T is predicted again. The expected interval follows from
+    the method's own variance and calibration, on the assumption that the new profile agrees with its prediction.
 
-    `query` names the group; all of its origin take part, as in the evidence of `mpet`. `no_benchmarks`: workloads that
-    nobody would measure for A's sake, since whoever runs them runs A. Raises a PredictionError where A on T cannot be
-    predicted; a method without intervals expects nothing: [].
+    `query` must contain the group; all groups of its origin are used, as in the evidence of `mpet`. `no_benchmarks` are
+    workloads that cannot be measured without measuring A. Raise a PredictionError if A on T cannot be predicted. For a
+    method without intervals there are no measurements.
     """
     database = database.without(query.target, query.workload)
     before = method.predict(database, query, settings)
@@ -122,12 +124,12 @@ def try_measurements(
 
 
 def of_same_origin(database: Database, query: Query) -> BoolArray:
-    """The visible rows (N,) of the groups of the query's origin."""
+    """Return which visible rows (N,) are in groups of the query's origin."""
     return np.asarray(np.isin(database.group, groups_beside(database, query.group or 0)) & ~database.hidden)
 
 
 def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPair]:
-    """(T, B): workloads that T lacks and a platform that has A has, nearest to A first."""
+    """Return (T, B) for the workloads that T lacks and that a platform with A has, nearest to A first."""
     visible = of_same_origin(database, query)
     references = np.unique(database.platform_index[visible & (database.workload_index == query.workload)])
     on_references = np.unique(database.workload_index[visible & np.isin(database.platform_index, references)])
@@ -137,8 +139,8 @@ def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPa
 
 
 def unmeasured_platforms(database: Database, query: Query) -> list[UnmeasuredPair]:
-    """(P, A): platforms without A that share a workload with T, nearest to T first; none where the query names its
-    references, as another platform would be no reference."""
+    """Return (P, A) for the platforms without A that share a workload with T, nearest to T first. Empty if the query
+    names its references, because another platform would not be a reference."""
     if query.references is not None:
         return []
     visible = of_same_origin(database, query)
@@ -150,7 +152,7 @@ def unmeasured_platforms(database: Database, query: Query) -> list[UnmeasuredPai
 
 
 def _sort_by_distance(database: Database, kind: Any, of: int, among: IntArray) -> list[int]:
-    """Ascending by mean distance; those at no defined distance last."""
+    """Return the indices in ascending order of mean distance, undefined ones last."""
     if not len(among):
         return []
     distance = mean_distances(database, kind, [of], among).mean[0]
@@ -161,7 +163,7 @@ def _sort_by_distance(database: Database, kind: Any, of: int, among: IntArray) -
 def predict_observation(
     database: Database, query: Query, place: UnmeasuredPair, method: Method[Any], settings: Any
 ) -> Observation | None:
-    """The profile that the method expects of the pair, at thread counts that others measured; None where it refuses."""
+    """Return the predicted profile of the pair, at thread counts that others measured; None if it is refused."""
     platform, workload = place
     rows = np.flatnonzero(of_same_origin(database, query) & (database.workload_index == workload))
     group = int(np.bincount(database.group[rows]).argmax()) if workload != query.workload else query.group
@@ -182,7 +184,7 @@ def predict_observation(
 
 
 def with_observations(database: Database, observations: Sequence[Observation]) -> Database:
-    """The visible rows of the database, and the observations as further ones."""
+    """Return the visible rows of the database, with the observations as further rows."""
     rows = np.flatnonzero(~database.hidden)
     lengths = np.diff(database.curve_offsets)[rows]
     points = stretch_positions(database.curve_offsets[rows], lengths)
