@@ -1,7 +1,8 @@
-"""Plain ways to predict, which a method must beat before it may claim accuracy.
+"""Baselines: simple methods for comparison with other methods.
 
-All work on log(n t(n)), interpolated linearly in ln n, over the reference platforms (those that have A and share a
-benchmark with the target) and the benchmarks known on the target. `noise` is apart: it is the floor, no method.
+All use log(n t(n)), interpolated linearly in ln n, of the reference platforms (those that have A and share a benchmark
+with the target) and the benchmarks known on the target. The noise floor is not a baseline, because it is not a
+method.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the logarithms that a baseline predicts to an answer like any other method's."""
+"""Conversion of the logarithms that a baseline predicts to an answer, and baselines as registered methods."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ BASELINE_VERSION = "3"
 
 @dataclass(frozen=True)
 class NoSettings:
-    """A baseline without choices."""
+    """The settings of a baseline without settings."""
 
 
 @dataclass(frozen=True)
 class BaselineConfidence(AnswerConfidence):
-    """How many references and benchmarks took part."""
+    """The numbers of references and benchmarks used."""
 
     references: int
     benchmarks: int
@@ -32,10 +32,10 @@ class BaselineConfidence(AnswerConfidence):
 
 @dataclass(frozen=True)
 class Estimate:
-    """log(n t(n)) of A on T, and the references it rests on: position -> weight; without any it rests on all alike.
+    """log(n t(n)) of A on T, and the references it is based on: position -> weight; empty if all count equally.
 
-    It is `curve` at any n, where there is one, plus `values` (J,) at `LogTimes.n`, linear in ln n between these and
-    held outside.
+    It is the sum of `curve` at any n, if given, and of `values` (J,) at `LogTimes.n`, linear in ln n between these and
+    constant outside.
     """
 
     values: FloatArray
@@ -43,7 +43,7 @@ class Estimate:
     curve: Callable[[IntArray], FloatArray] | None = None
 
 
-ReferenceCheck = Callable[[Database, IntArray, int], None]  # of the references (R,) and the target, beyond curves
+ReferenceCheck = Callable[[Database, IntArray, int], None]  # checks the references (R,) and the target
 Estimator = Callable[[Database, LogTimes, Settings], Estimate]
 
 
@@ -56,8 +56,8 @@ def baseline_method(
     most_references: int | None = None,
     check_references: ReferenceCheck | None = None,
 ) -> Method[Settings]:
-    """The estimator as a registered method, which learns from the `most_references` nearest at most.
-    `check_references` raises what else the estimator refuses for."""
+    """Return the estimator as a registered method that uses at most the `most_references` nearest references.
+    `check_references` raises any further refusals of the estimator."""
 
     def predict(database: Database, query: Query, chosen: Settings) -> Answer:
         view = database.without(query.target, query.workload)
@@ -82,7 +82,7 @@ def _make_answer(database: Database, query: Query, logs: LogTimes, estimate: Est
     values = np.interp(np.log(counts), np.log(logs.n), estimate.values)
     thread_time = np.exp(values if estimate.curve is None else values + estimate.curve(counts))
     t1_s, time_s = float(thread_time[-1]), thread_time[:-1] / n
-    # Of a time-only profile R(n) = n t(n) / t(1) and U = 1; of a decomposed one the parts are not predicted.
+    # A time-only profile has R(n) = n t(n) / t(1) and U = 1. For a decomposed one no curves are predicted.
     curves = dict.fromkeys((*CURVE_NAMES, "utilisation"), np.full(len(n), np.nan))
     if not database.groups[logs.groups[0]].decomposed:
         curves |= {"redundancy": n * time_s / t1_s, "utilisation": np.ones(len(n))}
@@ -101,7 +101,8 @@ def _make_answer(database: Database, query: Query, logs: LogTimes, estimate: Est
 
 
 def _candidates(database: Database, logs: LogTimes, estimate: Estimate) -> list[Candidate]:
-    """The named references with every workload that they share with the target. Feature distances play no part."""
+    """Return the references of the estimate as candidates with every workload that they share with the target, without
+    distances."""
     candidates = []
     for position, weight in estimate.references.items():
         shared = np.flatnonzero(~np.isnan(logs.difference[position]).all(axis=1))

@@ -1,4 +1,4 @@
-"""Baselines that fit a scaling law to A on the nearest reference and carry it over with one speed ratio."""
+"""Baselines that fit a scaling law to A on the nearest reference and transfer it with one speed ratio."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from predictor.core.baselines.nearest import nearest_reference, shape_distance, 
 from predictor.core.database import Database
 from profiles.arrays import FloatArray, IntArray
 
-LEAST_WORK_SHARE = 0.01  # of the smallest measured n t(n): a fit without work at n = 1 would give no time at all
+LEAST_WORK_SHARE = 0.01  # of the smallest measured n t(n), the least fitted n t(n), so that it is never 0
 
 Terms = Callable[[FloatArray], FloatArray]
 
 
 def amdahl_terms(n: FloatArray) -> FloatArray:
-    """The terms of n t(n) = parallel work + sequential work * n (Amdahl 1967), (2, J).
+    """Return the terms of n t(n) = parallel work + sequential work * n (Amdahl 1967), (2, J).
 
     >>> amdahl_terms(np.array([1.0, 2.0, 4.0])).tolist()
     [[1.0, 1.0, 1.0], [1.0, 2.0, 4.0]]
@@ -27,7 +27,8 @@ def amdahl_terms(n: FloatArray) -> FloatArray:
 
 
 def usl_terms(n: FloatArray) -> FloatArray:
-    """The terms of n t(n) = t(1) (1 + sigma (n - 1) + kappa n (n - 1)), (3, J): Gunther's universal scalability law.
+    """Return the terms of n t(n) = t(1) (1 + sigma (n - 1) + kappa n (n - 1)), (3, J): Gunther's universal scalability
+    law.
 
     >>> usl_terms(np.array([1.0, 2.0, 4.0])).tolist()
     [[1.0, 1.0, 1.0], [0.0, 1.0, 3.0], [0.0, 2.0, 12.0]]
@@ -36,7 +37,7 @@ def usl_terms(n: FloatArray) -> FloatArray:
 
 
 def fit_law(terms: FloatArray, values: FloatArray) -> FloatArray:
-    """Coefficients of at least 0 with which the sum of the terms comes near the values, in relative least squares.
+    """Return the non-negative coefficients that fit the sum of the terms to the values by relative least squares.
 
     `terms` (K, J), `values` (J,) positive. Returns (K,), in the unit of the values.
 
@@ -44,7 +45,7 @@ def fit_law(terms: FloatArray, values: FloatArray) -> FloatArray:
     >>> fit_law(amdahl_terms(n), 9 + 1 * n).round(9)
     array([9., 1.])
     """
-    from scipy.optimize import nnls  # noqa: PLC0415  0.3 s of every start, for two methods that are seldom asked
+    from scipy.optimize import nnls  # noqa: PLC0415  the import takes 0.3 s and is seldom needed
 
     coefficients: FloatArray = nnls((terms / values).T, np.ones(len(values)))[0]
     return coefficients

@@ -1,4 +1,4 @@
-"""The logarithms that baselines learn from: log(n t(n)) of the benchmarks on references and target, and of A."""
+"""The logarithms that baselines use: log(n t(n)) of the benchmarks on the references and the target, and of A."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from predictor.core.references import check_query, connecting_rows, evidence_gro
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ADDITIVE_ROUNDS = 2
-VALUES_AT_ONCE = 1 << 17  # stay in the caches
-KEY_STRIDE = int(np.iinfo(np.int32).max)  # between the keys of two rows: no n is larger
+VALUES_AT_ONCE = 1 << 17  # values per block, which fits into the caches
+KEY_STRIDE = int(np.iinfo(np.int32).max)  # difference of the keys of two rows, at least the largest n
 
 
 @dataclass(frozen=True, eq=False)
 class LogTimes:
-    """log(n t(n)) at the same thread counts everywhere, NaN where a pair was not measured.
+    """log(n t(n)) at common thread counts, NaN where a pair was not measured.
 
-    Natural logarithms of seconds. R reference platforms have A and at least one of the B workloads known on the
-    target; `n` are 1 and the `knots`, whichever thread counts are asked for.
+    Natural logarithms of seconds. The R reference platforms have A and at least one of the B workloads known on the
+    target; `n` are 1 and the `knots`, independent of the requested thread counts.
     """
 
     groups: tuple[int, ...]  # A's first
@@ -41,29 +41,30 @@ class LogTimes:
 
     @cached_property
     def difference(self) -> FloatArray:
-        """(R, B, J): target minus reference, the logarithm of the ratio of their times."""
+        """Target minus reference, (R, B, J): the logarithm of the ratio of their times."""
         return self.of_target - self.of_references
 
     @cached_property
     def all_platforms(self) -> FloatArray:
-        """(R + 1, B, J): the references, and last the target."""
+        """The values of the references, and last of the target, (R + 1, B, J)."""
         return np.concatenate([self.of_references, self.of_target[None]])
 
     @cached_property
     def speed(self) -> FloatArray:
-        """s(p, n), (R + 1, J): the platforms' part of the additive model."""
+        """The platform part s(p, n) of the additive model, (R + 1, J)."""
         return additive_parts(self.all_platforms)[1]
 
     @cached_property
     def completed(self) -> FloatArray:
-        """(R + 1, B, J): pairs that were not measured have the value of the additive model."""
+        """The values of all platforms, (R + 1, B, J), with those of the additive model for pairs that were not
+        measured."""
         of_workload, of_platform = additive_parts(self.all_platforms)
         model = of_workload[None] + of_platform[:, None]
         return np.where(np.isnan(self.all_platforms), model, self.all_platforms)
 
     def with_nearest_references(self, most: int) -> LogTimes:
-        """The same with at most `most` references: those whose benchmarks, less the platform's speed, differ least
-        from the target's (least mean square over benchmarks and n)."""
+        """Return the log times with at most `most` references: those with the least mean square difference from the
+        target over benchmarks and n, after subtracting the platforms' speeds."""
         if len(self.platforms) <= most:
             return self
         residuals = (self.completed - self.speed[:, None]).reshape(len(self.platforms) + 1, -1)
@@ -81,7 +82,7 @@ class LogTimes:
 
 
 def log_times_at(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
-    """log(n t(n)) of measured curves, linear in ln n between their points and held constant outside.
+    """Return log(n t(n)) of measured curves, linear in ln n between their points and constant outside.
 
     Parameters: `rows` of any shape, -1 = none; `n` (J,). Returns (*rows.shape, J), NaN for no row or no curve.
 
@@ -106,7 +107,7 @@ def log_times_at(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
 
 
 def _log_times_of_rows(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
-    """`log_times_at` of few rows (R,): some ten arrays of (R, J) are made on the way."""
+    """Return `log_times_at` for a block of rows (R,). It needs about ten temporary arrays (R, J)."""
     start, stop = database.curve_offsets[rows], database.curve_offsets[rows + 1]
     is_measured = (rows >= 0) & (stop > start)
     start, last = np.where(is_measured, start, 0)[..., None], np.where(is_measured, stop - 1, 0)[..., None]
@@ -121,15 +122,16 @@ def _log_times_of_rows(database: Database, rows: IntArray, n: IntArray) -> Float
 
 
 def _measured_logs(database: Database) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Of every measured point its key, ln n and ln(n t(n)). Curves follow each other in one array: with the row number
-    in front of n they are one ascending key."""
+    """Return the key, ln n and ln(n t(n)) of every measured point. The key is the row number followed by n, which
+    ascends over the concatenated curves."""
     row = np.repeat(np.arange(len(database)), np.diff(database.curve_offsets))
     log_n = np.log(database.curve_n.astype(np.float64))
     return row * KEY_STRIDE + database.curve_n, log_n, log_n + np.log(database.curve_time_s)
 
 
 def additive_parts(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Workload part c (B, J) and platform part s (P, J) of z = c + s + rest, by two rounds of alternating means.
+    """Return the workload part c (B, J) and the platform part s (P, J) of z = c + s + rest, by two rounds of
+    alternating means.
 
     `values` (P, B, J), NaN = not measured; a part without any value is 0.
 
@@ -146,7 +148,7 @@ def additive_parts(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def valid_mean(values: FloatArray, axis: int | tuple[int, ...]) -> FloatArray:
-    """Mean over what is not NaN, 0 where nothing is.
+    """Return the mean over values that are not NaN, 0 if there are none.
 
     >>> valid_mean(np.array([[1.0, 3.0, np.nan], [np.nan, np.nan, np.nan]]), axis=1)
     array([2., 0.])
@@ -156,14 +158,14 @@ def valid_mean(values: FloatArray, axis: int | tuple[int, ...]) -> FloatArray:
     return np.asarray(np.where(valid, values, 0.0).sum(axis=axis) / np.maximum(count, 1))
 
 
-# Several methods are asked the same about the same view; the entry goes when the view does.
+# Several methods may use the same query and view. An entry is removed together with its view.
 _log_times_of_views: WeakKeyDictionary[Database, tuple[Query, LogTimes]] = WeakKeyDictionary()
 
 
 def log_times(database: Database, query: Query) -> LogTimes:
-    """Everything that a baseline may use for the query, with (T,A) hidden whatever the caller hid before.
+    """Return everything that a baseline may use for the query, with (T,A) hidden.
 
-    Raises NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload, InvalidThreadCounts.
+    Raise NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload, InvalidThreadCounts.
     """
     check_query(database, query)
     view = database.without(query.target, query.workload)
@@ -175,8 +177,9 @@ def log_times(database: Database, query: Query) -> LogTimes:
 
 
 class ConnectedRows(NamedTuple):
-    """Rows of R references, all with A, and T for the B workloads of T, -1 = none; A is the last column of the
-    references'. `shared` (R, B): both have a curve; `usable` (R,): some are shared, and A has a curve."""
+    """The rows of R references with A, and of T, for the B workloads of T, -1 = none; A is the last column of the
+    references' rows. `shared` (R, B): both have a curve; `usable` (R,): at least one workload is shared, and A has a
+    curve."""
 
     groups: tuple[int, ...]
     platforms: IntArray
@@ -188,8 +191,8 @@ class ConnectedRows(NamedTuple):
 
 
 def connect_rows(view: Database, query: Query) -> ConnectedRows:
-    """What connects A with T, of a view that hides (T,A). Raises NoReference, NoBenchmark, NothingComparable,
-    NothingShared."""
+    """Return the rows that connect A with T, in a view that hides (T,A). Raise NoReference, NoBenchmark,
+    NothingComparable, NothingShared."""
     rows_a = reference_rows(view, query)
     groups = evidence_groups(view, query, rows_a)
     platforms, workloads, rows, rows_of_target = connecting_rows(view, query, rows_a, groups)
@@ -227,5 +230,5 @@ def _read_log_times(view: Database, query: Query) -> LogTimes:
 
 
 def _measured_counts(view: Database, rows: IntArray) -> IntArray:
-    """The thread counts that the curves of these rows (-1 = none) have."""
+    """Return the thread counts of the curves of these rows (-1 = none)."""
     return np.unique(np.concatenate([view.curve(row)[0] for row in rows[rows >= 0].tolist()]))

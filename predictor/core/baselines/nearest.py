@@ -1,4 +1,4 @@
-"""Baselines that take one reference platform, the one whose times are most like the target's."""
+"""Baselines that use one reference platform, the one with times most similar to the target's."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from predictor.core.database import Database
 from predictor.core.errors import UnknownClock
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-DOUBT_IN_WORKLOADS = 2  # a distance over b shared workloads counts as sqrt(1 + 2/b) times as far
-DIGITS_OF_A_TIE = 12  # distances that differ by rounding alone are equal
+DOUBT_IN_WORKLOADS = 2  # distances over b shared workloads are multiplied by sqrt(1 + 2/b)
+DIGITS_OF_A_TIE = 12  # distances that are equal to this number of digits are ties
 
 
 def time_distance(logs: LogTimes) -> FloatArray:
-    """Root mean square of log(t_T / t_P) over the shared workloads and all n, (R,): 0 = the same times.
+    """Return the root mean square of log(t_T / t_P) over the shared workloads and all n, (R,): 0 means the same times.
 
     >>> logs = LogTimes(
     ...     groups=(0,), workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
@@ -28,7 +28,8 @@ def time_distance(logs: LogTimes) -> FloatArray:
 
 
 def shape_distance(logs: LogTimes) -> FloatArray:
-    """As `time_distance` after the best single speed ratio, (R,): 0 = one machine is the other, only faster.
+    """Return `time_distance` after the best single speed ratio, (R,): 0 means that the platforms differ by a constant
+    factor.
 
     >>> logs = LogTimes(
     ...     groups=(0,), workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
@@ -42,7 +43,7 @@ def shape_distance(logs: LogTimes) -> FloatArray:
 
 
 def nearest_reference(distance: FloatArray, logs: LogTimes, among: BoolArray | None = None) -> int:
-    """Position of the nearest reference; few shared workloads count as farther, ties go by slug.
+    """Return the position of the nearest reference. Few shared workloads increase the distance, and ties go by slug.
 
     distance' = distance sqrt((b + 2) / b),    b workloads that the reference shares with the target
     """
@@ -52,7 +53,7 @@ def nearest_reference(distance: FloatArray, logs: LogTimes, among: BoolArray | N
 
 
 def speed_ratio(logs: LogTimes, reference: int) -> float:
-    """The mean of log(t_T / t_P) over shared workloads and n: a geometric mean of ratios.
+    """Return the mean of log(t_T / t_P) over shared workloads and n, the logarithm of a geometric mean of ratios.
 
     >>> logs = LogTimes(
     ...     groups=(0,), workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
@@ -65,14 +66,14 @@ def speed_ratio(logs: LogTimes, reference: int) -> float:
 
 
 def _of_reference(database: Database, logs: LogTimes, p: int, log_ratio: float | FloatArray) -> Estimate:
-    """A on the reference at position p, times a ratio: one for all n, or one for each of `logs.n`."""
+    """Return A on the reference at position p, times a ratio: one for all n, or one for each of `logs.n`."""
     row = database.lookup(logs.platforms[[p]], logs.workload, logs.groups)
     values = np.broadcast_to(log_ratio, logs.n.shape)
     return Estimate(values, {p: 1.0}, lambda n: log_times_at(database, row, n)[0])
 
 
 def estimate_copy(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """The times of A on the reference whose times are nearest."""
+    """Return the times of A on the reference with the most similar times."""
     p = nearest_reference(time_distance(logs), logs)
     return _of_reference(database, logs, p, 0.0)
 
@@ -86,7 +87,7 @@ def check_clocks(database: Database, platforms: IntArray, target: int) -> None:
 
 
 def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """The times of A on the nearest reference of known clock, times its clock over the target's."""
+    """Return the times of A on the nearest reference with a known clock, times its clock divided by the target's."""
     check_clocks(database, logs.platforms, logs.target)
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     of_references, of_target = mhz[logs.platforms], mhz[logs.target]
@@ -95,18 +96,18 @@ def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettin
 
 
 def estimate_by_speed_ratio(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """The times of A on the reference of the most similar shape, times one speed ratio."""
+    """Return the times of A on the reference with the most similar shape, times one speed ratio."""
     p = nearest_reference(shape_distance(logs), logs)
     return _of_reference(database, logs, p, speed_ratio(logs, p))
 
 
 def estimate_by_speed_ratio_per_n(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """As `estimate_by_speed_ratio`, with a ratio for each n."""
+    """Return the times of A on the reference with the most similar shape, times one speed ratio for each n."""
     p = nearest_reference(shape_distance(logs), logs)
     return _of_reference(database, logs, p, valid_mean(logs.difference[p], axis=0))
 
 
 def estimate_ideal(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """n t(n) = t(1), with t(1) of the speed ratio."""
+    """Return n t(n) = t(1), with t(1) by the speed ratio."""
     p = nearest_reference(shape_distance(logs), logs)
     return Estimate(np.full(len(logs.n), logs.of_workload[p, 0] + speed_ratio(logs, p)), {p: 1.0})

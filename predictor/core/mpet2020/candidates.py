@@ -1,4 +1,4 @@
-"""Which (P,B) may say something about A on T, how far each is, and which of them count (Eq. 16-20, Section 3.2.2)."""
+"""Candidates (P,B) for A on T, their distances, and their selection (Eq. 16-20, Section 3.2.2)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from profiles.arrays import FloatArray, IntArray
 
 DistanceKind = Literal["mean", "individual"]
 BeyondLimits = Literal["pass_over", "end"]
-FEATURE_VALUES_AT_ONCE = 1 << 17  # elements gathered at a time: bounds the memory of a query with many references
-MOST_WEIGHING_PLATFORMS = 64  # references that tell how much each element counts
-DISTANCE_TIE_DIGITS = 12  # distances equal to this many digits are a tie, decided by slug
+FEATURE_VALUES_AT_ONCE = 1 << 17  # elements gathered at a time, to limit the memory of a query with many references
+MOST_WEIGHING_PLATFORMS = 64  # references from which the weights of elements are computed
+DISTANCE_TIE_DIGITS = 12  # distances that are equal to this number of digits are ties, resolved by slug
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Everything that connects A with T: the platforms that have A, the workloads that T has, their distances.
+    """The platforms that have A, the workloads that T has, and the distances between them.
 
-    `rows_*` are rows of the database, -1 where (P,B) was not measured; distances there are NaN, as they are where two
-    vectors share no valid element. Distances are in 0..1, without unit (Eq. 16-19).
+    `rows_*` are rows of the database, -1 if (P,B) was not measured. Distances are NaN there, and if two vectors share
+    no valid element. Distances are in 0..1, without unit (Eq. 16-19).
 
     >>> near = Neighbourhood(
     ...     groups=(0,), platforms=np.array([0, 1]), workloads=np.array([0]), rows_pa=np.array([0, 2]),
@@ -41,8 +41,8 @@ class Neighbourhood:
     """
 
     groups: tuple[int, ...]
-    platforms: IntArray  # (p,) that have A
-    workloads: IntArray  # (b,) that T has
+    platforms: IntArray  # (p,) with A
+    workloads: IntArray  # (b,) on T
     rows_pa: IntArray  # (p,)
     rows_pb: IntArray  # (p, b)
     rows_tb: IntArray  # (b,)
@@ -60,11 +60,11 @@ class Neighbourhood:
         return mean_distance(self.platform_distance, axis=1)
 
     def workload_distances(self, kind: DistanceKind) -> FloatArray:
-        """D_a of every candidate, (p, b): its own, or the mean of its workload."""
+        """Return D_a of every candidate, (p, b): the individual one, or the mean of its workload."""
         return self._measured_only(self.workload_distance if kind == "individual" else self.workload_mean[None, :])
 
     def platform_distances(self, kind: DistanceKind) -> FloatArray:
-        """D_p of every candidate, (p, b): its own, or the mean of its platform."""
+        """Return D_p of every candidate, (p, b): the individual one, or the mean of its platform."""
         return self._measured_only(self.platform_distance if kind == "individual" else self.platform_mean[:, None])
 
     def _measured_only(self, distances: FloatArray) -> FloatArray:
@@ -73,7 +73,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, eq=False)
 class SelectedCandidates:
-    """The chosen candidates in the order they were taken, as positions in the neighbourhood, with their distances."""
+    """The chosen candidates in the order of selection, as positions in the neighbourhood, with their distances."""
 
     platforms: IntArray  # (C,)
     workloads: IntArray  # (C,)
@@ -91,16 +91,15 @@ def find_neighbourhood(
     normalisation: Normalisation = "range",
     element_weight: ElementWeight = "equal",
 ) -> Neighbourhood:
-    """Find references and benchmarks of the query and measure all distances between them (Eq. 16-17).
+    """Find the references and benchmarks of the query, and compute all distances between them (Eq. 16-17).
 
         D_a(P,A,B) = D(sc(P,A), sc(P,B)),    D_p(B,P,T) = D(sc(P,B), sc(T,B))
 
-    of the vectors normalised by the ranges of the database (Eq. 10-13), their elements weighted as `element_weight`
-    says (`element_weights`). (T,A) is hidden here, whatever the caller hid
-    before.
+    of the vectors normalised by the ranges of the database (Eq. 10-13), with the weights of `element_weights`. (T,A) is
+    always hidden.
 
-    Example: one element, R's slope, is 0.2 for (P,A), 0.1 for (P,B) and 0.4 for (T,B), so 1/3, 0 and 1 normalised:
-    D_a = 1/3 and D_p = 1.
+    Example: one element, R's slope, is 0.2 for (P,A), 0.1 for (P,B) and 0.4 for (T,B), so 1/3, 0 and 1 normalised: D_a
+    = 1/3 and D_p = 1.
 
     Raises NoReference, NoBenchmark, NothingComparable, UnknownTarget, UnknownWorkload.
 
@@ -145,12 +144,14 @@ def select_by_workload(
     workload_kind: DistanceKind = "mean",
     platform_kind: DistanceKind = "individual",
 ) -> SelectedCandidates:
-    """The nearest workloads, and for each its nearest platforms (the paper's choice for t(1), Section 4.1).
+    """Select the nearest workloads, and for each its nearest platforms (the paper's choice for t(1), Section 4.1).
 
-    A workload is as near as its D_a(A,B), or with individual distances as its nearest candidate. A candidate with an
-    undefined distance cannot be ranked and is left out. Ties (to 12 digits): by platform, then workload, by slug.
+    The distance of a workload is D_a(A,B) or, with individual distances, that of its nearest candidate. A candidate
+    with an undefined distance cannot be ranked and is omitted. Ties (to 12 digits) are resolved by platform, then
+    workload, by slug.
 
-    Example: of two workloads with D_a(A,B) = 0.3 and 0.25 the second, on both platforms, the nearer (D_p = 0.2) first.
+    Example: of two workloads with D_a(A,B) = 0.3 and 0.25 the second is selected, on both platforms, the nearer one
+    (D_p = 0.2) first.
 
     >>> near = Neighbourhood(
     ...     (0,), np.arange(2), np.arange(2), np.arange(2), np.zeros((2, 2), dtype=int), np.arange(2),
@@ -181,14 +182,15 @@ def select_by_tuple(
     *,
     beyond: BeyondLimits = "pass_over",
 ) -> SelectedCandidates:
-    """The nearest candidates by D_t that name few platforms and workloads (the paper's choice for the vector).
+    """Select the nearest candidates by D_t with limited numbers of platforms and workloads (the paper's choice for the
+    vector).
 
-    Candidates are taken in the order of D_t (Eq. 20). One that would name one more than `platforms` distinct platforms
-    or `workloads` distinct workloads is passed over, or with `beyond="end"` ends the list. Undefined distances and
-    ties as in `select_by_workload`.
+    Candidates are taken in the order of D_t (Eq. 20). One that would exceed `platforms` distinct platforms or
+    `workloads` distinct workloads is skipped, or ends the list with `beyond="end"`. Undefined distances and ties are
+    treated as in `select_by_workload`.
 
-    Example: D_t of (P0,B0), (P0,B1), (P1,B1), (P1,B0) is 0.28, 0.44, 0.52, 0.55. Of one workload there are the first
-    and the last; where (P0,B1) ends the list, the first alone.
+    Example: D_t of (P0,B0), (P0,B1), (P1,B1), (P1,B0) is 0.28, 0.44, 0.52, 0.55. With one workload the first and the
+    last are selected; if (P0,B1) ends the list, only the first.
 
     >>> near = Neighbourhood(
     ...     (0,), np.arange(2), np.arange(2), np.arange(2), np.zeros((2, 2), dtype=int), np.arange(2),
@@ -203,7 +205,7 @@ def select_by_tuple(
     d_t = tuple_distance(d_p, d_a)
     d_t = np.where(np.isnan(d_t), np.inf, d_t)
     limited = _DistinctLimits(platforms, workloads)
-    # So many candidates either name too much or are all there is room for: enough to fill one of the limits.
+    # This number of candidates either exceeds or fills the limits.
     for candidate in _nearest_pairs(d_t, platforms * workloads):
         if not limited.take(candidate):
             break
@@ -214,7 +216,7 @@ def select_by_tuple(
 
 
 class _DistinctLimits:
-    """Candidates taken so far, at most so many distinct platforms and workloads among them."""
+    """The candidates taken so far, with limited numbers of distinct platforms and workloads."""
 
     def __init__(self, platforms: int, workloads: int) -> None:
         self.most_platforms, self.most_workloads = platforms, workloads
@@ -223,7 +225,7 @@ class _DistinctLimits:
         self.taken: list[tuple[int, int]] = []
 
     def take(self, candidate: tuple[int, int]) -> bool:
-        """Take the candidate, unless it would name a platform or a workload too many."""
+        """Take the candidate unless it would exceed a limit. Return whether it was taken."""
         platforms, workloads = self.platforms | {candidate[0]}, self.workloads | {candidate[1]}
         if len(platforms) > self.most_platforms or len(workloads) > self.most_workloads:
             return False
@@ -232,7 +234,7 @@ class _DistinctLimits:
         return True
 
     def distances_that_fit(self, distances: FloatArray) -> FloatArray:
-        """The distances of those that may still fit, infinity for the others and for those taken."""
+        """Return the distances of candidates that may still fit, and infinity for all others."""
         fits = np.ones(distances.shape, dtype=bool)
         if len(self.platforms) == self.most_platforms:
             fits &= np.isin(np.arange(distances.shape[0]), list(self.platforms))[:, None]
@@ -244,7 +246,7 @@ class _DistinctLimits:
 
 
 def _nearest_pairs(distances: FloatArray, count: int) -> Iterator[tuple[int, int]]:
-    """(platform, workload) of the `count` smallest finite distances, ascending."""
+    """Return (platform, workload) of the `count` smallest finite distances, ascending."""
     p, b = np.unravel_index(_nearest(distances.ravel(), count), distances.shape)
     return zip(p.tolist(), b.tolist(), strict=True)
 
@@ -255,7 +257,7 @@ def _selected(p: list[int], b: list[int], d_p: FloatArray, d_a: FloatArray) -> S
 
 
 def _nearest(distances: FloatArray, count: int) -> IntArray:
-    """Positions of the `count` smallest finite distances, ascending; ties by position."""
+    """Return the positions of the `count` smallest finite distances, ascending; ties by position."""
     keys = np.round(distances, DISTANCE_TIE_DIGITS)
     count = min(count, int(np.isfinite(keys).sum()))
     if count < 1:
@@ -271,7 +273,7 @@ def _distances(
     normalisation: Normalisation,
     element_weight: ElementWeight,
 ) -> tuple[FloatArray, FloatArray]:
-    """D_a(P,A,B) and D_p(B,P,T), (p, b) each, from the rows of (P,B..A) and (T,B)."""
+    """Return D_a(P,A,B) and D_p(B,P,T), (p, b) each, from the rows of (P,B..A) and (T,B)."""
     low, high = normaliser_range(database, database.groups[groups[0]].origin, normalisation)
     columns = np.flatnonzero(np.any([database.valid_elements(g) for g in groups], axis=0))
     low, high = low[columns], high[columns]

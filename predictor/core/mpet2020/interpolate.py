@@ -1,4 +1,4 @@
-"""From candidates to the values of A on T (Eq. 21-23)."""
+"""Interpolation of the values of A on T from candidates (Eq. 21-23)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from profiles.arrays import FloatArray
 
-LEAST_DIVISOR = 1e-12  # |v_P,B| at or under this makes no factor
-EQUAL_WEIGHT_DIFFERENCE = 1e-12  # weights this close are equal: rounding must not turn a tie into 0 and 1
+LEAST_DIVISOR = 1e-12  # |v_P,B| must be larger for a factor
+EQUAL_WEIGHT_DIFFERENCE = 1e-12  # smaller differences are rounding errors of equal distances
 
 
 class ValueOrigin(IntEnum):
-    """Where an interpolated value comes from."""
+    """The origin of an interpolated value."""
 
     INVALID = 0
     INTERPOLATED = 1  # Eq. 23
@@ -31,12 +31,12 @@ class Interpolation(NamedTuple):
 
 
 def candidate_weights(distances: FloatArray, k: int) -> FloatArray:
-    """The penalty r(w) of each chosen candidate, w = 1 - D (Eq. 22).
+    """Return the penalty r(w) of each chosen candidate, w = 1 - D (Eq. 22).
 
-        r(w) = ((w - w_min) / (w_max - w_min))^k,    1 for all where k = 0 or w_max = w_min
+        r(w) = ((w - w_min) / (w_max - w_min))^k,    1 for all if k = 0 or w_max = w_min
 
     Example: distances 0.1, 0.2, 0.3 with k = 3 give 1, 1/8 and 0: the farthest candidate never counts.
-    Parameters: `distances` (C,), defined. Returns (C,) in 0..1; differences under 1e-12 count as none.
+    Parameters: `distances` (C,), defined. Returns (C,) in 0..1; differences up to 1e-12 are ignored.
 
     >>> candidate_weights(np.array([0.1, 0.2, 0.3]), k=3).round(9).tolist()
     [1.0, 0.125, 0.0]
@@ -48,18 +48,18 @@ def candidate_weights(distances: FloatArray, k: int) -> FloatArray:
 
 
 def interpolate(v_pa: FloatArray, v_pb: FloatArray, v_tb: FloatArray, weights: FloatArray) -> Interpolation:
-    """The values of A on T from C candidates, element by element (Eq. 21 and 23).
+    """Return the values of A on T from C candidates, element by element (Eq. 21 and 23).
 
         v(T,A) = sum[v_T,B * f * r] / sum[r],    f = v_P,A / v_P,B
 
-    over the candidates whose three values are valid and |v_P,B| > 1e-12. Where none is left, or their weights sum to
-    0: if the first candidate's (P,A) lacks the element, the plain mean of v_T,B over the candidates that have it;
-    otherwise the value of that (P,A) (carry-over).
+    over the candidates with three valid values and |v_P,B| > 1e-12. If there are none, or their weights sum to 0, the
+    result is the value of the first candidate's (P,A) (carry-over) or, if that lacks the element, the plain mean of
+    v_T,B over the candidates that have it.
 
     Example: two candidates of equal weight, v_P,A = 6, v_P,B = 3 and 2, v_T,B = 5 and 4: (5*2 + 4*3)/2 = 11.
 
     Parameters: `v_pa`, `v_pb`, `v_tb` (C, E), NaN = invalid; `weights` (C,), r(w) of Eq. 22.
-    Returns: values (E,) in the unit of v, NaN = invalid, and where each comes from.
+    Returns: values (E,) in the unit of v, NaN = invalid, and the origin of each.
 
     >>> interpolate(np.array([[6.0], [6.0]]), np.array([[3.0], [2.0]]), np.array([[5.0], [4.0]]), np.ones(2)).values
     array([11.])

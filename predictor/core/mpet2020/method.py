@@ -28,18 +28,18 @@ from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
 LARGEST_PENALTY_EXPONENT = 3  # k of Eq. 22: the paper tries 0 to 3
-NAMED_REFERENCES = 3  # a refusal names so many of the reference platforms
+NAMED_REFERENCES = 3  # reference platforms that a refusal names
 
 
 @dataclass(frozen=True)
 class Mpet2020Settings:
-    """The choices of the paper, its values as defaults.
+    """The settings of the paper's method, with the paper's values as defaults.
 
-    `t1_*` choose candidates for t(1), `scaling_*` for the feature vector. The weight r(w) has w = 1 - the same
-    workload distance (mean or individual) that ranks, and exponent `_k`. `mix_runtimes` compares
-    the features of different runtimes: always, never, or (auto) where one runtime alone leaves no candidate.
-    `candidate_weight` and `element_weight` are the paper's future work: candidates whose curves fit badly or whose
-    distances compare few elements count less, and elements do not all count alike in a distance.
+    `t1_*` are for the candidates of t(1), `scaling_*` for those of the feature vector. The weight r(w) has w = 1 - the
+    workload distance (mean or individual) by which candidates are ranked, and the exponent `_k`. `mix_runtimes`
+    compares the features of different runtimes: always, never, or (auto) if one runtime leaves no candidate.
+    `candidate_weight` and `element_weight` are the paper's future work: lower weights for candidates with a large fit
+    error or with distances over few elements, and different weights of the elements in a distance.
     """
 
     t1_workloads: int = 5
@@ -69,10 +69,11 @@ class Mpet2020Settings:
 
 @dataclass(frozen=True)
 class Mpet2020Confidence(AnswerConfidence):
-    """What a reader can judge an answer of `mpet2020` by; it has no interval.
+    """The data from which the confidence of an answer of `mpet2020` is judged; it has no interval.
 
-    `references` and `benchmarks` could take part; `nearest_distance` is the least D_t of the candidates for the
-    vector, None without any; `elements_interpolated` follow Eq. 23, `elements_replaced` were carried over or are means.
+    `references` and `benchmarks` are the numbers available; `nearest_distance` is the least D_t of the candidates for
+    the vector, None without any; `elements_interpolated` follow Eq. 23, `elements_replaced` are carried over or
+    means.
     """
 
     references: int
@@ -83,12 +84,12 @@ class Mpet2020Confidence(AnswerConfidence):
 
 
 def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
-    """Predict t(1) and the feature vector of A on T from their candidates, and rebuild the curve (Eq. 10-23).
+    """Predict t(1) and the feature vector of A on T from their candidates, and reconstruct the curve (Eq. 10-23).
 
     Example: one candidate (P,B). A takes 6 s on P, B 3 s on P and 5 s on T, so t(1) = 5 s * 6/3 = 10 s; in the same way
     R's slope is 0.4 * 0.2/0.1 = 0.8 (Eq. 21).
 
-    Raises a PredictionError where no candidate can be ranked.
+    Raises a PredictionError if no candidate can be ranked.
 
     >>> from predictor.core.database import Group
     >>> features = np.full((3, 84), np.nan)
@@ -116,7 +117,8 @@ def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Setting
 def find_t1_candidates(
     database: Database, query: Query, settings: Mpet2020Settings
 ) -> tuple[Neighbourhood, SelectedCandidates]:
-    """What connects A with T, and the candidates for t(1): at least one. Raises a PredictionError without."""
+    """Return the neighbourhood of A and T, and at least one candidate for t(1). Raise a PredictionError if there is
+    none."""
     near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation, settings.element_weight)
     t1 = select_by_workload(
         near,
@@ -145,7 +147,7 @@ def answer_from_candidates(
     t1: SelectedCandidates,
     scaling: SelectedCandidates,
 ) -> Answer:
-    """The answer that the candidates chosen for t(1) and for the vector give."""
+    """Return the answer from the candidates for t(1) and for the vector."""
     n = predicted_thread_counts(database, query.target, query.n)
     weights_t1 = _weights(database, near, t1, settings.t1_k, settings.candidate_weight)
     weights_scaling = _weights(database, near, scaling, settings.scaling_k, settings.candidate_weight)
@@ -180,13 +182,13 @@ def answer_from_candidates(
 def _weights(
     database: Database, near: Neighbourhood, chosen: SelectedCandidates, k: int, kind: CandidateWeight
 ) -> FloatArray:
-    """r(w) of each candidate, times how certain it is where that is asked for."""
+    """Return r(w) of each candidate, times its certainty if requested."""
     weights = candidate_weights(chosen.workload_distance, k)
     return weights if kind == "distance" else weights * candidate_certainty(database, _rows(near, chosen).T, kind)
 
 
 def _rows(near: Neighbourhood, chosen: SelectedCandidates) -> IntArray:
-    """The rows of (P,A), (P,B) and (T,B) of each candidate, (3, C)."""
+    """Return the rows of (P,A), (P,B) and (T,B) of each candidate, (3, C)."""
     of_a, of_b = near.rows_pa[chosen.platforms], near.rows_pb[chosen.platforms, chosen.workloads]
     return np.stack([of_a, of_b, near.rows_tb[chosen.workloads]])
 
@@ -194,7 +196,8 @@ def _rows(near: Neighbourhood, chosen: SelectedCandidates) -> IntArray:
 def _feature_vector(
     database: Database, target: int, near: Neighbourhood, chosen: SelectedCandidates, weights: FloatArray
 ) -> Interpolation:
-    """The 84 elements; none where A was measured at n = 1 alone, and never one that the target cannot have."""
+    """Return the 84 elements. All are invalid if A was measured at n = 1 only, and so are those that the target cannot
+    have."""
     v_pa, v_pb, v_tb = database.features[_rows(near, chosen)]
     vector = interpolate(v_pa, v_pb, v_tb, weights)
     invalid = impossible_elements(float(database.n_nu[target]), float(database.n_ht[target]))
@@ -241,7 +244,7 @@ def _warnings(
 
 
 def _mixture_warnings(database: Database, near: Neighbourhood) -> list[str]:
-    """What the distances compare although the paper would not."""
+    """Return warnings about comparisons of runtimes and decompositions that the paper excludes."""
     rows = np.concatenate([near.rows_pa, near.rows_pb.ravel(), near.rows_tb])
     runtimes = runtimes_of_rows(database, rows)
     warnings = []
@@ -253,7 +256,7 @@ def _mixture_warnings(database: Database, near: Neighbourhood) -> list[str]:
 
 
 def _no_candidate(database: Database, near: Neighbourhood) -> TooFewCandidates:
-    """The refusal where no (P,B) can be ranked."""
+    """Return the refusal if no (P,B) can be ranked."""
     pairs = int((near.rows_pb >= 0).sum())
     if pairs:
         return NothingComparable(

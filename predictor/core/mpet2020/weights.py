@@ -14,19 +14,19 @@ from profiles.scaling.features import CURVE_NAMES, ELEMENTS, SCALING_PARTS, rebu
 CandidateWeight = Literal["distance", "fit_error", "dimensions", "fit_error_and_dimensions"]
 ElementWeight = Literal["equal", "scaling_parts", "repeatable"]
 
-HALVING_FIT_ERROR = 0.1  # of t(n): candidates whose curves are rebuilt this badly count half
-LEAST_ELEMENT_WEIGHT = 0.05  # no element is passed over: where few are valid, there is nothing else
+HALVING_FIT_ERROR = 0.1  # relative fit error of t(n) at which a candidate counts half
+LEAST_ELEMENT_WEIGHT = 0.05  # above 0, so that distances are defined if few elements are valid
 
 
 def candidate_certainty(database: Database, rows: IntArray, kind: CandidateWeight) -> FloatArray:
-    """What the weight r(w) of each candidate (Eq. 22) is multiplied by, in 0..1.
+    """Return the factors in 0..1 for the weight r(w) of each candidate (Eq. 22).
 
         fit error: 1 / (1 + (e / 0.1)^2),    e^2 = mean over (P,A), (P,B), (T,B) of the squared fit error
-        dimensions: sqrt(dim_a dim_p) / the largest of it
+        dimensions: sqrt(dim_a dim_p) / its maximum over the candidates
 
-    dim_a, dim_p: how many elements the distances D_a(P,A,B) and D_p(B,P,T) compare.
+    dim_a, dim_p: the numbers of elements that the distances D_a(P,A,B) and D_p(B,P,T) compare.
 
-    Parameters: `rows` (C, 3) of (P,A), (P,B), (T,B). Returns (C,). A fit error that is unknown counts as 0.1.
+    Parameters: `rows` (C, 3) of (P,A), (P,B), (T,B). Returns (C,). An unknown fit error counts as 0.1.
     """
     certainty = np.ones(len(rows))
     if kind in ("fit_error", "fit_error_and_dimensions"):
@@ -40,7 +40,8 @@ def candidate_certainty(database: Database, rows: IntArray, kind: CandidateWeigh
 
 
 def fit_errors_of_rows(database: Database, rows: IntArray) -> FloatArray:
-    """The fit error of profiles (any shape), rebuilt from their stored features; NaN = no time can be."""
+    """Return the fit errors of profiles (any shape), reconstructed from their stored features; NaN if no time can be
+    reconstructed."""
     chosen, places = np.unique(rows, return_inverse=True)
     errors = np.empty(len(chosen))
     for place, row in enumerate(chosen.tolist()):
@@ -59,19 +60,19 @@ def fit_errors_of_rows(database: Database, rows: IntArray) -> FloatArray:
 
 
 def element_weights(values: FloatArray, columns: IntArray, kind: ElementWeight) -> FloatArray:
-    """The weight of each element in a distance (E,), 1 where all count alike.
+    """Return the weight of each element in a distance (E,), 1 if all count equally.
 
-    `scaling_parts`: 1 for what t(n) is rebuilt from, R and the six fractions, 0.05 for the relative measures.
-    `repeatable`: the share of an element's variance that belongs to the workload, at least 0.05:
+    `scaling_parts`: 1 for R and the six fractions, from which t(n) is reconstructed, and 0.05 for the relative
+    measures. `repeatable`: the share of an element's variance that is explained by the workload, at least 0.05:
 
         w = 1 - s^2 within workloads / s^2 of all
 
-    An element whose value is another one on every platform says little about a workload.
+    An element with different values on every platform gives little information about a workload.
 
-    Parameters: `values` (P, B, E), normalised, of workloads on the references, NaN = invalid; `columns` (E,), which
-    elements these are. Where workloads were measured on one platform only, all count alike.
+    Parameters: `values` (P, B, E), normalised, of workloads on the references, NaN = invalid; `columns` (E,), the
+    indices of these elements. If workloads were measured on one platform only, all count equally.
 
-    Example: the first element is the workload's alone, the second one is noise.
+    Example: the first element depends on the workload only, the second one is noise.
 
     >>> values = np.array([[[0.0, 0.3], [1.0, 0.3]], [[0.0, 0.6], [1.0, 0.6]]])
     >>> element_weights(values, np.arange(2), "repeatable").tolist()
