@@ -134,8 +134,7 @@ def thinned_curves(lengths: np.ndarray, curve_n: np.ndarray) -> tuple[np.ndarray
 
 
 def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:
-    """Return the concatenated parts. Their features are removed from them, because memory does not suffice for two
-    copies."""
+    """Return the concatenated parts. Their features are removed from them, because two copies may exceed the memory."""
     lengths = [len(part.features) for part in parts]
     features = np.empty((sum(lengths), parts[0].features.shape[1]))
     for part, stop, length in zip(parts, np.cumsum(lengths).tolist(), lengths, strict=True):

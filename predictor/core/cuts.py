@@ -70,8 +70,8 @@ def random_cut(database: Database, size: Size, seed: int, which: int, *, diverse
 
 
 def _most_diverse(database: Database, platforms: IntArray, count: int) -> IntArray:
-    """Return `count` of the platforms. The next one is always the first with the instruction set that was taken least,
-    then with the year that was taken least.
+    """Return `count` of the platforms. Each one is the first with the least-taken instruction set and, among these, the
+    least-taken release year.
 
     An unknown year counts as different from all others.
     """
@@ -99,7 +99,7 @@ def known_at(database: Database, at: KnownAt, workload: int | None = None) -> Da
     of the workload at their largest n, and the others unchanged.
     """
     rows = _rows_of_points(database)
-    order = np.lexsort((database.curve_n, rows))  # stored points are not sorted by n
+    order = np.lexsort((database.curve_n, rows))  # stored points may be in any order of n
     has_curve = np.diff(database.curve_offsets) > 0
     points = np.zeros(len(order), dtype=bool)
     points[order[database.curve_offsets[:-1][has_curve]]] = at == "ends"

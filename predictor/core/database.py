@@ -363,14 +363,14 @@ class Database:
             self._derived["extremes", origin] = rows, arrays[f"lowest_{origin}"], arrays[f"highest_{origin}"]
 
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
-        """Return the result of `compute()`, which must use the arrays without `hidden` only, and cache it for the
-        database and all its views."""
+        """Return the result of `compute()`, cached for the database and all its views. It must not depend on
+        `hidden`."""
         if key not in self._derived:
             self._derived[key] = compute()
         return cast(Derived, self._derived[key])
 
     def derive_one_of(self, kind: Hashable, key: Hashable, compute: Callable[[], Derived], kept: int) -> Derived:
-        """Return the result of `compute()` as `derive` does, but keep only the newest `kept` results of this kind."""
+        """Return the result of `compute()` like `derive`, but cache only the newest `kept` results of this kind."""
         some: dict[Hashable, Derived] = self.derive(kind, dict)
         found = some.get(key)
         if found is None:

@@ -78,7 +78,7 @@ class SharedCurves:
     mean: MeanCurve
     rest_sums: FloatArray  # (C, B) over the references
     rest_squares: FloatArray  # (C, B)
-    asked: float  # error of an excluded reference, relative to the usual error
+    asked: float  # least error of an excluded reference, relative to the usual error
     typical: float = 1.0  # median variance of the differences between two references
 
     @classmethod
@@ -255,7 +255,7 @@ def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     limit[counts < FEWEST_JUDGING] = np.inf
     counting = weights * (off <= limit[:, None])
     total = counting.sum(axis=2, keepdims=True)
-    weights = np.where(total > TINY, counting / np.maximum(total, TINY), weights)  # unless all are excluded
+    weights = np.where(total > TINY, counting / np.maximum(total, TINY), weights)  # keep all if all are excluded
     values: FloatArray = (weights * told).sum(axis=2)
     values[:, ~is_near.any(axis=1)] = np.nan
     return values

@@ -31,7 +31,7 @@ REFERENCE_DRAW = 1  # additional seed, so that the draw of references is indepen
 RANGES_BEYOND = (8, 16, 64, 2**30)  # the largest n of each range beyond the known n
 ENDS = 2  # points of a curve
 CUT_DATABASES_KEPT = 64  # cached databases with cut curves
-PREDICTIONS_PER_BATCH = 250  # at most; a compromise of the cost of passing the database and frequent progress reports
+PREDICTIONS_PER_BATCH = 250  # at most; enough to outweigh passing the database, few enough for frequent progress
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Outcome:
 class ErrorStatistics:
     """Relative errors of one part, in percent, and their signed mean (`bias`); None without any prediction.
 
-    `refused` is the number of predictions that lack a measured n.
+    `refused` is the number of predictions without a time at some measured n.
     """
 
     mean: float | None
@@ -243,8 +243,8 @@ def evaluate(
         scaling: as full, with both curves divided by their own t(1)
 
     Parameters: `settings` by method name (defaults otherwise); `executor`, which runs the predictions, by default in
-    this process; `progress` is called after every batch. The time of each prediction is measured in its own process.
-    Raises ValueError if the protocol leaves nothing to predict.
+    this process; `progress` is called after every batch. The time of a prediction is measured in the process that runs
+    it. Raises ValueError if the protocol leaves nothing to predict.
     """
     protocol = protocol or Protocol()
     subjects = [(cut.database, chosen_rows(cut.database, protocol)) for cut in evaluated_databases(database, protocol)]
@@ -308,11 +308,11 @@ def hidden_pairs(database: Database, row: int, protocol: Protocol) -> tuple[IntA
 
     `pair`: (T,A). `cpu_model`, `microarchitecture`: A on every platform with the same value as T (an unknown value is
     not shared). `application`: also the other sections of A's application, on the same platforms. Several holdouts,
-    joined by commas, hide the union of their platforms, with the sections on all of these platforms. `references`: A
-    (with `application` also its sections) is known on this number of random platforms only, from those not hidden
-    otherwise; with `unlike` on platforms of other microarchitectures than T's. `bridge`: also every other workload on
-    T. `probes`: also every other workload on T except this number of random ones. All draws depend on the seed and the
-    pair only, so that they are the same for every method.
+    joined by commas, are combined: A, and with `application` its sections, are hidden on the platforms of each.
+    `references`: A, and with `application` its sections, are known only on this number of random platforms from those
+    not hidden otherwise; with `unlike` on platforms of other microarchitectures than T's. `bridge`: also every workload
+    on T that is not among these. `probes`: also every other workload on T except this number of random ones. All draws
+    depend only on the seed and the pair, so that they are the same for every method.
     """
     target, workload = int(database.platform_index[row]), int(database.workload_index[row])
     platforms, workloads = np.array([target]), np.array([workload])

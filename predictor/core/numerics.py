@@ -15,7 +15,7 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 TINY = 1e-12  # added to divisors so that they are never 0
 MEAN_TO_SIGMA = 1.2533  # standard deviation of a normal distribution in mean absolute deviations
 MEDIAN_TO_SIGMA = 1.4826  # standard deviation of a normal distribution in median absolute deviations
-CHOICE_POWER = 4.0  # exponent of the inverse error by which predictions are weighted
+CHOICE_POWER = 4.0  # exponent of the inverse mean squared error by which predictions are weighted
 FEWEST = 3  # least number of workloads, references or errors for a statistic of them
 FEW_FAMILIES_CORRECTION = 0.3  # relative increase of the level, divided by the number of families
 DISTURBANCE = 0.2  # relative increase of the time of a disturbed run, in ln t (docs/method-mpet.md)
@@ -70,8 +70,9 @@ def lower_medians(rows: FloatArray, counts: IntArray) -> FloatArray:
 
 
 def shares_by_error(log_squares: FloatArray) -> FloatArray:
-    """Return the weights of several predictions from the logarithms of their mean squared errors: ~ error^-4, with sum
-    1.
+    """Return the weights of several predictions from the logarithms of their mean squared errors.
+
+    The weights are proportional to (mean squared error)^-4 and have the sum 1.
 
     >>> shares_by_error(np.log([1.0, 2.0])).round(3).tolist()
     [0.941, 0.059]
@@ -201,8 +202,8 @@ def carried_variance(squares: FloatArray, disturbed: FloatArray, u: FloatArray, 
         t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b)))
         V = sum_p u_p^2 (q(p,A) + 0.2^2 f(p,A)^2 + sum_b v_b^2 q(p,b)) + V_T
 
-    V_T is the result of `variance_of_means`, which also defines q and f. Disturbances of a reference's other workloads
-    do not count, because they would cancel a part of what disturbances added to A.
+    V_T is the result of `variance_of_means`, which also defines q and f. The disturbances of a reference's other
+    workloads are not included; they would cancel a part of those of A.
 
     Parameters: `squares` q and `disturbed` f (R + 1, B + 1), T and A last, 0 where unknown; `u` (J, R), of sum 1 at
     each knot; `v` (B,), of sum 1. Returns (J,), of ln t squared.
@@ -220,8 +221,8 @@ def least_squares_parts(curves: FloatArray, is_known: BoolArray) -> tuple[FloatA
 
         (diag(k) - N' diag(1 / c) N) workload = sum_p (z_p - mean of z_p over its c_p workloads)
 
-    N (P, B) is 1 where a curve is known and 0 elsewhere; c and k are the numbers of known curves of each platform and
-    workload. Unknown curves must be 0, and their rests are 0.
+    N (P, B) is 1 where a curve is known and 0 elsewhere; c_p is the number of known curves of platform p, and k_b that
+    of workload b. Unknown curves must be 0, and their rests are 0.
 
     >>> curves = np.array([[[0.0, 2.0, 3.0], [1.0, 3.0, 0.0]]])
     >>> workload, speed, rest = least_squares_parts(curves, np.array([[True, True, True], [True, True, False]]))

@@ -152,7 +152,8 @@ def _log_gap(answer: Answer, time_s: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _judge_level(answer: Answer, time_s: FloatArray) -> Verdict:
-    """Judge the level: off by a factor of four at the median n, and by twice the half width of the interval."""
+    """Return the score of the whole curve, at least 1 if its median is off by a factor of four and by two half
+    widths."""
     gap, half = _log_gap(answer, time_s)
     if not len(gap):
         return NO_CONTRADICTION
@@ -163,7 +164,8 @@ def _judge_level(answer: Answer, time_s: FloatArray) -> Verdict:
 
 
 def _judge_bend(answer: Answer, time_s: FloatArray) -> Verdict:
-    """Judge single thread counts: off by a factor of six from the rest of the curve, and by twice the half width."""
+    """Return the score of the worst thread count, at least 1 if it is off from the rest of the curve by a factor of six
+    and by two half widths."""
     gap, half = _log_gap(answer, time_s)
     if len(gap) < 2:
         return NO_CONTRADICTION
@@ -175,7 +177,7 @@ def _judge_bend(answer: Answer, time_s: FloatArray) -> Verdict:
 
 
 def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:
-    """Judge the utilisation: off by half the thread time at the median n."""
+    """Return the score of the utilisation, at least 1 if its median is off by half the thread time."""
     if fractions is None:
         return NO_CONTRADICTION
     used: FloatArray = 1.0 - fractions.sum(axis=0)
@@ -190,5 +192,5 @@ def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:
 
 
 def _factor(logarithm: float) -> str:
-    """Return the factor with this logarithm as a text of three digits, inverted if it is below 1."""
+    """Return the factor with this logarithm, inverted if it is below 1, as a text of three digits."""
     return f"{np.exp(min(abs(float(logarithm)), LARGEST_SHOWN_LOGARITHM)):.3g}"

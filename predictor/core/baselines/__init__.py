@@ -1,4 +1,4 @@
-"""Baselines: simple methods for comparison with other methods.
+"""Baselines: simple methods that every other method must outperform.
 
 All use log(n t(n)), interpolated linearly in ln n, of the reference platforms (those that have A and share a benchmark
 with the target) and the benchmarks known on the target. The noise floor is not a baseline, because it is not a

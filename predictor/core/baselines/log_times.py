@@ -122,8 +122,8 @@ def _log_times_of_rows(database: Database, rows: IntArray, n: IntArray) -> Float
 
 
 def _measured_logs(database: Database) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the key, ln n and ln(n t(n)) of every measured point. The key is the row number followed by n, which
-    ascends over the concatenated curves."""
+    """Return the key, ln n and ln(n t(n)) of every measured point. The key is the row number times KEY_STRIDE plus n,
+    which ascends over the concatenated curves."""
     row = np.repeat(np.arange(len(database)), np.diff(database.curve_offsets))
     log_n = np.log(database.curve_n.astype(np.float64))
     return row * KEY_STRIDE + database.curve_n, log_n, log_n + np.log(database.curve_time_s)

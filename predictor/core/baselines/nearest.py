@@ -73,7 +73,7 @@ def _of_reference(database: Database, logs: LogTimes, p: int, log_ratio: float |
 
 
 def estimate_copy(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """Return the times of A on the reference with the most similar times."""
+    """Estimate A on T by its times on the reference with the most similar times."""
     p = nearest_reference(time_distance(logs), logs)
     return _of_reference(database, logs, p, 0.0)
 
@@ -87,7 +87,8 @@ def check_clocks(database: Database, platforms: IntArray, target: int) -> None:
 
 
 def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """Return the times of A on the nearest reference with a known clock, times its clock divided by the target's."""
+    """Estimate A on T by its times on the nearest reference with a known clock, times the reference's clock divided by
+    T's."""
     check_clocks(database, logs.platforms, logs.target)
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     of_references, of_target = mhz[logs.platforms], mhz[logs.target]
@@ -96,18 +97,18 @@ def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettin
 
 
 def estimate_by_speed_ratio(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """Return the times of A on the reference with the most similar shape, times one speed ratio."""
+    """Estimate A on T by its times on the reference with the most similar shape, times one speed ratio."""
     p = nearest_reference(shape_distance(logs), logs)
     return _of_reference(database, logs, p, speed_ratio(logs, p))
 
 
 def estimate_by_speed_ratio_per_n(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """Return the times of A on the reference with the most similar shape, times one speed ratio for each n."""
+    """Estimate A on T by its times on the reference with the most similar shape, times a speed ratio for each n."""
     p = nearest_reference(shape_distance(logs), logs)
     return _of_reference(database, logs, p, valid_mean(logs.difference[p], axis=0))
 
 
 def estimate_ideal(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """Return n t(n) = t(1), with t(1) by the speed ratio."""
+    """Estimate A on T by n t(n) = t(1), with t(1) by the speed ratio."""
     p = nearest_reference(shape_distance(logs), logs)
     return Estimate(np.full(len(logs.n), logs.of_workload[p, 0] + speed_ratio(logs, p)), {p: 1.0})

@@ -21,7 +21,7 @@ from profiles.arrays import FloatArray, IntArray
 MOST_REFERENCES = 512  # the nearest references, used for a regression; 2,000 would take seconds
 REFERENCES_PER_FACTOR = 4
 RIDGE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
-LEAST_VARIANCE, LEAST_PENALTY = 1e-12, 1e-9  # keep the equations of the factors regular
+LEAST_VARIANCE, LEAST_PENALTY = 1e-12, 1e-9  # keep the equations of the factors solvable
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class LowRankSettings(_Positive):
 
 
 def estimate_additive(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """Return z(T,A) = s(T) + mean over p of (z(p,A) - s(p)), for each n."""
+    """Estimate A on T by the additive model: z(T,A) = s(T) + mean over p of (z(p,A) - s(p)), for each n."""
     return Estimate(logs.speed[-1] + _workload_residuals(logs).mean(axis=0))
 
 
 def estimate_ridge(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    """Return ridge regression on the residuals at all n, with the penalty of the least closed-form leave-one-out
-    error."""
+    """Estimate A on T by ridge regression on the residuals at all n, with the penalty of the least closed-form
+    leave-one-out error."""
     from sklearn.linear_model import RidgeCV  # noqa: PLC0415
 
     x = _benchmark_residuals(logs)
@@ -76,7 +76,7 @@ def estimate_ridge(database: Database, logs: LogTimes, settings: NoSettings) -> 
 
 
 def estimate_kernel_ridge(database: Database, logs: LogTimes, settings: KernelRidgeSettings) -> Estimate:
-    """Return ridge regression with a Gaussian kernel on the residuals at all n."""
+    """Estimate A on T by ridge regression with a Gaussian kernel on the residuals at all n."""
     from sklearn.kernel_ridge import KernelRidge  # noqa: PLC0415
 
     x, y = _benchmark_residuals(logs), _workload_residuals(logs)
@@ -88,8 +88,8 @@ def estimate_kernel_ridge(database: Database, logs: LogTimes, settings: KernelRi
 
 
 def estimate_boosting(database: Database, logs: LogTimes, settings: BoostingSettings) -> Estimate:
-    """Return gradient boosted trees on the residuals of the additive model. There is a row for each reference and n,
-    with all residuals at that n, ln n and the metadata."""
+    """Estimate A on T by gradient boosted trees on the residuals of the additive model. The trees have a row for each
+    reference and n, with all residuals at that n, ln n and the metadata."""
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415
 
     residuals = logs.all_platforms - logs.speed[:, None]  # trees take NaN
@@ -112,8 +112,8 @@ def estimate_boosting(database: Database, logs: LogTimes, settings: BoostingSett
 
 
 def estimate_low_rank(database: Database, logs: LogTimes, settings: LowRankSettings) -> Estimate:
-    """Return the residual of A on T by a low-rank model: the factors of the references' residuals, including those of
-    A, are fitted to T's residuals of the benchmarks by penalised least squares."""
+    """Estimate A on T by a low-rank model: the factors of the references' residuals, including those of A, are fitted
+    to T's residuals of the benchmarks by penalised least squares."""
     x, y = _benchmark_residuals(logs), _workload_residuals(logs)
     columns = np.concatenate([x[:-1], y], axis=1)
     mean = columns.mean(axis=0)

@@ -103,7 +103,7 @@ def rows_in_same_group(database: Database, rows: IntArray, platforms: np.ndarray
 
 def distances_of_rows(database: Database, rows: IntArray, partner_rows: IntArray, shared: Kind) -> PairDistances:
     """Return the distances D (Eq. 13) of rows and their partners, without rows that have no partner (-1). `shared` is
-    whether a pair shares a platform or a workload."""
+    the kind that the two rows of a pair have in common."""
     rows, partner_rows = rows[partner_rows >= 0], partner_rows[partner_rows >= 0]
     values, dims = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.int64)
     for origin in {database.groups[group].origin for group in np.unique(database.group[rows])}:
