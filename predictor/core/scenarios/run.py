@@ -52,8 +52,8 @@ def _answer_as_it_is(database: Database, query: ScenarioQuery, facts: ScenarioFa
 
 
 def _answer_changed(database: Database, query: ScenarioQuery, facts: ScenarioFacts) -> Answer:
-    """Return the answer with the changes. The base answer is computed at the platform's own thread counts, at the
-    requested n, and at 1."""
+    """Return the answer with the changes, and the base answer as its `baseline`. If the topology or the clock changes,
+    the base answer is computed at the thread counts from which the platform is moved, else at the requested n and 1."""
     scenario = query.scenario
     old = platform_topology(database, query.target)
     new = scenario.platform.of_platform(old)
