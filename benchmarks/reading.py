@@ -84,16 +84,18 @@ def archive_limits(rows: int | None = None) -> Limits:
     )
 
 
-def foreign_limits() -> ForeignLimits:
-    return ForeignLimits(settings.FOREIGN_MAX_BYTES, settings.UPLOAD_MAX_ROWS, settings.UPLOAD_MAX_WORKLOADS)
+def foreign_limits(rows: int | None = None) -> ForeignLimits:
+    """Return the limits of the settings for files of other tools, with at most `rows` runs if given."""
+    most_rows = settings.UPLOAD_MAX_ROWS if rows is None else min(rows, settings.UPLOAD_MAX_ROWS)
+    return ForeignLimits(settings.FOREIGN_MAX_BYTES, most_rows, settings.UPLOAD_MAX_WORKLOADS)
 
 
 def read_upload(
     file: IO[bytes], name: str, reading: ForeignReading | None, rows: int | None = None
 ) -> tuple[Measurements, list[str]]:
-    """Return the measurements of a results tarball (at most `rows` rows) or of a file of another tool, and the warnings
-    about their quality. Raises ArchiveError."""
-    options = {"name": name, "reading": reading, "limits": archive_limits(rows), "foreign_limits": foreign_limits()}
+    """Return the measurements of a results tarball or of a file of another tool, with at most `rows` rows, and the
+    warnings about their quality. Raises ArchiveError."""
+    options = {"name": name, "reading": reading, "limits": archive_limits(rows), "foreign_limits": foreign_limits(rows)}
     seconds = settings.READ_TARBALL_SECONDS if reading is None else settings.READ_SECONDS
     measurements, doubts = run_reader("read_upload_file", file, options, seconds)
     return measurements, doubts

@@ -29,6 +29,12 @@ STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or 
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One process more than cores, because many tests wait for servers, browsers and commands."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ModulesTogether:
     return ModulesTogether(config, log)
 

@@ -158,3 +158,13 @@ def test_a_stored_archive_is_not_trusted(alice):
         upload = receive(content, alice, "private", "talp.tar", reading=reading)
         assert upload.status == "rejected"
         assert upload.report["errors"][0]["member"] == "talp.tar"
+
+
+def test_without_an_account_a_file_has_fewer_runs(client, settings):
+    """As a tarball has fewer rows."""
+    fields = {"form": "hyperfine", "platform_json": MACHINE}
+    settings.QUARANTINE_MAX_ROWS = 1
+    file = SimpleUploadedFile("hyperfine-1.15.0.json", (SPECIMENS / "hyperfine-1.15.0.json").read_bytes())
+    report = APIClient().post(f"{API}quarantine/", {"file": file, **fields}).json()["report"]
+    assert "has more than 1 runs" in report["errors"][0]["reason"]
+    assert send(client, **fields).json()["status"] == "accepted"
