@@ -75,7 +75,7 @@ def test_a_class_is_predicted_from_its_own_platforms_alone():
     servers = np.arange(9) % 3 == 0
     hit = servers[arrays["platform_index"]]
     absurd = arrays | {"features": np.where(hit[:, None], 1e6, arrays["features"])}
-    rows = [paper_results(Database.build(**one), sample=20, seed=2)["table5"] for one in (arrays, absurd)]
+    rows = [paper_results(Database.build(**one), sample=9, seed=2)["table5"] for one in (arrays, absurd)]
     assert rows[0][6:9] == rows[1][6:9]
     assert rows[0][0:3] != rows[1][0:3]
 
@@ -127,7 +127,7 @@ def test_figure_11_has_bins_of_rising_distance_with_all_tries(database):
 
 
 def test_processes_change_no_point_of_figure_11(database):
-    alone, parallel = (errors_by_distance(database, Protocol(sample=30), executor=Processes(jobs)) for jobs in (1, 2))
+    alone, parallel = (errors_by_distance(database, Protocol(sample=10), executor=Processes(jobs)) for jobs in (1, 2))
     assert alone == parallel
 
 

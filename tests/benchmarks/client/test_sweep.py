@@ -223,6 +223,7 @@ def test_a_program_in_any_language_is_swept_sent_and_shown(mpet, client, few_wor
     assert f"It is deleted on {expires:%Y-%m-%d}, unless you claim it there with an account." in words
 
 
+@pytest.mark.lab
 @pytest.mark.kit
 @pytest.mark.django_db(transaction=True)
 def test_an_openmp_program_ends_in_its_page(mpet, alice, client, few_workloads, program):
