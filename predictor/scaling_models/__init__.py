@@ -1,10 +1,10 @@
-"""Scaling models: times at other thread counts, input sizes and clock ratios on the machine that was measured.
+"""Scaling models: times at other thread counts, input sizes and clock ratios on the measured machine.
 
-Estimators in scikit-learn's form, without Django: `fit(X, t)`, `predict(X)`, `get_params()`. docs/scaling-models.md
-says which to use when; `registry.SCALING_MODELS` lists them.
+The models are estimators with scikit-learn's interface, without Django: `fit(X, t)`, `predict(X)`, `get_params()`.
+docs/scaling-models.md describes when to use which model. `registry.SCALING_MODELS` lists them.
 """
 
-# The names in `registry.SCALING_MODELS`, for the API's schema: to import the models takes a second.
+# The keys of `registry.SCALING_MODELS`. The API's schema uses this copy, because importing the models takes a second.
 SCALING_MODEL_NAMES = (
     "automatic",
     "amdahl",

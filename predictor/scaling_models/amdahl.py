@@ -1,4 +1,4 @@
-"""Amdahl's law: a part that every thread count shortens, and a part that none does."""
+"""Amdahl's law: one part of the time shrinks with the thread count, the other part is constant."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from profiles.arrays import FloatArray
 
 
 class Amdahl(LinearLaw):
-    """t(n) = t1 ((1 - f) + f/n), with the parallel fraction f.
+    """Amdahl's law, t(n) = t1 ((1 - f) + f/n), with the parallel fraction f.
 
     Worked example: t1 = 10 s and f = 0.9 give t(9) = 1 + 9/9 = 2 s.
 
-    Parameters learned: `t1_s` in seconds and `parallel_fraction`, 0..1. Needs two thread counts.
+    Learned parameters: `t1_s` in seconds and `parallel_fraction` from 0 to 1. The fit needs two thread counts.
     Source: Amdahl 1967, as Eq. 5 of Furtunato et al. (When parallel speedups hit the memory wall).
 
     >>> model = Amdahl().fit([[1], [3], [9]], [10.0, 4.0, 2.0])

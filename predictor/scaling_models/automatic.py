@@ -1,4 +1,4 @@
-"""The automatic choice: the law that predicts known measurements best, corrected by what companions did beyond."""
+"""Automatic choice: the law that predicts known measurements best, corrected by the residuals of companions."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray
 from profiles.scaling.features import evaluate_curves, fit_curves
 
-GRID_POINTS = 24  # thread counts at which companions are asked
-LARGEST_CORRECTION = 1.0  # of log R
-LEAST_FOR_INTERVAL = 3  # companions
-MAPPING_ROUNDING = 1e-9  # mapped thread counts are equal up to this relative difference
-LEAST_TOTAL_WEIGHT = 1e-300  # only against a division by 0
-WORST_ERROR = 1.0  # an error of more than 100 % counts as one of 100 %
+GRID_POINTS = 24  # most thread counts of companions in the grid inside the profile's range, and as many beyond it
+LARGEST_CORRECTION = 1.0  # largest absolute residual of log R that enters a correction
+LEAST_FOR_INTERVAL = 3  # companions needed for an interval
+MAPPING_ROUNDING = 1e-9  # relative tolerance of thread counts that were mapped from another platform
+LEAST_TOTAL_WEIGHT = 1e-300  # avoids a division by 0
+WORST_ERROR = 1.0  # an error of more than 100 % counts as 100 %
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A model that was tried: its mean relative error (0.1 = 10 %), on which evidence, and whether it was chosen."""
+    """A compared model: its mean relative error (0.1 = 10 %), the evidence for the error, and whether it was chosen."""
 
     model: str
     error: float
@@ -44,48 +44,52 @@ class Reason:
 
 @dataclass(frozen=True, eq=False)
 class _Replay:
-    """Companions over the profile's thread counts and the grid beyond, with what each law made of them."""
+    """The companions' curves on the profile's thread counts and a grid beyond, with the results of each law."""
 
-    n: FloatArray  # (G,) thread counts: the profile's own, and the grid
-    weights: FloatArray  # (C, G), 0 where not measured
+    n: FloatArray  # (G,) thread counts of the profile and of the grid
+    weights: FloatArray  # (C, G), 0 where the companion was not measured
     error: dict[str, float]
-    correction: dict[str, FloatArray]  # (G,) of log R
-    spread: dict[str, FloatArray]  # (G,) weighted standard deviation of the left-out errors
+    correction: dict[str, FloatArray]  # (G,) added to the law's log R
+    spread: dict[str, FloatArray]  # (G,) weighted standard deviation of the leave-one-out errors
     count: int
 
     def interpolate(self, values: FloatArray, n: FloatArray) -> FloatArray:
-        """Over log n; 0 at and below the smallest measured n."""
+        """Interpolate `values` over log n. The result is 0 at and below the smallest measured n."""
         return np.asarray(np.interp(np.log(n), np.log(self.n), values))
 
 
 class AutomaticChoice(ScalingModel):
-    """Extrapolates R(n) = n t(n)/t(1) by the model that predicts best what is known, and says why.
+    """Extrapolation of R(n) = n t(n)/t(1) by the law that best predicts the known measurements.
 
-    With companions (profiles of the same machine or its kin, or of the same workload elsewhere; `companions.py`), the
-    question is replayed on each: every law sees a companion's R at this profile's thread counts and
-    predicts its R beyond. The weight of a companion is its kinship over how far its curve lies from this one,
+    Companions are profiles of the same or a similar machine, or of the same workload elsewhere (`companions.py`). Each
+    law is applied to each companion: it receives the companion's R at this profile's thread counts and predicts the
+    companion's R beyond them. The weight of a companion is its kinship, reduced by the distance d of its curve from
+    this one:
 
         w = kinship e^2/(e + d)^2,    d = root mean square difference of log R at the measured n,    e = `similarity`
 
-    and the law's systematic error there, shrunk to 0 where evidence is thin, corrects it:
+    The systematic error of a law at n corrects its prediction. The correction shrinks towards 0 where there is little
+    evidence:
 
         correction(n) = sum_c w_c r_c(n) / (sum_c w_c + `shrinkage`),    r_c = log R_c(n) - law(R_c)(n) within -+1
 
-    The law with the smallest weighted mean relative error, each companion corrected by the others, is chosen; the
-    laws are those of `growth.LAWS` and the MPET curve. This is
-    how a breakpoint that lies beyond the measured n becomes known: it is in the companions' corrections.
+    The candidates are the laws in `growth.LAWS` and the MPET curve. The law with the smallest weighted mean relative
+    error is chosen. For this error, the prediction for each companion is corrected by the residuals of the other
+    companions. A breakpoint beyond the measured n can be predicted, because the companions' residuals contain it.
 
-    Without companions the curve is read over the cores in use, where a thread beyond n_ht counts as a fifth of a core
-    or as what measured ones were worth. The line of the last third of the points and Amdahl's law predict later
-    measured points from earlier ones; the one with the smaller mean error goes on from the last point, the line where
-    fewer than four thread counts were measured (`own_curve.py`).
+    Without companions, the curve is a function of the cores in use (`own_curve.py`). A thread beyond n_ht counts as a
+    fraction of a core: the fraction that measured threads beyond n_ht had, or else a fifth. The candidates are the line
+    through the last third of the points and Amdahl's law. Both predict later measured points from earlier ones, and the
+    one with the smaller mean error continues the curve from its last point. With fewer than four thread counts, the
+    line is chosen.
 
-    Worked example: two companions with R = 1 up to n = 4 and 2 at n = 8; every law that says 1 errs by log 2 there.
-    With weights 1 and shrinkage 1 the correction is 2/3 log 2: R(8) = 1.59.
+    Worked example: Two companions have R = 1 up to n = 4 and R = 2 at n = 8. A law that predicts R = 1 has the residual
+    log 2 there. With weights 1 and shrinkage 1, the correction is 2/3 log 2, so that R(8) = 1.59.
 
-    Settings: `n_nu` (for the MPET curve), `n_ht`, `similarity`, `shrinkage`, `most_companions`.
-    `fit(X, t, companions=[...])`. Learned: `chosen_`, `reasons_`, all models that were tried, the best first.
-    Source: docs/scaling-models.md; residual correction is this project's own.
+    Settings: `n_nu` (for the MPET curve), `n_ht`, `similarity`, `shrinkage`, `most_companions`. The companions are
+    passed to `fit(X, t, companions=[...])`.
+    Learned: `chosen_`, the name of the chosen law, and `reasons_`, all laws that were compared, best first.
+    Source: docs/scaling-models.md; the correction by residuals is this project's own method.
 
     >>> from predictor.scaling_models.companions import companions_from_curves
     >>> n = np.array([1.0, 2, 4, 8]); kin = companions_from_curves([(n, np.array([8.0, 4, 2, 2]))] * 2)
@@ -137,11 +141,12 @@ class AutomaticChoice(ScalingModel):
         return np.asarray(self.t1_s_ * np.exp(log_r) / points.n)
 
     def interval(self, X: Any, level: float = 0.9) -> tuple[FloatArray, FloatArray] | None:
-        """Low and high in seconds, (M,); None with one or two companions.
+        """Return low and high times in seconds, (M,) each, or None with one or two companions.
 
-        p exp(-+ q s(n)), with s the weighted standard deviation of the companions' left-out errors of the chosen law at
-        n, not falling with n, and q Student's quantile with one degree of freedom less than companions. Without
-        companions s is `OwnCurve.log_scales`, with four degrees of freedom.
+        The interval of a prediction p is p exp(-+ q s(n)). With companions, s is the weighted standard deviation of
+        their leave-one-out errors of the chosen law at n, made non-decreasing in n, and q is Student's quantile with
+        one degree of freedom less than companions. Without companions, s is `OwnCurve.log_scales` and q has four
+        degrees of freedom.
         """
         points, replay = self._read(X), self.replay_
         if replay is None:
@@ -162,7 +167,10 @@ class AutomaticChoice(ScalingModel):
         return {"t1_s": self.t1_s_} | {f"log_correction_at_{n:g}": value for n, value in steps}
 
     def _replay_companions(self, companions: Sequence[Companion]) -> _Replay | None:
-        """None where no companion was measured over the range of our thread counts and elsewhere too."""
+        """Return the results of all laws on the companions.
+
+        Return None unless some companion covers the profile's range of n and has further thread counts.
+        """
         usable = [
             companion
             for companion in companions
@@ -190,13 +198,14 @@ class AutomaticChoice(ScalingModel):
         return replay
 
     def _judge_law(self, replay: _Replay, name: str, missed: FloatArray) -> None:
-        """The error, correction and spread of a law that missed log R by `missed`, (C, G)."""
+        """Store the error, correction and spread of a law with the residuals `missed` of log R, (C, G)."""
         bounded = np.clip(missed, -LARGEST_CORRECTION, LARGEST_CORRECTION)
         weights, total = replay.weights, replay.weights.sum(axis=0)
         summed = (weights * bounded).sum(axis=0)
         left_out = missed - (summed - weights * bounded) / (total - weights + self.shrinkage)
         errors = np.minimum(np.abs(np.expm1(-left_out)), WORST_ERROR)
-        is_judged = replay.n > self.n_[-1]  # between our points all laws say the same
+        # All laws agree between the profile's points, so that only the points beyond them distinguish the laws.
+        is_judged = replay.n > self.n_[-1]
         is_judged = is_judged if is_judged.any() else ~np.isin(replay.n, self.n_)
         replay.error[name] = float((weights * errors)[:, is_judged].sum() / weights[:, is_judged].sum())
         replay.correction[name] = summed / (total + self.shrinkage)
@@ -204,7 +213,7 @@ class AutomaticChoice(ScalingModel):
         replay.spread[name] = np.sqrt(np.where(total > 0, variance, 0.0))
 
     def _laws(self) -> dict[str, Law]:
-        """The laws that can be asked for many curves at once."""
+        """Return the laws that can extrapolate many curves at once."""
         return LAWS | {"mpet_curve": self._mpet_curve}
 
     def _mpet_curve(self, n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
@@ -215,7 +224,7 @@ class AutomaticChoice(ScalingModel):
 
 
 def _thread_count_grid(n: FloatArray, companions: Sequence[Companion]) -> FloatArray:
-    """Our thread counts and those at which companions were measured: up to GRID_POINTS between ours, and beyond."""
+    """Return the profile's thread counts with up to GRID_POINTS of the companions' between them, and as many beyond."""
     measured = np.unique(np.concatenate([companion.n for companion in companions]).round(6))
     inside, beyond = (measured[part] for part in ((measured > n[0]) & (measured < n[-1]), measured > n[-1]))
     chosen = [

@@ -1,4 +1,4 @@
-"""What all scaling models share: reading X and t, residuals, and an interval for predictions."""
+"""Base class of the scaling models, and prediction intervals by the jackknife."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from predictor.scaling_models.points import N, Points, read_points, read_times
 from profiles.arrays import FloatArray
 
-FEWEST_GROUPS = 3  # of points that can be left out in turn: fewer show no spread
+FEWEST_GROUPS = 3  # groups of points that are left out in turn; fewer do not show a spread
 
 
 class TooFewPoints(ValueError):
-    """The model cannot be determined from what was given."""
+    """Error raised when the given points do not determine the model."""
 
     def __init__(self, model: str, found: int, needed: int, what: str = "points") -> None:
         self.found, self.needed = found, needed
@@ -26,21 +26,22 @@ class TooFewPoints(ValueError):
 
 
 class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator of times in seconds. Subclasses say which columns they read and write `_fit` and `_times`.
+    """Base class of estimators of times in seconds.
 
-    `fit(X, t)` learns from N points, `predict(X)` gives seconds (N,). X is a frame with named columns or an array
-    with the columns in the order of `needed`, then `optional`.
+    Subclasses declare the columns that they read, and implement `_fit`, `_times` and `parameters`. `fit(X, t)` learns
+    from N points, and `predict(X)` returns seconds, (N,). X is a data frame with named columns, or an array with the
+    columns in the order of `needed`, then `optional`.
     """
 
     title: ClassVar[str] = ""
     source: ClassVar[str] = ""
     needed: ClassVar[tuple[str, ...]] = (N,)
     optional: ClassVar[tuple[str, ...]] = ()
-    fold_count: ClassVar[int] = 10  # refits that an interval costs
-    needs_one_thread: ClassVar[bool] = False  # the points at n = 1 are the reference: no refit goes without them
+    fold_count: ClassVar[int] = 10  # most refits for an interval
+    needs_one_thread: ClassVar[bool] = False  # whether the points at n = 1 are a reference that every refit needs
 
     def fit(self, X: Any, t: ArrayLike, **measured: Any) -> Self:
-        """Learn from points X and times t (N,) in seconds; `measured`: what a model needs beside them."""
+        """Fit the model to points X and times t (N,) in seconds. `measured` holds further data for some models."""
         points = self._read(X)
         times = read_times(t, len(points))
         self._remember_columns(points)
@@ -48,12 +49,12 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Times in seconds at the points of X, (N,)."""
+        """Return the times in seconds at the points of X, (N,)."""
         check_is_fitted(self)
         return self._times(self._read(X))
 
     def parameters(self) -> dict[str, float]:
-        """The learned parameters, by name; NaN = not determined by the points."""
+        """Return the learned parameters by name. NaN means that the points do not determine the parameter."""
         raise NotImplementedError
 
     def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
@@ -63,7 +64,7 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def refittable(self) -> ScalingModel:
-        """An unfitted model with the same settings, and with what was chosen for these points, for fewer of them."""
+        """Return an unfitted copy for refits to some of the points. Subclasses keep choices made for all points."""
         unfitted: ScalingModel = clone(self)
         return unfitted
 
@@ -71,7 +72,7 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return read_points(X, self.needed, self.optional)
 
     def _remember_columns(self, points: Points) -> None:
-        """scikit-learn's own learned names."""
+        """Set the attributes that scikit-learn expects of a fitted estimator."""
         self.n_features_in_ = len(points.columns)
         self.feature_names_in_ = np.array(points.columns, dtype=object)
 
@@ -79,20 +80,21 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def prediction_interval(
     model: ScalingModel, X: Any, t: ArrayLike, X_new: Any, level: float = 0.9, **measured: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """An interval for times by the delete-a-group jackknife, on the logarithms of the times.
+    """Return an interval for the times by the delete-a-group jackknife on the logarithms of the times.
 
-    The points are dealt into G = min(N, fold_count) groups; the model is fitted without each of them, which gives
-    G logarithms p_g(x) at every new point:
+    The points are divided into G = min(N, fold_count) groups. The model is refitted without each group, which gives G
+    logarithms p_g(x) at every new point:
 
         variance(x) = (G - 1)/G sum_g (p_g(x) - mean p(x))^2 + s^2,    low, high = p(x) exp(-+ q sqrt(variance(x)))
 
-    with s the root mean square of the left-out logarithmic errors and q Student's quantile with G - 1 degrees of
-    freedom. It widens where the answer hangs on few points; it knows nothing of effects that no point shows. Where the
-    model `needs_one_thread`, the points at n = 1 stay in every refit. `measured`: what `fit` got beside X and t; arrays
-    of N values are left out with their points.
+    s is the root mean square of the logarithmic errors at the left-out points, and q is Student's quantile with G - 1
+    degrees of freedom. The interval is wide where the prediction depends on few points. It does not account for effects
+    that no point shows. The points at n = 1 stay in every refit if the model `needs_one_thread`. `measured` holds the
+    further arguments of `fit`. Arrays of N values in it are split like the points.
 
-    Returns: low and high (M,) in seconds. NaN: fewer than 3 groups, or a refit was refused or not positive there;
-    `jackknife` says which.
+    Returns: low and high, (M,) each, in seconds.
+    NaN: with fewer than 3 groups, if a refit raises ValueError, or where a refit does not predict a positive time.
+    `jackknife` also returns the reason.
 
     >>> from predictor.scaling_models.amdahl import Amdahl
     >>> n = np.array([[1.0], [2.0], [4.0], [8.0]]); t = 1.0 + 8.0 / n[:, 0]
@@ -106,7 +108,9 @@ def prediction_interval(
 def jackknife(
     model: ScalingModel, X: Any, t: ArrayLike, X_new: Any, level: float = 0.9, **measured: Any
 ) -> tuple[FloatArray, FloatArray, str]:
-    """`prediction_interval`, and the reason why it is NaN ("" where it is not).
+    """Return `prediction_interval` and the reason why it is NaN, an empty string if it is not.
+
+    Errors: ValueError unless `level` is between 0 and 1.
 
     >>> from predictor.scaling_models.amdahl import Amdahl
     >>> jackknife(Amdahl().fit([[1], [2]], [4.0, 2.0]), [[1], [2]], [4.0, 2.0], [[4]])[2]
@@ -138,7 +142,7 @@ def jackknife(
 def _refit_without_groups(
     model: ScalingModel, points: Points, t: FloatArray, new: Points, *, groups: Any, measured: Mapping[str, Any]
 ) -> tuple[FloatArray, FloatArray]:
-    """The logarithms at the new points without each group (G, M), and the errors of the points that were left out."""
+    """Return the logarithms at the new points without each group, (G, M), and the log errors of the left-out points."""
     logs, errors = [], np.full(len(t), np.nan)
     for group in range(int(groups.max()) + 1):
         out = groups == group
@@ -152,8 +156,10 @@ def _refit_without_groups(
 
 
 def _take_measured(measured: Mapping[str, Any], rows: Any) -> dict[str, Any]:
-    """The part of `measured` that belongs to these rows: of each array with a value a row, at any depth, these rows;
-    everything else as it is."""
+    """Return the part of `measured` that belongs to these rows.
+
+    Arrays with one value per point, at any depth, are reduced to these rows. Everything else is unchanged.
+    """
     taken: dict[str, Any] = {}
     for name, value in measured.items():
         if isinstance(value, Mapping):

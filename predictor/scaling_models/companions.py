@@ -1,4 +1,4 @@
-"""Companions: other profiles that know what a machine does beyond the thread counts that this profile measured."""
+"""Companions: profiles that show how a machine scales beyond the thread counts of the profile to be extrapolated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from predictor.core.database import Database
 from profiles.arrays import FloatArray, IntArray
 
-# How much a companion counts by its platform, and how much more for the same workload.
+# The kinship of a companion by its platform, and the factor of its weight for the same workload.
 SAME_PLATFORM, SAME_CPU, SAME_MICROARCHITECTURE, SAME_VENDOR, ANY_PLATFORM = 1.0, 1.0, 0.5, 0.1, 0.03
 SAME_WORKLOAD = 4.0
 SCOPES = ("none", "platform", "kin", "all")
@@ -20,10 +20,10 @@ LEAST_KINSHIP = {"platform": SAME_PLATFORM, "kin": SAME_MICROARCHITECTURE, "all"
 
 @dataclass(frozen=True, eq=False)
 class Companion:
-    """A measured curve over the thread counts of the profile that it accompanies.
+    """A measured curve of another profile, with thread counts of the platform of the profile to be extrapolated.
 
-    `n` (M,) ascending; `log_r` (M,), the logarithms of R up to a constant; `weight`, how much it counts (1 = same
-    platform, another workload).
+    `n` (M,) is ascending. `log_r` (M,) is the logarithm of R up to a constant. `weight` is 1 for another workload on
+    the same platform.
     """
 
     n: FloatArray
@@ -32,23 +32,27 @@ class Companion:
     label: str = ""
 
     def log_r_at(self, n: FloatArray) -> FloatArray:
-        """log R interpolated over log n; NaN outside what was measured."""
+        """Return log R, interpolated over log n. NaN outside the measured range."""
         return np.asarray(np.interp(np.log(n), np.log(self.n), self.log_r, left=np.nan, right=np.nan))
 
 
 def companions_of(
     database: Database, platform: int, workload: int, *, scope: str = "all", most: int = 48
 ) -> list[Companion]:
-    """The profiles nearest of kin to one of `workload` on `platform`; whatever was measured for that pair is left out.
+    """Return the profiles that are most similar to one of `workload` on `platform`, without those of this pair itself.
 
-    Kinship: same platform 1, same processor model 1, same microarchitecture 0.5, same vendor 0.1, any other 0.03 (and
-    that where one has hyperthreads and the other has not); four times as much for the same workload. Of any other
-    machine only the same workload is used. `scope` "platform" keeps the same platform, "kin" also
-    the same processor model and microarchitecture, "all" the rest.
+    The kinship of a platform is 1 for the same platform or processor model, 0.5 for the same microarchitecture, 0.1 for
+    the same vendor, and 0.03 otherwise. It is also 0.03 if only one of the two platforms has SMT threads. A profile of
+    the same workload has four times the weight. Platforms with kinship 0.03 contribute only the same workload. `scope`
+    "platform" selects the same platform, "kin" also the same processor model and microarchitecture, "all" every
+    platform, and "none" no companions.
 
-    Thread counts of another machine are mapped to this one's so that 1, n_nu, n_ht and all threads meet.
+    Thread counts of another platform are mapped to those of this one, so that 1, n_nu, n_ht and the number of all
+    threads coincide.
 
-    Returns: at most `most`, the greatest weight first; of equals those whose number of threads is nearest.
+    Returns: at most `most` companions, the greatest weight first. Companions with equal weights are ordered by the
+    difference of their platform's number of threads from this one's.
+    Errors: ValueError for another scope.
     """
     if scope not in SCOPES:
         raise ValueError(f"scope {scope!r}: one of {', '.join(SCOPES)}")
@@ -69,7 +73,7 @@ def companions_of(
 
 
 def companions_from_curves(curves: Sequence[tuple[FloatArray, FloatArray]], weight: float = 1.0) -> list[Companion]:
-    """Companions from (n, t) of the same platform, n ascending, t in seconds.
+    """Return companions for curves (n, t) of the same platform, with n ascending and t in seconds.
 
     >>> companion = companions_from_curves([(np.array([1.0, 2.0]), np.array([4.0, 3.0]))])[0]
     >>> companion.log_r_at(np.array([2.0, 4.0])).round(3)
@@ -79,14 +83,17 @@ def companions_from_curves(curves: Sequence[tuple[FloatArray, FloatArray]], weig
 
 
 def _candidate_rows(database: Database, platform: int, workload: int, kinship: FloatArray) -> IntArray:
-    """Visible rows of the workload or of kin, with a curve of two thread counts or more, less those of the pair."""
+    """Return the visible rows of the workload or of similar platforms, without those of the pair.
+
+    Rows with fewer than two thread counts are left out.
+    """
     same, at_home = database.workload_index == workload, database.platform_index == platform
     usable = (same | (kinship >= SAME_VENDOR)[database.platform_index]) & ~(same & at_home) & ~database.hidden
     return np.asarray(np.flatnonzero(usable & (np.diff(database.curve_offsets) >= 2)))
 
 
 def _kinship(database: Database, platform: int) -> FloatArray:
-    """The kinship of every platform to this one, (P,)."""
+    """Return the kinship of every platform to this one, (P,)."""
     kinship = np.full(len(database.platforms), ANY_PLATFORM)
     levels = (("vendor", SAME_VENDOR), ("microarchitecture", SAME_MICROARCHITECTURE), ("cpu_model", SAME_CPU))
     for column, level in levels:
@@ -100,7 +107,7 @@ def _kinship(database: Database, platform: int) -> FloatArray:
 
 
 def _text_codes(database: Database, column: str) -> NDArray[np.intp]:
-    """The texts of a column of the platforms as numbers (P,); -1 = unknown."""
+    """Return the texts of a column of the platforms as integer codes, (P,). -1 means unknown."""
 
     def encode() -> NDArray[np.intp]:
         texts = np.array(database.platform_table[column])
@@ -129,7 +136,7 @@ def _breakpoints_and_end(database: Database, platform: int) -> tuple[float, floa
 
 
 def _map_counts(n: FloatArray, theirs: tuple[float, ...], ours: tuple[float, ...]) -> FloatArray:
-    """Thread counts of their machine as ours: straight lines between the marks that both have, in proportion beyond."""
+    """Map thread counts of their machine to ours: linear between the marks that both have, in proportion beyond."""
     marks = [(1.0, 1.0)]
     for their, our in zip(theirs, ours, strict=True):
         if their > marks[-1][0] and our > marks[-1][1]:  # False for NaN

@@ -1,4 +1,4 @@
-"""The extended Amdahl model: Amdahl's law whose sequential time is a polynomial of the input size; fits a stream."""
+"""The extended Amdahl model: Amdahl's law with a sequential time that is a polynomial of the input size."""
 
 from __future__ import annotations
 
@@ -13,30 +13,33 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import SIZE, N, Points, PointsError, read_times
 from profiles.arrays import FloatArray
 
-NEGLIGIBLE_SINGULAR_VALUE = 1e-13  # of the largest one of X'X
+NEGLIGIBLE_SINGULAR_VALUE = 1e-13  # relative to the largest singular value of X'X
 
 
 class ExtendedAmdahl(ScalingModel):
-    """T_p(x) = a T_seq(x)/p + (1 - a) T_seq(x), with T_seq a polynomial of known degree k of the input size x.
+    """Extended Amdahl model, T_p(x) = a T_seq(x)/p + (1 - a) T_seq(x), where T_seq is a polynomial of known degree k in
+    the input size x.
 
-    T_seq by least squares over the observations at p = 1. Solving the model for a at one observation gives
+    T_seq is fitted by least squares to the observations at p = 1. Solving the model for a at one observation gives
 
         a = p/(1 - p) (T_p(x)/T_seq(x) - 1)
 
-    (the printed formula lacks the "- 1"), averaged over the observations at the highest p and, there, at the highest
-    x: noise weighs least where the time is largest. `partial_fit` gives the same answer in constant space: the sums
-    X'X and X'y of T_seq, and the count and mean time at the highest observation, reset when a higher one comes
-    (higher p before higher x, Section 3.4).
+    (the printed formula lacks the "- 1"). a is averaged over the observations at the highest p and, among these, at the
+    largest x, because noise has the least weight where the time is longest. `partial_fit` gives the same result in
+    constant space. It keeps the sums X'X and X'y of T_seq, and the count and the mean time at the highest observation.
+    Both are reset by a higher observation, where p is compared before x (Section 3.4).
 
-    Worked example: T_seq(x) = x and a = 0.8: T_4(10) = 2 + 2 = 4 s; back: 4/(1 - 4) (4/10 - 1) = 0.8.
+    Worked example: T_seq(x) = x and a = 0.8 give T_4(10) = 2 + 2 = 4 s. Conversely, a = 4/(1 - 4) (4/10 - 1) = 0.8.
 
-    `errors`: "absolute", as in the paper, minimises seconds, which leaves small inputs to chance; "relative" weighs
-    each time by 1/x^k, so that small and large inputs count alike (sizes above 0, the largest at most some thousand
-    times the smallest).
+    With `errors` "absolute", as in the paper, the fit minimises errors in seconds, so that small inputs hardly
+    influence it. With "relative", each time has the weight 1/x^k, so that small and large inputs count alike. This
+    needs sizes above 0, the largest at most some thousand times the smallest.
 
-    Settings: `degree`, `errors`. Learned: `polynomial_` (k+1,), T_seq in the Legendre basis on `domain_`;
-    `parallel_fraction_`, NaN while nothing was seen at p > 1, and then so are predictions at p > 1.
-    Errors: TooFewPoints where fewer than k + 1 sizes were measured at p = 1 (`partial_fit`: none yet).
+    Settings: `degree`, `errors`.
+    Learned: `polynomial_` (k+1,), T_seq in the Legendre basis on `domain_`; `parallel_fraction_`, NaN until a point at
+    p > 1 is learned. Predictions at p > 1 are NaN until then as well.
+    Errors: TooFewPoints if fewer than k + 1 sizes were measured at p = 1. After `partial_fit`, predictions raise it
+    until a point at p = 1 is learned. PointsError for a size at or below 0 with relative errors.
     Source: papers/000, Sections 3.1-3.5.
 
     >>> x = np.array([1.0, 2.0, 3.0, 4.0]); n = np.ones(4)
@@ -69,7 +72,7 @@ class ExtendedAmdahl(ScalingModel):
         self.parallel_fraction_ = self._learn_fraction()
 
     def partial_fit(self, X: Any, t: ArrayLike) -> Self:
-        """Learn from further points; what was learned before counts as much as if all had come at once.
+        """Learn from further points. The result is the same as if all points had been learned at once.
 
         >>> model = ExtendedAmdahl(degree=1).partial_fit([[1, 1.0], [1, 2.0]], [1.0, 2.0])
         >>> round(model.partial_fit([[4, 2.0]], [0.8]).parallel_fraction_, 9)
@@ -90,7 +93,7 @@ class ExtendedAmdahl(ScalingModel):
         return self
 
     def sequential_time(self, size: ArrayLike) -> FloatArray:
-        """T_seq(x) in seconds, of the shape of `size`. Raises TooFewPoints where no point at n = 1 was learned.
+        """Return T_seq(x) in seconds, in the shape of `size`. Raise TooFewPoints if no point at n = 1 was learned.
 
         >>> model = ExtendedAmdahl(degree=1).fit([[1, 1.0], [1, 2.0]], [1.0, 2.0])
         >>> model.sequential_time([4.0]).round(9)
@@ -108,14 +111,14 @@ class ExtendedAmdahl(ScalingModel):
         return np.asarray(sequential_s * (shared / points.n + 1.0 - shared))
 
     def parameters(self) -> dict[str, float]:
-        """The parallel fraction and the coefficients of T_seq in powers of x, in seconds per unit^k."""
+        """Return the parallel fraction, and the coefficients of T_seq in powers of x, in seconds per unit^k."""
         series = legendre.Legendre(self.polynomial_, domain=self.domain_)
         powers = series.convert(kind=np.polynomial.Polynomial, domain=(-1, 1), window=(-1, 1)).coef
         named = {f"seconds_per_size_{k}": float(value) for k, value in enumerate(np.resize(powers, self.degree + 1))}
         return {"parallel_fraction": self.parallel_fraction_} | named
 
     def _row_weights(self, size: FloatArray) -> FloatArray:
-        """The weight of each point in the least squares, (N,)."""
+        """Return the weight of each point in the least squares fit, (N,)."""
         if self.errors == "absolute":
             return np.ones(len(size))
         if self.errors != "relative":
@@ -137,7 +140,7 @@ class ExtendedAmdahl(ScalingModel):
 
 @dataclass(frozen=True)
 class _Highest:
-    """The observations at the highest p and there at the highest x, in constant space."""
+    """The count and the mean time of the observations at the highest p and, among these, at the largest x."""
 
     n: float = 1.0
     size: float = -np.inf
@@ -158,10 +161,10 @@ class _Highest:
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """X'X and X'y of the polynomial in the Legendre basis on a domain that holds every size seen so far.
+    """The sums X'X and X'y of the polynomial in the Legendre basis, on a domain that contains every size so far.
 
-    Powers of x up to 1e6 would lose all digits in X'X; the Legendre basis keeps it well conditioned. When a size lies
-    outside the domain, the domain grows to at least twice its length and the sums are carried over exactly.
+    For x up to 1e6, a basis of powers would lose all digits in X'X. The Legendre basis keeps X'X well conditioned. If a
+    size is outside the domain, the domain grows to at least twice its length and the sums are converted exactly.
     """
 
     domain: tuple[float, float]
@@ -178,7 +181,7 @@ class _Sums:
         return _Sums(sums.domain, sums.xx + basis.T @ basis, sums.xy + basis.T @ (t * weight))
 
     def solve(self) -> FloatArray:
-        """The least squares polynomial; of the smallest norm while the sizes do not determine it."""
+        """Return the least squares polynomial, that with the smallest norm while the sizes do not determine it."""
         return np.asarray(np.linalg.lstsq(self.xx, self.xy, rcond=NEGLIGIBLE_SINGULAR_VALUE)[0])
 
     def _carry_to(self, domain: tuple[float, float]) -> _Sums:

@@ -1,4 +1,4 @@
-"""How R(n) = n t(n)/t(1) may go on beyond the last measured thread count: five laws, for many curves at once."""
+"""Growth laws: five extrapolations of R(n) = n t(n)/t(1) beyond the last measured n, for many curves at once."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray
 
-LEAST_GROWTH = 1e-3  # smaller overheads count as this
+LEAST_GROWTH = 1e-3  # smaller overheads count as this value
 LARGEST_EXPONENT = 2.0
-LEAST_GROWTH_RATIO = 0.05  # of R(n) to the last measured R: a falling line is not followed further down
+LEAST_GROWTH_RATIO = 0.05  # lower limit of a falling line, as R(n) over the last measured R
 
-LEAST_VARIANCE_OF_X = 1e-300  # only against a division by 0
+LEAST_VARIANCE_OF_X = 1e-300  # avoids a division by 0
 
 Law = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 def constant(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
-    """R stays what it was: every further thread helps as much as the last one.
+    """Continue R as a constant: every further thread helps as much as the last one.
 
-    All laws: `n` (N,) ascending, `log_r` (C, N) the logarithms of R of C curves, `n_new` (M,); returns log R (C, M).
+    All laws take `n` (N,) ascending, `log_r` (C, N), the logarithms of R of C curves, and `n_new` (M,). They return log
+    R, (C, M).
 
     >>> np.exp(constant(np.array([1.0, 2.0]), np.log([[1.0, 1.5]]), np.array([4.0]))).round(9)
     array([[1.5]])
@@ -32,7 +33,7 @@ def constant(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
 
 
 def power(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
-    """R = R(n_last) (n/n_last)^c, c by least squares over all points.
+    """Continue R as R(n_last) (n/n_last)^c, with c by least squares over all points.
 
     >>> np.exp(power(np.array([1.0, 2.0]), np.log([[1.0, 1.5]]), np.array([4.0]))).round(9)
     array([[2.25]])
@@ -42,8 +43,10 @@ def power(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
 
 
 def recent_line(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
-    """The straight line through the last point with the least squares slope of the later half: the line of Eq. 5 of
-    the segment that the measurements reached, without needing to know where it began.
+    """Continue R as a straight line through the last point, with the least squares slope of the later half.
+
+    This is the line of Eq. 5 for the segment that the measurements reached. It can be computed without knowing where
+    the segment begins.
 
     >>> np.exp(recent_line(np.array([1.0, 2, 4, 8]), np.log([[1.0, 1, 2, 4]]), np.array([16.0]))).round(9)
     array([[8.]])
@@ -53,7 +56,8 @@ def recent_line(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArr
 
 
 def chord(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
-    """The straight line from the first to the last point, not falling: Amdahl's law through both.
+    """Continue R as the straight line from the first to the last point, but not falling. This is Amdahl's law through
+    both.
 
     >>> np.exp(chord(np.array([1.0, 3, 4]), np.log([[1.0, 1.1, 1.6]]), np.array([6.0]))).round(9)
     array([[2.]])
@@ -65,8 +69,9 @@ def chord(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
 
 
 def overhead_power(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
-    """R = 1 + c (n - n_1)^e through the last point: the overhead is a power of the threads that were added; e by
-    least squares of logarithms, 0..2. Overheads below 0.001 count as 0.001.
+    """Continue R as 1 + c (n - n_1)^e through the last point: the overhead is a power of the number of added threads.
+
+    The exponent e comes from least squares of logarithms and is limited to 0..2. Overheads below 0.001 count as 0.001.
 
     >>> np.exp(overhead_power(np.array([1.0, 2, 3]), np.log([[1.0, 1.1, 1.4]]), np.array([5.0]))).round(9)
     array([[2.6]])
@@ -87,12 +92,13 @@ LAWS: dict[str, Law] = {
 
 
 class GrowthLaw(ScalingModel):
-    """t(n) = t1 R(n)/n: R passes through the measured points and goes on beyond the last by one of the LAWS.
+    """Growth of R, t(n) = t1 R(n)/n, where R passes through the measured points and continues beyond the last by one of
+    the LAWS.
 
-    Between measured thread counts R is a straight line over n; below the first it is that of the first. Points
-    at the same n count by the mean of their times.
+    Between measured thread counts, R is linear in n. Below the first, R is that of the first. Points at the same n
+    count with the mean of their times.
 
-    Settings: `law`. Learned: `n_`, `log_r_`, `t1_s_` = n_1 t(n_1). Needs two thread counts.
+    Settings: `law`. Learned: `n_`, `log_r_` and `t1_s_` = n_1 t(n_1). The fit needs two thread counts.
 
     >>> model = GrowthLaw("constant").fit([[1], [2], [4]], [8.0, 4.0, 3.0])
     >>> model.predict([[2], [8]]).round(9)
@@ -122,7 +128,7 @@ class GrowthLaw(ScalingModel):
 
 
 def measured_growth(n: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """The distinct thread counts, log R there, and the reference n_1 t(n_1) in seconds.
+    """Return the distinct thread counts, log R at each of them, and the reference n_1 t(n_1) in seconds.
 
     >>> n, log_r, t1_s = measured_growth(np.array([2.0, 1.0, 1.0]), np.array([3.0, 3.0, 5.0]))
     >>> n, np.exp(log_r).round(9), t1_s
@@ -135,7 +141,8 @@ def measured_growth(n: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def extend_curves(law: Law, n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
-    """log R of C curves at any thread counts, (C, M): interpolated up to the last measured n, then by the law.
+    """Return log R of C curves at any thread counts, (C, M): interpolated up to the last measured n, by the law beyond
+    it.
 
     >>> n, log_r = np.array([1.0, 3.0]), np.log([[1.0, 2.0]])
     >>> np.exp(extend_curves(constant, n, log_r, np.array([2.0, 4.0]))).round(9)
@@ -151,7 +158,7 @@ def extend_curves(law: Law, n: FloatArray, log_r: FloatArray, n_new: FloatArray)
 
 
 def _least_squares_slopes(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Least squares slopes of y (C, N) over x (N,); 0 for a single point."""
+    """Return the least squares slopes of y (C, N) over x (N,), 0 for a single point."""
     centred = x - x.mean()
     return np.asarray((y * centred).sum(axis=1) / max(float((centred**2).sum()), LEAST_VARIANCE_OF_X))
 

@@ -1,4 +1,4 @@
-"""Gustafson's law: the parallel part grows with the input, the serial part does not."""
+"""Gustafson's law: the parallel part grows with the input size, the serial part does not."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from profiles.arrays import FloatArray
 
 
 class Gustafson(LinearLaw):
-    """t(n, x) = serial + parallel x/n: the scaled speedup of the input x = n over n times the work is n - s (n - 1).
+    """Gustafson's law, t(n, x) = serial + parallel x/n, with a scaled speedup of n - s (n - 1) for the input size x =
+    n.
 
-    Gustafson's fraction s = serial / (serial + parallel x/n) is that of the parallel run; `serial_fraction` gives it
-    for the largest measured x/n. Without `size` the input is fixed at 1 and the law is Amdahl's with the fraction
-    seen from the parallel side.
+    Gustafson's fraction s = serial / (serial + parallel x/n) is the serial fraction of the parallel run.
+    `serial_fraction` is s at the largest measured x/n. Without `size`, the input size is 1 everywhere, and the law is
+    Amdahl's law with the fraction of the parallel run.
 
-    Worked example: serial 1 s, parallel 3 s a unit of input: t(4, 4) = 1 + 3 = 4 s, as t(1, 1); one thread would
-    need 1 + 12 = 13 s for it: a scaled speedup of 13/4 = 4 - 0.25 * 3.
+    Worked example: serial = 1 s and parallel = 3 s per unit of input give t(4, 4) = 1 + 3 = 4 s, like t(1, 1). One
+    thread would need 1 + 12 = 13 s for x = 4, so that the scaled speedup is 13/4 = 4 - 0.25 * 3.
 
-    Parameters learned: `serial_s`, `parallel_s` (per unit of size) in seconds, `serial_fraction`, 0..1.
+    Learned parameters: `serial_s` and `parallel_s` (per unit of size) in seconds, `serial_fraction` from 0 to 1.
     Source: Gustafson 1988.
 
     >>> model = Gustafson().fit([[1, 1], [4, 4], [1, 2]], [4.0, 4.0, 7.0])

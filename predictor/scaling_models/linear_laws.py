@@ -12,15 +12,15 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray
 
-RELATIVE_STEP = 1e-6  # of a coefficient, for central differences
-LEAST_OF_LARGEST = 1e-3  # a coefficient near 0 steps as one of this share of the largest
+RELATIVE_STEP = 1e-6  # step of the central differences, relative to the coefficient
+LEAST_OF_LARGEST = 1e-3  # smallest coefficient for the step, relative to the largest coefficient
 
 
 class LinearLaw(ScalingModel):
-    """t = sum_k c_k d_k(x) with c_k >= 0, fitted by least squares of (t_predicted - t) / t.
+    """Base class of laws t = sum_k c_k d_k(x) with c_k >= 0, fitted by least squares of (t_predicted - t) / t.
 
-    Subclasses give the columns d (`_design`) and turn coefficients into parameters (`_parameters_of`). Learned:
-    `coefficients_` (K,) in seconds, `covariance_` (K, K), NaN where N <= K.
+    Subclasses return the columns d in `_design` and convert the coefficients into parameters in `_parameters_of`.
+    Learned: `coefficients_` (K,) in seconds, and `covariance_` (K, K), NaN if N <= K.
     """
 
     def _design(self, points: Points) -> FloatArray:
@@ -50,11 +50,14 @@ class LinearLaw(ScalingModel):
         return self._parameters_of(self.coefficients_)
 
     def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """The interval of each parameter by the delta method: value -+ q sqrt(g' C g), with g its gradient in the
-        coefficients, C their covariance and q Student's quantile with N - K degrees of freedom. NaN where N <= K, and
-        for a parameter that is infinite nearby.
+        """Return the interval of each parameter by the delta method, value -+ q sqrt(g' C g).
 
-        The fit keeps coefficients at or above 0; an interval may reach below, which then means "may be absent".
+        g is the gradient of the parameter with respect to the coefficients, C is the covariance of the coefficients,
+        and q is Student's quantile with N - K degrees of freedom. The interval is NaN if N <= K, and for a parameter
+        that is infinite nearby.
+
+        The fit keeps coefficients at or above 0. An interval may extend below 0, which means that the effect may be
+        absent.
 
         >>> from predictor.scaling_models.amdahl import Amdahl
         >>> low, high = Amdahl().fit([[1], [2], [4]], [8.0, 4.5, 2.6]).confidence_intervals()["t1_s"]
@@ -67,7 +70,7 @@ class LinearLaw(ScalingModel):
         quantile = stats.t.ppf(0.5 + level / 2, self.degrees_of_freedom_)
         intervals = {}
         for name, gradient in self._gradients().items():
-            if not np.isfinite(gradient).all():  # n_peak where kappa may be 0
+            if not np.isfinite(gradient).all():  # for example n_peak, which is infinite at kappa = 0
                 intervals[name] = (float("nan"), float("nan"))
                 continue
             variance = float(gradient @ self.covariance_ @ gradient)
@@ -76,7 +79,7 @@ class LinearLaw(ScalingModel):
         return intervals
 
     def _gradients(self) -> dict[str, FloatArray]:
-        """The gradient of each parameter in the coefficients, by central differences."""
+        """Return the gradient of each parameter with respect to the coefficients, by central differences."""
         gradients = {name: np.zeros(len(self.coefficients_)) for name in self.parameters()}
         for k in range(len(self.coefficients_)):
             step = np.zeros(len(self.coefficients_))

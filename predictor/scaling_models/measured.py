@@ -1,4 +1,6 @@
-"""What scaling models learn from the runs of one profile: a point for each thread count, input size and clock."""
+"""Training points of the scaling models from the runs of one profile: a point for each thread count, input size and
+clock.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,12 @@ CREATION, JOIN = PARTS.index("creation"), PARTS.index("join")
 
 @dataclass(frozen=True, eq=False)
 class MeasuredPoints:
-    """N points, sorted by size, clock and n. `size` NaN = unknown, `clock_mhz` NaN = the platform's own clocks.
+    """N points, sorted by size, clock and n.
 
-    `own`: of the workload's own size at the platform's own clocks, what the profile's curves are made of. `parts_s`
-    (N, 7): the thread time n t(n), split as in the profile pass; NaN where there is none. `tasks`, `waits`: counted, or
-    NaN.
+    `size` is NaN if it is unknown, and `clock_mhz` is NaN at the platform's own clocks. `own` marks the points of the
+    workload's own size at the platform's own clocks, from which the profile's curves are computed. `parts_s` (N, 7) is
+    the thread time n t(n), split into parts as in the profile pass, NaN without one. `tasks` and `waits` are counts,
+    NaN if they are unknown.
     """
 
     n: FloatArray
@@ -41,12 +44,12 @@ class MeasuredPoints:
 
     @property
     def sizes(self) -> FloatArray:
-        """The sizes that were run at the platform's own clocks, ascending."""
+        """Return the sizes that were run at the platform's own clocks, ascending."""
         return np.unique(self.size[np.isnan(self.clock_mhz) & ~np.isnan(self.size)])
 
     @property
     def clocks_mhz(self) -> FloatArray:
-        """The clocks that the workload's own input was held at, ascending."""
+        """Return the fixed clocks at which the workload's own size was run, ascending."""
         return np.unique(self.clock_mhz[self._of_own_size & ~np.isnan(self.clock_mhz)])
 
     @property
@@ -58,8 +61,11 @@ class MeasuredPoints:
         return self.take(self._of_own_size & ~np.isnan(self.clock_mhz))
 
     def frame(self, base_mhz: float | None = None) -> pd.DataFrame:
-        """X for the models, with the columns that every point has: n, size, and clock_ratio, the clock over `base_mhz`
-        (None: over the highest clock). The memory's clock is not recorded; another reference only scales k."""
+        """Return X for the models, with the columns that are known at every point: n, size and clock_ratio.
+
+        clock_ratio is the clock over `base_mhz`, or over the highest clock if that is None. The memory's clock is not
+        recorded, but another reference only scales k.
+        """
         columns = {"n": self.n}
         if not np.isnan(self.size).any():
             columns["size"] = self.size
@@ -69,19 +75,20 @@ class MeasuredPoints:
 
     @property
     def _of_own_size(self) -> NDArray[np.bool_]:
-        """Which points have the size of those that are `own`, (N,)."""
+        """Return which points have the size of the points in `own`, (N,)."""
         own = self.size[self.own]
         if not len(own):
             return np.zeros(len(self), dtype=np.bool_)
         return np.asarray((self.size == own[0]) | (np.isnan(self.size) & np.isnan(own[0])))
 
     def task_measures(self) -> dict[str, FloatArray]:
-        """What a task graph needs (TASK_MEASURES): work, delay and missing work of each point, from its parts.
+        """Return the measures that a task graph needs (TASK_MEASURES): work, delay and missing work of each point from
+        its parts, and the counts of tasks and waits.
 
-        Tasks and waits as the kit counts them, the mean of their size. Where nobody counted: each creation and each
-        wait costs one thread alone the same time, so the thread seconds of creation and of join at n = 1 stand in for
-        the counts, in proportion, and the coefficients c of Eq. 12 take the proportion up.
-        NaN: no profile pass there, or neither counts nor parts at n = 1 of the size.
+        The counts are those of the kit, averaged over the points of the same size. Without counts, the thread seconds
+        of creation and of join at n = 1 replace them. On one thread, each creation and each wait costs the same time,
+        so these seconds are proportional to the counts, and the coefficients c of Eq. 12 absorb the factor.
+        NaN: points without a profile pass, or with neither counts nor parts at n = 1 of the same size.
         Source: papers/002, Eq. 8 and 12-14.
 
         >>> runs = RunTable(np.array([1, 2]), np.array([1, 1]), np.ones(2, bool), np.array([4.0, 3.0]),
@@ -98,7 +105,7 @@ class MeasuredPoints:
         return task_measures(self.parts_s) | {name: self._mean_of_each_size(column) for name, column in counts.items()}
 
     def _mean_of_each_size(self, column: FloatArray) -> FloatArray:
-        """The mean of the column over the points of the same size, NaN where all of it is unknown."""
+        """Return the mean of the column over the points of the same size, NaN if all values of the size are unknown."""
         means = np.full(len(self), np.nan)
         for size in self.sizes:
             of_size = self.size == size
@@ -109,10 +116,11 @@ class MeasuredPoints:
 
 
 def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPoints:
-    """The points of a profile's runs, variations too; `own_size`: the size of runs that name none, None = unknown.
+    """Return the points of a profile's runs, including variations.
 
-    t is the median of the clean runs of a point, of the profile runs where there is no clean one; its parts are the
-    sums over the profile runs, in proportion to n t.
+    `own_size` is the size of runs without a recorded size, None if it is unknown. The time t of a point is the median
+    of its clean runs, or of its profile runs if there is no clean one. The parts of a point are the sums over its
+    profile runs, scaled to n t.
 
     >>> runs = RunTable(np.array([1, 1, 2]), np.array([1, 2, 1]), np.zeros(3, bool), np.array([4.0, 6.0, 3.0]),
     ...                 size=np.array([np.nan, np.nan, 50.0]))
@@ -151,6 +159,5 @@ def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPo
 
 
 def _mean_count(column: FloatArray | None, rows: NDArray[np.intp]) -> float:
-    """The mean of what was counted in these runs."""
     counts = np.array([]) if column is None else column[rows][~np.isnan(column[rows])]
     return float(counts.mean()) if len(counts) else float("nan")

@@ -1,4 +1,4 @@
-"""The memory wall: a speedup that saturates when memory cannot serve more requests, over cores and clock ratio."""
+"""The memory wall: a speedup over cores and clock ratio that saturates when memory cannot serve more requests."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import CLOCK_RATIO, Points, read_times
 from profiles.arrays import FloatArray
 
-LOWEST_PARAMETERS, HIGHEST_PARAMETERS = np.zeros(4), np.array([1.0, 10.0, 1.0, 1.0])  # f, k, m1, m2 (papers/003, 4.3)
+# The bounds of f, k, m1 and m2 (papers/003, 4.3).
+LOWEST_PARAMETERS, HIGHEST_PARAMETERS = np.zeros(4), np.array([1.0, 10.0, 1.0, 1.0])
 TYPICAL_STEP = np.array([0.1, 1.0, 0.1, 0.1])
 POPULATION, GENERATIONS, SEARCHES = 15, 60, 3
 SEARCH_TOLERANCE = 1e-6
-APART = 0.05  # of the bounds' lengths: members of a population closer than this are next to each other
+APART = 0.05  # smallest distance of the two starts of the local search, relative to the bounds' lengths
 
 
 def memory_wall_speedup(n: ArrayLike, clock_ratio: ArrayLike, parameters: ArrayLike) -> FloatArray:
-    """The speedup on p = n cores at the clock ratio phi (Eq. 15-16).
+    """Return the speedup on p = n cores at the clock ratio phi (Eq. 15-16).
 
         S = ((1 - mu_1) + rho mu_1) / max(((1 - mu_p) + rho mu_p) ((1 - f) + f/p), rho mu_p)
         mu_p = min(m1 + m2/p, 1),    rho = 1 + k phi
 
-    mu_p is the fraction of instructions that reach memory, rho how much longer one takes than a processor
-    instruction. With m1 = m2 = 0 this is Amdahl's law; m2 > 0 (private caches) can make it superlinear.
+    mu_p is the fraction of instructions that reach memory. rho is the time of such an instruction relative to a
+    processor instruction. With m1 = m2 = 0, this is Amdahl's law. With m2 > 0 (private caches), the speedup can be
+    superlinear.
 
-    Worked example: f = 1, k = 1, phi = 1 (rho = 2), m1 = 0.1, m2 = 0: S(2) = 1.1 / max(0.55, 0.2) = 2 and
-    S(8) = 1.1 / max(0.1375, 0.2) = 5.5: the wall.
+    Worked example: f = 1, k = 1, phi = 1 (so that rho = 2), m1 = 0.1 and m2 = 0 give S(2) = 1.1 / max(0.55, 0.2) = 2
+    and S(8) = 1.1 / max(0.1375, 0.2) = 5.5, which is the wall.
 
-    Parameters: `n` and `clock_ratio` (N,), `parameters` (..., 4): f, k, m1, m2. Returns (..., N), no unit. Infinite
-    where f = 1 and no memory is used at infinitely many cores only. Source: papers/003, Eq. 15-16.
+    Parameters: `n` and `clock_ratio` (N,); `parameters` (..., 4), which are f, k, m1 and m2.
+    Returns: (..., N), without unit. It is infinite only for f = 1 without memory accesses on infinitely many cores.
+    Source: papers/003, Eq. 15-16.
 
     >>> memory_wall_speedup([1, 2, 8], [1, 1, 1], [1, 1, 0.1, 0]).round(9)
     array([1. , 2. , 5.5])
@@ -46,18 +49,22 @@ def memory_wall_speedup(n: ArrayLike, clock_ratio: ArrayLike, parameters: ArrayL
 
 
 class MemoryWall(ScalingModel):
-    """t = t(1)/S(n, phi) with S of `memory_wall_speedup`; f, k, m1, m2 minimise the mean squared error of S.
+    """Memory wall model, t = t(1)/S(n, phi) with S from `memory_wall_speedup`, where f, k, m1 and m2 minimise the mean
+    squared error of S.
 
-    The optimum is global, by differential evolution (all of a generation in one array operation) inside the paper's
-    bounds, 0..1 and 0..10 for k, then a local least squares from its best points. scipy also has dual annealing, the
-    nearest relative of the paper's coupled simulated annealing; it evaluates one point at a time, so that a fit of
-    336 points takes seconds where this takes about 0.2 s.
+    Differential evolution searches for the global optimum inside the paper's bounds, 0..1 and 0..10 for k. It evaluates
+    a generation in one array operation. Local least squares fits then start from its best points. Of the optimisers in
+    scipy, dual annealing is the most similar to the paper's coupled simulated annealing. It evaluates one point at a
+    time, however, and takes seconds for a fit of 336 points instead of about 0.2 s.
 
-    Measured speedups need t(1) at the same clock ratio: from the points at n = 1, or `sequential_s`, (N,). At a clock
-    ratio without measured t(1), Eq. 3 gives it: t(1) = c (1 + k phi mu_1)/phi, c from the others (the memory's clock
-    being fixed). Without `clock_ratio` it is 1 and k has no meaning of its own.
+    Measured speedups need t(1) at the same clock ratio, either from the points at n = 1 or from `sequential_s` (N,), an
+    argument of `fit`. For predictions at a clock ratio without a measured t(1), Eq. 3 gives t(1) = c (1 + k phi
+    mu_1)/phi, with c from the other clock ratios, if the memory's clock is fixed. Without the column `clock_ratio`, the
+    ratio is 1 everywhere and k has no meaning of its own.
 
-    Settings: `random_state`. Learned: f, k, m1, m2. Source: papers/003, Eq. 15-16 and Section 4.
+    Settings: `random_state`. Learned: f, k, m1, m2.
+    Errors: TooFewPoints with fewer than four points, or without t(1) at a clock ratio.
+    Source: papers/003, Eq. 15-16 and Section 4.
 
     >>> n = np.arange(1.0, 25.0)
     >>> t = 10 / memory_wall_speedup(n, np.ones(24), [0.99, 2.0, 0.1, 0.1])
@@ -81,7 +88,7 @@ class MemoryWall(ScalingModel):
         phi = points.column(CLOCK_RATIO)
         t1 = _sequential_time_at_each(points.n, phi, t) if sequential_s is None else read_times(sequential_s, len(t))
         speedup = t1 / t
-        # The best of a few searches: a single one ends in a local optimum for about one surface in thirty.
+        # Use the best of a few searches, because a single one ends in a local optimum for about one surface in thirty.
         random = np.random.default_rng(self.random_state)
         fits = [_search_parameters(points.n, phi, speedup, random) for _ in range(SEARCHES)]
         self.parameters_ = min(fits, key=lambda fit: fit[0])[1]
@@ -90,7 +97,7 @@ class MemoryWall(ScalingModel):
         self.sequential_s_ = t1[first]
 
     def predict_speedup(self, X: Any) -> FloatArray:
-        """S at the points of X (Eq. 15), (N,), no unit.
+        """Return S at the points of X (Eq. 15), (N,), without unit.
 
         >>> n = np.arange(1.0, 9.0)[:, None]
         >>> model = MemoryWall().fit(n, 10 / memory_wall_speedup(n[:, 0], np.ones(8), [1.0, 1.0, 0.1, 0.0]))
@@ -111,7 +118,7 @@ class MemoryWall(ScalingModel):
         return np.asarray(np.where(measured, self.sequential_s_[index], per_cycle * self._cycles(phi)))
 
     def _cycles(self, phi: FloatArray) -> FloatArray:
-        """Proportional to t(1) at a fixed clock of the memory (Eq. 3, 9)."""
+        """Return a value that is proportional to t(1) at a fixed clock of the memory (Eq. 3, 9)."""
         _, k, m1, m2 = self.parameters_
         return np.asarray((1.0 + k * phi * min(m1 + m2, 1.0)) / phi)
 
@@ -120,7 +127,7 @@ class MemoryWall(ScalingModel):
 
 
 def _sequential_time_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> FloatArray:
-    """t(1) at the clock ratio of each point: the mean of the times at n = 1 there."""
+    """Return t(1) at the clock ratio of each point, the mean of the times at n = 1."""
     t1 = np.full(len(t), np.nan)
     for ratio in np.unique(phi):
         at_ratio = phi == ratio
@@ -135,7 +142,7 @@ def _sequential_time_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> F
 def _search_parameters(
     n: FloatArray, phi: FloatArray, speedup: FloatArray, random: np.random.Generator
 ) -> tuple[float, FloatArray]:
-    """The mean squared error and its parameters: differential evolution, then least squares from its best points."""
+    """Return the smallest mean squared error and its parameters, by differential evolution and local least squares."""
 
     def cost(candidates: FloatArray) -> FloatArray:
         return np.asarray(((memory_wall_speedup(n, phi, candidates.T) - speedup) ** 2).mean(axis=-1))

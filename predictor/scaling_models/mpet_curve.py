@@ -1,4 +1,4 @@
-"""MPET's own curve model as an extrapolator: straight lines of R(n) with a bend for NUMA and one for hyperthreads."""
+"""The MPET curve as a scaling model: straight lines of R(n) with one bend for NUMA and one for SMT threads."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ NO_GAUSSIAN_SUM = np.zeros(1, dtype=np.bool_)
 
 
 class MpetCurve(ScalingModel):
-    """t(n) = t1 R(n)/n with R the curve of Eq. 5:
+    """MPET curve, t(n) = t1 R(n)/n with R from Eq. 5:
 
         R(n) = m n + b + [n > n_nu] (m_nu (n - n_nu) + b_nu) + [n > n_ht] (m_ht (n - n_ht) + b_ht)
 
-    t1 = n_1 t(n_1) of the smallest measured n_1; the six elements by least squares (`profiles.scaling.features`). A
-    segment that was not measured has no elements: beyond its breakpoint the line before it goes on. R stays at or
-    above 1e-9. More than one time at an n counts by its mean.
+    t1 = n_1 t(n_1) at the smallest measured n_1. The six elements are fitted by least squares
+    (`profiles.scaling.features`). A segment without measurements has no elements, so that the line before its
+    breakpoint continues. R is kept at or above 1e-9. Several times at the same n count with their mean.
 
-    Settings: `n_nu`, `n_ht`, the machine's thread counts; None = no such effect. Learned: the six elements (NaN =
-    not measured), `t1_s`. Source: Arndt et al. 2020, Eq. 5.
+    Settings: `n_nu` and `n_ht`, the breakpoints of the machine as thread counts; None = no such effect.
+    Learned: the six elements (NaN = not measured) and `t1_s`. The fit needs two thread counts.
+    Source: Arndt et al. 2020, Eq. 5.
 
     >>> n = np.array([[1], [2], [3], [4], [5], [6]])
     >>> model = MpetCurve(n_ht=4).fit(n, [12.0, 6.0, 4.0, 3.0, 3.6, 4.0])

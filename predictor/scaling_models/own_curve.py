@@ -1,4 +1,4 @@
-"""What one curve says beyond its last thread count, by itself and by the machine's number of cores."""
+"""Extrapolation of a curve without companions, from the curve itself and the machine's number of cores."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from scipy.optimize import nnls
 from predictor.scaling_models.growth import LEAST_GROWTH_RATIO
 from profiles.arrays import FloatArray
 
-SMT_YIELD = 0.2  # what a core's second thread adds, in cores: the median of 84 stressors on 357 servers is 0.25
+SMT_YIELD = 0.2  # cores that a core's second thread adds; the median of 84 stressors on 357 servers is 0.25
 SMT_YIELD_SPREAD = 0.25
-YIELDS = np.linspace(0.025, 1.0, 40)  # those that are tried
-PRIOR_OF_YIELD = 0.4  # the cost of a yield by 1 off SMT_YIELD, in log seconds, against one point beyond n_ht
+YIELDS = np.linspace(0.025, 1.0, 40)  # candidates
+PRIOR_OF_YIELD = 0.4  # weight of the squared deviation from SMT_YIELD against one point beyond n_ht, in log seconds
 
-LAST_SHARE = 1 / 3  # of the points: whose slope goes on
-LEAST_FOR_ORIGINS = 4  # thread counts
-FIRST_ORIGIN = 1 / 3  # of the points
+LAST_SHARE = 1 / 3  # share of the points that determines the slope of the late line
+LEAST_FOR_ORIGINS = 4  # thread counts needed to predict later points from earlier ones
+FIRST_ORIGIN = 1 / 3  # share of the points before the first origin
 MOST_ORIGINS = 6
-FARTHEST = 2.01  # times the last known thread count, as far as an origin predicts
+FARTHEST = 2.01  # range of the predictions from an origin, relative to the cores known there
 WORST_LOG_ERROR = 1.5
 
-# Parts of the scale of an error of log t: what a doubling, a disagreement of the laws, SMT threads and past errors add.
+# Factors of the terms in the error scale of log t: distance beyond the last point, disagreement of the laws,
+# uncertainty of the SMT yield, and past errors.
 SCALE_OF_REACH, SCALE_OF_DISAGREEMENT, SCALE_OF_YIELD, SCALE_OF_ERROR = 0.18, 0.4, 0.55, 0.52
-SCALE_BETWEEN, LEAST_BETWEEN = 0.6, 0.02  # of the interpolation error, between measured thread counts
-UNKNOWN_ERROR = 0.1  # where no origin or no neighbour says
+SCALE_BETWEEN, LEAST_BETWEEN = 0.6, 0.02  # factor of the interpolation error, and smallest scale from it
+UNKNOWN_ERROR = 0.1  # assumed with too few points for an origin or an interpolation
 LEAST_BEYOND = 0.002
-DEGREES_OF_FREEDOM = 4.0  # of Student's distribution of error over scale
+DEGREES_OF_FREEDOM = 4.0  # of Student's distribution, which describes the error over its scale
 
 CurveLaw = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 def cores_in_use(n: FloatArray, n_ht: float | None, smt_yield: float) -> FloatArray:
-    """n threads in cores: n up to n_ht, where every core has one, then n_ht + y (n - n_ht).
+    """Return the cores that n threads use: n up to n_ht, where every core has one thread, then n_ht + y (n - n_ht).
+
+    y is `smt_yield`. Without n_ht, every thread uses a core.
 
     >>> cores_in_use(np.array([2.0, 4.0, 8.0]), 4, 0.25)
     array([2., 4., 5.])
@@ -45,9 +48,7 @@ def cores_in_use(n: FloatArray, n_ht: float | None, smt_yield: float) -> FloatAr
 
 
 def late_line(cores: FloatArray, log_r: FloatArray, asked: FloatArray) -> FloatArray:
-    """The straight line of R through the last point, with the median slope of all pairs of the last third (Theil, Sen).
-
-    Both laws: `cores` (N,) ascending, `log_r` (N,) = log R up to a constant, `asked` (M,) beyond; returns log R (M,).
+    """Continue R as a line through the last point, with the median slope of all pairs in the last third (Theil-Sen).
 
     >>> cores = np.array([1.0, 2.0, 4.0, 8.0, 12.0, 16.0])
     >>> np.exp(late_line(cores, np.log([1.0, 1, 1, 2, 3, 4]), np.array([24.0]))).round(9)
@@ -61,7 +62,7 @@ def late_line(cores: FloatArray, log_r: FloatArray, asked: FloatArray) -> FloatA
 
 
 def amdahl_from_last(cores: FloatArray, log_r: FloatArray, asked: FloatArray) -> FloatArray:
-    """Amdahl's law, fitted to all points by least squares of relative errors and moved through the last one.
+    """Continue R by Amdahl's law, fitted to all points by least squares of relative errors, through the last point.
 
     >>> np.exp(amdahl_from_last(np.array([1.0, 2.0, 4.0]), np.log([1.0, 1.1, 1.3]), np.array([11.0]))).round(9)
     array([2.])
@@ -77,11 +78,12 @@ CURVE_LAWS: dict[str, CurveLaw] = {"late_line": late_line, "amdahl": amdahl_from
 
 @dataclass(frozen=True, eq=False)
 class OwnCurve:
-    """One curve over the cores in use: t(n) = exp(log_r(cores))/cores.
+    """A curve over the cores in use, t(n) = exp(log_r(cores))/cores.
 
-    `n`, `cores`, `log_r` (N,): thread counts, cores in use, log of cores times seconds. `errors`: of each law, the mean
-    |log error| of later points predicted from earlier ones; NaN with fewer than four thread counts. `chosen`: the law
-    with the smallest. `error_between`: the same of points interpolated from their neighbours.
+    `n`, `cores` and `log_r` (N,) are the thread counts, the cores in use, and the logarithm of cores times seconds.
+    `errors` has for each law the mean |log error| of later points predicted from earlier ones, NaN with fewer than four
+    thread counts. `chosen` is the law with the smallest error. `error_between` is the mean |log error| of points
+    interpolated from their neighbours.
     """
 
     n: FloatArray
@@ -94,15 +96,21 @@ class OwnCurve:
     error_between: float
 
     def times(self, n: FloatArray) -> FloatArray:
-        """Seconds (M,): R over cores is a straight line between measured points; beyond the last the law goes on."""
+        """Return seconds, (M,). R is linear in the cores between measured points, and the chosen law continues it
+        beyond the last.
+        """
         return np.asarray(np.exp(self._log_times(n, self.chosen)))
 
     def log_scales(self, n: FloatArray) -> FloatArray:
-        """The scale of the error of log t at n, (M,), to be multiplied by a quantile of Student's distribution.
+        """Return the scale of the error of log t at n, (M,), to be multiplied by a quantile of Student's distribution.
 
-        Beyond the last n: s^2 = (a log(c/c_last))^2 + (b d)^2 + (g y)^2 + (e E)^2, with c the cores in use, d by how
-        much the laws disagree, y what another SMT_YIELD_SPREAD of yield would change, E the error of the chosen law on
-        later own points; between measured n the error of interpolation counts alone.
+        Beyond the last n,
+
+            s^2 = (a log(c/c_last))^2 + (b d)^2 + (g y)^2 + (e E)^2
+
+        c is the number of cores in use, d the difference between the laws, y the change of log c if the SMT yield were
+        higher by `yield_spread`, and E the error of the chosen law on later points of the curve. Between measured n,
+        the scale depends on the interpolation error alone.
         """
         cores = cores_in_use(n, self.n_ht, self.smt_yield)
         more = cores_in_use(n, self.n_ht, min(self.smt_yield + self.yield_spread, 1.0))
@@ -119,7 +127,7 @@ class OwnCurve:
 
     @property
     def yield_spread(self) -> float:
-        """How far the yield of SMT threads may be off: less where points beyond n_ht were measured."""
+        """Return the uncertainty of the SMT yield, which is smaller if points beyond n_ht were measured."""
         measured = 0 if self.n_ht is None else int((self.n > self.n_ht).sum())
         return SMT_YIELD_SPREAD / float(np.sqrt(1 + measured))
 
@@ -133,11 +141,11 @@ class OwnCurve:
 
 
 def fit_own_curve(n: FloatArray, t: FloatArray, n_ht: float | None = None) -> OwnCurve:
-    """The curve through ascending thread counts n (N,), at least two, and times t (N,) in seconds; n_ht: the number of
-    threads beyond which cores have two, None where they have one.
+    """Return the curve through ascending thread counts n (N,), at least two, and times t (N,) in seconds.
 
-    A thread beyond n_ht counts as a part of a core, the yield: SMT_YIELD where no such thread was measured, else what
-    makes the law of the counts up to n_ht meet the measured times beyond.
+    Beyond `n_ht` threads, cores have two threads; None if cores have one. A thread beyond n_ht counts as a fraction of
+    a core, the yield. The yield is SMT_YIELD if no such thread was measured. Otherwise it is fitted so that the law of
+    the points up to n_ht meets the times measured beyond.
 
     >>> n = np.array([1.0, 2.0, 3.0, 4.0])
     >>> curve = fit_own_curve(n, 12 / n, n_ht=4)
@@ -153,8 +161,10 @@ def fit_own_curve(n: FloatArray, t: FloatArray, n_ht: float | None = None) -> Ow
 
 
 def errors_on_later_points(cores: FloatArray, log_r: FloatArray) -> dict[str, float]:
-    """Of each law the mean |log error| of later points predicted from earlier ones: from up to six origins, the first
-    at a third of the points, up to twice the cores known there; NaN with fewer than four points.
+    """Return for each law the mean |log error| of later points predicted from earlier ones.
+
+    The predictions start from up to six origins, the first at a third of the points. From each origin they reach up to
+    twice the cores known there, and at least the next point. The errors are NaN with fewer than four points.
 
     >>> cores = np.array([1.0, 2.0, 4.0, 8.0])
     >>> errors_on_later_points(cores, np.log(1 + 0.1 * cores))["amdahl"] < 1e-9
@@ -174,8 +184,11 @@ def errors_on_later_points(cores: FloatArray, log_r: FloatArray) -> dict[str, fl
 
 
 def _learn_yield(n: FloatArray, t: FloatArray, n_ht: float | None) -> float:
-    """The yield that makes the chosen law of the points up to n_ht meet those beyond, held near SMT_YIELD where they
-    are few; SMT_YIELD without points beyond or with fewer than two before."""
+    """Return the yield with which the chosen law of the points up to n_ht meets the points beyond.
+
+    The fewer points there are beyond n_ht, the nearer the yield is kept to SMT_YIELD. It is SMT_YIELD without such
+    points, or with fewer than two points up to n_ht.
+    """
     beyond = np.zeros(len(n), dtype=np.bool_) if n_ht is None else n > n_ht
     if not beyond.any() or (~beyond).sum() < 2:
         return SMT_YIELD
@@ -191,7 +204,7 @@ def _learn_yield(n: FloatArray, t: FloatArray, n_ht: float | None) -> float:
 
 
 def _error_between(cores: FloatArray, log_r: FloatArray) -> float:
-    """The mean |log error| of inner points interpolated from their neighbours; NaN without an inner point."""
+    """Return the mean |log error| of inner points interpolated from their neighbours, NaN without an inner point."""
     if len(cores) < 3:
         return float("nan")
     share = (cores[1:-1] - cores[:-2]) / (cores[2:] - cores[:-2])

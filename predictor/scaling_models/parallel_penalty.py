@@ -1,4 +1,4 @@
-"""Parallel penalty: the time beyond an even share of the sequential work, extrapolated by curves through it."""
+"""Parallel penalty: the time in excess of an even share of the sequential work, extrapolated by smoothers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ SmootherOrName = Smoother | str
 
 
 def parallel_penalty(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) -> FloatArray:
-    """The parallel overhead per processing element, in seconds (papers/004, Section 3):
+    """Return the parallel overhead per processing element, in seconds (papers/004, Section 3):
 
         A(x, p) = T(x, p) - T(x)/p
 
-    Rising over p: the program does not scale. Worked example: T = 100 s, T(., 8) = 14 s: A = 14 - 12.5 = 1.5 s.
+    If A rises with p, the program does not scale. If A is negative, the speedup is superlinear. Worked example: T = 100
+    s and T(., 8) = 14 s give A = 14 - 12.5 = 1.5 s.
 
-    Parameters broadcast: thread counts p = `n`, measured and sequential times in seconds. Negative: superlinear.
+    Parameters: the thread counts p in `n`, and the measured and sequential times in seconds, which broadcast.
 
     >>> parallel_penalty([1, 8], [100.0, 14.0], 100.0)
     array([0. , 1.5])
@@ -35,14 +36,15 @@ def parallel_penalty(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) -
 
 
 def serial_fraction(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) -> FloatArray:
-    """The experimentally determined serial fraction of Karp and Flatt (papers/004, Section 5), no unit:
+    """Return the experimentally determined serial fraction of Karp and Flatt (papers/004, Section 5), without unit:
 
         f(x, p) = (T(x, p)/T(x) - 1/p) / (1 - 1/p)
 
-    Constant: the loss is serial work. Rising: overhead grows with p. Falling: the sequential time is too long.
-    Worked example: T = 100 s, T(., 8) = 14 s: (0.14 - 0.125)/0.875 = 0.0171.
+    A constant f means that the loss is serial work, a rising f that the overhead grows with p, and a falling f that the
+    sequential time is too long. Worked example: T = 100 s and T(., 8) = 14 s give f = (0.14 - 0.125)/0.875 = 0.0171.
 
-    Parameters broadcast, as in `parallel_penalty`. NaN at p = 1, where it is not defined.
+    Parameters: see `parallel_penalty`.
+    NaN: at p = 1, where f is not defined.
 
     >>> serial_fraction([1, 8], [100.0, 14.0], 100.0).round(4)
     array([   nan, 0.0171])
@@ -53,20 +55,23 @@ def serial_fraction(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) ->
 
 
 class ParallelPenalty(ScalingModel):
-    """T(x, p) = T(x)/p + A(x, p), the two parts extrapolated apart because they are of different nature (Eq. 1).
+    """Parallel penalty model, T(x, p) = T(x)/p + A(x, p) (Eq. 1), with separate extrapolations of the two terms,
+    because they differ in nature.
 
-    `over="n"`: at each size x the penalty is a curve over p; T(x) is known. `over="size"`: T is a curve over x, and
-    so is the penalty, for each p by itself; only measured p can be asked for. The reference T(x) is absolute, the
-    sequential program's, where `fit` gets `sequential_s` (N,), its time at the size of each point; else relative,
-    the parallel program's T(x, 1) from the points at n = 1.
+    With `over="n"`, the penalty at each size x is a curve over p, and T(x) is known. With `over="size"`, T is a curve
+    over x, and so is the penalty at each p, so that predictions are limited to measured p. The reference T(x) is either
+    absolute or relative. It is absolute, the time of the sequential program, if `fit` gets `sequential_s` (N,), the
+    time at the size of each point. Otherwise it is relative, the time T(x, 1) of the parallel program at the points
+    with n = 1.
 
-    `sequential` and `penalty` are smoothers or names of them (`smoothers.py`), or "auto": for each curve the one that
-    best predicts its last known value from the others, within `epsilon` (papers/004, Section 3).
+    `sequential` and `penalty` are smoothers or their names (`smoothers.py`), or "auto". "auto" selects for each curve
+    the smoother that best predicts the last known value from the others, within `epsilon` (papers/004, Section 3).
 
-    Worked example: T(x, 1) = 8 s, A = 0.25 (p - 1) s: T(x, 16) = 0.5 + 3.75 s.
+    Worked example: T(x, 1) = 8 s and A = 0.25 (p - 1) s give T(x, 16) = 0.5 + 3.75 s.
 
-    Learned: `reasons_`, the Choice of each curve that was chosen automatically, by what it is of. Predictions are not
-    kept above 0. Errors: NoSuitableSmoother where epsilon is not met; TooFewPoints without reference time.
+    Learned: `reasons_`, the Choice of each automatically chosen curve by the curve's name. Predictions may be negative.
+    Errors: NoSuitableSmoother if no smoother is within epsilon; TooFewPoints without a reference time; ValueError for a
+    prediction at a size (with `over="n"`) or at an n (with `over="size"`) that was not measured.
     Source: papers/004 (Lobachev, Guthe, Loogen: Estimating parallel performance), Eq. 1 and Sections 3, 5.
 
     >>> n = np.array([1.0, 2.0, 3.0, 4.0, 6.0, 8.0])
@@ -161,18 +166,20 @@ class ParallelPenalty(ScalingModel):
         return np.array([self.sequential_s_.get(point_size, np.nan) for point_size in size.tolist()])
 
     def refittable(self) -> ParallelPenalty:
-        """The curves that were chosen are kept: with fewer points others might be, or none."""
+        """Return an unfitted copy that keeps the chosen curves, because fewer points might select other curves, or
+        none.
+        """
         refit: ParallelPenalty = clone(self)
         refit.held_ = {name: choice.smoother for name, choice in self.reasons_.items()}
         return refit
 
     def parameters(self) -> dict[str, float]:
-        """The relative errors by which the automatic choice was made; the curves have no parameters of their own."""
+        """Return the relative errors of the automatic choices. The curves have no parameters of their own."""
         return {f"error of {name}": choice.error for name, choice in self.reasons_.items()}
 
 
 def _reference_times(points: Points, t: FloatArray, sequential_s: ArrayLike | None) -> dict[float, float]:
-    """T(x) by size: what was given, or the mean of the times at n = 1."""
+    """Return T(x) by size: the given times, or the means of the times at n = 1."""
     size = points.column(SIZE)
     is_reference = points.n == 1 if sequential_s is None else np.ones(len(t), dtype=np.bool_)
     times = t if sequential_s is None else read_times(sequential_s, len(t))

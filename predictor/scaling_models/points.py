@@ -1,4 +1,4 @@
-"""The measured points that every scaling model reads: thread counts and, where it uses them, sizes and clock ratios."""
+"""Measured points, the input of all scaling models: thread counts, and optional sizes and clock ratios."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_OF_COLUMN = {N: 1.0, SIZE: -np.inf, CLOCK_RATIO: np.finfo(np.float64).tiny
 
 
 class PointsError(ValueError):
-    """What is wrong with X or t: which column (t is `time_s`), which row (from 0; None: all), and why."""
+    """Error in X or t: the column (`time_s` for t), the row (from 0, None for all rows), and the reason."""
 
     def __init__(self, column: str, row: int | None, reason: str) -> None:
         self.column, self.row, self.reason = column, row, reason
@@ -29,7 +29,7 @@ class PointsError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """N points; `size` and `clock_ratio` are None where X has no such column."""
+    """N points. `size` and `clock_ratio` are None if X has no such column."""
 
     n: FloatArray
     size: FloatArray | None = None
@@ -42,7 +42,7 @@ class Points:
         return Points(**{name: getattr(self, name)[rows] for name in self.columns})
 
     def column(self, name: str) -> FloatArray:
-        """The values of a column, 1 at every point where X has no such column."""
+        """Return the values of a column, or 1 at every point if X has no such column."""
         values = getattr(self, name)
         return np.ones(len(self)) if values is None else values
 
@@ -51,13 +51,17 @@ class Points:
         return tuple(name for name in (N, SIZE, CLOCK_RATIO) if getattr(self, name) is not None)
 
     def matrix(self) -> FloatArray:
-        """(N, number of columns), in the order of `columns`."""
+        """Return the values as (N, number of columns), in the order of `columns`."""
         return np.stack([getattr(self, name) for name in self.columns], axis=1)
 
 
 def read_points(X: Any, needed: tuple[str, ...] = (N,), optional: tuple[str, ...] = ()) -> Points:
-    """X as Points. A frame is read by column name (further columns are ignored); an array has the needed columns,
+    """Return X as Points.
+
+    The columns of a data frame are found by name, and further columns are ignored. An array has the needed columns,
     then any number of the optional ones, in that order.
+    Errors: PointsError for a missing column, for no points, and for values that are not finite or out of the column's
+    range.
 
     >>> read_points([[1, 100], [2, 100]], (N, SIZE)).size
     array([100., 100.])
@@ -78,7 +82,7 @@ def read_points(X: Any, needed: tuple[str, ...] = (N,), optional: tuple[str, ...
 
 
 def read_times(t: ArrayLike, count: int) -> FloatArray:
-    """Times in seconds, (count,): finite and above 0, else a PointsError.
+    """Return times in seconds, (count,). Raise PointsError unless all are finite and above 0.
 
     >>> read_times([1, 2], 2)
     array([1., 2.])

@@ -1,4 +1,4 @@
-"""The scaling models that API, command and documentation list."""
+"""The scaling models that the API, the command and the documentation list."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCALING_MODELS: dict[str, type[ScalingModel]] = {
 
 
 def describe_model(name: str) -> dict[str, Any]:
-    """The columns of a model, its settings with their defaults, and its source, as a list of models shows them.
+    """Return the columns of a model, its settings with their defaults, and its source, for lists of models.
 
     >>> describe_model("usl")["title"], describe_model("gustafson")["optional"]
     ('Universal scalability law', ['size'])

@@ -1,6 +1,6 @@
-"""Curves through points (x, y) of one variable, and the automatic choice among them (papers/004, Section 3).
+"""Smoothers: curves through points (x, y) of one variable, and the automatic choice among them (papers/004, Section 3).
 
-A smoother is a frozen dataclass; `fit(x, y)` gives a function of x. The names are R's where R's behaviour is meant.
+A smoother is a frozen dataclass, and `fit(x, y)` returns a function of x. Smoothers that behave as in R have R's names.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from profiles.arrays import FloatArray
 
 FittedCurve = Callable[[ArrayLike], FloatArray]
 
-STRETCH = 1.005  # of loess' h, as in R
-SPAN_ROUNDING = 1e-5  # as in R: a span of just below a whole number of points is that number
-LEAST_REACH = 1e-300  # only against a division by 0
-EQUAL_DIGITS = 9  # errors that agree so far are equal
+STRETCH = 1.005  # factor of loess' h, as in R
+SPAN_ROUNDING = 1e-5  # as in R, a span just below a whole number of points counts as that number
+LEAST_REACH = 1e-300  # avoids a division by 0
+EQUAL_DIGITS = 9  # errors that agree in these decimals count as equal
 
 
 class Smoother(Protocol):
-    """`least` is how many points with different x it needs."""
+    """A kind of curve. `least` is the number of points with different x that it needs."""
 
     @property
     def label(self) -> str: ...
@@ -38,11 +38,13 @@ class Smoother(Protocol):
 
 
 class SmootherError(ValueError):
-    """No curve of this kind can be made of the points."""
+    """Error raised when a smoother cannot be fitted to the points."""
 
 
 class NoSuitableSmoother(SmootherError):
-    """No smoother, and no mean of two, came within epsilon of the known value; `errors` has each one's."""
+    """Error raised when no smoother and no mean of two is within epsilon of the known value. `errors` has each one's
+    error.
+    """
 
     def __init__(self, errors: dict[str, float], epsilon: float) -> None:
         self.errors, self.epsilon = errors, epsilon
@@ -54,7 +56,7 @@ class NoSuitableSmoother(SmootherError):
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Least squares polynomial, R's lm(y ~ poly(x, degree)). Points with x above `largest` are left out.
+    """Least squares polynomial, R's lm(y ~ poly(x, degree)). Points with x above `largest` are ignored.
 
     >>> Polynomial(1).fit(np.array([1.0, 2.0, 4.0]), np.array([2.0, 4.0, 8.0]))([8.0]).round(9)
     array([16.])
@@ -81,7 +83,7 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class NaturalSpline:
-    """The cubic spline with second derivative 0 at both ends, continued as straight lines: R's method "natural".
+    """Cubic spline with second derivative 0 at both ends, continued as straight lines: R's method "natural".
 
     >>> NaturalSpline().fit(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]))([1.0, 4.0]).round(9)
     array([ 1., -3.])
@@ -106,9 +108,11 @@ class NaturalSpline:
 
 @dataclass(frozen=True)
 class EndCubicSpline:
-    """The cubic spline of Forsythe, Malcolm and Moler, R's default `spline(x, y)`: the third derivatives at the ends
-    are those of the cubics through the first and last four points. Beyond the last point its cubic goes on, below the
-    first a parabola, as in R. With three points: a parabola.
+    """Cubic spline of Forsythe, Malcolm and Moler, R's default `spline(x, y)`.
+
+    The third derivatives at the ends are those of the cubics through the first and last four points. Beyond the last
+    point, the last cubic continues; below the first point, the spline is a parabola, as in R. With three points, the
+    curve is a parabola.
 
     >>> EndCubicSpline().fit(np.arange(5.0), np.arange(5.0) ** 3)([2.5, 6.0]).round(9)
     array([ 15.625, 216.   ])
@@ -135,11 +139,11 @@ class EndCubicSpline:
 
 @dataclass(frozen=True)
 class Loess:
-    """Local polynomials with tricube weights over the nearest `span` of the points: R's `loess(surface = "direct")`.
+    """Local polynomials with tricube weights over the nearest `span` of the points, R's `loess(surface = "direct")`.
 
-    At u the points within h, the distance of the floor(span * N)th nearest, get weights (1 - (|x - u|/h)^3)^3; the
-    value is that of their weighted least squares polynomial. h is stretched by half a percent, so that the farthest
-    point still counts a little, as in R.
+    At u, h is the distance of the floor(span * N)th nearest point. Points within h have the weights (1 - (|x -
+    u|/h)^3)^3, and the value is that of their weighted least squares polynomial. As in R, h is stretched by half a
+    percent, so that the farthest point still has a small weight.
 
     >>> Loess().fit(np.arange(8.0), np.arange(8.0) ** 2)([3.0, 9.0]).round(6)
     array([ 9., 81.])
@@ -201,7 +205,7 @@ SMOOTHERS = tuple(SMOOTHERS_BY_NAME.values())
 
 @dataclass(frozen=True)
 class Choice:
-    """The smoother chosen, its relative error at the known value, and those of all that were tried, by label."""
+    """The chosen smoother, its relative error at the known value, and the errors of all smoothers tried, by label."""
 
     smoother: Smoother
     error: float
@@ -216,11 +220,13 @@ def choose_smoother(
     smoothers: Sequence[Smoother] = SMOOTHERS,
     time_of: Callable[[float], float] = lambda value: value,
 ) -> Choice:
-    """The smoother that best predicts the last known value (largest x) from the others (papers/004, Section 3).
+    """Return the smoother that best predicts the last known value (at the largest x) from the others (papers/004,
+    Section 3).
 
-    Estimates that mean a time below 0 (`time_of` them) are nonsense and discarded. The smallest relative error below
-    epsilon wins; else the mean of the two nearest, if its error is below epsilon; else NoSuitableSmoother.
-    Smoothers that need more points than the others are not tried.
+    Estimates with a negative time, according to `time_of`, are discarded. The smoother with the smallest relative error
+    is chosen if that is below epsilon, or else the mean of the best two if its error is below epsilon. Smoothers that
+    need more points than remain are not tried.
+    Errors: NoSuitableSmoother if neither error is below epsilon.
 
     >>> x = np.arange(1.0, 8.0)
     >>> choice = choose_smoother(x, 2 * x**2, 0.05)
@@ -242,9 +248,8 @@ def choose_smoother(
         return (value - actual) / abs(actual) if actual else math.copysign(math.inf, value) if value else 0.0
 
     errors = {smoother.label: error_of(value) for smoother, value in estimates.items()}
-    nearest = sorted(
-        estimates, key=lambda smoother: round(abs(errors[smoother.label]), EQUAL_DIGITS)
-    )  # the simplest of equals
+    # The sort is stable, so that the simplest of equally good smoothers comes first.
+    nearest = sorted(estimates, key=lambda smoother: round(abs(errors[smoother.label]), EQUAL_DIGITS))
     if nearest and abs(errors[nearest[0].label]) < epsilon:
         return Choice(nearest[0], errors[nearest[0].label], errors)
     if len(nearest) > 1:
@@ -261,23 +266,24 @@ def _require_enough(smoother: Smoother, x: FloatArray) -> None:
 
 
 def _sort_and_merge(smoother: Smoother, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Ascending; equal x count by the mean of their y."""
+    """Return x in ascending order with the mean y of equal x."""
     _require_enough(smoother, x)
     ascending, index = np.unique(x, return_inverse=True)
     return ascending, np.bincount(index, weights=y) / np.bincount(index)
 
 
 def _third_derivative(x: FloatArray, y: FloatArray) -> float:
-    """The third derivative of the cubic through four points."""
+    """Return the third derivative of the cubic through four points."""
     return 6.0 * float(
         sum(value / np.prod(x_i - np.delete(x, i)) for i, (x_i, value) in enumerate(zip(x, y, strict=True)))
     )
 
 
 def _spline_of_third_derivatives(x: FloatArray, y: FloatArray, first: float, last: float) -> CubicSpline:
-    """The cubic spline whose first and last piece have the third derivatives given.
+    """Return the cubic spline with the given third derivatives in its first and last piece.
 
-    The second derivatives s solve the usual equations inside; s_1 - s_0 = h_0 first and s_N - s_(N-1) = h_N last.
+    The second derivatives s solve the usual equations at the inner points, and at the ends s_1 - s_0 = h_0 first and
+    s_N - s_(N-1) = h_N last.
     """
     h, slope = np.diff(x), np.diff(y) / np.diff(x)
     size = len(x)

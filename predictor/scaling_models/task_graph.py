@@ -1,4 +1,4 @@
-"""Task-parallel programs: work, delay and missing work, each modelled over size and threads, then added up."""
+"""Task-parallel programs: models of work, delay and missing work over size and threads, which add up to the time."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from profiles.arrays import FloatArray
 
 TASK_MEASURES = ("work_s", "delay_s", "no_work_s", "tasks", "waits")
 LASSO_FOLDS = 5
-LEAST_RELATIVE_VALUE = 1e-3  # of the largest: the error of a smaller value is relative to this
+LEAST_RELATIVE_VALUE = 1e-3  # relative to the largest value; errors of smaller values are relative to this
 LEAST_SIZE = 2  # log log x needs more than 1; at 2 it is 0
 
 
 def task_measures(parts_s: ArrayLike) -> dict[str, FloatArray]:
-    """Work, delay and no-work from the seven parts of the thread time that the kit measures.
+    """Return work, delay and no_work from the seven parts of the thread time that the kit measures.
 
-    work = use; delay = lock + creation + distribution + switching (a task is there, and a core that does not run it);
-    no_work = imbalance + join (a core without a task). The parts sum to n t, and so do the three (Eq. 8). Task and
-    wait counts are counted apart.
+    work = use. delay = lock + creation + distribution + switching, the time in which a core does not execute an
+    available task. no_work = imbalance + join, the time in which a core has no task. The parts sum to n t, and so do
+    the three measures (Eq. 8). The counts of tasks and waits do not follow from the parts.
 
     Parameters: `parts_s` (N, 7) in the order of profiles.measurements.PARTS, thread seconds.
     Returns: `work_s`, `delay_s`, `no_work_s`, (N,) each.
@@ -44,7 +44,8 @@ def task_measures(parts_s: ArrayLike) -> dict[str, FloatArray]:
 
 
 class TaskGraphModel(ScalingModel):
-    """time(x, p) = (T1(x, p) + delay(x, p) + no_work(x, p))/p (Eq. 9), from six models with coefficients >= 0:
+    """Task graph model, time(x, p) = (T1(x, p) + delay(x, p) + no_work(x, p))/p (Eq. 9), from six models with
+    coefficients >= 0:
 
         T1'(x)         = b1 + b2 x + b3 x log x + b4 x^2 + b5 x^2 log x + b6 x^3 + b7 x log log x       (Eq. 11)
         T1(x, p)       = T1'(x) (1 + a1 (p - 1)/p + a2 (p - 1))                                        (Eq. 10)
@@ -52,14 +53,16 @@ class TaskGraphModel(ScalingModel):
         delay(x, p)    = tasks(x) (c1 + c2 (p - 1) + c3 (p - 1)/p) + waits(x) (c4 + ...)               (Eq. 12)
         no_work(x, p)  = (p - 1)^2 (f1 + f2 x + f3 x log x + f4 x^2)                                   (Eq. 15)
 
-    Logarithms to base 2; x is the input size, at least 2 (for work that is exponential in n: x = 2^n). Each model is
-    a positive LassoLarsCV on columns scaled to 1, as in the paper, of relative errors; with fewer than six points
-    non-negative least squares. T1' is fitted on the work at p = 1, tasks and waits on their means at each size.
+    Logarithms have base 2. x is the input size, at least 2 (for work that is exponential in n, x = 2^n). Each model is
+    a positive LassoLarsCV on columns scaled to 1, as in the paper, and minimises relative errors. With fewer than six
+    points, it is non-negative least squares. T1' is fitted to the work at p = 1, tasks and waits to their means at each
+    size.
 
-    `fit(X, t, measures={...})` needs beside X and t, (N,) each: `work_s`, `delay_s`, `no_work_s` in thread seconds
-    (they sum to n t; see `task_measures`), and the counts `tasks` and `waits`.
+    `fit(X, t, measures={...})` needs the following measures, (N,) each: `work_s`, `delay_s` and `no_work_s` in thread
+    seconds, which sum to n t (see `task_measures`), and the counts `tasks` and `waits`.
 
-    Errors: PointsError for a missing measure; TooFewPoints without point at n = 1. Source: papers/002, Eq. 8-15.
+    Errors: PointsError for a missing measure or a size below 2; TooFewPoints without a point at n = 1.
+    Source: papers/002, Eq. 8-15.
 
     >>> x, p = (grid.ravel() for grid in np.meshgrid(2.0 ** np.arange(6, 13), [1.0, 2.0, 4.0, 8.0]))
     >>> work, delay, idle = 1e-6 * x * np.log2(x), 1e-8 * x * (p - 1), 1e-7 * x * (p - 1) ** 2
@@ -91,7 +94,9 @@ class TaskGraphModel(ScalingModel):
         self.no_work_ = positive_fit(_no_work_terms(size, p), given["no_work_s"])
 
     def predict_measures(self, X: Any) -> dict[str, FloatArray]:
-        """The modelled TASK_MEASURES at the points of X, (N,) each: the terms of Eq. 9 in thread seconds; counts.
+        """Return the modelled TASK_MEASURES at the points of X, (N,) each.
+
+        These are the terms of Eq. 9 in thread seconds, and the counts of tasks and waits.
 
         >>> x, p = (grid.ravel() for grid in np.meshgrid(2.0 ** np.arange(6, 13), [1.0, 2.0, 4.0, 8.0]))
         >>> work, delay, idle = 1e-6 * x * np.log2(x), 1e-8 * x * (p - 1), 1e-7 * x * (p - 1) ** 2
@@ -124,7 +129,7 @@ class TaskGraphModel(ScalingModel):
         return (counts[:, :, None] * _sharing_terms(p)[:, None, :]).reshape(len(p), -1)
 
     def parameters(self) -> dict[str, float]:
-        """The coefficients of the six models, named as in the paper: b1.., a1.., d1.., e1.., c1.., f1.."""
+        """Return the coefficients of the six models, named as in the paper: b1.., a1.., d1.., e1.., c1.., f1.."""
         models = {
             "b": self.sequential_work_,
             "a": self.work_growth_,
@@ -141,11 +146,12 @@ class TaskGraphModel(ScalingModel):
 
 
 def positive_fit(terms: FloatArray, values: FloatArray) -> FloatArray:
-    """Coefficients >= 0 of `values` (N,) in `terms` (N, K): positive LassoLarsCV, without intercept, on scaled columns.
+    """Return coefficients >= 0 of `values` (N,) in `terms` (N, K), from positive LassoLarsCV without intercept.
 
-    Relative errors are minimised: each row counts by 1/value, values below a thousandth of the largest by that. With
-    absolute errors the noise of the largest size alone decides on the cubic terms, which then rule what is predicted
-    beyond it. Fewer than six points (too few to cross-validate) and points without noise: non-negative least squares.
+    The fit uses scaled columns and minimises relative errors: a row has the weight 1/value, where values below a
+    thousandth of the largest count as that thousandth. With absolute errors, the noise of the largest size alone would
+    determine the cubic terms, which dominate predictions beyond it. With fewer than six points (too few to
+    cross-validate) and with points without noise, the fit is non-negative least squares.
 
     >>> x = np.array([1.0, 2.0, 4.0])
     >>> positive_fit(np.stack([np.ones(3), x], axis=1), 2 + 3 * x).round(9)
@@ -168,12 +174,13 @@ def _lasso(design: FloatArray, target: FloatArray) -> FloatArray:
     if len(target) <= LASSO_FOLDS:
         return np.asarray(nnls(design, target)[0])
     with warnings.catch_warnings():
-        # Columns that are nearly multiples of each other, and equal penalties, are expected.
+        # Nearly collinear columns and equal penalties are expected and cause these warnings.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
             model = LassoLarsCV(positive=True, fit_intercept=False, cv=LASSO_FOLDS).fit(design, target)
-        except ValueError:  # without noise the last penalty can be -1e-17, which scikit-learn 1.9 cannot interpolate at
+        except ValueError:
+            # Without noise, the last penalty can be -1e-17, at which scikit-learn 1.9 cannot interpolate.
             return np.asarray(nnls(design, target)[0])
     return np.asarray(model.coef_)
 
@@ -196,7 +203,7 @@ def _log_log(x: FloatArray) -> FloatArray:
 
 
 def _sharing_terms(p: FloatArray) -> FloatArray:
-    """1, (p - 1), (p - 1)/p: what moves between cores, (N, 3)."""
+    """Return the factors 1, (p - 1) and (p - 1)/p of costs that grow with the number of cores, (N, 3)."""
     return np.stack([np.ones(len(p)), p - 1, (p - 1) / p], axis=1)
 
 

@@ -12,15 +12,17 @@ from profiles.arrays import FloatArray
 
 
 class USL(LinearLaw):
-    """t(n) = t1 (1 + sigma (n - 1) + kappa n (n - 1)) / n.
+    """Universal scalability law, t(n) = t1 (1 + sigma (n - 1) + kappa n (n - 1)) / n.
 
-    sigma is contention (waiting for what only one thread may have), kappa coherence (every thread talks to every
-    other). The speedup peaks at n = sqrt((1 - sigma) / kappa), `n_peak`; infinite where kappa = 0.
+    sigma is the contention: threads wait for a resource that only one of them can use. kappa is the coherence: every
+    thread exchanges data with every other. The speedup is largest at n = sqrt((1 - sigma) / kappa), `n_peak`, which is
+    infinite if kappa = 0.
 
-    Worked example: t1 = 8 s, sigma = 0.1, kappa = 0.01: t(2) = 8 (1 + 0.1 + 0.02) / 2 = 4.48 s.
+    Worked example: t1 = 8 s, sigma = 0.1 and kappa = 0.01 give t(2) = 8 (1 + 0.1 + 0.02) / 2 = 4.48 s.
 
-    Parameters learned: `t1_s` in seconds, `sigma` and `kappa` (no unit, at least 0), `n_peak`. Needs three thread
-    counts. Source: Gunther 1993, A Simple Capacity Model of Massively Parallel Transaction Systems.
+    Learned parameters: `t1_s` in seconds, `sigma` and `kappa` (without unit, at least 0), and `n_peak`. The fit needs
+    three thread counts.
+    Source: Gunther 1993, A Simple Capacity Model of Massively Parallel Transaction Systems.
 
     >>> n = np.array([[1.0], [2.0], [4.0], [8.0]])
     >>> model = USL().fit(n, 8 * (1 + 0.1 * (n - 1) + 0.01 * n * (n - 1))[:, 0] / n[:, 0])
