@@ -1,1 +1,1 @@
-"""From runs to curves, from curves to the feature vector: Table 1 and Eq. 3-9 on numpy arrays, without the web."""
+"""Curves from runs, and feature vectors from curves: Table 1 and Eq. 3-9 on numpy arrays, without the web."""

@@ -1,6 +1,7 @@
-"""Which resource limits a profile or a prediction at n threads, and on what evidence; or that it cannot be told.
+"""The resource that limits a profile or a prediction at n threads, with the evidence for it.
 
-What was chosen on which simulated machines, and how often it is right on the others, stands in docs/limits.md.
+docs/limits.md describes on which simulated machines the thresholds were chosen, and how often the result is right on
+others.
 """
 
 from __future__ import annotations
@@ -16,22 +17,28 @@ from profiles.scaling.runs import CurveTable
 from profiles.scaling.wording import spell_threads, whole_percent
 
 COMMUNICATION_PARTS = ("lock_delay", "task_creation", "task_distribution", "task_switching", "task_join")
-WAITING_SHARE = 0.3  # of the thread time: from here on waiting for one another limits
-PREDICTED_MARGIN = 0.1  # to either side of WAITING_SHARE: so near, a predicted share does not tell
-CONTENDED_SHARE = 0.05  # of the thread time in locks and tasks: their cache lines may slow down the useful work, too
-NEAR_ROOF_SHARE = 0.7  # of the memory's bandwidth
-HIT_WEIGHT = 0.1  # a hit in the last-level cache takes about a tenth of what memory takes
+WAITING_SHARE = 0.3  # share of the thread time from which on waiting is the limit
+PREDICTED_MARGIN = 0.1  # a predicted share that is nearer to WAITING_SHARE is inconclusive
+# Locks and tasks with this share of the thread time may slow down the useful work, too, through their cache lines.
+CONTENDED_SHARE = 0.05
+NEAR_ROOF_SHARE = 0.7  # share of the memory's bandwidth
+HIT_WEIGHT = 0.1  # a hit in the last-level cache takes about a tenth of the time of a memory access
 LEAST_SPELLED = 0.01
-FEW_MISSES, MANY_MISSES = 3.0, 8.0  # in 1000 instructions: computation-bound below, memory-bound above
-DISTINCT_GAINS = 0.75  # bandwidth gains less than so much of what arithmetic gains: the two are distinguishable
-FOLLOWING_DEVIATION = 0.15  # a speedup so near that of the bandwidth, or below, follows it
-UNEXPLAINED_REDUNDANCY = 1.2  # times what computing alone may have
+FEW_MISSES, MANY_MISSES = 3.0, 8.0  # per 1000 instructions; computation-bound below, memory-bound above
+DISTINCT_GAINS = (
+    0.75  # largest gain of the bandwidth over that of the arithmetic with which the two are distinguishable
+)
+FOLLOWING_DEVIATION = 0.15  # a speedup follows the bandwidth if it exceeds the bandwidth's gain by at most this share
+UNEXPLAINED_REDUNDANCY = 1.2  # multiple of the redundancy that computing alone may have
 
 
 @dataclass(frozen=True)
 class Boundness:
-    """`kind`: memory, communication, computation or imbalance; None: unknown. `by`: the evidence, one of
-    counters, roofline and scaling."""
+    """The limiting resource of a profile or a prediction, and the evidence for it.
+
+    `kind` is memory, communication, computation or imbalance, None if it is unknown. `by` is the evidence: counters,
+    roofline or scaling.
+    """
 
     kind: str | None
     by: str
@@ -46,15 +53,16 @@ def boundness(
     n: int | None = None,
     predicted: bool = False,
 ) -> Boundness | None:
-    """What limits the profile at n threads, its largest where none is named; None for a sequential profile.
+    """Return what limits the profile at n threads, by default at its largest n, or None for a sequential profile.
 
-    Waiting for one another (communication, imbalance) limits where it takes WAITING_SHARE of the thread time. Otherwise
-    it is what most of the useful work is: computing, or waiting for data from the last-level cache and memory (memory).
-    Counters distinguish these two, or where the machine's ceilings were measured the traffic; curves alone tell where
-    memory certainly limits. Where nothing tells, `kind` is None.
+    Waiting (communication or imbalance) is the limit if it takes WAITING_SHARE of the thread time. Otherwise the limit
+    is what most of the useful work consists of: computing, or waiting for data from the last-level cache and memory
+    (memory). Counters distinguish these two, and so does the memory traffic on a machine with measured ceilings. Curves
+    alone only show some cases in which memory is certainly the limit. Without conclusive evidence, `kind` is None.
 
-    Parameters: `curves`, measured or `predicted`; `machine`, what is known of it; `point`, where counters place the
-    profile among the machine's ceilings, at one n. Errors: ValueError for an n that is not among the curves'.
+    Parameters: `curves`, measured or `predicted`; `machine`, the known facts about the machine; `point`, the position
+    of the profile in the machine's roofline, from counters at one n.
+    Errors: ValueError for an n that is not among the curves'.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
@@ -76,7 +84,7 @@ def boundness(
 
 
 def bound_by_resource(curves: CurveTable, column: int, machine: MachineFacts, point: RooflinePoint | None) -> Boundness:
-    """Computing or memory, by the best evidence there is."""
+    """Return computing or memory as the limit, by the best evidence available."""
     n = int(curves.n[column])
     roof = machine.roofline.roof_at(n) if machine.roofline else None
     if point is not None and point.n == n and roof is not None and traffic_share(point, roof) >= NEAR_ROOF_SHARE:
@@ -90,7 +98,7 @@ def bound_by_resource(curves: CurveTable, column: int, machine: MachineFacts, po
 
 
 def waiting_shares(curves: CurveTable, column: int) -> FloatArray:
-    """The shares of the thread time at one n that go into locks and tasks, and into imbalance (2,); 0 where invalid.
+    """Return the shares of the thread time at one n in locks and tasks, and in imbalance, (2,), with 0 if invalid.
 
         l(n) + c(n) + d(n) + s(n) + j(n)    and    w(n)    (Eq. 4)
 
@@ -106,7 +114,7 @@ def waiting_shares(curves: CurveTable, column: int) -> FloatArray:
 
 
 def excess_share(curves: CurveTable, column: int) -> float:
-    """The share of the thread time at one n that is computing which one thread alone would not need (Eq. 3-4).
+    """Return the share of the thread time at one n that is computing beyond the work of one thread alone (Eq. 3-4).
 
         r(n) = U(n) (1 - 1/R(n)),    0 where it is invalid
 
@@ -119,13 +127,14 @@ def excess_share(curves: CurveTable, column: int) -> float:
 
 
 def misses_per_kilo_instruction(curves: CurveTable) -> FloatArray:
-    """Loads in 1000 instructions that the first caches miss, weighted by what they wait for, (N,).
+    """Return the loads per 1000 instructions that miss the first-level caches, weighted by the time they wait, (N,).
 
         1000 (m + 0.1 (a - m)),    m = (L1-LD/INSTR) / (L1-LD/LLC-LDM),    a = LLC-LD/INSTR
 
-    m are the misses of the last-level cache (MPKI), a - m its hits. Where m was not counted, or was 0, a alone
-    bounds it, and only as far as it decides: fewer accesses than FEW_MISSES cannot miss more often.
-    Example: 20 loads reach the last-level cache in 1000 instructions and 10 of them memory: 10 + 0.1 * 10 = 11.
+    m is the number of misses of the last-level cache per instruction (MPKI/1000), and a - m is the number of its hits.
+    If m was not counted, or was 0, a is used as its upper bound, but only below FEW_MISSES, where the bound is
+    conclusive.
+    Example: Of 20 loads per 1000 instructions that reach the last-level cache, 10 reach memory: 10 + 0.1 * 10 = 11.
     NaN: a counter is missing.
 
     >>> values = np.full((15, 1), np.nan)
@@ -137,14 +146,15 @@ def misses_per_kilo_instruction(curves: CurveTable) -> FloatArray:
     loads, reached = curves.curve("L1-LD/INSTR"), curves.curve("LLC-LD/INSTR")
     loads_per_miss = curves.curve("L1-LD/LLC-LDM")
     missed = np.divide(loads, loads_per_miss, out=np.full(len(loads), np.nan), where=loads_per_miss > 0)
-    missed = np.minimum(missed, reached)  # what misses the last-level cache has reached it, whatever a prediction says
+    # Predicted curves may have more misses of the last-level cache than accesses to it.
+    missed = np.minimum(missed, reached)
     missed = np.where(np.isnan(missed) & (1000 * reached < FEW_MISSES), reached, missed)
     weighted: FloatArray = 1000 * (missed + HIT_WEIGHT * np.maximum(reached - missed, 0.0))
     return weighted
 
 
 def traffic_share(point: RooflinePoint, roof: Roof) -> float:
-    """The bytes that its misses move in a second, of the memory's bandwidth.
+    """Return the memory traffic of the misses as a share of the memory's bandwidth.
 
     >>> traffic_share(RooflinePoint("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9))
     0.8
@@ -153,7 +163,8 @@ def traffic_share(point: RooflinePoint, roof: Roof) -> float:
 
 
 def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
-    """
+    """Return memory as the limit, because the traffic is near the bandwidth.
+
     >>> bound_by_traffic(RooflinePoint("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9)).sentence
     'At 8 threads it moves 16 GB/s, 80 % of what the memory gives (20 GB/s): memory-bound, by the roofline.'
     """
@@ -166,7 +177,7 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
 
 
 def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness:
-    """Computing or memory, by how often the instructions wait for data."""
+    """Return computing or memory as the limit by the number of misses, unknown between the two thresholds."""
     spelled = f"{misses:.3g}" if misses >= LEAST_SPELLED else f"fewer than {LEAST_SPELLED:g}"
     counted = (
         f"At {spell_threads(int(curves.n[column]))} {spelled} of 1000 instructions miss the last-level "
@@ -181,7 +192,7 @@ def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness
 
 
 def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None) -> Boundness:
-    """Communication or imbalance, whichever takes more."""
+    """Return communication or imbalance as the limit, whichever takes more of the thread time."""
     communication, imbalance = waiting_shares(curves, column).tolist()
     where = f"At {spell_threads(int(curves.n[column]))}"
     if imbalance > communication:
@@ -198,8 +209,11 @@ def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None)
 
 
 def bound_by_bandwidth(curves: CurveTable, column: int, machine: MachineFacts) -> Boundness | None:
-    """Where the machine's bandwidth gains much less by threads than its arithmetic does: whether the useful work gains
-    no more than the bandwidth. None where the two are indistinguishable, or locks disturb."""
+    """Return memory as the limit if the useful work gains no more with n threads than the bandwidth does.
+
+    If it gains more, the limit is unknown, because it may be computing or the latency of memory. Return None without
+    measured ceilings, if bandwidth and arithmetic have similar gains, or if locks and tasks disturb the comparison.
+    """
     if machine.roofline is None:
         return None
     first, last = machine.roofline.roof_at(1), machine.roofline.roof_at(int(curves.n[column]))
@@ -220,7 +234,7 @@ def bound_by_bandwidth(curves: CurveTable, column: int, machine: MachineFacts) -
 
 
 def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) -> Boundness:
-    """Memory, where the threads do more than computing explains; else it cannot be told."""
+    """Return memory as the limit if the redundancy is higher than computing explains, otherwise an unknown limit."""
     n, where = int(curves.n[column]), spell_threads(int(curves.n[column]))
     grown = float(curves.redundancy[column] / curves.redundancy[0])
     explained = machine.redundancy_of_computing(n)
@@ -236,7 +250,7 @@ def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) 
 
 
 def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
-    """Where a predicted share of waiting is too near the limit to be told from it."""
+    """Return an unknown limit, because the predicted share of waiting is too near the threshold."""
     share = whole_percent(waiting_shares(curves, column).max())
     where = f"At {spell_threads(int(curves.n[column]))}"
     sentence = (
@@ -247,7 +261,7 @@ def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
 
 
 def unexplained_loss(curves: CurveTable, column: int) -> Boundness:
-    """Where nobody split the thread time."""
+    """Return an unknown limit, because the profile is time-only."""
     share = whole_percent(max(excess_share(curves, column), 0.0))
     lost = f"{share} of thread time at {spell_threads(int(curves.n[column]))} is lost."
     return Boundness(

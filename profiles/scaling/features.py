@@ -1,6 +1,8 @@
-"""The feature vector of a profile: 14 curves times six elements, Eq. 8-9, each fitted by the curve model, Eq. 5-7: a
-straight line (or Gaussian sum) with a bend for NUMA and one for SMT threads. Everything derived of profiles from their
-runs, many at once and without a database."""
+"""Feature vectors of profiles: 14 curves with six elements each (Eq. 8-9), fitted by the curve model (Eq. 5-7).
+
+The curve model is a straight line (or Gaussian sum) with one bend for NUMA and one for SMT threads. `derive_profiles`
+computes all derived data of many profiles from their runs, without a database.
+"""
 
 from __future__ import annotations
 
@@ -52,32 +54,32 @@ __all__ = [
 ]
 
 Indices = NDArray[np.intp]
-DERIVED_PER_BATCH = 100  # profiles: tens of milliseconds
+DERIVED_PER_BATCH = 100  # profiles, which take tens of milliseconds
 
 
 def fit_curves(
     n: IntArray, values: FloatArray, n_nu: float | None, n_ht: float | None, gaussian_sum: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Least squares of C curves over the same thread counts (Eq. 5-7), in closed form.
+    """Fit C curves over the same thread counts by least squares in closed form (Eq. 5-7).
 
         p(n) = m g(n) + b + [n > n_nu] (m_nu g(n - n_nu) + b_nu) + [n > n_ht] (m_ht g(n - n_ht) + b_ht)
 
-    with g(n) = n, or n (n + 1) / 2 where `gaussian_sum`. The breakpoints cut the thread counts into segments; the
-    pair of a segment (m and b below the first breakpoint, then m_nu and b_nu, m_ht and b_ht) is valid as far as its
-    own segment was measured: at two n or more both, at one n b alone, at none neither. A curve that is NaN at some n
-    is fitted on its other n, by the same rules.
+    with g(n) = n, or n (n + 1) / 2 where `gaussian_sum`. The breakpoints divide the thread counts into segments, and
+    each segment has a pair of parameters: m and b below the first breakpoint, then m_nu and b_nu, m_ht and b_ht. Both
+    are valid if the segment was measured at two or more n. With one n, only its b is valid; with none, neither is. A
+    curve that is NaN at some n is fitted to its other n by the same rules.
 
-    Example: 5 + 2 n up to n_ht = 4, and 10 more at n = 6 alone: m = 2, b = 5, b_ht = 10; m_ht is invalid.
+    Example: 5 + 2 n up to n_ht = 4, and 10 more at n = 6 alone, give m = 2, b = 5 and b_ht = 10; m_ht is invalid.
 
-    Curves that share their valid n and g share one design matrix; it is factorised once (QR, columns scaled). A
-    curve's parameters do not depend on which others are fitted with it, to the last bit.
+    Curves with the same valid n and the same g share one design matrix, which is factorised once (QR, columns scaled).
+    The parameters of a curve do not depend on the other curves of the call, to the last bit.
 
-    Parameters: `n` (N,) distinct thread counts; `values` (C, N), NaN = not measured; `n_nu`, `n_ht` thread counts,
-    None or NaN = no such effect (equal ones: no NUMA pair); `gaussian_sum` (C,).
-    Returns: parameters (C, 6) in the order of ELEMENTS and root mean square residuals (C,) over the valid n, in the
-    unit of the values. NaN = invalid, and so is whatever is beyond `validity.LARGEST_VALUE`. n = [1], a sequential
-    profile, has no scaling: all NaN.
-    Errors: ValueError where the shapes disagree.
+    Parameters: `n` (N,) distinct thread counts; `values` (C, N), NaN = not measured; `n_nu` and `n_ht` thread counts,
+    None or NaN = no such effect (if they are equal, there is no NUMA pair); `gaussian_sum` (C,).
+    Returns: parameters (C, 6) in the order of ELEMENTS, and root mean square residuals (C,) over the valid n, in the
+    unit of the values. NaN = invalid, which includes results beyond `validity.LARGEST_VALUE`. A sequential profile, n =
+    [1], has no scaling, so that all results are NaN.
+    Errors: ValueError if the shapes disagree.
 
     >>> n = np.array([1, 2, 3, 4, 6])
     >>> parameters, rms = fit_curves(n, 5.0 + 2 * n[None] + 10 * (n > 4), None, 4, np.array([False]))
@@ -107,15 +109,16 @@ def fit_curves(
 def evaluate_curves(
     params: FloatArray, n: ArrayLike, n_nu: ArrayLike | None, n_ht: ArrayLike | None, gaussian_sum: ArrayLike
 ) -> FloatArray:
-    """The curve model p(n) of Eq. 5-7 at any thread counts (formula: see `fit_curves`).
+    """Return the curve model p(n) of Eq. 5-7 at any thread counts (formula: see `fit_curves`).
 
-    An invalid parameter counts as 0 beside valid ones. The value is NaN where no valid parameter takes part: at all
-    n for an invalid curve, and up to the first breakpoint for one that was measured only beyond it.
+    An invalid parameter counts as 0 if others are valid. The value is NaN where no valid parameter contributes: at all
+    n for an invalid curve, and up to the first breakpoint for a curve that was measured only beyond it.
 
-    Parameters: `params` (..., 6) in the order of ELEMENTS, NaN = invalid; `n` (N,) thread counts; `n_nu`, `n_ht`
-    thread counts of all curves or, as (...), of each, None or NaN = no such effect (equal ones: no NUMA pair);
-    `gaussian_sum` (...).
-    Returns: (..., N) in the unit of the curve. Errors: ValueError where the shapes disagree.
+    Parameters: `params` (..., 6) in the order of ELEMENTS, NaN = invalid; `n` (N,) thread counts; `n_nu` and `n_ht`
+    thread counts for all curves or, as (...), for each, None or NaN = no such effect (if they are equal, there is no
+    NUMA pair); `gaussian_sum` (...).
+    Returns: (..., N) in the unit of the curve.
+    Errors: ValueError if the shapes disagree.
 
     >>> evaluate_curves(np.array([2, 5, np.nan, np.nan, np.nan, 10]), [1, 4, 6], None, 4, False).tolist()
     [7.0, 13.0, 27.0]
@@ -126,7 +129,8 @@ def evaluate_curves(
     params = valid_values(np.moveaxis(params, -1, 0))
     valid = ~np.isnan(params)
     params[~valid] = 0.0
-    values = np.zeros((len(n), *gaussian_sum.shape))  # n first: there are far more curves, and numpy's loops are long
+    # n is the first axis, because there are far more curves than n and numpy is faster with long inner loops.
+    values = np.zeros((len(n), *gaussian_sum.shape))
     takes_part = np.zeros(values.shape, dtype=bool)
     n = n.reshape(-1, *[1] * gaussian_sum.ndim)
     for segment, start in enumerate((0.0, *_breakpoints(n_nu, n_ht))):
@@ -140,14 +144,14 @@ def evaluate_curves(
 
 
 def _breakpoints(n_nu: ArrayLike | None, n_ht: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """n_nu and n_ht as arrays, infinite where there is no such effect."""
+    """Return n_nu and n_ht as arrays, infinite where there is no such effect."""
     given = (np.asarray(math.nan if start is None else start, dtype=np.float64) for start in (n_nu, n_ht))
     nu, ht = (np.where(np.isnan(start), math.inf, start) for start in given)
     return np.where(nu == ht, math.inf, nu), ht
 
 
 def _design_matrix(n: IntArray, n_nu: float | None, n_ht: float | None, gaussian_sum: bool) -> FloatArray:
-    """The factors of the six parameters (N, 6)."""
+    """Return the factors of the six parameters, (N, 6)."""
     columns = []
     for start in (0.0, *_breakpoints(n_nu, n_ht)):
         beyond = np.maximum(n - start, 0.0)
@@ -156,7 +160,7 @@ def _design_matrix(n: IntArray, n_nu: float | None, n_ht: float | None, gaussian
 
 
 def _valid_elements(n: IntArray, n_nu: float | None, n_ht: float | None) -> Indices:
-    """Which of the six parameters the thread counts n determine."""
+    """Return the indices of the parameters that the thread counts n determine."""
     starts = (0.0, *(float(start) for start in _breakpoints(n_nu, n_ht)))
     order = np.argsort(starts, kind="stable")
     ends = dict(zip(order.tolist(), [*np.array(starts)[order][1:].tolist(), math.inf], strict=True))
@@ -168,7 +172,7 @@ def _valid_elements(n: IntArray, n_nu: float | None, n_ht: float | None) -> Indi
 
 
 def _groups_of_alike_curves(valid: BoolArray, gaussian_sum: BoolArray) -> Iterator[tuple[Indices, Indices, bool]]:
-    """Groups of curves with the same valid n and the same g: their rows, which n, which g. Invalid curves left out."""
+    """Yield the rows, the valid n and g of each group of curves that agree in both. Skip invalid curves."""
     patterns: dict[tuple[bytes, bool], list[int]] = {}
     for row in np.flatnonzero(valid.any(axis=1)).tolist():
         patterns.setdefault((valid[row].tobytes(), bool(gaussian_sum[row])), []).append(row)
@@ -177,7 +181,7 @@ def _groups_of_alike_curves(valid: BoolArray, gaussian_sum: BoolArray) -> Iterat
 
 
 def _least_squares(design: FloatArray) -> FloatArray:
-    """The matrix (K, N) that takes measured values to least-squares parameters."""
+    """Return the matrix (K, N) that maps measured values to least squares parameters."""
     scale = np.linalg.norm(design, axis=0)
     q, r = np.linalg.qr(design / scale)
     matrix: FloatArray = np.linalg.solve(r, q.T) / scale[:, None]
@@ -185,7 +189,7 @@ def _least_squares(design: FloatArray) -> FloatArray:
 
 
 def _stable_products(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    """rows @ matrix.T, summed so that a row's result does not depend on how many rows there are (BLAS does)."""
+    """Return rows @ matrix.T, summed so that a row's result does not depend on the number of rows, unlike in BLAS."""
     products: FloatArray = np.multiply(rows[:, None, :], matrix[None], order="C").sum(axis=-1)
     return products
 
@@ -194,7 +198,8 @@ def _stable_products(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 class FeatureFit:
     """The fit of one profile: `values` (84,) in the order of FEATURE_NAMES, `rms` (14,), `fit_error`. NaN = invalid.
 
-    `rms` is each curve's root mean square residual; `fit_error` the mean over the measured n of |t_fit - t| / t.
+    `rms` is the root mean square residual of each curve, and `fit_error` is the mean over the measured n of |t_fit - t|
+    / t.
     """
 
     values: FloatArray
@@ -218,7 +223,7 @@ class FeatureFits:
 
 
 def feature_fit(curves: CurveTable, n_nu: float | None, n_ht: float | None) -> FeatureFit:
-    """The feature vector of one profile (Eq. 8-9); formulas and what NaN means: see `feature_fits`.
+    """Return the feature vector of one profile (Eq. 8-9). `feature_fits` has the formulas and the meaning of NaN.
 
     >>> curves = CurveTable(np.array([1]), np.full((15, 1), np.nan), False, True, 12.0)
     >>> feature_fit(curves, None, None).values.shape, feature_fit(curves, None, None).fit_error
@@ -230,19 +235,21 @@ def feature_fit(curves: CurveTable, n_nu: float | None, n_ht: float | None) -> F
 def feature_fits(
     profiles: Sequence[CurveTable], n_nu: Sequence[float | None], n_ht: Sequence[float | None]
 ) -> FeatureFits:
-    """The feature vectors of P profiles (Eq. 8-9), each the same as when fitted alone.
+    """Return the feature vectors of P profiles (Eq. 8-9), each the same as if it were fitted alone.
 
-    Every one of the 14 curves is fitted over the profile's n by `fit_curves`; the six parameters of the first are
-    elements 0 to 5, and so on. The fit error of a profile is how far the model is from the times it was fitted to:
+    `fit_curves` fits each of the 14 curves over the profile's n. The six parameters of the first curve are elements 0
+    to 5, those of the second curve 6 to 11, and so on. The fit error of a profile is the distance of the model from the
+    times to which it was fitted:
 
         mean over n of |t_fit(n) - t(n)| / t(n),    t_fit from the fitted curves by Eq. 3-4
 
-    Example: a time-only profile with t = 12, 6.5, 4 s at n = 1, 2, 4 has R = 1, 13/12, 4/3. The line through them,
-    m = 19/168 and b = 7/8, gives t_fit = 11.857, 6.607, 3.982 s: off by 1.2, 1.6 and 0.4 %, on average 1.1 %.
+    Example: A time-only profile with t = 12, 6.5, 4 s at n = 1, 2, 4 has R = 1, 13/12, 4/3. The line through them, m =
+    19/168 and b = 7/8, gives t_fit = 11.857, 6.607, 3.982 s. The errors are 1.2, 1.6 and 0.4 %, on average 1.1 %.
 
     Parameters: P `profiles`, and for each the breakpoints of its platform (None or NaN = no such effect).
-    Returns: FeatureFits. NaN: elements the measured n do not determine, all of a sequential profile, and a fit error
-    where no measured n can be rebuilt. Errors: ValueError where the lengths differ.
+    Returns: FeatureFits. NaN: elements that the measured n do not determine, all elements of a sequential profile, and
+    a fit error if no time can be computed from the curves.
+    Errors: ValueError if the lengths differ.
 
     >>> curves = CurveTable(np.array([1, 2, 4]), np.full((15, 3), np.nan), False, False, 12.0)
     >>> curves.values[:2] = [[12, 6.5, 4], [1, 13 / 12, 4 / 3]]
@@ -266,7 +273,7 @@ def feature_fits(
 def _fit_alike(
     fits: FeatureFits, profiles: list[CurveTable], rows: list[int], n_nu: float | None, n_ht: float | None
 ) -> None:
-    """Fit profiles that share n, breakpoints and kind, into their rows."""
+    """Fit profiles with the same n, breakpoints and kind, and store the results in their rows."""
     n, decomposed = profiles[0].n, profiles[0].decomposed
     values = np.stack([profile.values for profile in profiles])
     curves = values[:, 1:].reshape(-1, len(n))
@@ -291,14 +298,15 @@ def rebuilding_errors(
     n_ht: float | None,
     decomposed: bool,
 ) -> FloatArray:
-    """How far fitted curves are from the times they were fitted to (Eq. 3-7), the fit error of each of P profiles.
+    """Return the fit error of each of P profiles, the distance of fitted curves from the measured times (Eq. 3-7).
 
         mean over n of |t_fit(n) - t(n)| / t(n)
 
-    Example: R(n) = 0.1 n + 0.9 and t(1) = 10 s give t(2) = 5.5 s; where 5 s were measured that is 10 % off.
+    Example: R(n) = 0.1 n + 0.9 and t(1) = 10 s give t(2) = 5.5 s. If 5 s were measured, the error there is 10 %.
 
     Parameters: `params` (P, 14, 6), NaN = invalid; `n` (N,) thread counts; `time_s` (P, N) and `t1_s` (P,) in seconds;
-    the breakpoints, None or NaN = no such effect. Returns (P,) without unit; NaN where no time can be rebuilt.
+    the breakpoints, None or NaN = no such effect.
+    Returns: (P,) without unit. NaN if no time can be computed from the curves.
 
     >>> params = np.full((1, 14, 6), np.nan)
     >>> params[0, 0, :2] = 0.1, 0.9
@@ -319,8 +327,10 @@ def rebuilding_errors(
 
 
 def stored_features(profile: Any) -> tuple[FloatArray, FloatArray]:
-    """The 84 elements and 14 residuals of a stored profile, a row with its `feature_vector`; all invalid before the
-    profile has been fitted, and where the row is broken."""
+    """Return the 84 elements and the 14 residuals of a stored profile, a row with its `feature_vector`.
+
+    All are invalid if the profile has not been fitted yet, or if the row is broken.
+    """
     stored = getattr(profile, "feature_vector", None)
     if stored is None or len(stored.values) != len(FEATURE_NAMES) or len(stored.rms) != len(CURVE_NAMES):
         return np.full(len(FEATURE_NAMES), np.nan), np.full(len(CURVE_NAMES), np.nan)
@@ -329,7 +339,7 @@ def stored_features(profile: Any) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRuns:
-    """The runs of a profile, what its counters read, and the breakpoints of its platform (None = no such effect)."""
+    """The runs of a profile, its counter readings, and the breakpoints of its platform (None = no such effect)."""
 
     runs: RunTable
     counters: CounterTable | None
@@ -339,7 +349,7 @@ class MeasuredRuns:
 
 @dataclass(frozen=True, eq=False)
 class DerivedProfiles:
-    """Of P profiles: curves, how their repeats agree, and the fits of the curves."""
+    """The curves of P profiles, the summaries of their repeats, and the fits of the curves."""
 
     curves: Sequence[CurveTable]
     repeats: Sequence[RepeatSummary]
@@ -347,9 +357,9 @@ class DerivedProfiles:
 
 
 def derive_profiles(measured: Sequence[MeasuredRuns], executor: Executor | None = None) -> DerivedProfiles:
-    """The curves of each profile (`scaling_curves`), the summary of its repeats and its feature vector.
+    """Return the curves of each profile (`scaling_curves`), the summary of its repeats and its feature vector.
 
-    Each is the same as when it is derived alone, wherever the `executor` does it (default: in this process).
+    Each result is the same as if the profile were derived alone, with any `executor` (default: this process).
 
     >>> table = RunTable(n=np.array([1, 2]), repeat=np.ones(2, int), is_profile_pass=np.zeros(2, bool),
     ...                  time_s=np.array([4.0, 2.0]))

@@ -1,4 +1,4 @@
-"""What limits a profile or a prediction: in sentences with numbers, and as a document for pages and the API."""
+"""The limits of a profile or a prediction: as sentences with numbers, and as a document for pages and the API."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LimitsDocument(TypedDict):
 def limits_document(
     curves: CurveTable, machine: MachineFacts, point: RooflinePoint | None = None, *, predicted: bool = False
 ) -> dict[str, Any]:
-    """A `LimitsDocument`; `bound` is None for a sequential profile.
+    """Return a `LimitsDocument`. `bound` is None for a sequential profile.
 
     >>> import numpy as np
     >>> values = np.full((15, 2), np.nan)
@@ -61,9 +61,10 @@ def limit_sentences(
     *,
     predicted: bool = False,
 ) -> list[str]:
-    """What limits a profile or a prediction, in words and numbers; nothing for a sequential one.
+    """Return sentences with numbers on what limits a profile or a prediction, none for a sequential profile.
 
-    `machine` is what is known of the platform; `point` where counters place the profile among its ceilings.
+    `machine` holds the known facts about the platform. `point` is the profile's position in the platform's roofline,
+    from counters.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
@@ -91,7 +92,7 @@ def scaling_sentence(curves: CurveTable) -> str:
 
 
 def saturation_sentence(curves: CurveTable) -> str:
-    """Where more threads make it slower."""
+    """Return the sentence on the slowdown by more threads than the fastest thread count, empty without a slowdown."""
     best, last = int(curves.time_s.argmin()), len(curves.n) - 1
     slower = curves.time_s[last] / curves.time_s[best] - 1
     if best == last or slower < WORTH_NAMING_SHARE:
@@ -101,7 +102,7 @@ def saturation_sentence(curves: CurveTable) -> str:
 
 
 def loss_sentences(curves: CurveTable, machine: MachineFacts) -> list[str]:
-    """What is lost at the largest n, where which part leads, and what its absence would give."""
+    """Return sentences on the losses at the largest n, the speedup without the largest one, and the main loss by n."""
     shares = loss_shares(curves)
     last = shares[:, -1]
     if np.isnan(last).any():
@@ -127,7 +128,7 @@ def loss_sentences(curves: CurveTable, machine: MachineFacts) -> list[str]:
 
 
 def breakpoint_sentence(curves: CurveTable, after: int | None, until: int | None, what: str) -> str:
-    """How the efficiency changes from the last n before a breakpoint to the last one of the segment beyond it."""
+    """Return how the efficiency changes from the last n before a breakpoint to the last n of the segment beyond."""
     if after is None:
         return ""
     before = np.flatnonzero(curves.n <= after)

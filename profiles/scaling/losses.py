@@ -1,4 +1,4 @@
-"""What is lost between the ideal speedup and the measured one, part by part, and what one of them costs."""
+"""Losses between the ideal and the measured speedup, part by part, and the cost of each part."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from profiles.scaling.roofline import NOTHING_KNOWN, MachineFacts
 from profiles.scaling.runs import CurveTable
 
 LOSSES = ("redundancy", *FRACTIONS)
-WORTH_NAMING_SHARE = 0.02  # of the thread time
+WORTH_NAMING_SHARE = 0.02  # share of the thread time
 
 
 def loss_shares(curves: CurveTable) -> FloatArray:
-    """Shares of the thread time n t(n) that are no part of the sequential work, (7, N), in the order of LOSSES.
+    """Return the shares of the thread time n t(n) that are not sequential work, (7, N), in the order of LOSSES.
 
         1 = S(n)/n + r(n) + l(n) + w(n) + c(n) + d(n) + s(n) + j(n),    r(n) = U(n) - S(n)/n = U(n) (1 - 1/R(n))
 
-    so that what is lost is the distance to the ideal speedup, part by part (Eq. 3-4). r is the excess of computing:
-    negative where n threads together compute less than one did (caches). Example: R = 1.25, w = 0.2, others 0: U is
-    0.8, S/n = 0.8/1.25 = 0.64, r = 0.16; 0.64 + 0.16 + 0.2 = 1.
+    The shares add up to the distance from the ideal speedup (Eq. 3-4). r is the excess of computing. It is negative if
+    n threads together compute less than one thread did, for example because of caches.
+    Example: R = 1.25, w = 0.2 and the others 0 give U = 0.8, S/n = 0.8/1.25 = 0.64 and r = 0.16; 0.64 + 0.16 + 0.2 = 1.
 
-    Parameters: `curves` of a profile, N thread counts; a time-only profile has U = 1 and its fractions count as 0.
-    Returns (7, N) without unit. NaN: invalid at that n.
+    Parameters: `curves` of a profile, N thread counts. A time-only profile has U = 1, and its fractions count as 0.
+    Returns: (7, N) without unit. NaN: invalid at that n.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
@@ -41,13 +41,13 @@ def loss_shares(curves: CurveTable) -> FloatArray:
 
 
 def pop_efficiencies(curves: CurveTable) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Parallel efficiency U(n), computation scaling 1/R(n), and their product, the efficiency S(n)/n (Eq. 3-4).
+    """Return parallel efficiency U(n), computation scaling 1/R(n), and their product, the efficiency S(n)/n (Eq. 3-4).
 
         S(n)/n = U(n) 1/R(n)
 
-    Both begin at U(1) and 1/R(1) = 1/U(1): what one thread alone loses is no loss of scaling, and S(1) = 1.
+    At n = 1, they are U(1), 1/R(1) = 1/U(1) and 1, because a loss of one thread alone is not a loss of scaling.
 
-    Parameters: `curves` of a profile, N thread counts; a time-only profile has U = 1.
+    Parameters: `curves` of a profile, N thread counts. A time-only profile has U = 1.
     Returns: the three efficiencies, (N,) each, without unit. NaN: invalid at that n.
     Source: Eq. 3-4, and the metrics of the POP centre of excellence.
 
@@ -62,7 +62,7 @@ def pop_efficiencies(curves: CurveTable) -> tuple[FloatArray, FloatArray, FloatA
 
 
 def computation_scaling(curves: CurveTable) -> FloatArray:
-    """1/R(n), (N,); NaN where R is not above 0, as where no thread did any useful work.
+    """Return 1/R(n), (N,). NaN if R is not above 0, for example because no thread did useful work.
 
     >>> values = np.full((15, 2), np.nan); values[1] = 0.0, 1.25
     >>> computation_scaling(CurveTable(np.array([1, 4]), values, True, False, 1.0)).tolist()
@@ -75,7 +75,7 @@ def computation_scaling(curves: CurveTable) -> FloatArray:
 
 @dataclass(frozen=True)
 class SpeedupBound:
-    """What would be without one part at n threads, the others unchanged: an upper bound of what can be won."""
+    """Upper bound of the speedup at n threads without one part, with the other parts unchanged."""
 
     part: str
     n: int
@@ -85,11 +85,11 @@ class SpeedupBound:
 
 
 def largest_speedup(part: str, n: int, machine: MachineFacts) -> float:
-    """The speedup at n threads that nothing can exceed if a part were removed; NaN where nobody can say.
+    """Return the upper limit of the speedup at n threads if a part were removed, NaN if it is unknown.
 
-    n, for n threads are at best n times as fast as one. Beyond n_ht some threads share a core: that part of the
-    redundancy stays, so that its absence gives at best what the arithmetic of the machine gains by n threads, as far
-    as its ceilings were measured.
+    The limit is n, because n threads are at most n times as fast as one. Beyond n_ht, some threads share a core, and
+    this part of the redundancy remains. The limit without redundancy is then the gain of the machine's arithmetic with
+    n threads, which is known only if the ceilings were measured.
 
     >>> largest_speedup("lock_delay", 16, MachineFacts(n_ht=8)), largest_speedup("redundancy", 16, MachineFacts(n_ht=8))
     (16.0, nan)
@@ -101,16 +101,18 @@ def largest_speedup(part: str, n: int, machine: MachineFacts) -> float:
 
 
 def bound_without(curves: CurveTable, part: str, n: int, machine: MachineFacts = NOTHING_KNOWN) -> SpeedupBound:
-    """t(n) and S(n) if the thread time of one part were 0 and that of the others as it is.
+    """Return t(n) and S(n) if the thread time of one part were 0 and that of the others unchanged.
 
         S'(n) = min(S(n) / (1 - x), `largest_speedup`),    t'(n) = t(1) / S'(n),    x the part's share of n t(n)
 
-    Where S is that large already (caches), no part can be said to cost anything: NaN. Example: S = 8 and a work
-    imbalance of 20 %: at best S' = 8 / 0.8 = 10.
+    If S is at or above `largest_speedup` already (caches), the cost of a part cannot be determined, and the bounds are
+    NaN.
+    Example: S = 8 and a work imbalance of 20 % give at best S' = 8 / 0.8 = 10.
 
-    Parameters: `part` of LOSSES, `n` one of the measured thread counts, `machine`, what is known of it. Returns:
-    SpeedupBound, time in seconds; NaN also where the share is invalid at that n. Errors: ValueError for another part
-    or n. Source: Eq. 3-4.
+    Parameters: `part` of LOSSES; `n`, one of the measured thread counts; `machine`, the known facts about the machine.
+    Returns: SpeedupBound, time in seconds. NaN also if the share is invalid at that n.
+    Errors: ValueError for another part or n.
+    Source: Eq. 3-4.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
@@ -130,7 +132,9 @@ def bound_without(curves: CurveTable, part: str, n: int, machine: MachineFacts =
 
 
 def limiting_ranges(n: IntArray, shares: FloatArray) -> list[tuple[str, int, int]]:
-    """(part, first n, last n): where which part loses most; thread counts where nothing worth naming is lost are gaps.
+    """Return (part, first n, last n) for each range of n in which the same part loses most.
+
+    Thread counts at which no loss is worth naming are in no range.
 
     >>> limiting_ranges(np.array([1, 2, 4]), np.array([[0, 0.1, 0.1], [0, 0, 0.3]] + 5 * [[0, 0, 0]]))
     [('redundancy', 2, 2), ('lock_delay', 4, 4)]
@@ -150,10 +154,10 @@ def limiting_ranges(n: IntArray, shares: FloatArray) -> list[tuple[str, int, int
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A part that costs something at the largest n: its share of the thread time, and the speedup with and without it,
-    the latter None where no bound can be told.
+    """A part with a loss at the largest n: its share of the thread time, and the speedup with and without it.
 
-    It leads from `first_n` to `last_n` (None: nowhere).
+    `speedup_without` is None if there is no bound. The part is the largest loss from `first_n` to `last_n` (None:
+    nowhere).
     """
 
     part: str
@@ -166,9 +170,10 @@ class Bottleneck:
 
 
 def bottlenecks(curves: CurveTable, machine: MachineFacts = NOTHING_KNOWN) -> list[Bottleneck]:
-    """The parts that lose at least 2 % of the thread time at the largest n, the costliest first.
+    """Return the parts that lose at least 2 % of the thread time at the largest n, largest loss first.
 
-    A time-only profile has the redundancy alone, which then stands for everything; a sequential one has nothing.
+    A time-only profile has only the redundancy, which then stands for all losses. A sequential profile has no
+    bottlenecks.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
@@ -195,5 +200,5 @@ def bottlenecks(curves: CurveTable, machine: MachineFacts = NOTHING_KNOWN) -> li
 
 
 def has_scaling(curves: CurveTable) -> bool:
-    """Whether there is a speedup to speak of: more than one thread count, and a time at the largest of them."""
+    """Return whether the profile has a speedup: more than one thread count, t(1), and a time at the largest n."""
     return len(curves.n) > 1 and bool(np.isfinite(curves.t1_s)) and bool(np.isfinite(curves.time_s[-1]))

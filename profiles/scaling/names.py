@@ -1,4 +1,4 @@
-"""The names of the method, as data: curves, their counters, the six elements of each, the 84 features."""
+"""Names of the method as data: curves, their counters, the six elements of each curve, and the 84 features."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ SCALING_PARTS = (
     "task_switching",
     "task_join",
 )
-FRACTIONS = SCALING_PARTS[1:]  # in the order of measurements.PARTS less `use`
+FRACTIONS = SCALING_PARTS[1:]  # in the order of measurements.PARTS without `use`
 
 RELATIVE_MEASURES = {
     "BR/INSTR": ("BR", "INSTR"),
@@ -27,7 +27,7 @@ RELATIVE_MEASURES = {
 COUNTER_SYNONYMS = {"instructions": "INSTR", "core_cycles": "CYCLES"}  # LIKWID's names
 
 CURVE_NAMES = (*SCALING_PARTS, *RELATIVE_MEASURES)
-FRACTION_CURVES = slice(1, 1 + len(FRACTIONS))  # of CURVE_NAMES
+FRACTION_CURVES = slice(1, 1 + len(FRACTIONS))  # in CURVE_NAMES
 RELATIVE_MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
 ELEMENTS = ("m", "b", "m_nu", "b_nu", "m_ht", "b_ht")
 FEATURE_NAMES = tuple(f"{curve}.{element}" for curve in CURVE_NAMES for element in ELEMENTS)

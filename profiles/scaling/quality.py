@@ -1,8 +1,8 @@
-"""How far measured times can be trusted: how repeats agree, and warnings of what is odd about them.
+"""Quality of measured times: the agreement of repeats, and warnings about suspicious values.
 
-Nothing here refuses anything: noise, odd growth, costly profiling, few repeats and virtual machines are warnings, one
-line per workload and kind with the worst case, so that a report stays readable however many workloads, platforms and
-thread counts it covers. No Django.
+Nothing here rejects a measurement. Noise, unexpected growth, costly profiling, few repeats and virtual machines cause
+warnings. There is one line per workload and kind with the worst case, so that a report remains readable with any number
+of workloads, platforms and thread counts. No Django.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from profiles.arrays import FloatArray, IntArray
 from profiles.measurements import Measurements, RunTable
 
-MEDIAN_OF_MANY = math.pi / 2  # the variance of a median over that of a mean; up to two values both are the same
+MEDIAN_OF_MANY = math.pi / 2  # variance of a median over that of a mean; with one or two values, they are equal
 QUARTILES = (25, 75)  # %
-FEWEST_REPEATED = 1.5  # runs at each n, on average, from which a deviation is estimated
+FEWEST_REPEATED = 1.5  # average runs per n from which on a deviation is estimated
 MAX_VARIATION = 0.10  # coefficient of variation of the repeats at one n
-MAX_GROWTH = 0.10  # of t(n) from one measured n to the next
-MAX_PROFILE_OVERHEAD = 1.2  # median time of the profile pass over that of the clean pass
+MAX_GROWTH = 0.10  # growth of t(n) from one measured n to the next
+MAX_PROFILE_OVERHEAD = 1.2  # ratio of the median times of profile pass and clean pass
 MIN_REPEATS = 3
-CONFIDENCE = 1.645  # standard errors on either side that hold 90 %
+CONFIDENCE = 1.645  # half-width of a 90 % interval in standard errors
 MEASURED_ONCE = (
     "everything was measured once: how noisy its times are is taken from what was repeated, here or on other machines"
 )
@@ -34,8 +34,11 @@ KINDS = ("variation", "growth", "overhead", "repeats")
 
 @dataclass(frozen=True)
 class RepeatSummary:
-    """The runs of one profile in three numbers. `disturbed_count` None: of no run it is known whether it was disturbed.
-    `standard_error` of ln t(n), NaN: nothing was repeated."""
+    """Summary of the runs of one profile.
+
+    `disturbed_count` is None if it is unknown for all runs. `standard_error` is that of ln t(n), NaN if nothing was
+    repeated.
+    """
 
     run_count: int
     disturbed_count: int | None
@@ -44,9 +47,9 @@ class RepeatSummary:
 
 @dataclass(frozen=True, eq=False)
 class RepeatSpread:
-    """The runs that t(n) is made of, over N thread counts: how many, and how far apart; all arrays (N,).
+    """The number and the spread of the runs from which t(n) is computed, over N thread counts; all arrays are (N,).
 
-    `disturbed_count` is -1 where nobody looked; `deviation_s`, the sample standard deviation, NaN for a single run.
+    `disturbed_count` is -1 if it is unknown. `deviation_s` is the sample standard deviation, NaN for a single run.
     """
 
     n: IntArray
@@ -58,7 +61,9 @@ class RepeatSpread:
 
 
 def timed_runs(runs: RunTable) -> RunTable:
-    """The runs that t(n) is made of: the clean ones, at an n without any the profile runs; ascending in n, then time.
+    """Return the runs from which t(n) is computed, ascending in n, then time.
+
+    These are the clean runs, and the profile runs at an n without clean runs.
 
     >>> runs = RunTable(np.array([2, 1, 1]), np.array([1, 1, 2]), np.array([True, False, True]), np.array([5.0, 8, 9]))
     >>> timed_runs(runs).time_s.tolist()
@@ -71,18 +76,18 @@ def timed_runs(runs: RunTable) -> RunTable:
 
 
 def repeat_summary(runs: RunTable) -> RepeatSummary:
-    """How many runs there are, how many of them were disturbed, and how well they tell t(n).
+    """Return the number of runs, the number of disturbed runs, and the standard error e of ln t(n).
 
         s^2 = sum over n and r of (ln t_r(n) - mean of ln t(n))^2 / sum over n of (k_n - 1)
         e^2 = mean over n of s^2 c_n / k_n
 
-    e is the standard error of ln t(n), which is made of k_n runs; c = 1 up to two of them, pi / 2 beyond, because t(n)
-    is their median. s is one number for all n: two or three runs do not tell a deviation.
+    t(n) is the median of k_n runs. c is 1 for up to two runs, and pi / 2 for more, the variance of a median relative to
+    that of a mean. s is one value for all n, because two or three runs do not determine a deviation.
 
-    Example: two runs at each n that differ by 0.02 in ln t, so s = 0.02 / sqrt(2): e = 0.01.
+    Example: Two runs at each n that differ by 0.02 in ln t give s = 0.02 / sqrt(2) and e = 0.01.
 
-    Parameters: the runs of a profile (variations take no part; of the rest all are counted).
-    Returns: a summary; e without unit.
+    Parameters: the runs of a profile. Variations are ignored; all other runs are counted.
+    Returns: RepeatSummary; e without unit.
 
     >>> t = np.exp([0.0, 0.02, 1.0, 1.02])
     >>> repeat_summary(RunTable(np.array([1, 1, 2, 2]), np.array([1, 2, 1, 2]), np.zeros(4, bool), t))
@@ -103,13 +108,13 @@ def repeat_summary(runs: RunTable) -> RepeatSummary:
 
 
 def deviation_of_one(standard_error: FloatArray, count: FloatArray) -> FloatArray:
-    """The standard deviation of ln t of a single run: s = e / sqrt(c / k), `repeat_summary` backwards.
+    """Return the standard deviation of ln t of a single run, s = e / sqrt(c / k), the inverse of `repeat_summary`.
 
-    Example: the middle of three runs is known to 0.01, so that one of them errs by 0.01 / sqrt(pi / 2 / 3) = 0.0138.
+    Example: If the median of three runs has the standard error 0.01, one of them has 0.01 / sqrt(pi / 2 / 3) = 0.0138.
 
-    Parameters: e (N,), NaN where nothing was repeated; `count` (N,), k at each n, on average.
-    Returns (N,), without unit; NaN where e is, or where there are less than 1.5 runs at an n on average: nobody knows
-    then how often each was repeated.
+    Parameters: e (N,), NaN if nothing was repeated; `count` (N,), the average number k of runs at each n.
+    Returns: (N,) without unit. NaN if e is NaN, or with fewer than 1.5 runs per n on average, because the number of
+    repeats at each n is unknown then.
 
     >>> deviation_of_one(np.array([0.01, 0.01, np.nan]), np.array([3.0, 2.0, 1.0])).round(4).tolist()
     [0.0138, 0.0141, nan]
@@ -119,19 +124,21 @@ def deviation_of_one(standard_error: FloatArray, count: FloatArray) -> FloatArra
 
 
 def _variance_of_middle(count: IntArray | FloatArray) -> FloatArray:
-    """c / k: the variance of t(n), made of k runs, over that of one of them."""
+    """Return c / k, the variance of t(n) from k runs over that of one of them."""
     return np.asarray(np.where(count > 2, MEDIAN_OF_MANY, 1.0) / count)
 
 
 def disturbed_among(runs: RunTable) -> int | None:
-    """How many of the runs were disturbed; None where nobody looked."""
+    """Return the number of disturbed runs, None if it is unknown."""
     if runs.disturbed is None or np.isnan(runs.disturbed).all():
         return None
     return int(np.nansum(runs.disturbed))
 
 
 def repeat_spread(runs: RunTable) -> RepeatSpread:
-    """Count, disturbances, sample standard deviation and quartiles of the runs that t(n) is made of, at each n.
+    """Return the number and the spread of the runs from which t(n) is computed, at each n.
+
+    The spread consists of the sample standard deviation and the quartiles.
 
     >>> runs = RunTable(np.array([1, 1, 1]), np.array([1, 2, 3]), np.zeros(3, bool), np.array([1.0, 3.0, 2.0]))
     >>> spread = repeat_spread(runs)
@@ -154,7 +161,7 @@ def repeat_spread(runs: RunTable) -> RepeatSpread:
 
 @dataclass(frozen=True)
 class Finding:
-    """Thread counts of one profile that share a fault: the worst of them, its value, and how many there are."""
+    """Thread counts of one profile with the same fault: the worst of them, its value, and their number."""
 
     kind: str
     profile: int
@@ -168,8 +175,9 @@ class Finding:
 
 
 def quality_warnings(measurements: Measurements) -> list[str]:
-    """One line per workload and kind of fault, naming the worst case; and one line each on disturbed repeats, on how
-    far few repeats tell a time, and on virtual machines.
+    """Return one line per workload and kind of fault, with the worst case.
+
+    Further lines are about disturbed repeats, the precision of times with few repeats, and virtual machines.
 
     >>> from profiles.measurements import PlatformRecord, ProfileRecord, WorkloadRecord
     >>> n, one = np.array([1, 2]), np.ones(2, dtype=np.int64)
@@ -201,13 +209,13 @@ def quality_warnings(measurements: Measurements) -> list[str]:
 
 
 def find_faults(tables: Sequence[RunTable]) -> list[Finding]:
-    """What is odd about each of many profiles' runs, profile by profile in the order of KINDS.
+    """Return the suspicious values in the runs of many profiles, by profile and then in the order of KINDS.
 
-    t(n) is the median over the clean runs at n, or over the profile runs where there is no clean run; the coefficient
-    of variation, sample standard deviation / mean, and the number of repeats are of the same runs.
+    t(n) is the median over the clean runs at n, or over the profile runs if there is no clean run. The coefficient of
+    variation (sample standard deviation / mean) and the number of repeats refer to the same runs.
     """
     cells = _cells([table.own for table in tables])
-    # t(n) comes from these cells: clean sorts before profile, so that it is the first of each (profile, n).
+    # t(n) comes from the first cell of each (profile, n), because clean runs sort before profile runs.
     times = np.ones(len(cells.n), dtype=bool)
     times[1:] = ~cells.next_of_same(n=True)
     varied = times & (cells.variation > MAX_VARIATION)
@@ -236,7 +244,7 @@ def find_faults(tables: Sequence[RunTable]) -> list[Finding]:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Statistics of the repeats of each (profile, n, pass), sorted by these three: arrays of one length."""
+    """Statistics of the repeats of each (profile, n, pass), sorted by these three, as arrays of one length."""
 
     profile: IntArray
     n: IntArray
@@ -245,7 +253,7 @@ class _Cells:
     variation: FloatArray  # NaN for a single repeat
 
     def next_of_same(self, *, n: bool) -> NDArray[np.bool_]:
-        """For each cell but the last whether the next one has the same profile (and n)."""
+        """Return for each cell but the last whether the next one has the same profile, and with `n` also the same n."""
         same: NDArray[np.bool_] = np.diff(self.profile) == 0
         if n:
             same &= np.diff(self.n) == 0
@@ -296,7 +304,10 @@ def _describe_further(counts: int, profiles: int) -> str:
 
 
 def _disturbance_warnings(measurements: Measurements) -> list[str]:
-    """A repeat executes all sections of an application at once: it counts once, however many workloads it measured."""
+    """Return a warning about disturbed repeats.
+
+    A repeat executes all sections of an application at once, so that it counts once for all workloads that it measures.
+    """
     repeats: dict[tuple[Any, ...], bool] = {}
     for record in measurements.profiles:
         workload = measurements.workloads[record.workload]
@@ -313,7 +324,7 @@ def _disturbance_warnings(measurements: Measurements) -> list[str]:
 
 
 def _judged_repeats(runs: RunTable) -> Iterator[tuple[tuple[float, ...], bool]]:
-    """What tells a run from the others of its workload, and whether it was disturbed, where that is known."""
+    """Yield the key of each run within its workload and whether the run was disturbed, if that is known."""
     if runs.disturbed is None:
         return
     nothing = np.zeros(len(runs))
@@ -325,7 +336,7 @@ def _judged_repeats(runs: RunTable) -> Iterator[tuple[tuple[float, ...], bool]]:
 
 
 def _trust_warnings(measurements: Measurements) -> list[str]:
-    """How well times are known where they were repeated seldom, as `make quick` does."""
+    """Return a warning about the precision of times with few repeats, which `make quick` produces."""
     tables = [record.runs for record in measurements.profiles]
     errors = np.array([repeat_summary(table).standard_error for table in tables])
     if not np.isfinite(errors).any():

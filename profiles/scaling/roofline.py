@@ -1,5 +1,8 @@
-"""A machine's ceilings, as the kit measures them beside its workloads: arithmetic, memory, hand-over; and what a
-reading of curves needs to know of the machine: where SMT begins, how far its clock may fall. No Django."""
+"""Roofline of a machine, as the kit measures it: arithmetic, memory, core-to-core latency and lock-transfer latency.
+
+`MachineFacts` adds the facts needed to interpret curves: the thread count at which SMT begins, and the range of the
+clock. No Django.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from typing import Any
 
 from profiles.scaling.validity import LARGEST_N
 
-CACHE_LINE_BYTES = 64  # of a cache line
-SMALLEST_CEILING, LARGEST_CEILING = 1e-30, 1e30  # of any number here; beyond, it is none
-MOST_CEILINGS = 65_536  # of a kind
+CACHE_LINE_BYTES = 64
+SMALLEST_CEILING, LARGEST_CEILING = 1e-30, 1e30  # numbers that are not between these are ignored
+MOST_CEILINGS = 65_536  # per kind
 
 
 @dataclass(frozen=True)
 class Roof:
-    """What n threads can reach at most."""
+    """The highest rates that n threads can reach."""
 
     n: int
     flop_per_s: float
@@ -24,7 +27,7 @@ class Roof:
 
     @property
     def ridge(self) -> float:
-        """The operational intensity in flop/byte from which on the arithmetic limits, no longer the memory.
+        """Return the operational intensity in flop/byte from which on the arithmetic limits, and no longer the memory.
 
             I = peak / bandwidth
 
@@ -34,11 +37,9 @@ class Roof:
         return self.flop_per_s / self.bytes_per_s
 
     def at(self, intensity: float) -> float:
-        """The attainable rate in flop/s at an operational intensity I in flop/byte (Williams et al. 2009).
+        """Return the attainable rate in flop/s at an operational intensity I in flop/byte (Williams et al. 2009).
 
             P(I) = min(peak, bandwidth I)
-
-        NaN where I is.
 
         >>> Roof(1, 100e9, 20e9).at(2.0), Roof(1, 100e9, 20e9).at(50.0)
         (40000000000.0, 100000000000.0)
@@ -48,8 +49,11 @@ class Roof:
 
 @dataclass(frozen=True)
 class Roofline:
-    """`roofs` by rising n; `handover`: a cache line's way from one core to another, (from, to, seconds); `lock`: from
-    one thread's release to the next one's acquisition, (n, seconds)."""
+    """The measured ceilings of a machine.
+
+    `roofs` ascend in n. `handover` holds core-to-core latencies of a cache line, (from, to, seconds). `lock` holds
+    lock-transfer latencies, from the release by one thread to the acquisition by the next, (n, seconds).
+    """
 
     roofs: tuple[Roof, ...]
     handover: tuple[tuple[int, int, float], ...]
@@ -57,11 +61,11 @@ class Roofline:
 
     @property
     def drawn(self) -> tuple[Roof, ...]:
-        """Of one thread, and of the most."""
+        """Return the roofs to draw, those of the smallest and the largest n."""
         return self.roofs if len(self.roofs) < 2 else (self.roofs[0], self.roofs[-1])
 
     def roof_at(self, n: int) -> Roof | None:
-        """The roof of the most threads up to n, or None where there is none.
+        """Return the roof of the most threads up to n, or None if there is none.
 
         >>> Roofline((Roof(1, 8e9, 2e9), Roof(4, 32e9, 6e9)), (), ()).roof_at(3)
         Roof(n=1, flop_per_s=8000000000.0, bytes_per_s=2000000000.0)
@@ -69,7 +73,7 @@ class Roofline:
         return next((roof for roof in reversed(self.roofs) if roof.n <= n), None)
 
     def arithmetic_gain(self, n: int) -> float | None:
-        """How many times as fast as one thread n threads compute at best; None where one of the two was not measured.
+        """Return the largest speedup of arithmetic by n threads, None if one thread or n threads were not measured.
 
         >>> Roofline((Roof(1, 8e9, 2e9), Roof(4, 20e9, 6e9)), (), ()).arithmetic_gain(4)
         2.5
@@ -79,7 +83,7 @@ class Roofline:
 
     @property
     def document(self) -> dict[str, Any]:
-        """For the API, in the names and units of the kit."""
+        """Return the JSON form for the API, with the names and units of the kit."""
         return {
             "peak_flops": [{"n": roof.n, "flop_per_s": roof.flop_per_s} for roof in self.roofs],
             "bandwidth": [{"n": roof.n, "bytes_per_s": roof.bytes_per_s} for roof in self.roofs],
@@ -89,9 +93,9 @@ class Roofline:
 
 
 def read_roofline(environment: Any) -> Roofline | None:
-    """The roofline in a delivery's environment.json, in SI units.
+    """Return the roofline in a delivery's environment.json, in SI units, or None if it has no valid entries.
 
-    Nobody has checked that document: entries of another shape are left out. None where nothing is left.
+    The document has not been validated, so that entries of another shape are skipped.
 
     >>> peaks, bandwidths = [{"n": 1, "flop_per_s": 8e9}], [{"n": 1, "bytes_per_s": 2e9}, {"n": "two"}]
     >>> read_roofline({"roofline": {"peak_flops": peaks, "bandwidth": bandwidths}}).roofs
@@ -114,7 +118,7 @@ def read_roofline(environment: Any) -> Roofline | None:
 
 
 def positive_entries(entries: Any, keys: tuple[str, ...], value: str) -> list[tuple[tuple[int, ...], float]]:
-    """The entries whose keys are counts and whose value is a positive number, as (keys, value).
+    """Return the entries with counts as keys and a positive number as value, as (keys, value).
 
     >>> positive_entries([{"n": 1, "ps": 5}, {"n": "2", "ps": 6}, {"n": 3}, 4], ("n",), "ps")
     [((1,), 5.0)]
@@ -131,17 +135,17 @@ def positive_entries(entries: Any, keys: tuple[str, ...], value: str) -> list[tu
 
 @dataclass(frozen=True)
 class RooflinePoint:
-    """A workload at n threads among the roofs, by its instructions: it has no count of flop."""
+    """The position of a workload at n threads in the roofline, by its instructions, because flop are not counted."""
 
     name: str
     n: int
     instructions: float
-    misses: float  # of the last level cache, loads and stores: a line of memory traffic each
+    misses: float  # loads and stores that miss the last-level cache and move a cache line each
     time_s: float
 
     @property
     def intensity(self) -> float:
-        """Instructions per byte of memory traffic; a miss of the last level cache moves a line of 64 bytes.
+        """Return the instructions per byte of memory traffic. A miss of the last-level cache moves a line of 64 bytes.
 
         >>> RooflinePoint("sweep", 1, instructions=6.4e9, misses=1e8, time_s=2.0).intensity
         1.0
@@ -150,7 +154,7 @@ class RooflinePoint:
 
     @property
     def rate(self) -> float:
-        """Instructions per second, of all threads.
+        """Return the instructions per second of all threads.
 
         >>> RooflinePoint("sweep", 1, instructions=6.4e9, misses=1e8, time_s=2.0).rate
         3200000000.0
@@ -160,7 +164,10 @@ class RooflinePoint:
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """`clock_ratio` is the highest clock over the base clock. None: unknown, or the machine has no such thing."""
+    """The known facts about a machine. `clock_ratio` is the highest clock over the base clock.
+
+    None means that the fact is unknown, or that the machine has no such effect.
+    """
 
     n_nu: int | None = None
     n_ht: int | None = None
@@ -169,13 +176,13 @@ class MachineFacts:
     roofline: Roofline | None = None
 
     def redundancy_of_computing(self, n: int) -> float | None:
-        """The redundancy that a program may have at n threads that only computes; None where nobody can say.
+        """Return the redundancy that a purely computing program may have at n threads, or None if it is unknown.
 
             c k,    c the clock ratio,    k = max(1, n / n_ht)
 
-        The clock falls as cores become busy, at most from the highest to the base clock; beyond n_ht some threads
-        share a core, and k of them may be no faster than one. A virtual machine does not know which of its processors
-        share a core.
+        The clock falls as cores become busy, at most from the highest to the base clock. Beyond n_ht, some threads
+        share a core, and k of them may be no faster than one. The result is None for a virtual machine, which does not
+        show which of its processors share a core.
 
         >>> facts = MachineFacts(n_ht=8, clock_ratio=1.25)
         >>> facts.redundancy_of_computing(8), facts.redundancy_of_computing(16)
@@ -192,7 +199,7 @@ NOTHING_KNOWN = MachineFacts()
 
 
 def clock_ratio(base_mhz: float | None, max_mhz: float | None) -> float | None:
-    """The highest clock over the base clock, at least 1; None where one of them is unknown.
+    """Return the highest clock over the base clock, at least 1, or None if one of them is unknown.
 
     >>> clock_ratio(2000.0, 2500.0), clock_ratio(2000.0, None)
     (1.25, None)

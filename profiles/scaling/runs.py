@@ -1,4 +1,4 @@
-"""From runs to curves, Table 1 of the paper, and from curves back to times, Eq. 3-4. Stored curves are read back."""
+"""Curves from runs (Table 1 of the paper), times from curves (Eq. 3-4), and curves from stored profiles."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from profiles.scaling.validity import profile_faults, thinned_positions, valid_v
 
 USABLE_STATUSES = ("ok", "multiplexed")
 NEEDED_COUNTERS = frozenset(counter for ratio in RELATIVE_MEASURES.values() for counter in ratio)
-STORED_CURVES = 1 + len(CURVE_NAMES)  # of CurveTable.values, and of a row
-FRACTION_ROWS = slice(2, 2 + len(FRACTIONS))  # of CurveTable.values: after time_s and redundancy
+STORED_CURVES = 1 + len(CURVE_NAMES)  # rows of CurveTable.values, also in the database
+FRACTION_ROWS = slice(2, 2 + len(FRACTIONS))  # in CurveTable.values, after time_s and redundancy
 LEAST_REDUNDANCY = 1e-9
 LEAST_UTILISATION = 0.01
 
@@ -26,8 +26,9 @@ class CurveTable:
     """The measured curves of one profile over its N thread counts.
 
     `n` (N,) is ascending. `values` (15, N) has time_s in seconds, then the 14 curves of CURVE_NAMES, which have no
-    unit; NaN = invalid at that n. `t1_s` is t(1) in seconds, or t(n_min) * n_min where `t1_is_stand_in`.
-    `decomposed`: a profile pass split the thread time; else the profile is time-only. `sequential`: n = 1 alone.
+    unit; NaN = invalid at that n. `t1_s` is t(1) in seconds, or t(n_min) * n_min if `t1_is_stand_in`. `decomposed`
+    means that a profile pass split the thread time; otherwise the profile is time-only. `sequential` means that n = 1
+    is the only thread count.
     """
 
     n: IntArray
@@ -40,33 +41,33 @@ class CurveTable:
 
     @property
     def time_s(self) -> FloatArray:
-        """t(n) in seconds, (N,)."""
+        """Return t(n) in seconds, (N,)."""
         return self._row(0)
 
     @property
     def redundancy(self) -> FloatArray:
-        """R(n), (N,)."""
+        """Return R(n), (N,)."""
         return self._row(1)
 
     @property
     def fractions(self) -> FloatArray | None:
-        """The six fractions of the thread time (6, N) in the order of FRACTIONS; None for a time-only profile."""
+        """Return the six fractions of the thread time, (6, N), in the order of FRACTIONS, or None if time-only."""
         return self.values[FRACTION_ROWS] if self.decomposed else None
 
     @property
     def utilisation(self) -> FloatArray:
-        """U(n), (N,): POP's parallel efficiency. 1 for a time-only profile."""
+        """Return U(n), (N,), POP's parallel efficiency. It is 1 for a time-only profile."""
         return utilisation(self.fractions, self.redundancy.shape)
 
     def curve(self, name: str) -> FloatArray:
-        """One of the 14 curves of CURVE_NAMES, (N,). KeyError for another name."""
+        """Return one of the 14 curves of CURVE_NAMES, (N,). Raise KeyError for another name."""
         if name not in CURVE_NAMES:
             raise KeyError(name)
         return self._row(1 + CURVE_NAMES.index(name))
 
     @property
     def thinned(self) -> CurveTable:
-        """The same curves at no more thread counts than a drawing or a model takes."""
+        """Return the same curves, with at most as many thread counts as charts and models use."""
         positions = thinned_positions(self.n)
         return (
             self
@@ -80,24 +81,26 @@ class CurveTable:
 
 
 def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> CurveTable:
-    """The curves of one profile from its runs and counter readings (Table 1, Eq. 3-4).
+    """Return the curves of one profile from its runs and counter readings (Table 1, Eq. 3-4).
 
-    t(n) is the median of the clean runs at n, of the profile runs where there is no clean run. A fraction is the sum
-    of the part over the profile runs at n, over the sum of their n * time_ns:
+    t(n) is the median of the clean runs at n, or of the profile runs if there is no clean run. A fraction is the sum of
+    the part over the profile runs at n, divided by the sum of their n * time_ns:
 
         U(n) = 1 - (l + w + c + d + s + j)        R(n) = n t(n) U(n) / t(1)
 
-    so that Eq. 3 gives t(n) back exactly and R(1) = U(1). A time-only profile has U = 1 and invalid fractions.
+    With these definitions, Eq. 3 reproduces t(n) exactly, and R(1) = U(1). A time-only profile has U = 1 and invalid
+    fractions.
 
-    Example: t(1) = 12 s and t(4) = 4 s, time-only: R(4) = 4 * 4 / 12 = 4/3, a third more work than one thread had.
+    Example: t(1) = 12 s and t(4) = 4 s, time-only, give R(4) = 4 * 4 / 12 = 4/3, a third more work than with one
+    thread.
 
-    Invalid (NaN): the fractions at an n without profile run, and with them R at that n in a decomposed profile; a
-    relative measure at an n where a counter is missing or the denominator is 0; whatever overflows.
+    Invalid (NaN): the fractions at an n without a profile run, and R at that n in a decomposed profile; a relative
+    measure at an n where a counter is missing or the denominator is 0; values that overflow.
 
-    Parameters: `runs` of M >= 1 executions in any order (variations of size or clock take no part), `counters` in any
-    order (None = none).
-    Returns: CurveTable; its `warnings` say what was replaced by something else.
-    Errors: ValueError for no run at all, and for a profile pass whose parts or nanoseconds are missing.
+    Parameters: `runs` of M >= 1 executions in any order (variations of size or clock are ignored); `counters` in any
+    order, None = none.
+    Returns: CurveTable. Its `warnings` list the values that replace missing ones.
+    Errors: ValueError without any run, and for a profile pass without parts or without nanoseconds.
 
     >>> runs = RunTable(n=np.array([1, 4, 4]), repeat=np.array([1, 1, 2]), is_profile_pass=np.zeros(3, bool),
     ...                 time_s=np.array([12.0, 3.9, 4.1]))
@@ -113,7 +116,7 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Curv
     if fractions is not None and np.isnan(fractions[0]).any():
         warnings.append(f"no profile run at n = {_listed(n[np.isnan(fractions[0])])}: no parts and no redundancy there")
     starts_late = n[0] > 1
-    t1_s = float(time_s[0]) * int(n[0])  # t(1) itself where n[0] is 1
+    t1_s = float(time_s[0]) * int(n[0])  # equals t(1) if n[0] is 1
     if starts_late:
         warnings.append(f"no run at n = 1: t({n[0]}) * {n[0]} stands in for t(1)")
 
@@ -138,7 +141,7 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Curv
 
 
 def _times(runs: RunTable) -> tuple[IntArray, FloatArray, list[str]]:
-    """The thread counts, t(n) and warnings."""
+    """Return the thread counts, t(n) and warnings."""
     if not runs.is_profile_pass.any():
         return *_medians(runs.n, runs.time_s), []
     clean = ~runs.is_profile_pass
@@ -151,7 +154,7 @@ def _times(runs: RunTable) -> tuple[IntArray, FloatArray, list[str]]:
 
 
 def _medians(keys: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The distinct keys, ascending, and the median of the values of each."""
+    """Return the distinct keys, ascending, and the median of the values of each."""
     order = np.lexsort((values, keys))
     keys, values = keys[order].astype(np.int64, copy=False), values[order]
     starts = _starts(keys)
@@ -161,12 +164,12 @@ def _medians(keys: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def _starts(ascending: IntArray) -> NDArray[np.intp]:
-    """Where each group of equal keys begins."""
+    """Return the index at which each group of equal keys begins."""
     return np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
 
 
 def _fractions(runs: RunTable, n: IntArray) -> FloatArray | None:
-    """The six fractions (6, N) of the profile runs, NaN at an n that has none; None without profile pass."""
+    """Return the six fractions (6, N) of the profile runs, NaN at an n without any; None without a profile pass."""
     if not runs.is_profile_pass.any():
         return None
     if runs.parts_ns is None or runs.time_ns is None:
@@ -175,7 +178,7 @@ def _fractions(runs: RunTable, n: IntArray) -> FloatArray | None:
     rows = rows[np.argsort(runs.n[rows], kind="stable")]
     threads, time_ns, parts_ns = runs.n[rows], runs.time_ns[rows], runs.parts_ns[rows, 1:]
     starts = _starts(threads)
-    # Many threads for many hours pass 2**63 nanoseconds; Python's integers do not overflow.
+    # Many threads for many hours exceed 2**63 nanoseconds. Use Python's integers then, which do not overflow.
     fits = int(threads.max()) * int(time_ns.max()) * len(rows) < 2**63
     dtype = np.int64 if fits else object
     total = np.add.reduceat(threads.astype(dtype) * time_ns.astype(dtype), starts)
@@ -186,7 +189,7 @@ def _fractions(runs: RunTable, n: IntArray) -> FloatArray | None:
 
 
 def _relative_measures(counters: CounterTable, n: IntArray) -> FloatArray:
-    """The seven relative measures (7, N): ratios of the counters' medians at n."""
+    """Return the seven relative measures (7, N), which are ratios of the counters' medians at n."""
     medians = _counter_medians(counters, n)
     invalid = np.full(len(n), np.nan)
     rows = []
@@ -199,7 +202,7 @@ def _relative_measures(counters: CounterTable, n: IntArray) -> FloatArray:
 
 
 def _counter_medians(counters: CounterTable, n: IntArray) -> dict[str, FloatArray]:
-    """By counter its median over the repeats at each n (N,), NaN where it has no usable reading."""
+    """Return by counter the median over the repeats at each n, (N,), NaN without a usable reading."""
     names = [COUNTER_SYNONYMS.get(given, given) for given in counters.counter]
     rows = {name: row for row, name in enumerate(name for name in dict.fromkeys(names) if name in NEEDED_COUNTERS)}
     row = np.array([rows.get(name, -1) for name in names])
@@ -220,7 +223,7 @@ def _listed(n: IntArray) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """Times rebuilt from curves: `time_s` and `utilisation` (..., N), NaN = invalid; `clamps` names each clamp."""
+    """Times computed from curves: `time_s` and `utilisation` (..., N), NaN = invalid; `clamps` names each clamp."""
 
     time_s: FloatArray
     utilisation: FloatArray
@@ -228,7 +231,9 @@ class Reconstruction:
 
 
 def utilisation(fractions: FloatArray | None, shape: tuple[int, ...]) -> FloatArray:
-    """U(n) = 1 - (l + w + c + d + s + j) of fractions (..., 6, N); ones of `shape` where None (time-only). (Eq. 4)
+    """Return U(n) = 1 - (l + w + c + d + s + j) of fractions (..., 6, N) (Eq. 4).
+
+    Without fractions (time-only), return ones of `shape`.
 
     >>> utilisation(np.array([[0.0], [0.25], [0.0], [0.125], [0.0], [0.0]]), (1,)).tolist()
     [0.625]
@@ -239,17 +244,17 @@ def utilisation(fractions: FloatArray | None, shape: tuple[int, ...]) -> FloatAr
 
 
 def reconstruct(t1_s: ArrayLike, redundancy: FloatArray, fractions: FloatArray | None, n: ArrayLike) -> Reconstruction:
-    """The times that curves stand for (Eq. 3-4), kept possible.
+    """Return the times from curves (Eq. 3-4), after the curves are clamped to possible values.
 
         t(n) = t(1) R(n) / (n U(n))        U(n) = 1 - (l + w + c + d + s + j)
 
-    First every fraction is kept in [0, 1], R at or above 1e-9 and U at or above 0.01; `clamps` names each kind that
-    happened, once. Example: t(1) = 12 s, R(4) = 1.2, w(4) = 0.25: t(4) = 12 * 1.2 / (4 * 0.75) = 4.8 s.
+    Every fraction is clamped to [0, 1], R to at least 1e-9 and U to at least 0.01. `clamps` names each kind of clamp
+    that was needed, once. Example: t(1) = 12 s, R(4) = 1.2 and w(4) = 0.25 give t(4) = 12 * 1.2 / (4 * 0.75) = 4.8 s.
 
     Parameters: `t1_s` (...) in seconds; `redundancy` (..., N); `fractions` (..., 6, N) in the order of FRACTIONS, or
     None for time-only curves (U = 1); `n` (N,) thread counts.
-    Returns: Reconstruction, (..., N). NaN: any curve that takes part is invalid at that n, or t(1) is.
-    Errors: ValueError where the shapes do not broadcast.
+    Returns: Reconstruction, (..., N). NaN: t(1) or a curve that is needed is invalid at that n.
+    Errors: ValueError if the shapes do not broadcast.
 
     >>> rebuilt = reconstruct(12.0, np.array([1.2]), np.array([[0], [0.25], [0], [0], [0], [-0.1]]), [4])
     >>> rebuilt.time_s.round(9).tolist(), rebuilt.clamps
@@ -274,8 +279,11 @@ def reconstruct(t1_s: ArrayLike, redundancy: FloatArray, fractions: FloatArray |
 
 
 def stored_curves(profile: Any) -> CurveTable | None:
-    """The curves of a stored profile, a row with its `curves`, checked again, because rows outlive the code that wrote
-    them. None before they were derived, and where they cannot be computed with."""
+    """Return the curves of a stored profile, a row with its `curves`.
+
+    Return None if they have not been derived yet, or if they are not valid. They are checked again, because rows
+    outlive the code that wrote them.
+    """
     stored = getattr(profile, "curves", None)
     if stored is None or not len(stored.n) or len(stored.values) != STORED_CURVES * len(stored.n):
         return None

@@ -1,4 +1,7 @@
-"""What stored numbers can be computed with: invalid beyond, whatever a delivery or an older version left in a row."""
+"""Validity of stored numbers: the limits of values that can be computed with, and checks of rows.
+
+A row may contain any value, from a delivery or from an older version. Values beyond the limits are invalid.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ import numpy as np
 
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-LARGEST_VALUE = 1e30  # of a curve or an element: squares, and products with any thread count, stay finite
+LARGEST_VALUE = 1e30  # squares of a curve or an element, and products with any thread count, remain finite
 SHORTEST_TIME_S, LONGEST_TIME_S = 1e-18, 1e18
-LARGEST_N = 2**20  # thread counts
-MOST_CURVE_POINTS = 512  # of a curve, drawn or learned from
+LARGEST_N = 2**20
+MOST_CURVE_POINTS = 512  # per curve in charts and models
 SLUG = re.compile(r"[-a-zA-Z0-9_]{1,200}")
 
 
 def valid_values(values: FloatArray) -> FloatArray:
-    """The values, NaN for those that are infinite or past LARGEST_VALUE: overflow is invalid, never a number.
+    """Return the values, with NaN in place of infinite ones and those beyond LARGEST_VALUE: overflow is invalid.
 
     >>> valid_values(np.array([2.0, np.inf, -1e31, np.nan])).tolist()
     [2.0, nan, nan, nan]
@@ -26,7 +29,7 @@ def valid_values(values: FloatArray) -> FloatArray:
 
 
 def valid_times(time_s: FloatArray) -> BoolArray:
-    """Which times in seconds can be computed with: positive, and no ratio of two overflows; NaN cannot.
+    """Return which times in seconds are valid: positive, and without overflow in the ratio of any two. NaN is invalid.
 
     >>> valid_times(np.array([1e-9, 0.0, np.inf, 5e-324, np.nan])).tolist()
     [True, False, False, False, False]
@@ -35,7 +38,7 @@ def valid_times(time_s: FloatArray) -> BoolArray:
 
 
 def valid_scale(values: FloatArray) -> BoolArray:
-    """Which sizes, clocks and other positive quantities can be computed with; NaN cannot.
+    """Return which sizes, clocks and other positive quantities are valid. NaN is invalid.
 
     >>> valid_scale(np.array([5e-324, 3.5, 1.7e308])).tolist()
     [False, True, False]
@@ -44,7 +47,7 @@ def valid_scale(values: FloatArray) -> BoolArray:
 
 
 def valid_counts(n: FloatArray | IntArray) -> BoolArray:
-    """Which are thread counts that can be computed with; NaN is none.
+    """Return which values are valid thread counts. NaN is invalid.
 
     >>> valid_counts(np.array([1, 0, 2**31 - 1])).tolist()
     [True, False, False]
@@ -53,8 +56,10 @@ def valid_counts(n: FloatArray | IntArray) -> BoolArray:
 
 
 def thinned_positions(n: IntArray, most: int = MOST_CURVE_POINTS) -> IntArray:
-    """The positions of at most so many of ascending thread counts: all of them, or the first half and then evenly in
-    ln n, the last one too. What draws or learns from a curve is bounded by this, not by how often somebody measured.
+    """Return the positions of at most `most` of the ascending thread counts.
+
+    If there are more, the first half of the positions are the smallest thread counts. The others are evenly spaced in
+    ln n and include the last. This bounds the cost of charts and models for any number of measured thread counts.
 
     >>> thinned_positions(np.array([1, 2, 4])).tolist(), thinned_positions(np.arange(1, 101), 8).tolist()
     ([0, 1, 2], [0, 1, 2, 3, 8, 20, 44, 99])
@@ -68,7 +73,7 @@ def thinned_positions(n: IntArray, most: int = MOST_CURVE_POINTS) -> IntArray:
 
 
 def first_faults(checks: dict[str, BoolArray]) -> dict[int, str]:
-    """By row the first rule that it breaks. `checks`: by reason, the rows (N,) that break it; without any, no entry.
+    """Return for each faulty row the first rule that it breaks. `checks` maps each reason to the rows (N,) with it.
 
     >>> first_faults({"one": np.array([False, True]), "two": np.array([False, True])})
     {1: 'one'}
@@ -80,7 +85,7 @@ def first_faults(checks: dict[str, BoolArray]) -> dict[int, str]:
 
 
 def slug_faults(slugs: Sequence[str]) -> dict[int, str]:
-    """By row why a name cannot stand in an address.
+    """Return for each faulty row why its slug cannot be part of an address.
 
     >>> slug_faults(["a-b", "a/b"])
     {1: "the slug 'a/b' cannot stand in an address"}
@@ -93,7 +98,9 @@ def slug_faults(slugs: Sequence[str]) -> dict[int, str]:
 
 
 def platform_faults(n_nu: FloatArray, n_ht: FloatArray, n_max: FloatArray) -> dict[int, str]:
-    """By row of the platforms (P,) why no curve can be computed on it; `n_nu` and `n_ht` NaN = no such effect.
+    """Return for each faulty row of the platforms (P,) why no curve can be computed on it.
+
+    NaN in `n_nu` or `n_ht` means that there is no such effect.
 
     >>> none = np.full(2, np.nan)
     >>> platform_faults(none, none, np.array([8, 2.0**31]))
@@ -114,10 +121,10 @@ def platform_faults(n_nu: FloatArray, n_ht: FloatArray, n_max: FloatArray) -> di
 def profile_faults(
     t1_s: FloatArray, features: FloatArray, lengths: IntArray, curve_n: IntArray, curve_time_s: FloatArray
 ) -> dict[int, str]:
-    """By row of the profiles (N,) why nothing can be predicted from it.
+    """Return for each faulty row of the profiles (N,) why nothing can be predicted from it.
 
-    Parameters: `t1_s` (N,), NaN = cannot be had; `features` (N, 84), NaN = invalid; `lengths` (N,) of at least 1: how
-    many elements of `curve_n` and `curve_time_s` are each profile's, one after the other.
+    Parameters: `t1_s` (N,), NaN = unknown; `features` (N, 84), NaN = invalid; `lengths` (N,) of at least 1, the number
+    of elements in `curve_n` and `curve_time_s` that belong to each profile, in the order of the profiles.
 
     >>> features, lengths = np.full((2, 84), np.nan), np.array([2, 1])
     >>> profile_faults(np.ones(2), features, lengths, np.array([1, 2, 1]), np.array([1.0, np.inf, 1.0]))
@@ -140,13 +147,13 @@ def profile_faults(
 
 
 def _rows_beyond(values: FloatArray) -> BoolArray:
-    """Which rows have a number past LARGEST_VALUE; NaN is none."""
+    """Return which rows have a number beyond LARGEST_VALUE, which NaN is not."""
     extremes = np.fmax.reduce(values, axis=1), np.fmin.reduce(values, axis=1)
     return np.asarray((extremes[0] > LARGEST_VALUE) | (extremes[1] < -LARGEST_VALUE))
 
 
 def _any_of_each(broken: BoolArray, starts: IntArray) -> BoolArray:
-    """For each stretch that begins at one of `starts` whether any of its elements is broken."""
+    """Return for each slice that begins at one of `starts` whether any of its elements is broken."""
     if not broken.any():
         return np.zeros(len(starts), dtype=np.bool_)
     return np.asarray(np.logical_or.reduceat(broken, starts))

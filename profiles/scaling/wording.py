@@ -1,10 +1,10 @@
-"""How shares and numbers of threads are written in the sentences that pages, the API and commands show."""
+"""Formats of shares and thread counts in the sentences of pages, the API and commands."""
 
 from __future__ import annotations
 
 
 def whole_percent(share: float) -> str:
-    """A share in whole percent.
+    """Return a share in whole percent.
 
     >>> whole_percent(0.0873), whole_percent(1.0)
     ('9 %', '100 %')
@@ -13,7 +13,8 @@ def whole_percent(share: float) -> str:
 
 
 def spell_threads(n: int) -> str:
-    """
+    """Return the number of threads with its unit in the singular or plural.
+
     >>> spell_threads(1), spell_threads(8)
     ('1 thread', '8 threads')
     """
