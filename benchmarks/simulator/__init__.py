@@ -1,4 +1,7 @@
-"""A discrete-event model of shared-memory multicores that writes results tarballs (docs/simulator.md). No Django."""
+"""Simulator: a discrete-event model of shared-memory multicores that writes results tarballs (docs/simulator.md).
+
+No Django.
+"""
 
 from benchmarks.simulator.catalogue import HARDWARE, find_hardware
 from benchmarks.simulator.simulation import execute, simulate, simulate_tarball

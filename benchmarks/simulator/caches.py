@@ -1,4 +1,4 @@
-"""What one instruction costs, given who else is using the caches at this moment."""
+"""Cost of one instruction, given the threads that share the caches at the moment."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from benchmarks.simulator.hardware import Hardware
 from benchmarks.simulator.programs import Access, Kernel
 
 SIMULATED_LINE_BYTES = 64
-IN_ORDER = 0.4  # of the independence in a program, what a core finds that does not reorder
-USABLE_WIDTH = 0.8  # of the issue width
+IN_ORDER = 0.4  # share of a program's parallelism that a core without reordering uses
+USABLE_WIDTH = 0.8  # share of the issue width
 
 
 @dataclass(frozen=True)
 class Sharers:
-    """Active hardware threads that share the thread's issue slots, its second and its third cache; itself included."""
+    """Numbers of active hardware threads that share the thread's issue slots, L2 cache and L3 cache, with itself."""
 
     issue: int = 1
     l2: int = 1
@@ -23,7 +23,7 @@ class Sharers:
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """Per instruction of the program: cycles to issue, cycles in caches, misses waited for in memory, bytes from it.
+    """Costs per instruction of the program: issue cycles, cache cycles, misses that wait for memory, and traffic.
 
     `counts` are the machine's events in the order of ALL_COUNTERS.
     """
@@ -36,7 +36,7 @@ class Costs:
 
 
 def hit_share(cache_bytes: float, footprint_bytes: float) -> float:
-    """The share of accesses that find their line: 1 for a footprint much smaller than the cache, 1/2 for one as large.
+    """Return the share of accesses that hit: 1 for a footprint much smaller than the cache, 1/2 for an equal one.
 
         1 / (1 + (footprint / cache)^3)
 
@@ -50,15 +50,16 @@ def hit_share(cache_bytes: float, footprint_bytes: float) -> float:
 
 
 def instruction_costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: int) -> Costs:
-    """The costs of an instruction of `kernel` when the program has `n` threads, of which `sharers` are near by.
+    """Return the costs of an instruction of `kernel` in a program with `n` threads, where `sharers` are active nearby.
 
-    Of each access l1, l2, l3 are the lines that miss each level (`hit_share`), P is how many misses the program leaves
-    in flight (1 + 0.4 (P - 1) on a core that does not reorder), F how many the core does:
+    For each access, l1, l2 and l3 are the lines that miss each level (`hit_share`). P is the number of misses that the
+    program leaves in flight (1 + 0.4 (P - 1) on a core without reordering), and F is the number that the core can keep
+    in flight:
 
         cache cycles = ((l1 - l2) c2 + (l2 - l3) c3) / max(1, P)        waited misses = l3 / max(1, min(P, F))
         issue cycles = executed / min(0.8 width, independent) + mispredictions x penalty
 
-    Returns: Costs; cycles, misses, and bytes of memory traffic, of which written lines count twice.
+    Returns: Costs, with cycles, misses, and bytes of memory traffic, in which written lines count twice.
 
     >>> from benchmarks.simulator.catalogue import find_hardware
     >>> kernel = Kernel(loads=0.0, stores=0.0, mispredicted=0.0)
@@ -97,7 +98,10 @@ def instruction_costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: i
 
 
 def _hit_shares(hardware: Hardware, access: Access, sharers: Sharers, n: int) -> tuple[float, float, float]:
-    """Hit shares of the three levels. Who shares the data shares the whole cache; others get their part of it."""
+    """Return the hit shares of the three levels.
+
+    Threads that share the data use the whole cache together. Other threads get their part of it each.
+    """
     footprint = access.footprint_bytes / (n if access.scope == "divided" else 1)
     on_core = sharers.issue if hardware.smt > 1 else 1
     parts = (1, 1, 1) if access.scope == "shared" else (on_core, sharers.l2, sharers.l3)

@@ -1,4 +1,4 @@
-"""The 15 machines of the paper's Table 4, from public data sheets and common measurements; all values approximate."""
+"""The 15 machines of the paper's Table 4, with approximate values from public data sheets and common measurements."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _embedded(name: str, core: Core, clock_mhz: int, **values: object) -> Hardwa
 def _machine(
     name: str, core: Core, clocks_mhz: tuple[int, int, int], device_class: str, values: dict[str, object]
 ) -> Hardware:
-    """`clocks_mhz`: base, one core busy, all cores busy."""
+    """Return a machine. `clocks_mhz` are the base clock and the clocks with one core busy and with all cores busy."""
     base, highest, all_cores = clocks_mhz
     maker = "" if core.vendor == ARM else f"{core.vendor} "
     return Hardware(
@@ -157,7 +157,7 @@ HARDWARE: tuple[Hardware, ...] = (
 
 
 def find_hardware(name: str) -> Hardware:
-    """The machine of that name, with or without "(simulated)". KeyError for another name.
+    """Return the machine with this name, with or without "(simulated)". Raise KeyError for another name.
 
     >>> find_hardware("i7-4771 (simulated)").threads
     8

@@ -1,4 +1,4 @@
-"""Task graphs: which tasks there are, how large, and which wait for which."""
+"""Task graphs: tasks, their sizes, and their dependencies."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class TaskGraph:
-    """T tasks. `work` (T) sums to 1; task i starts when `waits[i]` have ended, and its end lets `successors[i]` go.
+    """A graph of T tasks, in which task i starts when `waits[i]` predecessors have ended.
 
-    `spawned[i]`: its predecessor creates it (a fork), which costs; else it was there already (a join, a grid cell).
-    `place[i]` says where in the data it works, from 0 to 1.
+    `work` (T) sums to 1. `successors[i]` are the tasks that wait for task i. `spawned[i]` is true if the predecessor
+    creates the task (a fork), which has a cost; other tasks exist from the start (a join, a grid cell). `place[i]` is
+    the position of the task's data, from 0 to 1.
     """
 
     work: tuple[float, ...]
@@ -28,7 +29,7 @@ class TaskGraph:
 
     @cached_property
     def spawns(self) -> list[int]:
-        """How many tasks each task creates."""
+        """Return the number of tasks that each task creates."""
         return [sum(self.spawned[after] for after in successors) for successors in self.successors]
 
 
@@ -64,9 +65,10 @@ class _GraphBuilder:
 
 
 def recursion_graph(depth: int, divide: float, combine: float, skew: float = 0.0, seed: int = 0) -> TaskGraph:
-    """Halve, spawn both halves, join them: `divide` and `combine` are the work on a piece, as shares of its size.
+    """Return the graph of a recursion: halve a piece, spawn both halves, join them.
 
-    `depth` halvings give 2**depth leaves; `skew` lets halves differ by up to that share of their size.
+    `depth` halvings give 2**depth leaves. `divide` and `combine` are the work on a piece, as shares of its size. With
+    `skew`, the two halves differ by up to that share of the piece's size.
 
     >>> graph = recursion_graph(1, 0.5, 0.5)  # divide 1/2, two halves of 1/2, combine 1/2
     >>> graph.work, graph.waits
@@ -89,7 +91,9 @@ def recursion_graph(depth: int, divide: float, combine: float, skew: float = 0.0
 
 
 def search_tree_graph(tasks: int, spread: float, seed: int) -> TaskGraph:
-    """An irregular search: every node spawns up to four others, sizes are lognormal with that `spread`.
+    """Return the graph of an irregular search, in which every node spawns a random number of others.
+
+    The sizes are lognormal, where `spread` is the standard deviation of their logarithms.
 
     >>> len(search_tree_graph(10, 0.9, seed=1)), search_tree_graph(10, 0.0, seed=1).work[0]
     (10, 0.1)
@@ -104,7 +108,7 @@ def search_tree_graph(tasks: int, spread: float, seed: int) -> TaskGraph:
 
 
 def nested_graph(outer: Sequence[float], inner: int) -> TaskGraph:
-    """A spawned task for each of `outer` sizes, which spawns `inner` others and joins them.
+    """Return a graph with a spawned task for each size in `outer`, which spawns `inner` tasks and joins them.
 
     >>> len(nested_graph([1.0, 0.5], inner=3))  # the root, and twice a task, three parts and a join
     11
@@ -120,7 +124,7 @@ def nested_graph(outer: Sequence[float], inner: int) -> TaskGraph:
 
 
 def wavefront_graph(rows: int, columns: int) -> TaskGraph:
-    """A grid in which every cell waits for the one above and the one to the left.
+    """Return the graph of a grid in which every cell waits for the cell above and the cell to the left.
 
     >>> wavefront_graph(2, 2).waits
     (0, 1, 1, 2)
@@ -135,7 +139,9 @@ def wavefront_graph(rows: int, columns: int) -> TaskGraph:
 
 
 def pipeline_graph(stages: Sequence[float], streams: int, items: int) -> TaskGraph:
-    """In every stream, items pass through stages of the given work; a stage handles one item at a time, in order.
+    """Return the graph of streams in which items pass through stages with the given work.
+
+    A stage handles one item at a time, in order.
 
     >>> pipeline_graph((1.0, 1.0), streams=1, items=2).waits
     (0, 1, 1, 2)
@@ -151,7 +157,9 @@ def pipeline_graph(stages: Sequence[float], streams: int, items: int) -> TaskGra
 
 
 def sparse_lu_graph(blocks: int, density: float, seed: int) -> TaskGraph:
-    """LU factorisation of a matrix of blocks x blocks, of which `density` are not empty; fill-in appears as it goes.
+    """Return the graph of the LU factorisation of a matrix of blocks x blocks, in which only some blocks are filled.
+
+    `density` is the share of filled blocks at the start. The factorisation adds further blocks (fill-in).
 
     >>> len(sparse_lu_graph(3, 1.0, seed=0))  # per step k of 3: a block, 2 (3 - k) at its sides, (3 - k)**2 inside
     14

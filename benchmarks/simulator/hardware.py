@@ -1,4 +1,4 @@
-"""What a simulated machine is made of: a core, and how many of them share which caches, memory and wires."""
+"""Simulated machines: a core, and the numbers of cores that share caches, memory and links."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from profiles.measurements import PlatformRecord
 
 ALL_COUNTERS = ("INSTR", "BR", "BR-M", "L1-LD", "L1-ST", "L1-LDM", "L1-STM", "LLC-LD", "LLC-ST", "LLC-LDM", "LLC-STM")
-SUFFIX = " (simulated)"  # of every name, so that no list, chart or answer shows a simulated machine as a measured one
+# Every name has this suffix, so that a list, chart or answer never shows a simulated machine as a measured one.
+SUFFIX = " (simulated)"
 
 
 @dataclass(frozen=True)
 class Core:
-    """A microarchitecture. `predictor` scales a program's mispredictions, `instruction_factor` its instructions.
+    """A microarchitecture.
 
-    `shared_issue`: what two hardware threads of a core (or two cores of a module) get done together, one alone = 1;
-    `line_fills`: how many cache misses a core keeps in flight; `handover_ns`: what it costs to get a cache line from
-    another core of the same node.
+    `predictor` scales a program's mispredictions, and `instruction_factor` scales its instructions. `shared_issue` is
+    the joint throughput of two hardware threads of a core (or two cores of a module), where one alone has 1.
+    `line_fills` is the number of cache misses that a core keeps in flight. `handover_ns` is the core-to-core latency of
+    a cache line within a node.
     """
 
     microarchitecture: str
@@ -41,10 +43,10 @@ class Core:
 
 @dataclass(frozen=True)
 class Hardware:
-    """One machine. Sizes in bytes, clocks in MHz, bandwidths in bytes a nanosecond (= GB/s), times in nanoseconds.
+    """A machine. Sizes are in bytes, clocks in MHz, bandwidths in bytes per nanosecond (= GB/s), times in ns.
 
-    `l2_bytes` is shared by `l2_cores` cores, `l3_bytes` (0 = none) by the cores of a NUMA node. `module_cores` cores
-    share their instruction issue. `kernel_share` of one hardware thread goes to the kernel where no other is free.
+    `l2_cores` cores share `l2_bytes`, and the cores of a NUMA node share `l3_bytes` (0 = none). `module_cores` cores
+    share their instruction issue. If all hardware threads are active, the kernel takes `kernel_share` of one of them.
     """
 
     name: str
@@ -90,7 +92,7 @@ class Hardware:
         return self.physical_cores if self.smt > 1 else None
 
     def record(self) -> PlatformRecord:
-        """The machine as a results tarball describes it."""
+        """Return the machine as a results tarball describes it."""
         return PlatformRecord(
             name=self.name + SUFFIX,
             cpu_model=self.cpu_model,
@@ -117,7 +119,9 @@ class Hardware:
         )
 
     def thread_counts(self) -> list[int]:
-        """Those that the benchmark kit measures: 1 to 8, then geometric, all around the breakpoints, and n_max.
+        """Return the thread counts that the benchmark kit measures.
+
+        These are 1 to 8, then a geometric series, all thread counts around the breakpoints, and n_max.
 
         >>> from benchmarks.simulator.catalogue import find_hardware
         >>> find_hardware("Xeon E5620").thread_counts()

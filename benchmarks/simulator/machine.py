@@ -1,4 +1,4 @@
-"""The state of a machine while a program runs: who is active where, and the queues at everything that is shared."""
+"""State of a machine while a program runs: the active threads, and the queues of all shared resources."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from benchmarks.simulator.programs import Phase
 from profiles.measurements import PARTS
 
 USE, LOCK, IMBALANCE, CREATION, DISTRIBUTION, SWITCHING, JOIN = range(len(PARTS))
-EXPOSED_SHARE = {True: 0.25, False: 0.7}  # the share of computing that a core cannot do while it waits for memory
-PROBE_NS = 35  # what it takes to note the time at an event in a profile run
-LOCAL_NS = 8.0  # an uncontended atomic operation
-HOLD_UP_CHANCE = 0.004  # the chance that something else holds up a thread, a step
+# The share of computing that a core cannot do while it waits for memory, with and without reordering.
+EXPOSED_SHARE = {True: 0.25, False: 0.7}
+PROBE_NS = 35  # time to record an event in a profile run
+LOCAL_NS = 8.0  # time of an uncontended atomic operation
+HOLD_UP_CHANCE = 0.004  # probability per step that other activity delays a thread
 CostsBySharers = dict[tuple[int, int, int], Costs]
 
 
 class Server:
-    """Something that serves one request after the other, first come, first served."""
+    """A resource that serves one request after the other, first come, first served."""
 
     __slots__ = ("free_at", "last_user")
 
@@ -30,7 +31,7 @@ class Server:
         self.last_user: Thread | None = None
 
     def serve(self, now: float, service_ns: float) -> float:
-        """When a request that comes now is done, in nanoseconds: max(now, free_at) + service.
+        """Serve a request that arrives now. Return when it is done, in nanoseconds: max(now, free_at) + service.
 
         >>> memory = Server()
         >>> memory.serve(100, 20.0), memory.serve(110, 20.0)
@@ -41,7 +42,7 @@ class Server:
 
 
 class Thread:
-    """A software thread on its hardware thread; `parts` are the nanoseconds it spent in each state."""
+    """A software thread on its hardware thread. `parts` are the nanoseconds that it spent in each state."""
 
     __slots__ = (
         "arrived_at",
@@ -69,7 +70,7 @@ class Thread:
 
 
 class Machine:
-    """`n` threads on one machine for one run. Every cost depends on what is going on at that moment."""
+    """A machine that executes one run with `n` threads. Every cost depends on the state at the moment."""
 
     def __init__(self, hardware: Hardware, n: int, rng: np.random.Generator, probed: bool) -> None:
         self.hardware = hardware
@@ -96,11 +97,11 @@ class Machine:
         self._interleaved = cycle([*range(1, hardware.nodes), 0])
 
     def begin(self, phase: Phase, costs: CostsBySharers) -> None:
-        """Execute `phase` from now on; `costs` keeps what it costs, the same in every run with n threads."""
+        """Begin to execute `phase`. `costs` caches its instruction costs, which depend on n but not on the run."""
         self._kernel = phase.kernel
         self._costs = costs
         self._executed: dict[Costs, float] = defaultdict(float)
-        # The node in whose memory the data of each thread is, in the order of the data; none: page by page.
+        # The nodes that hold the data, in the order of the data. The list is empty if pages are interleaved.
         self._homes = {
             "first_touch": [thread.node for thread in self.threads],
             "first_node": [0] * self.n,
@@ -126,7 +127,7 @@ class Machine:
         self._on_socket[thread.socket] += by
 
     def execute(self, thread: Thread, instructions: float, place: float, events: int = 1) -> int:
-        """Nanoseconds that the thread takes now for instructions on data at `place` (0 to 1)."""
+        """Return the nanoseconds that the thread takes now for the instructions, on data at `place` (0 to 1)."""
         hardware, now = self.hardware, self.now
         on_group = self._on_group[thread.group]
         sharers = (on_group, self._on_l2[thread.l2], self._on_node[thread.node])
@@ -156,7 +157,7 @@ class Machine:
         return cost
 
     def handover_ns(self, to: Thread, last_user: Thread | None) -> float:
-        """What it costs `to` to get the cache line that another thread wrote last."""
+        """Return the nanoseconds until `to` has the cache line that another thread wrote last."""
         if last_user is None or last_user.core == to.core:
             return LOCAL_NS
         if last_user.node == to.node:
@@ -164,31 +165,43 @@ class Machine:
         return self.hardware.remote_handover_ns
 
     def fetch(self, thread: Thread, distributor: Server, batch: int) -> int:
-        """Nanoseconds until the distributor has given the thread its next `batch` pieces of work."""
+        """Return the nanoseconds until the distributor has given the thread its next `batch` pieces of work."""
         service_ns = batch * (LOCAL_NS + self.handover_ns(thread, distributor.last_user))
         distributor.last_user = thread
         return int(distributor.serve(self.now, service_ns)) - self.now
 
     def acquire(self, thread: Thread, lock: Server, batch: int) -> int:
-        """Nanoseconds until the thread holds the lock; the caller has to serve it for as long as it holds it."""
+        """Return the nanoseconds until the thread holds the lock.
+
+        The caller must call `lock.serve` for the time for which the thread holds it.
+        """
         contended = lock.free_at > self.now
         transfer_ns = self.handover_ns(thread, lock.last_user) * (2 if contended else 1)
         lock.last_user = thread
         return int(lock.serve(self.now, batch * transfer_ns)) - self.now
 
     def wake_delay_ns(self, thread: Thread) -> int:
-        """Nanoseconds from the begin of a region to the thread's first instruction: the threads are woken in turn."""
+        """Return the nanoseconds from the start of a region to the thread's first instruction.
+
+        Threads are woken in turn.
+        """
         return int(thread.index * self.hardware.wake_ns * next(self._noise))
 
     def barrier_ns(self) -> int:
-        """Nanoseconds from the last arrival to the exit: a tree of line transfers, as far as the machine is used."""
+        """Return the nanoseconds from the last arrival to the exit of a barrier.
+
+        The barrier is a tree of cache-line transfers, with the latency between nodes if more than one node is used.
+        """
         far = self.threads[-1].node != self.threads[0].node
         hop_ns = self.hardware.remote_handover_ns if far else self.hardware.core.handover_ns
         return int((LOCAL_NS + 2 * (self.n - 1).bit_length() * hop_ns) * next(self._noise))
 
 
 def _clocks_ghz(hardware: Hardware) -> list[float]:
-    """GHz by the number of active hardware threads on a socket: turbo falls to the clock that all cores can keep."""
+    """Return the clock in GHz by the number of active hardware threads on a socket.
+
+    The clock falls from the turbo clock of one core to the clock that all cores can keep.
+    """
     cores = hardware.physical_cores // hardware.sockets
     active = np.minimum(np.arange(cores * hardware.smt + 1), cores)
     crowd = np.maximum(active - 1, 0) / max(cores - 1, 1)

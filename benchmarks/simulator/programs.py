@@ -1,4 +1,4 @@
-"""How a program is described to the simulator: what its instructions are, what they touch, and how work is divided."""
+"""Programs for the simulator: the mix of their instructions, the data that they access, and the division of work."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ Sizes = Literal["equal", "triangular", "uneven", "escape", "upper_escape"]
 
 @dataclass(frozen=True)
 class Access:
-    """A share of the loads and stores that goes over `footprint_bytes` in steps of `stride_bytes`.
+    """A share of the loads and stores that goes through `footprint_bytes` in steps of `stride_bytes`.
 
-    `divided`: the threads split the footprint; `private`: each thread has one of its own; `shared`: all use the same.
-    `parallel` is how many of its misses the program allows to be in flight at once (1 = a chain of pointers).
+    With the scope `divided`, the threads split the footprint. With `private`, each thread has its own footprint. With
+    `shared`, all threads use the same one. `parallel` is the number of misses that the program allows in flight (1 = a
+    chain of pointers).
     """
 
     share: float
@@ -30,10 +31,10 @@ class Access:
 
 @dataclass(frozen=True)
 class Kernel:
-    """What the instructions of a phase are, as shares of all instructions of a plain 128-bit machine.
+    """The mix of instructions in a phase, as shares of all instructions on a plain 128-bit machine.
 
-    `vector` is the share that wider or narrower vector units speed up or slow down; `parallel` how many instructions
-    depend on nothing unfinished, on average; `mispredicted` is a share of the branches.
+    `vector` is the share that becomes faster or slower with the width of the vector units. `parallel` is the average
+    number of instructions that do not depend on an unfinished one. `mispredicted` is a share of the branches.
     """
 
     loads: float = 0.25
@@ -47,7 +48,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Critical:
-    """A part of the work that needs one of `locks` locks; each simulated acquisition stands for `batch` real ones."""
+    """A share of the work that needs one of `locks` locks. Each simulated acquisition stands for `batch` real ones."""
 
     share: float
     locks: int = 1
@@ -56,7 +57,7 @@ class Critical:
 
 @dataclass(frozen=True)
 class StaticLoop:
-    """Each thread gets one block of iterations, done in `pieces` steps."""
+    """A loop in which each thread gets one block of iterations, done in `pieces` steps."""
 
     iterations: int = 4096
     sizes: Sizes = "equal"
@@ -66,7 +67,10 @@ class StaticLoop:
 
 @dataclass(frozen=True)
 class DynamicLoop:
-    """Threads fetch chunks from one counter until none is left; a simulated chunk stands for `batch` real ones."""
+    """A loop in which threads fetch chunks from one counter until none is left.
+
+    A simulated chunk stands for `batch` real ones.
+    """
 
     chunks: int = 320
     sizes: Sizes = "equal"
@@ -75,9 +79,9 @@ class DynamicLoop:
 
 @dataclass(frozen=True)
 class Tasks:
-    """A task graph, from one queue (`central`) or from a deque per thread with stealing.
+    """A task graph, executed from one queue (`central`) or from a deque per thread with work stealing (`stealing`).
 
-    `batch`: real tasks that a simulated one stands for. `created_first`: the first thread creates all of them.
+    A simulated task stands for `batch` real ones. With `created_first`, the first thread creates all tasks.
     """
 
     graph: TaskGraph
@@ -88,12 +92,12 @@ class Tasks:
 
 @dataclass(frozen=True)
 class Serial:
-    """The first thread works, the others wait at the barrier."""
+    """A region in which the first thread works while the others wait at the barrier."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """One parallel region, `rounds` times in a row; a round stands for `batch` real regions with their barriers."""
+    """A parallel region, `rounds` times in a row. A round stands for `batch` real regions with their barriers."""
 
     instructions: float
     kernel: Kernel
@@ -123,7 +127,7 @@ class Program:
         return self.strategy == "sequential"
 
     def record(self) -> WorkloadRecord:
-        """The workload as a results tarball describes it: named so that nobody takes it for the kit's."""
+        """Return the workload as a results tarball describes it, under another name than the kit's workloads."""
         return WorkloadRecord(
             name=f"{self.name} (simulated)",
             application=self.application,

@@ -1,4 +1,4 @@
-"""Executing programs on machines: runs, profiles, and all that one machine delivers."""
+"""Simulation of programs on machines: single runs, profiles, and the results tarball of a machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from profiles.arrays import FloatArray
 from profiles.measurements import CounterTable, Measurements, ProfileRecord, RunTable
 
 GENERATOR = "mpet-simulator 1"
-CREATED = datetime(2026, 1, 1, tzinfo=UTC)  # of every tarball: the same seed gives the same bytes
+CREATED = datetime(2026, 1, 1, tzinfo=UTC)  # date of every tarball, so that the same seed gives the same bytes
 CLEAN_REPEATS = 3
 PROFILE_REPEATS = 2
 COUNTER_NOISE = 0.004
@@ -28,7 +28,10 @@ COUNTER_NOISE = 0.004
 
 @dataclass(frozen=True)
 class Execution:
-    """One run: wall time, the seven parts (they sum to n * time_ns), events in the order of ALL_COUNTERS, cycles."""
+    """The result of one run.
+
+    It has the wall time, the seven parts (which sum to n * time_ns), events in the order of ALL_COUNTERS, and cycles.
+    """
 
     time_ns: int
     parts_ns: tuple[int, ...]
@@ -45,9 +48,9 @@ def execute(
     probed: bool = False,
     costs: dict[tuple[int, int], CostsBySharers] | None = None,
 ) -> Execution:
-    """Run `program` with `n` threads. `probed`: as in a profile pass, in which events cost a little more.
+    """Run `program` with `n` threads. With `probed`, events cost a little more, as in a profile pass.
 
-    `costs`, by phase and n, keeps what instructions cost between runs of the same program on the same hardware.
+    `costs` caches the costs of instructions by phase and n, for several runs of the same program on the same hardware.
     """
     costs = {} if costs is None else costs
     machine = Machine(hardware, n, rng, probed)
@@ -68,7 +71,10 @@ def execute(
 
 
 def simulate(hardware: Hardware, programs: Sequence[Program] = PROGRAMS, *, seed: int = 1) -> Measurements:
-    """Every program on one machine, at the thread counts that the kit measures. The seed decides all noise."""
+    """Return measurements of every program on one machine, at the thread counts that the kit measures.
+
+    The seed determines all noise.
+    """
     return Measurements(
         origin="simulated",
         time_kinds={},
@@ -81,7 +87,7 @@ def simulate(hardware: Hardware, programs: Sequence[Program] = PROGRAMS, *, seed
 
 
 def simulate_tarball(seed: int, hardware: Hardware, programs: Sequence[Program] = PROGRAMS) -> bytes:
-    """`simulate`, as the bytes of a results tarball: the same for the same seed."""
+    """Return the measurements of `simulate` as the bytes of a results tarball, which are the same for the same seed."""
     packed = io.BytesIO()
     write_archive(packed, simulate(hardware, programs, seed=seed), created=CREATED)
     return packed.getvalue()
@@ -94,7 +100,7 @@ def _simulate_profile(hardware: Hardware, program: Program, index: int, seed: in
     for n in [1] if program.is_sequential else hardware.thread_counts():
         for is_profile_pass, repeats in ((False, CLEAN_REPEATS), (True, PROFILE_REPEATS)):
             for repeat in range(1, repeats + 1):
-                # The noise of a run is the same whatever else is simulated.
+                # The noise of a run does not depend on other simulated runs.
                 rng = np.random.default_rng([seed, *names, n, int(is_profile_pass), repeat])
                 done = execute(hardware, program, n, rng, probed=is_profile_pass, costs=costs)
                 rows.append((n, repeat, is_profile_pass, done))
@@ -120,7 +126,7 @@ def _run_table(rows: list[tuple[int, int, bool, Execution]], program: Program) -
 
 
 def _counter_table(hardware: Hardware, readings: list[tuple[int, FloatArray]]) -> CounterTable:
-    """All counters at every n; those that the machine does not have are there as unsupported."""
+    """Return all counters at every n. Counters that the machine does not have are unsupported."""
     names = (*ALL_COUNTERS, "CYCLES")
     has = [name in (*hardware.core.counters, "CYCLES") for name in names]
     status = "multiplexed" if hardware.core.multiplexes else "ok"

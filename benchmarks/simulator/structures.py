@@ -1,7 +1,7 @@
-"""How threads get their work: loops, locks and task graphs as processes of a discrete-event simulation.
+"""Loops, locks and task graphs as processes of a discrete-event simulation, which give threads their work.
 
-A process is a generator that yields how long its thread is busy from now on, having charged that time to the thread's
-parts; `SUSPENDED` stops it until another thread wakes it.
+A process is a generator. It yields the time for which its thread is busy from now on, after adding that time to the
+thread's parts. `SUSPENDED` stops the process until another thread wakes it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from profiles.arrays import FloatArray
 
 Steps = Iterator[int]
 SUSPENDED = -1
-CREATION_STEPS = 12  # in which the first thread creates all tasks of a graph
-TASK_END_SHARE = 0.25  # what leaving a task costs, of what creating one does
-STEAL_TRANSFERS = 3  # cache lines that move from victim to thief
+CREATION_STEPS = 12  # steps in which the first thread creates all tasks of a graph
+TASK_END_SHARE = 0.25  # cost of leaving a task, relative to creating one
+STEAL_TRANSFERS = 3  # cache lines that move from the victim to the thief
 
 
 class Region:
-    """One parallel region: the threads that can run on, in order of time, and what they share."""
+    """A parallel region: the queue of runnable threads by time, and the shared resources."""
 
     def __init__(self, machine: Machine, phase: Phase) -> None:
         self.machine = machine
@@ -47,7 +47,6 @@ class Region:
         self.processes = self._processes(phase.structure)
 
     def _processes(self, structure: StaticLoop | DynamicLoop | Tasks | Serial) -> list[Steps]:
-        """The process of each thread."""
         threads = self.machine.threads
         if isinstance(structure, StaticLoop):
             locks = [Server() for _ in range(structure.critical.locks if structure.critical else 0)]
@@ -61,7 +60,7 @@ class Region:
         return [_run_serial(self, thread) for thread in threads]
 
     def run(self, begin: int) -> None:
-        """From the begin until every thread is done: `arrived_at` says when each was."""
+        """Run from `begin` until every thread is done. `arrived_at` of each thread is then the time of its end."""
         machine, queue, processes = self.machine, self.queue, self.processes
         for thread in machine.threads:
             delay = machine.wake_delay_ns(thread) * self.phase.batch
@@ -72,7 +71,8 @@ class Region:
             machine.now, index = queue[0]
             delay = next(processes[index], SUSPENDED)
             if delay == SUSPENDED:
-                machine.threads[index].arrived_at = machine.now  # so far: a suspended thread is woken
+                # A suspended thread is woken later and arrives again.
+                machine.threads[index].arrived_at = machine.now
                 heapq.heappop(queue)
             else:
                 heapq.heapreplace(queue, (machine.now + delay, index))
@@ -110,7 +110,7 @@ def _run_static_loop(region: Region, thread: Thread, loop: StaticLoop, locks: li
             parts[USE] += taken
             yield taken
         if work and critical:
-            # Requests come in order of time, so the lock's queue is known on arrival.
+            # Requests arrive in order of time, so that the lock's queue is known on arrival.
             lock = locks[int(machine.rng.integers(critical.locks)) if critical.locks > 1 else 0]
             waited = machine.acquire(thread, lock, critical.batch)
             held = machine.execute(thread, work * share, place, critical.batch)
@@ -143,7 +143,7 @@ def _run_dynamic_loop(
 
 @lru_cache(maxsize=64)
 def cumulated_sizes(count: int, sizes: Sizes) -> list[float]:
-    """The share of the work that comes before each iteration, and 1.0 at the end: count + 1 numbers.
+    """Return the share of the work before each iteration, and 1.0 at the end: count + 1 numbers.
 
     >>> cumulated_sizes(4, "equal"), cumulated_sizes(2, "triangular")[1] == 1 / 3
     ([0.0, 0.25, 0.5, 0.75, 1.0], True)
@@ -162,9 +162,10 @@ def cumulated_sizes(count: int, sizes: Sizes) -> list[float]:
 
 
 def escape_times(rows: int, upper: bool) -> FloatArray:
-    """Steps that each of `rows` rows of a Mandelbrot image takes, (rows,): z -> z**2 + c, up to 200 times a pixel.
+    """Return the steps for each of `rows` rows of a Mandelbrot image, (rows,).
 
-    The upper half alone grows towards its last row.
+    A pixel takes up to 200 steps z -> z**2 + c. With `upper`, the rows are those of the upper half alone, in which the
+    steps grow towards the last row.
 
     >>> first, middle, last = escape_times(3, upper=False)
     >>> bool(first == last < middle)
@@ -183,7 +184,7 @@ def escape_times(rows: int, upper: bool) -> FloatArray:
 
 
 class _TaskPool:
-    """The tasks of a graph that can start, in one queue or in a deque per thread, and the threads that found none."""
+    """The tasks of a graph that can start, in one queue or in a deque per thread, and the threads without a task."""
 
     def __init__(self, region: Region, structure: Tasks) -> None:
         self.region = region
@@ -205,7 +206,7 @@ class _TaskPool:
         machine.enter(thread)
         if self.structure.created_first and thread.index == 0:
             yield from self._create_all(thread)
-        owed = 0  # what ended the last task is paid together with the next one
+        owed = 0  # time at the end of the last task, which is yielded together with the next one
         while self.left:
             if self.ready:
                 task, delay = self._take(thread)
@@ -218,7 +219,7 @@ class _TaskPool:
                 yield owed
                 owed = 0
             else:
-                # Wait to be woken: the gap is imbalance while no task was ready, switching from then on.
+                # Wait to be woken. The time is imbalance until a task is ready, and switching from then on.
                 machine.leave(thread)
                 self.idle.append(thread)
                 since = machine.now
@@ -231,7 +232,7 @@ class _TaskPool:
         machine.leave(thread)
 
     def _create_all(self, thread: Thread) -> Steps:
-        """The first thread creates all tasks; those that wait for none can start while it goes on."""
+        """Create all tasks in the first thread. Tasks without predecessors can start before it has finished."""
         tasks = len(self.graph)
         for step in range(CREATION_STEPS):
             created = range(tasks * step // CREATION_STEPS, tasks * (step + 1) // CREATION_STEPS)
@@ -241,7 +242,7 @@ class _TaskPool:
             self._release(thread, created)
 
     def _take(self, thread: Thread) -> tuple[int, int]:
-        """A ready task, and the nanoseconds that it took to get it."""
+        """Return a ready task and the nanoseconds that it took to get it."""
         machine, batch = self.region.machine, self.structure.batch
         self.ready -= 1
         if self.is_central:
@@ -255,7 +256,7 @@ class _TaskPool:
         return self.deques[victim].popleft(), int(LOCAL_NS + STEAL_TRANSFERS * transfer_ns)
 
     def _finish(self, thread: Thread, task: int) -> int:
-        """Let go what waited for the task. Returns the nanoseconds of creating tasks and of leaving this one."""
+        """Release the successors of the task. Return the nanoseconds for creating tasks and for leaving this one."""
         self.left -= 1
         self._release(thread, self.graph.successors[task])
         if not self.left:
@@ -268,7 +269,7 @@ class _TaskPool:
         return creation + switching
 
     def _release(self, thread: Thread, tasks: Iterable[int]) -> None:
-        """One task less to wait for: those that wait for none now can start."""
+        """Reduce the number of predecessors that each task waits for by one. Push the tasks that wait for none."""
         waits, free = self.waits, []
         for task in tasks:
             waits[task] -= 1
@@ -278,7 +279,7 @@ class _TaskPool:
             self._push(thread, free)
 
     def _push(self, thread: Thread, tasks: list[int]) -> None:
-        """Make tasks ready, and wake as many threads; the pushing thread takes one itself."""
+        """Make tasks ready and wake a thread for each but one, which the pushing thread takes itself."""
         self.deques[0 if self.is_central else thread.index].extend(tasks)
         self.ready += len(tasks)
         for _ in range(min(len(tasks) - 1, len(self.idle))):

@@ -1,4 +1,4 @@
-"""The programs of the demo: sections of image processing pipelines and of standard benchmarks, as models of them."""
+"""The programs of the demo: models of sections from image processing pipelines and from standard benchmarks."""
 
 from __future__ import annotations
 
