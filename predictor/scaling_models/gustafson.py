@@ -12,8 +12,7 @@ from profiles.arrays import FloatArray
 
 
 class Gustafson(LinearLaw):
-    """Gustafson's law, t(n, x) = serial + parallel x/n, with a scaled speedup of n - s (n - 1) for the input size x =
-    n.
+    """Gustafson's law, t(n, x) = serial + parallel x/n. The input size x = n has the scaled speedup n - s (n - 1).
 
     Gustafson's fraction s = serial / (serial + parallel x/n) is the serial fraction of the parallel run.
     `serial_fraction` is s at the largest measured x/n. Without `size`, the input size is 1 everywhere, and the law is

@@ -141,9 +141,9 @@ class EndCubicSpline:
 class Loess:
     """Local polynomials with tricube weights over the nearest `span` of the points, R's `loess(surface = "direct")`.
 
-    At u, h is the distance of the floor(span * N)th nearest point. Points within h have the weights (1 - (|x -
-    u|/h)^3)^3, and the value is that of their weighted least squares polynomial. As in R, h is stretched by half a
-    percent, so that the farthest point still has a small weight.
+    At u, h is the distance of the floor(span * N)th nearest point. Points within h have the weights
+    (1 - (|x - u|/h)^3)^3, and the value is that of their weighted least squares polynomial. As in R, h is stretched by
+    half a percent, so that the farthest point still has a small weight.
 
     >>> Loess().fit(np.arange(8.0), np.arange(8.0) ** 2)([3.0, 9.0]).round(6)
     array([ 9., 81.])

@@ -25,9 +25,7 @@ NEAR_ROOF_SHARE = 0.7  # share of the memory's bandwidth
 HIT_WEIGHT = 0.1  # a hit in the last-level cache takes about a tenth of the time of a memory access
 LEAST_SPELLED = 0.01
 FEW_MISSES, MANY_MISSES = 3.0, 8.0  # per 1000 instructions; computation-bound below, memory-bound above
-DISTINCT_GAINS = (
-    0.75  # largest gain of the bandwidth over that of the arithmetic with which the two are distinguishable
-)
+DISTINCT_GAINS = 0.75  # largest ratio of the gains of bandwidth and arithmetic at which they are distinguishable
 FOLLOWING_DEVIATION = 0.15  # a speedup follows the bandwidth if it exceeds the bandwidth's gain by at most this share
 UNEXPLAINED_REDUNDANCY = 1.2  # multiple of the redundancy that computing alone may have
 

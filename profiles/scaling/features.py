@@ -77,8 +77,8 @@ def fit_curves(
     Parameters: `n` (N,) distinct thread counts; `values` (C, N), NaN = not measured; `n_nu` and `n_ht` thread counts,
     None or NaN = no such effect (if they are equal, there is no NUMA pair); `gaussian_sum` (C,).
     Returns: parameters (C, 6) in the order of ELEMENTS, and root mean square residuals (C,) over the valid n, in the
-    unit of the values. NaN = invalid, which includes results beyond `validity.LARGEST_VALUE`. A sequential profile, n =
-    [1], has no scaling, so that all results are NaN.
+    unit of the values. NaN = invalid, which includes results beyond `validity.LARGEST_VALUE`. A sequential profile,
+    n = [1], has no scaling, so that all results are NaN.
     Errors: ValueError if the shapes disagree.
 
     >>> n = np.array([1, 2, 3, 4, 6])
@@ -198,8 +198,8 @@ def _stable_products(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 class FeatureFit:
     """The fit of one profile: `values` (84,) in the order of FEATURE_NAMES, `rms` (14,), `fit_error`. NaN = invalid.
 
-    `rms` is the root mean square residual of each curve, and `fit_error` is the mean over the measured n of |t_fit - t|
-    / t.
+    `rms` is the root mean square residual of each curve, and `fit_error` is the mean over the measured n of
+    |t_fit - t| / t.
     """
 
     values: FloatArray
@@ -243,8 +243,8 @@ def feature_fits(
 
         mean over n of |t_fit(n) - t(n)| / t(n),    t_fit from the fitted curves by Eq. 3-4
 
-    Example: A time-only profile with t = 12, 6.5, 4 s at n = 1, 2, 4 has R = 1, 13/12, 4/3. The line through them, m =
-    19/168 and b = 7/8, gives t_fit = 11.857, 6.607, 3.982 s. The errors are 1.2, 1.6 and 0.4 %, on average 1.1 %.
+    Example: A time-only profile with t = 12, 6.5, 4 s at n = 1, 2, 4 has R = 1, 13/12, 4/3. The line through them,
+    m = 19/168 and b = 7/8, gives t_fit = 11.857, 6.607, 3.982 s. The errors are 1.2, 1.6 and 0.4 %, on average 1.1 %.
 
     Parameters: P `profiles`, and for each the breakpoints of its platform (None or NaN = no such effect).
     Returns: FeatureFits. NaN: elements that the measured n do not determine, all elements of a sequential profile, and
