@@ -14,7 +14,7 @@ USABLE_WIDTH = 0.8  # share of the issue width
 
 @dataclass(frozen=True)
 class Sharers:
-    """Numbers of active hardware threads that share the thread's issue slots, L2 cache and L3 cache, with itself."""
+    """Numbers of active hardware threads, including this one, that share its issue slots, L2 cache and L3 cache."""
 
     issue: int = 1
     l2: int = 1

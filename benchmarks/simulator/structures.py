@@ -206,7 +206,7 @@ class _TaskPool:
         machine.enter(thread)
         if self.structure.created_first and thread.index == 0:
             yield from self._create_all(thread)
-        owed = 0  # time at the end of the last task, which is yielded together with the next one
+        owed = 0  # time to finish the last task, which is yielded together with the next task
         while self.left:
             if self.ready:
                 task, delay = self._take(thread)

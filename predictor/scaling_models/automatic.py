@@ -24,7 +24,7 @@ from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray
 from profiles.scaling.features import evaluate_curves, fit_curves
 
-GRID_POINTS = 24  # most thread counts of companions in the grid inside the profile's range, and as many beyond it
+GRID_POINTS = 24  # limit of the grid's thread counts inside the profile's range, and of those beyond it
 LARGEST_CORRECTION = 1.0  # largest absolute residual of log R that enters a correction
 LEAST_FOR_INTERVAL = 3  # companions needed for an interval
 MAPPING_ROUNDING = 1e-9  # relative tolerance of thread counts that were mapped from another platform

@@ -139,7 +139,7 @@ def _map_counts(n: FloatArray, theirs: tuple[float, ...], ours: tuple[float, ...
     """Map thread counts of their machine to ours: linear between the marks that both have, in proportion beyond."""
     marks = [(1.0, 1.0)]
     for their, our in zip(theirs, ours, strict=True):
-        if their > marks[-1][0] and our > marks[-1][1]:  # False for NaN
+        if their > marks[-1][0] and our > marks[-1][1]:  # always false for NaN
             marks.append((their, our))
     if len(marks) == 1:
         return n

@@ -1,6 +1,4 @@
-"""Training points of the scaling models from the runs of one profile: a point for each thread count, input size and
-clock.
-"""
+"""Training points of the scaling models from one profile: one for each thread count, input size and clock."""
 
 from __future__ import annotations
 

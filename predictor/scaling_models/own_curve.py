@@ -96,8 +96,9 @@ class OwnCurve:
     error_between: float
 
     def times(self, n: FloatArray) -> FloatArray:
-        """Return seconds, (M,). R is linear in the cores between measured points, and the chosen law continues it
-        beyond the last.
+        """Return the times in seconds at n, (M,).
+
+        R is linear in the cores between measured points. Beyond the last point, the chosen law continues it.
         """
         return np.asarray(np.exp(self._log_times(n, self.chosen)))
 
@@ -109,8 +110,9 @@ class OwnCurve:
             s^2 = (a log(c/c_last))^2 + (b d)^2 + (g y)^2 + (e E)^2
 
         c is the number of cores in use, d the difference between the laws, y the change of log c if the SMT yield were
-        higher by `yield_spread`, and E the error of the chosen law on later points of the curve. Between measured n,
-        the scale depends on the interpolation error alone.
+        higher by `yield_spread`, and E the error of the chosen law on later points of the curve. The factors a, b, g
+        and e are SCALE_OF_REACH, SCALE_OF_DISAGREEMENT, SCALE_OF_YIELD and SCALE_OF_ERROR. Between measured n, the
+        scale depends on the interpolation error alone.
         """
         cores = cores_in_use(n, self.n_ht, self.smt_yield)
         more = cores_in_use(n, self.n_ht, min(self.smt_yield + self.yield_spread, 1.0))
@@ -143,9 +145,9 @@ class OwnCurve:
 def fit_own_curve(n: FloatArray, t: FloatArray, n_ht: float | None = None) -> OwnCurve:
     """Return the curve through ascending thread counts n (N,), at least two, and times t (N,) in seconds.
 
-    Beyond `n_ht` threads, cores have two threads; None if cores have one. A thread beyond n_ht counts as a fraction of
-    a core, the yield. The yield is SMT_YIELD if no such thread was measured. Otherwise it is fitted so that the law of
-    the points up to n_ht meets the times measured beyond.
+    `n_ht` is the largest thread count at which every core has one thread, None without SMT threads. A thread beyond
+    n_ht counts as a fraction of a core, the yield. The yield is SMT_YIELD if no such thread was measured. Otherwise it
+    is fitted so that the law of the points up to n_ht meets the times measured beyond.
 
     >>> n = np.array([1.0, 2.0, 3.0, 4.0])
     >>> curve = fit_own_curve(n, 12 / n, n_ht=4)

@@ -23,10 +23,12 @@ def parallel_penalty(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) -
 
         A(x, p) = T(x, p) - T(x)/p
 
-    If A rises with p, the program does not scale. If A is negative, the speedup is superlinear. Worked example: T = 100
-    s and T(., 8) = 14 s give A = 14 - 12.5 = 1.5 s.
+    If A rises with p, the program does not scale. If A is negative, the speedup is superlinear.
 
-    Parameters: the thread counts p in `n`, and the measured and sequential times in seconds, which broadcast.
+    Worked example: T = 100 s and T(., 8) = 14 s give A = 14 - 12.5 = 1.5 s.
+
+    Parameters: `n`, the thread counts p; `time_s` and `sequential_s`, the measured and sequential times in seconds. All
+    broadcast.
 
     >>> parallel_penalty([1, 8], [100.0, 14.0], 100.0)
     array([0. , 1.5])
@@ -166,9 +168,7 @@ class ParallelPenalty(ScalingModel):
         return np.array([self.sequential_s_.get(point_size, np.nan) for point_size in size.tolist()])
 
     def refittable(self) -> ParallelPenalty:
-        """Return an unfitted copy that keeps the chosen curves, because fewer points might select other curves, or
-        none.
-        """
+        """Return an unfitted copy that keeps the chosen curves, because fewer points might select others, or none."""
         refit: ParallelPenalty = clone(self)
         refit.held_ = {name: choice.smoother for name, choice in self.reasons_.items()}
         return refit

@@ -42,8 +42,9 @@ class SmootherError(ValueError):
 
 
 class NoSuitableSmoother(SmootherError):
-    """Error raised when no smoother and no mean of two is within epsilon of the known value. `errors` has each one's
-    error.
+    """Error raised when no smoother and no mean of two is within epsilon of the known value.
+
+    `errors` has the relative error of each smoother that was tried, by label.
     """
 
     def __init__(self, errors: dict[str, float], epsilon: float) -> None:
@@ -220,13 +221,13 @@ def choose_smoother(
     smoothers: Sequence[Smoother] = SMOOTHERS,
     time_of: Callable[[float], float] = lambda value: value,
 ) -> Choice:
-    """Return the smoother that best predicts the last known value (at the largest x) from the others (papers/004,
-    Section 3).
+    """Return the smoother that best predicts the last known value (at the largest x) from the others.
 
     Estimates with a negative time, according to `time_of`, are discarded. The smoother with the smallest relative error
     is chosen if that is below epsilon, or else the mean of the best two if its error is below epsilon. Smoothers that
     need more points than remain are not tried.
     Errors: NoSuitableSmoother if neither error is below epsilon.
+    Source: papers/004, Section 3.
 
     >>> x = np.arange(1.0, 8.0)
     >>> choice = choose_smoother(x, 2 * x**2, 0.05)

@@ -125,7 +125,7 @@ def excess_share(curves: CurveTable, column: int) -> float:
 
 
 def misses_per_kilo_instruction(curves: CurveTable) -> FloatArray:
-    """Return the loads per 1000 instructions that miss the first-level caches, weighted by the time they wait, (N,).
+    """Return the loads per 1000 instructions that miss the first-level caches, weighted by their duration, (N,).
 
         1000 (m + 0.1 (a - m)),    m = (L1-LD/INSTR) / (L1-LD/LLC-LDM),    a = LLC-LD/INSTR
 

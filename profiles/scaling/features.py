@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 Indices = NDArray[np.intp]
-DERIVED_PER_BATCH = 100  # profiles, which take tens of milliseconds
+DERIVED_PER_BATCH = 100  # profiles per batch, which takes tens of milliseconds
 
 
 def fit_curves(

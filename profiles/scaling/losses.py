@@ -105,8 +105,8 @@ def bound_without(curves: CurveTable, part: str, n: int, machine: MachineFacts =
 
         S'(n) = min(S(n) / (1 - x), `largest_speedup`),    t'(n) = t(1) / S'(n),    x the part's share of n t(n)
 
-    If S is at or above `largest_speedup` already (caches), the cost of a part cannot be determined, and the bounds are
-    NaN.
+    If S is at or above `largest_speedup` already, for example because of caches, the cost of a part cannot be
+    determined, and the bounds are NaN.
     Example: S = 8 and a work imbalance of 20 % give at best S' = 8 / 0.8 = 10.
 
     Parameters: `part` of LOSSES; `n`, one of the measured thread counts; `machine`, the known facts about the machine.

@@ -20,7 +20,7 @@ from profiles.measurements import Measurements, RunTable
 
 MEDIAN_OF_MANY = math.pi / 2  # variance of a median over that of a mean; with one or two values, they are equal
 QUARTILES = (25, 75)  # %
-FEWEST_REPEATED = 1.5  # average runs per n from which on a deviation is estimated
+FEWEST_REPEATED = 1.5  # average runs per n needed to estimate a deviation
 MAX_VARIATION = 0.10  # coefficient of variation of the repeats at one n
 MAX_GROWTH = 0.10  # growth of t(n) from one measured n to the next
 MAX_PROFILE_OVERHEAD = 1.2  # ratio of the median times of profile pass and clean pass

@@ -202,7 +202,7 @@ def _relative_measures(counters: CounterTable, n: IntArray) -> FloatArray:
 
 
 def _counter_medians(counters: CounterTable, n: IntArray) -> dict[str, FloatArray]:
-    """Return by counter the median over the repeats at each n, (N,), NaN without a usable reading."""
+    """Return the median of each counter over the repeats at each n, (N,), NaN without a usable reading."""
     names = [COUNTER_SYNONYMS.get(given, given) for given in counters.counter]
     rows = {name: row for row, name in enumerate(name for name in dict.fromkeys(names) if name in NEEDED_COUNTERS)}
     row = np.array([rows.get(name, -1) for name in names])

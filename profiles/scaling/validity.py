@@ -73,7 +73,7 @@ def thinned_positions(n: IntArray, most: int = MOST_CURVE_POINTS) -> IntArray:
 
 
 def first_faults(checks: dict[str, BoolArray]) -> dict[int, str]:
-    """Return for each faulty row the first rule that it breaks. `checks` maps each reason to the rows (N,) with it.
+    """Return for each faulty row the first rule that it breaks. `checks` maps each reason to a mask of rows, (N,).
 
     >>> first_faults({"one": np.array([False, True]), "two": np.array([False, True])})
     {1: 'one'}
