@@ -17,10 +17,10 @@ NEGLIGIBLE_SINGULAR_VALUE = 1e-13  # relative to the largest singular value of X
 
 
 class ExtendedAmdahl(ScalingModel):
-    """Extended Amdahl model, T_p(x) = a T_seq(x)/p + (1 - a) T_seq(x), where T_seq is a polynomial of known degree k in
-    the input size x.
+    """Extended Amdahl model, T_p(x) = a T_seq(x)/p + (1 - a) T_seq(x), with a polynomial T_seq of the input size x.
 
-    T_seq is fitted by least squares to the observations at p = 1. Solving the model for a at one observation gives
+    T_seq has the known degree k. It is fitted by least squares to the observations at p = 1. Solving the model for a at
+    one observation gives
 
         a = p/(1 - p) (T_p(x)/T_seq(x) - 1)
 

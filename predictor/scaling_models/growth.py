@@ -56,8 +56,9 @@ def recent_line(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArr
 
 
 def chord(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
-    """Continue R as the straight line from the first to the last point, but not falling. This is Amdahl's law through
-    both.
+    """Continue R as the straight line from the first to the last point, but not falling.
+
+    This is Amdahl's law through both points.
 
     >>> np.exp(chord(np.array([1.0, 3, 4]), np.log([[1.0, 1.1, 1.6]]), np.array([6.0]))).round(9)
     array([[2.]])
@@ -92,8 +93,7 @@ LAWS: dict[str, Law] = {
 
 
 class GrowthLaw(ScalingModel):
-    """Growth of R, t(n) = t1 R(n)/n, where R passes through the measured points and continues beyond the last by one of
-    the LAWS.
+    """Growth model, t(n) = t1 R(n)/n, where R passes through the measured points and continues by one of the LAWS.
 
     Between measured thread counts, R is linear in n. Below the first, R is that of the first. Points at the same n
     count with the mean of their times.
@@ -141,8 +141,9 @@ def measured_growth(n: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def extend_curves(law: Law, n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
-    """Return log R of C curves at any thread counts, (C, M): interpolated up to the last measured n, by the law beyond
-    it.
+    """Return log R of C curves at any thread counts, (C, M).
+
+    R is interpolated up to the last measured n, and the law continues it beyond.
 
     >>> n, log_r = np.array([1.0, 3.0]), np.log([[1.0, 2.0]])
     >>> np.exp(extend_curves(constant, n, log_r, np.array([2.0, 4.0]))).round(9)

@@ -61,8 +61,8 @@ class MeasuredPoints:
     def frame(self, base_mhz: float | None = None) -> pd.DataFrame:
         """Return X for the models, with the columns that are known at every point: n, size and clock_ratio.
 
-        clock_ratio is the clock over `base_mhz`, or over the highest clock if that is None. The memory's clock is not
-        recorded, but another reference only scales k.
+        clock_ratio is the clock over `base_mhz`, or over the highest clock if that is None. It should be the clock over
+        the memory's clock, which is not recorded. Another reference only scales k.
         """
         columns = {"n": self.n}
         if not np.isnan(self.size).any():
@@ -80,12 +80,12 @@ class MeasuredPoints:
         return np.asarray((self.size == own[0]) | (np.isnan(self.size) & np.isnan(own[0])))
 
     def task_measures(self) -> dict[str, FloatArray]:
-        """Return the measures that a task graph needs (TASK_MEASURES): work, delay and missing work of each point from
-        its parts, and the counts of tasks and waits.
+        """Return the measures of each point that a task graph needs (TASK_MEASURES).
 
-        The counts are those of the kit, averaged over the points of the same size. Without counts, the thread seconds
-        of creation and of join at n = 1 replace them. On one thread, each creation and each wait costs the same time,
-        so these seconds are proportional to the counts, and the coefficients c of Eq. 12 absorb the factor.
+        Work, delay and missing work come from the point's parts. The counts of tasks and waits are those of the kit,
+        averaged over the points of the same size. Without counts, the thread seconds of creation and of join at n = 1
+        replace them. On one thread, each creation and each wait costs the same time, so these seconds are proportional
+        to the counts, and the coefficients c of Eq. 12 absorb the factor.
         NaN: points without a profile pass, or with neither counts nor parts at n = 1 of the same size.
         Source: papers/002, Eq. 8 and 12-14.
 

@@ -49,13 +49,13 @@ def memory_wall_speedup(n: ArrayLike, clock_ratio: ArrayLike, parameters: ArrayL
 
 
 class MemoryWall(ScalingModel):
-    """Memory wall model, t = t(1)/S(n, phi) with S from `memory_wall_speedup`, where f, k, m1 and m2 minimise the mean
-    squared error of S.
+    """Memory wall model, t = t(1)/S(n, phi), with S from `memory_wall_speedup`.
 
-    Differential evolution searches for the global optimum inside the paper's bounds, 0..1 and 0..10 for k. It evaluates
-    a generation in one array operation. Local least squares fits then start from its best points. Of the optimisers in
-    scipy, dual annealing is the most similar to the paper's coupled simulated annealing. It evaluates one point at a
-    time, however, and takes seconds for a fit of 336 points instead of about 0.2 s.
+    f, k, m1 and m2 minimise the mean squared error of S. Differential evolution searches for the global optimum inside
+    the paper's bounds, 0..1 and 0..10 for k. It evaluates a generation in one array operation. Local least squares fits
+    then start from its best points. Of the optimisers in scipy, dual annealing is the most similar to the paper's
+    coupled simulated annealing. It evaluates one point at a time, however, and takes seconds for a fit of 336 points
+    instead of about 0.2 s.
 
     Measured speedups need t(1) at the same clock ratio, either from the points at n = 1 or from `sequential_s` (N,), an
     argument of `fit`. For predictions at a clock ratio without a measured t(1), Eq. 3 gives t(1) = c (1 + k phi

@@ -57,14 +57,13 @@ def serial_fraction(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) ->
 
 
 class ParallelPenalty(ScalingModel):
-    """Parallel penalty model, T(x, p) = T(x)/p + A(x, p) (Eq. 1), with separate extrapolations of the two terms,
-    because they differ in nature.
+    """Parallel penalty model, T(x, p) = T(x)/p + A(x, p) (Eq. 1).
 
-    With `over="n"`, the penalty at each size x is a curve over p, and T(x) is known. With `over="size"`, T is a curve
-    over x, and so is the penalty at each p, so that predictions are limited to measured p. The reference T(x) is either
-    absolute or relative. It is absolute, the time of the sequential program, if `fit` gets `sequential_s` (N,), the
-    time at the size of each point. Otherwise it is relative, the time T(x, 1) of the parallel program at the points
-    with n = 1.
+    The two terms are extrapolated separately, because they differ in nature. With `over="n"`, the penalty at each size
+    x is a curve over p, and T(x) is known. With `over="size"`, T is a curve over x, and so is the penalty at each p, so
+    that predictions are limited to measured p. The reference T(x) is either absolute or relative. It is absolute, the
+    time of the sequential program, if `fit` gets `sequential_s` (N,), the time at the size of each point. Otherwise it
+    is relative, the time T(x, 1) of the parallel program at the points with n = 1.
 
     `sequential` and `penalty` are smoothers or their names (`smoothers.py`), or "auto". "auto" selects for each curve
     the smoother that best predicts the last known value from the others, within `epsilon` (papers/004, Section 3).

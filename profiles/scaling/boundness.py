@@ -175,7 +175,7 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
 
 
 def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness:
-    """Return computing or memory as the limit by the number of misses, unknown between the two thresholds."""
+    """Return computing or memory as the limit by the number of misses, or an unknown limit between the thresholds."""
     spelled = f"{misses:.3g}" if misses >= LEAST_SPELLED else f"fewer than {LEAST_SPELLED:g}"
     counted = (
         f"At {spell_threads(int(curves.n[column]))} {spelled} of 1000 instructions miss the last-level "

@@ -92,7 +92,7 @@ def scaling_sentence(curves: CurveTable) -> str:
 
 
 def saturation_sentence(curves: CurveTable) -> str:
-    """Return the sentence on the slowdown by more threads than the fastest thread count, empty without a slowdown."""
+    """Return a sentence on how much longer the largest n takes than the fastest n, or an empty string."""
     best, last = int(curves.time_s.argmin()), len(curves.n) - 1
     slower = curves.time_s[last] / curves.time_s[best] - 1
     if best == last or slower < WORTH_NAMING_SHARE:
