@@ -1,4 +1,4 @@
-// Whether something else used the processors while a repeat ran.
+// Detects whether other programs used the processors during a repeat.
 #pragma once
 
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 
 namespace mpet {
 
-// Processor time that a virtual machine's host gave to others, and all processor time, in clock ticks.
+// Processor time that a virtual machine's host gave to other guests, and total processor time, in clock ticks.
 struct MachineTicks {
     std::uint64_t stolen = 0;
     std::uint64_t all = 0;
@@ -34,11 +34,11 @@ struct MachineTicks {
     }
 };
 
-// What one repeat suffered. The kit's threads never sleep inside a section: the wall time in which one of them had no
-// processor is time that another program had it.
+// The disturbance of one repeat. The kit's threads never sleep inside a section, so the wall time in which one of them
+// had no processor is time in which another program had it.
 struct Load {
-    std::uint64_t time_ns = 0;    // n times the sections' time
-    std::uint64_t waited_ns = 0;  // of it, ready to run but without a processor
+    std::uint64_t time_ns = 0;    // n times the time of the sections
+    std::uint64_t waited_ns = 0;  // the part of time_ns in which a thread was ready to run but had no processor
     std::int64_t stolen_permille = 0;
     std::int64_t involuntary_switches = 0;
 
@@ -49,7 +49,8 @@ struct Load {
     }
     bool disturbed() const { return (waited_permille() >= 30 && waited_ns > least_ns) || stolen_permille > 20; }
 
-    static constexpr std::uint64_t least_ns = 500000;  // waking up from a sleep between sections takes some of it
+    // Waking up from a sleep between sections takes some time.
+    static constexpr std::uint64_t least_ns = 500000;
 };
 
 class LoadMeter {
@@ -71,7 +72,7 @@ public:
     }
 
 private:
-    // CPU time of threads that run elsewhere is known to the kernel's tick only; their waiting time is exact.
+    // The kernel accounts the CPU time of running threads only at its tick; their waiting time is exact.
     static std::uint64_t waited_by_this_thread() {
         std::uint64_t ran = 0, waited = 0;
         std::FILE* const file = std::fopen("/proc/thread-self/schedstat", "r");

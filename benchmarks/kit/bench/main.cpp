@@ -1,15 +1,15 @@
-// mpet-bench-clean and mpet-bench-profile: run one application at one thread count and print what was measured, a
-// record a line, fields separated by tabs. Built twice from the same source, with MPET_PROBES=0 and 1.
+// mpet-bench-clean and mpet-bench-profile run one application at one thread count and print the measurements, one
+// record per line with tab-separated fields. Both are built from this source, with MPET_PROBES=0 and 1.
 //
 //     input    workload text
 //     run      workload repeat time_ns use lock imbalance creation distribution switching join checksum
-//     tasks    workload repeat tasks waits           before the run, where a profiled section has spawned any
+//     tasks    workload repeat tasks waits           before the run, if a profiled section has spawned tasks
 //     load     repeat waited_permille stolen_permille involuntary_switches kept|kept-disturbed|repeated
 //     counter  workload repeat counter value status
 //
-//     source   what the counters were read through
+//     source   the interface through which the counters were read
 //
-// A clean run's parts are empty, and so is the value of a counter that could not be read.
+// The parts of a clean run are empty, and so is the value of a counter that could not be read.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -29,11 +29,11 @@ using mpet::ApplicationInfo;
 struct Options {
     std::string application;
     mpet::Scale scale = mpet::Scale::full;
-    std::int64_t size = 0;  // nominal
+    std::int64_t size = 0;  // 0 = the nominal size
     std::vector<int> processors;
     int threads = 1;
     int repeats = 3;
-    int attempts = 3;  // times the repeats, at most
+    int attempts = 3;  // limits the total number of repeats to `attempts` times `repeats`
     bool counters = false, list = false, while_narrowing = false;
 };
 
@@ -138,8 +138,9 @@ void require_same_output(const Repeat& first, const Repeat& repeat) {
     if (first.checksums != repeat.checksums) throw std::runtime_error("two repeats put out different results");
 }
 
-// Repeats disturbed by other programs are done again, up to so many times as many in all and, where that is asked for, as
-// long as the last one helped; then the least disturbed count.
+// Repeats until `repeats` repeats were undisturbed by other programs, at most `attempts` times as many in total. With
+// `while_narrowing`, stops as soon as another repeat does not reduce the spread. best() then selects the least
+// disturbed.
 std::vector<Repeat> measure(mpet::Application& application, mpet::Team& team, const Options& options) {
     const Repeat warm_up = execute(application, team);
     std::vector<Repeat> repeats;
@@ -207,7 +208,7 @@ bool has_value(const mpet::CounterReading& reading) {
     return reading.status == mpet::CounterStatus::ok || reading.status == mpet::CounterStatus::multiplexed;
 }
 
-// One repeat a group of counters, since groups together would be more than a processor counts at a time.
+// Runs one repeat per group of counters, because all groups together exceed what a processor can count at a time.
 void count(mpet::Application& application, mpet::Team& team, int repeats) {
     int number = 0;
     for (int repeat = 0; repeat < repeats; repeat++) {

@@ -1,4 +1,4 @@
-// When to stop repeating what other programs disturb.
+// When to stop repeating disturbed measurements.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,15 @@
 
 namespace mpet {
 
-// How uncertain the `wanted` best of some repeats are: the largest share of its time, in permille, that one of them lost
-// to other programs.
+// Returns the spread of the `wanted` best repeats: the largest share of its time, in permille, that one of them lost to
+// other programs.
 inline std::int64_t spread_permille(std::vector<std::int64_t> lost_permille, std::size_t wanted) {
     std::sort(lost_permille.begin(), lost_permille.end());
     return lost_permille[std::min(wanted, lost_permille.size()) - 1];
 }
 
-// Whether the last repeat made the spread smaller; true while there are no more repeats than wanted, which have no
-// spread to compare with.
+// Returns whether the last repeat reduced the spread. Returns true while there are no more repeats than wanted, because
+// there is no earlier spread to compare with.
 inline bool narrows(const std::vector<std::int64_t>& lost_permille, std::size_t wanted) {
     if (lost_permille.size() <= wanted) return true;
     const std::vector<std::int64_t> before(lost_permille.begin(), lost_permille.end() - 1);

@@ -1,14 +1,15 @@
-/* Where a thread's time goes, in integer nanoseconds, for C and C++.
+/* Accounts of a thread's time, in integer nanoseconds, for C and C++.
  *
- * Between a section's begin and its end as the master sees them, every nanosecond of every thread is charged to exactly
- * one of seven parts. An account remembers the time of its last event; each event charges what has passed since then.
- * So the parts of n threads add up to n * (end - begin), to the nanosecond, whatever the events are.
+ * Every nanosecond of every thread between the start and the end of a section, as measured by the master, is charged to
+ * exactly one of seven parts. An account stores the time of its last event, and each event charges the time since then.
+ * The parts of n threads therefore add up to n * (end - begin), to the nanosecond, for any sequence of events.
  *
- *   mpet_account_open   the section begins
- *   mpet_charge_at      what has passed was spent on `part` (known once it is over: a steal that succeeded)
- *   mpet_enter_at       from now on time is spent on `part` (known beforehand); what has passed goes to the part before
- *   mpet_charge_wait    a wait for others is over: imbalance until the last of them arrived, join from then on
- *   mpet_account_absent a thread that never took part: it waited for work all the time
+ *   mpet_account_open   opens the account at the start of a section
+ *   mpet_charge_at      charges the time since the last event to `part`, when the part is known only afterwards (a
+ *                       successful steal)
+ *   mpet_enter_at       charges the time since the last event to the previous part, and the following time to `part`
+ *   mpet_charge_wait    charges a wait for other threads: imbalance until the last of them arrived, join after that
+ *   mpet_account_absent accounts for a thread that never took part: it waited for work all the time
  */
 #ifndef MPET_ACCOUNTING_H
 #define MPET_ACCOUNTING_H
@@ -19,14 +20,14 @@
 extern "C" {
 #endif
 
-/* In the order of the columns of runs.csv. */
+/* The order is that of the columns in runs.csv. */
 enum mpet_part { MPET_USE, MPET_LOCK, MPET_IMBALANCE, MPET_CREATION, MPET_DISTRIBUTION, MPET_SWITCHING, MPET_JOIN };
 #define MPET_PARTS 7
 
 struct mpet_account {
     uint64_t last_ns;
     uint64_t ns[MPET_PARTS];
-    enum mpet_part part; /* what mpet_enter_at charges next */
+    enum mpet_part part; /* the part that the next mpet_enter_at charges */
 };
 
 static inline void mpet_account_open(struct mpet_account* account, uint64_t begin_ns, enum mpet_part part) {
@@ -35,14 +36,14 @@ static inline void mpet_account_open(struct mpet_account* account, uint64_t begi
     account->part = part;
 }
 
-/* A reading that lies before the last one (clocks of two cores) charges nothing. */
+/* Charges nothing if `now_ns` is before the last event, which can happen when the clocks of two cores differ. */
 static inline void mpet_charge_at(struct mpet_account* account, enum mpet_part part, uint64_t now_ns) {
     if (now_ns <= account->last_ns) return;
     account->ns[part] += now_ns - account->last_ns;
     account->last_ns = now_ns;
 }
 
-/* Returns the part that was entered before, so that a caller can go back to it. */
+/* Returns the part that was entered before, so that the caller can return to it. */
 static inline enum mpet_part mpet_enter_at(struct mpet_account* account, enum mpet_part part, uint64_t now_ns) {
     const enum mpet_part before = account->part;
     mpet_charge_at(account, before, now_ns);

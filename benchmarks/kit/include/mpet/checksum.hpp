@@ -1,5 +1,5 @@
-// Fingerprints of results (FNV-1a, 64 bits a step). Floating-point results enter by their bits: the kit is built
-// without fused or reordered arithmetic, so IEEE 754 gives the same bits on every machine.
+// Checksums of results (FNV-1a with 64 bits per step). Floating-point results contribute their bits: the kit is built
+// without fused or reordered arithmetic, so IEEE 754 yields the same bits on every machine.
 #pragma once
 
 #include <cstdint>

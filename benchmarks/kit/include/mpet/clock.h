@@ -1,11 +1,12 @@
-/* The kit's one clock: monotonic nanoseconds, for C and C++.
+/* The kit's clock: monotonic nanoseconds, for C and C++.
  *
- * mpet_now() reads the processor's time stamp counter (x86-64) or generic timer (AArch64) where the kernel itself keeps
- * time by that counter, which says that it is invariant and the same on every core; else CLOCK_MONOTONIC. Counter ticks
- * become nanoseconds at every reading, so differences of readings add up exactly.
+ * mpet_now() reads the processor's time stamp counter (x86-64) or generic timer (AArch64) if the kernel itself uses
+ * that counter as its clock source, because the counter is then invariant and the same on every core. Otherwise it
+ * reads CLOCK_MONOTONIC. Every reading is converted from ticks to nanoseconds, so differences of readings add up
+ * exactly.
  *
- * Call mpet_clock_start() once before the first reading. MPET_CLOCK=monotonic keeps to CLOCK_MONOTONIC.
- * A test may define MPET_CLOCK_HOOK to the name of a function that stands in for the clock.
+ * Call mpet_clock_start() once before the first reading. MPET_CLOCK=monotonic forces CLOCK_MONOTONIC. A test may define
+ * MPET_CLOCK_HOOK as the name of a function that replaces the clock.
  */
 #ifndef MPET_CLOCK_H
 #define MPET_CLOCK_H
@@ -44,13 +45,15 @@ static inline uint64_t mpet_monotonic_ns(void) {
 }
 
 struct mpet_clock_state {
-    int counts_ticks; /* 0: CLOCK_MONOTONIC */
+    int counts_ticks; /* 0 = use CLOCK_MONOTONIC */
     uint64_t base_ticks;
     uint64_t base_ns;
-    uint64_t ns_per_tick_shifted; /* times 2^32 */
+    uint64_t ns_per_tick_shifted; /* nanoseconds per tick, times 2^32 */
 };
 
-/* Weak: one definition for all files of a program; hidden: every program and shared object has its own. */
+/* Weak, so that all files of a program share one definition. Hidden, so that every program and shared object has its
+ * own.
+ */
 __attribute__((weak, visibility("hidden"))) struct mpet_clock_state mpet_clock_of_program;
 
 #if MPET_HAS_COUNTER
@@ -68,7 +71,9 @@ static inline int mpet_counter_is_trusted(void) {
     return strcmp(name, MPET_COUNTER_CLOCKSOURCE) == 0 && (choice == NULL || strcmp(choice, "monotonic") != 0);
 }
 
-/* Both clocks at one moment: of eight tries, the one in which the two readings lie closest together. */
+/* Reads both clocks at the same moment. Of eight attempts, the one with the shortest interval between the readings
+ * counts.
+ */
 static inline void mpet_clock_pair(uint64_t* ticks, uint64_t* ns) {
     uint64_t best = UINT64_MAX;
     for (int attempt = 0; attempt < 8; attempt++) {

@@ -1,4 +1,4 @@
-// What a counter is called and what reading it gave, whatever it is read through.
+// Names, readings and statuses of hardware counters, independent of the interface through which they are read.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace mpet {
 
-// From good to bad, so that the status of a sum over threads is the largest of theirs.
+// Ordered from good to bad, so that the status of a sum over threads is the maximum of their statuses.
 enum class CounterStatus { ok, multiplexed, not_scheduled, no_permission, unsupported };
 
 inline const char* name_of(CounterStatus status) {

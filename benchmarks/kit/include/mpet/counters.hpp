@@ -1,8 +1,9 @@
-// Hardware counters of one thread through perf_event_open, in groups that the processor counts at the same time; through
-// PAPI, where the kit was built with it, if perf_event_open gives none or if MPET_COUNTERS=papi asks for it.
+// Hardware counters of one thread, read through perf_event_open in groups that the processor counts simultaneously. If
+// perf_event_open provides no counters, or if MPET_COUNTERS=papi is set, they are read through PAPI, provided that the
+// kit was built with it.
 //
-// A machine without counters is a normal machine: every counter has a status, and only `ok` and `multiplexed` have a
-// value. User mode alone is counted, which needs no root where perf_event_paranoid <= 2.
+// A machine without counters is a normal case: every counter has a status, and only counters with status `ok` or
+// `multiplexed` have a value. Only user mode is counted, which needs no root privileges if perf_event_paranoid <= 2.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -21,7 +22,7 @@
 
 #include "counter_types.hpp"
 
-// 1: PAPI's header and library are there.
+// 1 if PAPI's header and library are available.
 #ifndef MPET_PAPI
 #define MPET_PAPI 0
 #endif
@@ -43,8 +44,8 @@ constexpr std::uint64_t access = PERF_COUNT_HW_CACHE_RESULT_ACCESS, miss = PERF_
 
 }  // namespace counter_events
 
-// At most four a group, instructions in each, the two of a ratio together: nothing is multiplexed where the
-// processor has four counters. The names are those of the paper's Table 2.
+// A group has at most four counters, always including instructions, and both counters of a ratio are in the same group.
+// A processor with four counters therefore needs no multiplexing. The names are those of Table 2 of the paper.
 inline const std::vector<std::vector<CounterEvent>>& counter_groups() {
     using namespace counter_events;
     static const CounterEvent instructions{"INSTR", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS};
@@ -68,7 +69,7 @@ inline const std::vector<std::vector<CounterEvent>>& counter_groups() {
     return groups;
 }
 
-// The counters of the thread that calls open(); start() and stop() are called by that thread too.
+// The counters of the thread that calls open(). The same thread must call start() and stop().
 class PerfCounters {
 public:
     PerfCounters() = default;
@@ -87,7 +88,7 @@ public:
         ioctl(leader_, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
     }
 
-    // One reading an event, in the order given to open().
+    // Returns one reading per event, in the order passed to open().
     std::vector<CounterReading> stop() {
         if (leader_ >= 0) ioctl(leader_, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
         std::vector<CounterReading> readings(opened_.size());
@@ -160,7 +161,7 @@ private:
 
 enum class CounterSource { perf_event, papi };
 
-// Throws std::invalid_argument where MPET_COUNTERS asks for something that is not there.
+// Throws std::invalid_argument if MPET_COUNTERS names a source that is not available.
 inline CounterSource choose_counter_source() {
     const char* const asked = std::getenv("MPET_COUNTERS");
     const std::string name = asked == nullptr ? "" : asked;

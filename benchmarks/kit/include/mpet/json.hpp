@@ -1,4 +1,4 @@
-// Writes JSON with integers only: the kit's files hold no floating-point numbers.
+// Writes JSON with integers only: the kit's files contain no floating-point numbers.
 #pragma once
 
 #include <cinttypes>
@@ -11,7 +11,8 @@
 
 namespace mpet::json {
 
-// Bytes above 127 pass as they are where they form valid UTF-8, else as '?'.
+// Returns the length of the UTF-8 sequence at a position. Bytes above 127 are copied if they are valid UTF-8, and
+// replaced by '?' otherwise.
 inline std::size_t utf8_length(std::string_view text, std::size_t at) {
     const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
     const unsigned lead = byte(at);
@@ -53,7 +54,7 @@ inline std::string text(const std::optional<std::string>& value) { return value 
 inline std::string boolean(bool value) { return value ? "true" : "false"; }
 inline std::string boolean(std::optional<bool> value) { return value ? boolean(*value) : "null"; }
 
-// Members in the order in which they are added; values are JSON already.
+// A JSON object. Members keep the order in which they are added; values must be JSON already.
 class Object {
 public:
     Object& add(std::string_view name, const std::string& value) {

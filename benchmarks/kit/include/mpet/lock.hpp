@@ -1,4 +1,5 @@
-// A fair lock: threads get it in the order in which they asked. The time from asking to getting it is charged to lock.
+// A fair lock: threads acquire it in the order of their requests. The time from request to acquisition is charged to
+// lock.
 #pragma once
 
 #include <atomic>

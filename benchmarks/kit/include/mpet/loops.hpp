@@ -1,5 +1,5 @@
-// Parallel loops: static (one contiguous part a thread), dynamic (chunks, first come first served) and guided (chunks
-// that shrink with what is left). A body gets a half-open range: body(begin, end).
+// Parallel loops: static (one contiguous part per thread), dynamic (chunks, first come first served) and guided (chunks
+// whose size shrinks with the remaining iterations). A loop body receives a half-open range: body(begin, end).
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ struct Guided {
     std::int64_t smallest_chunk = 1;
 };
 
-// Hands out the chunks of one loop; fetching one is charged to distribution.
+// Distributes the chunks of one loop. Fetching a chunk is charged to distribution.
 class ChunkSource {
 public:
     ChunkSource(Range whole, Dynamic schedule) : whole_(whole), next_(whole.begin), chunk_(schedule.chunk) {}
     ChunkSource(Range whole, Guided schedule, int threads)
         : whole_(whole), next_(whole.begin), chunk_(schedule.smallest_chunk), shares_(2 * threads) {}
 
-    // False when the loop is used up.
+    // Returns false when the loop has no iterations left.
     bool fetch(Probe& probe, Range& chunk) {
         probe.charge(MPET_USE);
         const bool found = shares_ == 0 ? fetch_fixed(chunk) : fetch_shrinking(chunk);

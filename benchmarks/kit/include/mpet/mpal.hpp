@@ -1,4 +1,4 @@
-// The middleware: everything a program needs to run and account parallel sections.
+// The middleware: everything that a program needs to execute and account for parallel sections.
 #pragma once
 
 #include "lock.hpp"

@@ -1,5 +1,5 @@
-// The same counters through PAPI: for machines whose counters perf_event_open does not give. Compiled only where the
-// Makefile has found papi.h and its library.
+// The same counters through PAPI, for machines where perf_event_open does not provide them. Compiled only if the
+// Makefile has found papi.h and the library.
 #pragma once
 
 #include <papi.h>
@@ -13,7 +13,7 @@
 
 namespace mpet {
 
-// The library can be used, from any thread.
+// Returns whether the library can be used, from any thread.
 inline bool papi_works() {
     static const bool works = [] {
         if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) return false;
@@ -24,7 +24,8 @@ inline bool papi_works() {
 
 struct PapiName {
     const char* name;
-    int presets[2];  // the first that the machine has; where no third level is, the second is the last
+    // The first preset that the machine has is used. Without a third cache level, the second level is the last.
+    int presets[2];
 };
 
 inline const std::vector<PapiName>& papi_names() {
@@ -39,7 +40,7 @@ inline const std::vector<PapiName>& papi_names() {
     return names;
 }
 
-// Of the thread that calls open(), as PerfCounters.
+// The counters of the thread that calls open(), like PerfCounters.
 class PapiCounters {
 public:
     PapiCounters() = default;

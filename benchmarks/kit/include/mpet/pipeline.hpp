@@ -1,5 +1,6 @@
-// A pipeline: every item goes through all stages in order. A serial stage takes the items one by one in their order, a
-// parallel stage several at once. At most `window` items are on their way, so that buffers can be reused modulo window.
+// A pipeline: every item passes through all stages in order. A serial stage processes the items one at a time in their
+// order, a parallel stage several at once. At most `window` items are in progress, so that buffers can be reused modulo
+// window.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ public:
         for (State& state : states_) state.done.assign(static_cast<std::size_t>(items), false);
     }
 
-    // Charges finding the next piece of work to distribution, having none to imbalance. Runs once.
+    // Executes the pipeline. Finding the next piece of work is charged to distribution, and waiting for one to
+    // imbalance. May be called only once.
     void run(Team& team, Section& section) {
         team.run(section, [this](Worker& me) {
             Backoff backoff;
@@ -55,13 +57,13 @@ private:
     };
 
     struct State {
-        std::int64_t next = 0;       // the item that the stage takes next
-        std::int64_t completed = 0;  // all items below are done
-        bool busy = false;           // a serial stage works
+        std::int64_t next = 0;       // the next item for this stage
+        std::int64_t completed = 0;  // all items below this one are done
+        bool busy = false;           // a serial stage is processing an item
         std::vector<bool> done;
     };
 
-    // The last stage first: finishing an item makes room for another one.
+    // Tries the last stage first, because finishing an item makes room for another one.
     Offer take(Piece& piece) {
         const std::lock_guard<SpinLock> guard(lock_);
         if (states_.back().next == items_) return Offer::finished;

@@ -1,4 +1,4 @@
-// A thread's probe: its account where the build profiles, nothing at all where the build is clean.
+// A thread's probe: its account in the profile build, and empty in the clean build.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 #include "accounting.h"
 #include "clock.h"
 
-// 1: profile build, every part is timed. 0: clean build, only a section's begin and end are.
+// 1: profile build, which times every part. 0: clean build, which times only the start and the end of a section.
 #ifndef MPET_PROBES
 #define MPET_PROBES 1
 #endif
@@ -18,7 +18,7 @@ inline constexpr bool probing = MPET_PROBES != 0;
 
 using Parts = std::array<std::uint64_t, MPET_PARTS>;
 
-// What a section has done with tasks: how many it spawned, how often it waited for a group of them.
+// How many tasks a section spawned, and how often it waited for a group of tasks.
 struct TaskCounts {
     std::uint64_t tasks = 0;
     std::uint64_t waits = 0;

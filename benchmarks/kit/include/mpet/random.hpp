@@ -5,7 +5,7 @@
 
 namespace mpet {
 
-// SplitMix64 (Steele, Lea, Flood 2014): a counter through a bijective hash, so value i needs no values before it.
+// SplitMix64 (Steele, Lea, Flood 2014) hashes a counter bijectively, so value i does not depend on earlier values.
 inline std::uint64_t hash64(std::uint64_t value) {
     value += UINT64_C(0x9e3779b97f4a7c15);
     value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -13,7 +13,7 @@ inline std::uint64_t hash64(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
-// In [0, 1), a multiple of 2^-53: exact in a double.
+// Returns a number in [0, 1). It is a multiple of 2^-53 and thus exact in a double.
 inline double unit_double(std::uint64_t key) { return static_cast<double>(hash64(key) >> 11) * 0x1p-53; }
 
 class Random {

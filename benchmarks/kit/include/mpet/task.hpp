@@ -1,4 +1,5 @@
-// Tasks as the scheduler sees them: a closure in place, a queue a thread, a pool that recycles them.
+// Tasks of the scheduler: a task stores its closure in place, and each thread has a task queue and a pool of recycled
+// tasks.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@ struct Task {
     static constexpr std::size_t closure_bytes = 96;
 
     void (*run)(Task&) = nullptr;
-    std::atomic<int>* pending = nullptr;  // of the group it belongs to
+    std::atomic<int>* pending = nullptr;  // counter of the group that the task belongs to
     Task* next_free = nullptr;
     alignas(16) unsigned char closure[closure_bytes];
 
@@ -36,7 +37,7 @@ struct Task {
     }
 };
 
-// The owner pushes and pops at the back (depth first), thieves take from the front (the largest pieces).
+// The owner pushes and pops at the back (depth first). Thieves steal from the front, where the largest tasks are.
 class TaskQueue {
 public:
     void push(Task* task) {
@@ -82,7 +83,7 @@ private:
     std::atomic<std::size_t> size_{0};
 };
 
-// Only its own thread takes and gives back; a stolen task ends in the thief's pool.
+// A pool of one thread, which alone calls take() and give_back(). A stolen task is given back to the thief's pool.
 class TaskPool {
 public:
     Task* take() {

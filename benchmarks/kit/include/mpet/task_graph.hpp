@@ -1,4 +1,4 @@
-// A graph of tasks: each starts when all those that precede it have ended. The graph must have no cycle.
+// A graph of tasks: each task starts when all its predecessors have ended. The graph must not contain a cycle.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Tasks with work stealing. Tasks spawn tasks, to any depth; a thread that waits for a group executes what is ready.
+// Tasks with work stealing. Tasks can spawn tasks, to any depth. A thread that waits for a group executes ready tasks.
 //
 //     mpet::run_tasks(team, section, [&] {
 //         mpet::TaskGroup group;
@@ -14,8 +14,8 @@
 
 namespace mpet {
 
-// Looks for a task: its own newest one, else another thread's oldest. Charges the time since the last event: switching
-// where an own task was ready, distribution for a steal that succeeded, else `idle`.
+// Returns the thread's own newest task, else the oldest task of another thread. Charges the time since the last event
+// to switching if the thread had a task, to distribution if a steal succeeded, and to `idle` otherwise.
 inline Task* next_task(Worker& me, mpet_part idle) {
     if (Task* task = me.queue.pop()) {
         me.probe.charge(MPET_SWITCHING);
@@ -40,7 +40,7 @@ inline void execute_task(Worker& me, Task* task) {
     pending->fetch_sub(1, std::memory_order_acq_rel);
 }
 
-// Tasks that are waited for together. Used inside run_tasks() only. wait() before the group goes out of scope.
+// A group of tasks to wait for together. Use it only inside run_tasks(), and call wait() before it goes out of scope.
 class TaskGroup {
 public:
     TaskGroup() = default;
@@ -80,7 +80,7 @@ private:
     std::atomic<int> pending_{0};
 };
 
-// The master executes root(), the other threads whatever tasks they can steal until root() has returned.
+// Executes root() on the master, while the other threads execute the tasks that they can steal until root() returns.
 template <class Root>
 void run_tasks(Team& team, Section& section, Root&& root) {
     std::atomic<bool> finished{false};

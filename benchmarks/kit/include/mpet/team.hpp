@@ -1,11 +1,11 @@
-// A team of pinned threads that execute parallel sections, and what a section measured.
+// A team of pinned threads that execute parallel sections, and the measurements of a section.
 //
 //     mpet::Team team(4, {0, 2, 1, 3});                        // four threads on these processors
 //     mpet::Section section("blur");
 //     team.run(section, [&](mpet::Worker& me) { ... me.barrier(); ... });
 //
-// The master (worker 0, the thread that made the team) and the others all execute the body. In the profile build every
-// nanosecond of every thread goes to one part: see accounting.h, and docs/kit.md for the definitions.
+// The master (worker 0, the thread that created the team) and the other workers all execute the body. In the profile
+// build every nanosecond of every thread is charged to one part (see accounting.h; docs/kit.md has the definitions).
 #pragma once
 
 #include <pthread.h>
@@ -30,7 +30,7 @@ namespace mpet {
 
 class Team;
 
-// What one parallel section has cost so far, summed over its instances.
+// The measurements of one parallel section, summed over its instances.
 struct Section {
     explicit Section(std::string name_of_section) : name(std::move(name_of_section)) {}
 
@@ -51,12 +51,12 @@ struct Range {
     std::int64_t size() const { return end - begin; }
 };
 
-// One thread of a team. 128 bytes: two cache lines, which processors fetch together.
+// One thread of a team. It is aligned to 128 bytes: two cache lines, which processors fetch together.
 struct alignas(128) Worker {
     Worker(Team& team_of_worker, int index) : team(team_of_worker), id(index) {}
 
     void barrier();
-    Range share(Range whole) const;  // this worker's contiguous part; the parts differ in size by at most one
+    Range share(Range whole) const;  // this worker's contiguous part; the sizes of the parts differ by at most one
 
     Team& team;
     const int id;
@@ -67,10 +67,11 @@ struct alignas(128) Worker {
     std::vector<CounterReading> counted;
 };
 
-// The worker that this thread is while a section runs.
+// The worker of the calling thread while a section runs.
 inline thread_local Worker* current_worker = nullptr;
 
-// Where all threads of a section meet. Knows when the last of them came, which splits a wait into imbalance and join.
+// A barrier for all threads of a section. It records when the last thread arrives, which splits a wait into imbalance
+// and join.
 class Barrier {
 public:
     explicit Barrier(int size) : size_(size) {}
@@ -107,7 +108,7 @@ private:
 
 class Team {
 public:
-    // Thread i runs on processors[i]; an empty list leaves the placement to the kernel.
+    // Runs thread i on processors[i]. With an empty list, the kernel decides the placement.
     explicit Team(int size, std::vector<int> processors = {}) : processors_(std::move(processors)), barrier_(size) {
         mpet_clock_start();
         sched_getaffinity(0, sizeof affinity_before_, &affinity_before_);
@@ -131,7 +132,7 @@ public:
     int size() const { return static_cast<int>(workers_.size()); }
     Worker& worker(int id) { return *workers_[static_cast<std::size_t>(id)]; }
 
-    // Executes body(worker) on every thread and adds what it cost to the section.
+    // Executes body(worker) on every thread and adds the measurements to the section.
     template <class Body>
     void run(Section& section, Body&& body) {
         set_job(body);
@@ -144,7 +145,7 @@ public:
         if (counting_) add_counters(section);
     }
 
-    // The same without measuring: for inputs that the threads themselves should touch first.
+    // Executes body(worker) without measuring, for example to let the threads touch their inputs first.
     template <class Body>
     void run_unmeasured(Body&& body) {
         Section ignored("");
@@ -153,7 +154,7 @@ public:
 
     Barrier& barrier() { return barrier_; }
 
-    // From now on every section also counts these events; none = counting off.
+    // Counts these events in every following section. An empty list disables counting.
     void count(const std::vector<CounterEvent>& events) {
         counting_ = false;
         run_unmeasured([&](Worker& me) { me.counters.open(events); });
@@ -186,7 +187,7 @@ private:
     }
 
     void execute(Worker& me) {
-        current_worker = &me;  // every time: a thread may be the master of several teams
+        current_worker = &me;  // set each time, because a thread may be the master of several teams
         me.probe.open(begin_ns_);
         if (counting_) me.counters.start();
         me.probe.charge(MPET_DISTRIBUTION);
@@ -196,7 +197,8 @@ private:
         arrived_.fetch_add(1, std::memory_order_acq_rel);
     }
 
-    // The section's end: later than the master's reading where another core's clock is a tick ahead of the master's.
+    // Returns the end of the section. It is later than the master's reading if the clock of another core is a tick
+    // ahead.
     std::uint64_t close_accounts(Section& section, std::uint64_t end_ns) {
         std::uint64_t last_arrival = 0;
         for (const auto& worker : workers_) last_arrival = std::max(last_arrival, worker->probe.last_ns());
@@ -225,7 +227,7 @@ private:
         }
     }
 
-    // Spins for two milliseconds, then sleeps until wake_all(); nobody sleeps when a section begins.
+    // Spins for two milliseconds, then sleeps until wake_all(). No thread is asleep when a section begins.
     void wait_for_job(std::uint64_t seen) {
         while (generation_.load(std::memory_order_acquire) == seen) {
             const std::uint64_t patience_ends = mpet_monotonic_ns() + 2000000;
@@ -244,13 +246,13 @@ private:
         sleepers_.fetch_sub(1);
     }
 
-    // A thread that fell asleep since wake_all() has counted itself before it looked at the generation.
+    // A thread that fell asleep after wake_all() has incremented sleepers_ before it checked the generation.
     void publish_job() {
         generation_.fetch_add(1);
         if (sleepers_.load() > 0) notify();
     }
 
-    // Asks again and again: a thread that woke up may have gone back to sleep before this one saw it awake.
+    // Notifies repeatedly, because a thread may go back to sleep before this thread sees that it woke up.
     void wake_all() {
         while (sleepers_.load() > 0) {
             notify();

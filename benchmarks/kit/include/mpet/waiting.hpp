@@ -1,4 +1,4 @@
-// How a thread waits for another one: it spins, and yields its core when that takes long.
+// How a thread waits for another thread: it spins, and yields its processor if the wait is long.
 #pragma once
 
 #include <sched.h>
@@ -15,7 +15,7 @@ inline void spin_pause() {
 #endif
 }
 
-// Long where every thread has a processor; short where threads share one, so that the one waited for gets it soon.
+// Large if every thread has its own processor. Small if threads share processors, so that the awaited thread runs soon.
 inline std::atomic<int> spins_before_yield{4000};
 
 class Backoff {
@@ -25,7 +25,7 @@ public:
             spins_++;
             spin_pause();
         } else {
-            sched_yield();  // on a loaded machine the thread waited for may need this processor
+            sched_yield();  // on a loaded machine, the awaited thread may need this processor
         }
     }
     void reset() { spins_ = 0; }
@@ -34,7 +34,7 @@ private:
     int spins_ = 0;
 };
 
-// Guards the middleware's own short critical sections; programs use Lock, which is fair and accounted.
+// Guards the short critical sections of the middleware itself. Programs use Lock, which is fair and accounted for.
 class SpinLock {
 public:
     bool try_lock() {

@@ -1,5 +1,6 @@
-// A grid of blocks in which each needs its left and its upper neighbour (and so the upper left one, and the upper right
-// one where `lead` is 2): threads take rows from the top, and follow the row above at a distance.
+// A grid of blocks in which each block depends on its left and its upper neighbour, and thus on the upper left one.
+// With `lead` = 2 it also depends on the upper right one. Threads take rows from the top, and follow the row above at a
+// distance.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +15,11 @@ namespace mpet {
 struct Grid {
     std::int64_t rows;
     std::int64_t columns;
-    std::int64_t lead = 1;  // blocks that the row above must be ahead
+    std::int64_t lead = 1;  // number of blocks by which the row above must be ahead
 };
 
-// Charges waiting for the row above to imbalance, taking a row to distribution. body(row, column).
+// Executes body(row, column) for all blocks. Waiting for the row above is charged to imbalance, taking a row to
+// distribution.
 template <class Body>
 void wavefront(Team& team, Section& section, Grid grid, Body&& body) {
     struct alignas(128) Progress {
