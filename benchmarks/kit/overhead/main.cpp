@@ -1,6 +1,7 @@
-// mpet-overhead-clean and mpet-overhead-profile: five kernels with the middleware, and the same loops without it.
-// Prints a line for each: kernel, threads, nanoseconds without the kit (one thread), nanoseconds with it. `make
-// overhead` runs both builds in turns, many times, and prints ratios of the shortest times.
+// mpet-overhead-clean and mpet-overhead-profile run five kernels with the middleware, and the same loops without it.
+// They print one line per kernel and thread count: kernel, threads, nanoseconds without the kit (on one thread),
+// nanoseconds with it. `make overhead` runs both builds alternately, many times, and prints ratios of the shortest
+// times.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>

@@ -1,4 +1,4 @@
-# Lines "build<TAB>kernel<TAB>threads<TAB>without the kit<TAB>with it" -> ratios of the shortest times.
+# Reads lines "build<TAB>kernel<TAB>threads<TAB>without the kit<TAB>with it", and prints ratios of the shortest times.
 BEGIN { FS = "\t" }
 {
     key = $2 "\t" $3

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Joins two results tarballs of one machine: join.sh BUILD FIRST SECOND TARBALL. TARBALL, which may be one of the two, is
-# FIRST with the workloads of SECOND added.
+# join.sh BUILD FIRST SECOND TARBALL: joins two results tarballs of one machine. Writes FIRST with the workloads of
+# SECOND added to TARBALL, which may be FIRST or SECOND.
 set -u
 build=$1 first=$2 second=$3 tarball=$4
 work=$(mktemp -d) || exit 1
@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/first" "$work/second" && tar xzf "$first" -C "$work/first" && tar xzf "$second" -C "$work/second" || exit 1
 into=$(dirname "$(find "$work/first" -name runs.csv)") from=$(dirname "$(find "$work/second" -name runs.csv)")
 
-# The tables have columns of their own: the joined ones have those of both, empty where a row has none.
+# The two tables may have different columns. The joined table has the columns of both, with empty fields where a row has
+# no value.
 for table in runs.csv counters.csv; do
     [ -f "$from/$table" ] || continue
     [ -f "$into/$table" ] || sed 1q "$from/$table" > "$into/$table"
@@ -26,7 +27,7 @@ for table in runs.csv counters.csv; do
         }' pass=1 "$into/$table" "$from/$table" pass=2 "$into/$table" "$from/$table" > "$work/table" || exit 1
     mv "$work/table" "$into/$table"
 done
-# Two lists of JSON, as one: without the last bracket of the first and the first one of the second.
+# Concatenate two JSON lists: remove the last bracket of the first and the first bracket of the second.
 { sed '$ s/][[:space:]]*$//' "$into/workloads.json"; echo ,; sed '1 s/^[[:space:]]*\[//' "$from/workloads.json"; } \
     > "$work/workloads.json" || exit 1
 mv "$work/workloads.json" "$into/workloads.json"

@@ -1,10 +1,11 @@
-// mpet-pack: a folder of result files -> its manifest.json -> one mpet-results/1 tarball (docs/formats, section 1).
+// mpet-pack adds manifest.json to a folder of result files and packs it as an mpet-results/1 tarball (docs/formats,
+// section 1).
 //
 //     mpet-pack [--origin measured|emulated] [--generator NAME VERSION] FOLDER TARBALL
 //
-// FOLDER holds platform.json, workloads.json, runs.csv and, where there are any, counters.csv, environment.json,
-// log.txt. Uses tar and gzip; a name like mpet-<name>-<utc> is up to the caller (--name NAME prints one and does
-// nothing else).
+// FOLDER contains platform.json, workloads.json, runs.csv and optionally counters.csv, environment.json and log.txt.
+// Uses tar and gzip. The caller chooses the tarball's name; `mpet-pack --name NAME` only prints a suitable
+// mpet-<name>-<utc>.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), so that packing needs no tool that a small machine may lack.
+// SHA-256 (FIPS 180-4), implemented here so that packing needs no tool that a small machine may lack.
 #pragma once
 
 #include <array>

@@ -34,7 +34,8 @@ void on_signal(int number) {
     _exit(127);
 }
 
-// The same input for every run: a file from its begin; a terminal or a pipe cannot be read twice.
+// Provides the same input for every run: a file is read from its start. A terminal or a pipe cannot be read twice, so
+// it is replaced by /dev/null.
 void reopen_input() {
     struct stat input {};
     if (fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode) && lseek(STDIN_FILENO, 0, SEEK_SET) == 0) return;
@@ -56,7 +57,7 @@ void reopen_input() {
     execute(command.arguments);
 }
 
-// Processor time that the machine's programs have used so far, and that its host has taken from it.
+// Returns the processor time used so far by all programs of the machine and taken from it by its host.
 std::int64_t machine_busy_ms() {
     std::ifstream file("/proc/stat");
     std::string name;

@@ -1,4 +1,4 @@
-// What a region was seen to use, as bits: tells the strategy of the workload.
+// The OpenMP constructs observed in a region, as bits. They determine the strategy of the workload.
 #pragma once
 
 #include <cstdint>

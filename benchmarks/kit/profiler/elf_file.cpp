@@ -75,7 +75,7 @@ std::string ElfFile::section(const std::string& wanted) const {
 }
 
 std::string ElfFile::compiler() const {
-    std::istringstream texts(section(".comment"));  // one text for each compiler that took part
+    std::istringstream texts(section(".comment"));  // one text for each compiler involved
     std::string all;
     for (std::string one; std::getline(texts, one, '\0');) {
         if (!one.empty()) all += (all.empty() ? "" : "; ") + one;

@@ -1,4 +1,4 @@
-// What an ELF file of this machine's kind says about itself: enough to know a program before it is profiled.
+// Information from an ELF file for this machine's architecture, as needed to inspect a program before it is profiled.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace mpet::profiler {
 
 struct Function {
     std::string name;
-    std::uint64_t offset = 0;  // of the address asked for, from the function's begin
+    std::uint64_t offset = 0;  // offset of the requested address from the start of the function
 };
 
 class ElfFile {
@@ -23,15 +23,15 @@ public:
     Kind kind() const { return kind_; }
     const std::string& first_bytes() const { return bytes_; }
     bool is_dynamic() const;
-    std::string interpreter() const;  // the dynamic loader; "" where there is none
-    std::string compiler() const;     // from the .comment section; "" where it says nothing
+    std::string interpreter() const;  // the dynamic loader; "" if there is none
+    std::string compiler() const;     // from the .comment section; "" if it has no entry
     bool has_lines() const { return !section(".debug_line").empty() || !section(".zdebug_line").empty(); }
 
-    bool imports(const std::string& prefix) const;   // any undefined dynamic symbol that begins so
+    bool imports(const std::string& prefix) const;   // any undefined dynamic symbol with this prefix
     bool exports(const std::string& name) const;     // to other objects
-    bool contains(const std::string& name) const;    // a function of that name, exported or not
+    bool contains(const std::string& name) const;    // a function of this name, exported or not
     std::optional<Function> function_at(std::uint64_t address) const;
-    std::vector<std::uint64_t> function_addresses() const;  // but for those with names that begin with a dot
+    std::vector<std::uint64_t> function_addresses() const;  // except those with names that begin with a dot
 
 private:
     struct Symbol {
@@ -43,7 +43,7 @@ private:
     template <class Record>
     const Record* at(std::uint64_t offset, std::uint64_t count = 1) const;
     std::string segment_text(std::uint32_t type) const;
-    std::string section(const std::string& name) const;  // its bytes; "" where there is none
+    std::string section(const std::string& name) const;  // its bytes; "" if there is none
     void read_symbols(std::uint32_t section_type, std::vector<Symbol>& symbols);
 
     std::string bytes_;

@@ -1,7 +1,8 @@
-// Records the parallel regions of a program built by GCC: a library to preload in front of libgomp.
+// Records the parallel regions of a program built by GCC: a library that is preloaded in front of libgomp.
 //
-// It has the functions that GCC's code calls (GOMP_*) and the lock functions of omp.h; each notes the time and calls
-// libgomp's own. A region's body and a task's body are replaced by a function of ours that calls them.
+// It defines the functions that GCC's code calls (GOMP_*) and the lock functions of omp.h. Each of them records the
+// time and calls libgomp's own function. Bodies of regions and tasks are replaced by functions of this library that
+// call them.
 #include <cstdarg>
 
 #include "next.hpp"
@@ -20,9 +21,9 @@ int omp_get_num_threads(void);
 
 namespace {
 
-// What we have libgomp start in place of the region's body.
+// The argument of launched(), which libgomp starts in place of the region's body.
 struct Launch {
-    void* reductions;  // GOMP_parallel_reductions looks for them in the first word
+    void* reductions;  // GOMP_parallel_reductions reads this first word
     void (*body)(void*);
     void* data;
     Team* team;
@@ -159,7 +160,7 @@ EXPORT void GOMP_parallel_end(void) {
 
 // ---- shares of loops and sections
 
-// Fetching a share is distribution.
+// Fetching a share is charged to distribution.
 #define FETCH(result, name, parameters, arguments, construct)                       \
     EXPORT result name parameters {                                                 \
         const Span span(current_seat(), MPET_DISTRIBUTION, construct);              \
@@ -206,7 +207,7 @@ LOOP_RUNTIME_START(nonmonotonic_runtime)
 LOOP_RUNTIME_START(maybe_nonmonotonic_runtime)
 LOOP_RUNTIME_START(ordered_runtime)
 
-// The general forms, of loops with task reductions. The schedule is a number: 1 is static.
+// The general forms, for loops with task reductions. The schedule is a number: 1 is static.
 namespace {
 
 std::uint64_t chunks_of(long schedule) { return (schedule & 7) == 1 ? 0u : static_cast<std::uint64_t>(fetched_chunks); }
@@ -225,7 +226,7 @@ std::uint64_t chunks_of(long schedule) { return (schedule & 7) == 1 ? 0u : stati
 GENERAL_START(start)
 GENERAL_START(ordered_start)
 
-// Loops whose iterations wait for earlier ones: ordered(n) with depend.
+// Loops with iterations that wait for earlier ones: ordered(n) with depend.
 #define DOACROSS_START(kind)                                                                                  \
     FETCH(bool, GOMP_loop_doacross_##kind##_start, (unsigned dimensions, long* counts, long chunk,            \
           long* begin, long* end), (dimensions, counts, chunk, begin, end), waited_for_iterations)            \
@@ -252,8 +253,9 @@ FETCH(unsigned, GOMP_sections_next, (void), (), took_sections)
 FETCH(bool, GOMP_single_start, (void), (), 0)
 FETCH(void, GOMP_scope_start, (std::uintptr_t* reductions), (reductions), 0)
 
-// Waiting for another iteration is imbalance, as in the middleware's wavefront. The number of arguments is the loop's
-// depth, which only libgomp knows; what it does not read is passed for nothing.
+// Waiting for another iteration is imbalance, as in the middleware's wavefront. The number of arguments is the depth of
+// the loop, which only libgomp has. A fixed, large enough number is passed here, and libgomp ignores the superfluous
+// ones.
 #define DOACROSS_WAIT(name, Index)                                                                          \
     EXPORT void name(Index first, ...) {                                                                    \
         const Span span(current_seat(), MPET_IMBALANCE, waited_for_iterations);                             \
@@ -284,7 +286,7 @@ BARRIER(bool, GOMP_sections_end_cancel, (void), ())
 BARRIER(void, GOMP_single_copy_end, (void* data), (data))
 BARRIER(void, GOMP_workshare_task_reduction_unregister, (bool cancelled), (cancelled))
 
-// One thread gets null, executes the block and meets the others in GOMP_single_copy_end; they wait for it in here.
+// One thread gets null, executes the block and meets the others in GOMP_single_copy_end. They wait for it in this call.
 EXPORT void* GOMP_single_copy_start(void) {
     Seat* seat = current_seat();
     if (seat != nullptr) seat->arrive(mpet_now());
@@ -322,8 +324,8 @@ constexpr unsigned task_has_dependences = 1u << 3;
 constexpr unsigned taskloop_has_reductions = 1u << 12;
 constexpr unsigned task_is_detachable = 1u << 13;
 
-// Before the task's own data. libgomp writes a taskloop's bounds into the first two words, and looks for reductions in
-// the third.
+// Precedes the task's own data. libgomp writes the bounds of a taskloop into the first two words, and reads the
+// reductions from the third.
 template <class Index>
 struct Task {
     Index begin;
@@ -331,13 +333,13 @@ struct Task {
     std::uintptr_t* reductions;
     void (*body)(void*);
     void (*copy)(void*, void*);
-    void* source;  // of the data, while the task is created
+    void* source;  // the source of the data, while the task is created
     std::size_t offset;
     std::size_t size;
     Team* team;
     Seat* creator;
     bool is_loop;
-    bool counts_as_ready;  // one with dependences may have to wait: not known to be ready
+    bool counts_as_ready;  // false for a task with dependences, because it may have to wait
 };
 
 template <class Index>
@@ -400,8 +402,9 @@ void create_taskloop(Create* create, Body* body, void* data, void (*copy)(void*,
 
 }  // namespace
 
-// A detachable task is not wrapped: libgomp writes its event into the first word of the creator's data. Nor is one that
-// is not deferred and waits for nothing: it is executed in this call, like any function, and is use.
+// A detachable task is not wrapped, because libgomp writes its event into the first word of the creator's data. A task
+// that is not deferred and has no dependences is not wrapped either: it is executed in this call, like any function,
+// and counts as use.
 EXPORT void GOMP_task(Body* body, void* data, void (*copy)(void*, void*), long size, long alignment, bool deferrable,
                       unsigned flags, void** dependences, int priority, void* detach) {
     Seat* seat = current_seat();

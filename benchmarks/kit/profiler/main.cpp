@@ -1,5 +1,5 @@
-// mpet-profile: measures every parallel region of an unmodified OpenMP program over its numbers of threads, and packs
-// what it measured for upload.
+// mpet-profile measures every parallel region of an unmodified OpenMP program at several thread counts, and packs the
+// measurements for upload.
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ namespace mpet::profiler {
 
 namespace {
 
-// 0: written; 1: failed; 2: wrong usage; 3, of --upload: the server is not done yet.
+// The other exit statuses are 0: written; 1: failed; 2: wrong usage; 3: with --upload, the server has not finished yet.
 constexpr int not_profilable_status = 4;
 
 constexpr const char* usage =
@@ -61,7 +61,7 @@ struct Options {
     int repeats = 3;
     std::string machine, application, output, results, runtime;
     double least_share = 0.01;
-    std::vector<int> accepted{0};  // statuses with which the program may end
+    std::vector<int> accepted{0};  // accepted exit statuses of the program
     std::vector<std::string> command;
 };
 
@@ -118,7 +118,7 @@ void set(Options& options, const std::string& option, const std::string& value) 
 
 bool asks_for_help(const char* argument) { return std::strcmp(argument, "--help") == 0 || std::strcmp(argument, "-h") == 0; }
 
-// Without a command where help is asked for.
+// Returns options without a command if help is requested.
 Options parse(int count, char** arguments) {
     Options options;
     int i = 1;
@@ -143,7 +143,8 @@ std::string own_folder() {
     return own.substr(0, own.rfind('/'));
 }
 
-// Built next to mpet-profile, or in the folder build/ beside it.
+// Returns the path of a built file, which is in mpet-profile's folder or in the folder build/ inside it. Throws Refusal
+// if the file does not exist.
 std::string built_file(const std::string& name) {
     for (const std::string& path : {own_folder() + "/" + name, own_folder() + "/build/" + name}) {
         if (access(path.c_str(), R_OK) == 0) return path;
@@ -162,7 +163,7 @@ void write_file(const std::string& path, const std::string& text) {
     if (!file) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
 }
 
-// Removed with everything in it when it goes out of scope.
+// A temporary folder that is removed with its contents when it goes out of scope.
 class TemporaryFolder {
 public:
     TemporaryFolder() {
@@ -268,7 +269,7 @@ std::string preloaded(const std::string& library) {
     return others != nullptr && others[0] != '\0' ? library + ":" + others : library;
 }
 
-// The kernel counts processor time in steps of 10 ms: a shorter run says nothing about others.
+// The kernel counts processor time in steps of 10 ms, so shorter runs cannot show how much other programs used.
 constexpr std::uint64_t shortest_judged_ns = 300000000;
 constexpr std::int64_t most_others_percent = 10;
 
@@ -281,8 +282,9 @@ public:
         clean_library_ = built_file(stem + "_clean.so");
     }
 
-    // Disturbed runs are done again, up to three times as many in all; then the least disturbed are kept. Where other
-    // programs disturbed all runs at one number of threads, none is done again at the next ones, until one is undisturbed.
+    // Repeats disturbed runs, up to three times the planned number in total, and keeps the least disturbed ones. If all
+    // runs at one thread count were disturbed, runs at the next thread counts are not repeated until one is
+    // undisturbed.
     std::vector<Run> run_all() {
         planned_ = options_.threads.size() * 2 * static_cast<std::size_t>(options_.repeats);
         std::vector<Run> runs;
@@ -304,8 +306,10 @@ public:
         return runs;
     }
 
-    // libomp does more for each task as soon as a tool is loaded, in every pass. Where that makes the program longer on
-    // one thread: how long its regions with tasks take without. By processor time, which other programs change little.
+    // Returns a note if the tool makes the program slower. libomp does more work for each task as soon as a tool is
+    // loaded, in every pass. If the run on one thread takes longer with the tool, the note estimates how long the
+    // regions with tasks take without it. Processor times are compared, because other programs have little influence on
+    // them.
     std::string note_on_tool(const Results& results) {
         std::vector<const Section*> with_tasks;
         std::uint64_t measured_ns = 0;
@@ -456,12 +460,12 @@ private:
 
 // ---- the whole
 
-// The program's arguments: with another input it is another workload.
+// Returns the program's arguments as the description of its input: with another input it is another workload.
 std::string input_text(const std::vector<std::string>& command) {
     std::string text;
     for (std::size_t i = 1; i < command.size(); i++) text += (i > 1 ? " " : "") + command[i];
     if (text.empty()) return "no arguments";
-    std::size_t length = 0;  // whole characters, at most 200 bytes
+    std::size_t length = 0;  // number of bytes: whole characters, at most 200 bytes
     while (length < text.size()) {
         const std::size_t next = length + std::max<std::size_t>(1, json::utf8_length(text, length));
         if (next > 200) break;
@@ -478,7 +482,8 @@ void choose_threads(Options& options, const Topology& topology) {
     }
 }
 
-// Where OpenBLAS was loaded that has threads of its own: what they do is in no region, and what to do about it.
+// Returns a note if an OpenBLAS with threads of its own was loaded. The work of these threads is in no region; the note
+// describes how to measure it.
 std::string note_on_blas(const std::vector<Run>& runs) {
     for (const Run& run : runs) {
         for (const std::string& path : run.recording.blas_libraries) {
@@ -519,7 +524,7 @@ void pack(const Program& program, const Options& options, const Topology& topolo
     }
 }
 
-// For --upload, which asks the server whether it knows this machine.
+// Prints platform.json for --upload, which asks the server whether it already has this machine.
 void describe_machine(const std::string& name) {
     const std::string root = root_from_environment();
     std::fputs(platform_json(name, read_topology(root), read_hardware(root, read_topology(root)), Build{}).c_str(), stdout);

@@ -1,4 +1,4 @@
-// The OpenMP runtime's own function behind one that this library stands in front of.
+// Finds the OpenMP runtime's own function for a function that this library intercepts.
 #pragma once
 
 #include <dlfcn.h>
@@ -16,8 +16,8 @@
 namespace mpet {
 namespace {
 
-// The loaded files that are OpenMP runtimes by their names, whatever stands behind these: libgomp.so.1,
-// libgomp-a34b3233.so.1.0.0 (as Python wheels have it), libomp.so.5.
+// The loaded files that have the name of an OpenMP runtime, with any suffix: libgomp.so.1, libgomp-a34b3233.so.1.0.0
+// (as in Python wheels), libomp.so.5.
 struct Runtimes {
     static constexpr int most = 16;
     char paths[most][PATH_MAX];
@@ -35,7 +35,7 @@ struct Runtimes {
     }
 };
 
-// A runtime that came with dlopen() is out of the global scope.
+// Finds the function in a runtime that was loaded with dlopen() and is therefore not in the global scope.
 inline void* find_in_runtime(const char* name) {
     static Runtimes runtimes;  // too large for the stack of a small thread
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

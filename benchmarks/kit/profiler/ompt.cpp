@@ -1,7 +1,7 @@
-// Records the parallel regions of a program built by clang: a tool of libomp's tools interface (OMPT).
+// Records the parallel regions of a program built by clang: a tool for libomp's tools interface (OMPT).
 //
-// OMPT reports regions, barriers, locks and tasks, but neither how long the creation of a task takes nor the fetching of
-// a chunk. So the library is also preloaded, and stands in front of the few __kmpc_* functions that do these.
+// OMPT reports regions, barriers, locks and tasks, but not how long it takes to create a task or to fetch a chunk. The
+// library is therefore also preloaded, and intercepts the few __kmpc_* functions that do these.
 #include <cinttypes>
 #include <cstddef>
 
@@ -23,7 +23,7 @@ void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void*) {
     close_team(static_cast<Team*>(parallel->ptr));
 }
 
-// The implicit task's data: 0 in a recorded region; in a nested one, 1 + the nesting of the thread before.
+// The implicit task's data is 0 in a recorded region. In a nested region it is 1 + the thread's previous nesting.
 void begin_implicit_task(ompt_data_t* parallel, ompt_data_t* task, unsigned size, unsigned index) {
     Team* team = parallel != nullptr ? static_cast<Team*>(parallel->ptr) : nullptr;
     if (team != nullptr) {
@@ -35,7 +35,8 @@ void begin_implicit_task(ompt_data_t* parallel, ompt_data_t* task, unsigned size
     }
 }
 
-// The workers' comes after the region's end: only the master's says that the thread has done its share.
+// Only the end of the master's implicit task marks the end of the thread's share. For the other threads this event
+// comes after the end of the region.
 void end_implicit_task(const ompt_data_t* task) {
     if (task->value != 0) {
         here.nesting = static_cast<Nesting>(task->value - 1);
@@ -59,8 +60,8 @@ void on_implicit_task(int endpoint, ompt_data_t* parallel, ompt_data_t* task, un
 
 bool is_task_wait(int kind) { return kind == ompt_sync_region_taskwait || kind == ompt_sync_region_taskgroup; }
 
-// The end of the region's final barrier, reported without parallel data: the thread stays at the barrier until the
-// master closes the team.
+// The end of the region's final barrier is reported without parallel data. The thread then stays at the barrier until
+// the master closes the team.
 void on_sync_region(int kind, int endpoint, ompt_data_t* parallel, ompt_data_t*, const void*) {
     Seat* seat = is_task_wait(kind) || parallel == nullptr ? nullptr : current_seat();
     if (seat == nullptr) return;
@@ -71,7 +72,7 @@ void on_sync_region(int kind, int endpoint, ompt_data_t* parallel, ompt_data_t*,
     }
 }
 
-// A task group's region begins with its body: only this event tells when the thread waits.
+// The region of a task group begins with its body, so only this event shows when the thread waits.
 void on_sync_region_wait(int kind, int endpoint, ompt_data_t*, ompt_data_t*, const void*) {
     Seat* seat = is_task_wait(kind) ? current_seat() : nullptr;
     if (seat == nullptr) return;
@@ -82,7 +83,7 @@ void on_sync_region_wait(int kind, int endpoint, ompt_data_t*, ompt_data_t*, con
     }
 }
 
-// A test for a lock does not wait, and where it fails nothing more is reported.
+// A test for a lock does not wait, and if it fails, no further event is reported.
 bool is_test(int kind) { return kind == ompt_mutex_test_lock || kind == ompt_mutex_test_nest_lock; }
 
 void on_mutex_acquire(int kind, unsigned, unsigned, std::uint64_t, const void*) {
@@ -97,7 +98,7 @@ void leave_lock() {
 
 void on_mutex_acquired(int, std::uint64_t, const void*) { leave_lock(); }
 
-// The thread had the nestable lock already.
+// Reported with ompt_scope_begin when the thread acquires a nestable lock that it already owns.
 void on_nest_lock(int endpoint, std::uint64_t, const void*) {
     if (endpoint == ompt_scope_begin) leave_lock();
 }
@@ -107,12 +108,13 @@ void on_work(int kind, int, ompt_data_t*, ompt_data_t*, std::uint64_t, const voi
     if (seat != nullptr) seat->constructs |= took_sections;
 }
 
-// ---- tasks: an explicit task's data holds its state, and once it has begun, what it interrupted
+// ---- tasks: an explicit task's data holds its state and, once it has begun, the interrupted states
 
 constexpr std::uint64_t task_created = UINT64_C(1) << 63;
 constexpr std::uint64_t task_ready = UINT64_C(1) << 62;
 constexpr std::uint64_t task_begun = UINT64_C(1) << 61;
-constexpr std::uint64_t task_undeferred = UINT64_C(1) << 60;  // executed by its creator like any function: it has no states
+// The creator executes the task like a function call, so the task has no states.
+constexpr std::uint64_t task_undeferred = UINT64_C(1) << 60;
 constexpr std::uint64_t task_states = task_undeferred - 1;
 
 void on_task_create(ompt_data_t*, const void*, ompt_data_t* task, int flags, int has_dependences, const void*) {
@@ -125,7 +127,7 @@ void on_task_create(ompt_data_t*, const void*, ompt_data_t* task, int flags, int
         return;
     }
     task->value = task_created;
-    if (has_dependences) return;  // not known to be ready
+    if (has_dependences) return;  // it may have to wait
     task->value |= task_ready;
     seat->team->add_ready_task(mpet_now());
 }
@@ -146,8 +148,8 @@ void end_task(Seat& seat, ompt_data_t* task) {
     task->value = task_created;
 }
 
-// A switch begins a task, unless it goes back to what the thread had interrupted: an implicit task, or one that has
-// begun. So ends a part of an untied task, whose next part begins later, on any thread.
+// A switch begins the next task, unless it returns to what the thread had interrupted: an implicit task, or a task that
+// has begun. Such a return ends a part of an untied task. The task's next part begins later, on any thread.
 void on_task_schedule(ompt_data_t* prior, int status, ompt_data_t* next) {
     Seat* seat = current_seat();
     if (seat == nullptr) return;
@@ -204,13 +206,13 @@ void finalize(ompt_data_t*) {}
 
 ompt_start_tool_result_t tool{initialize, finalize, {0}};
 
-// The runtime starts its tool only before the first region: the program's time begins earlier.
+// The runtime starts its tool only before the first region, but the program's time begins here.
 __attribute__((constructor)) void begin_program() { note_program_begin(); }
 __attribute__((destructor)) void end_program() { write_recording("libomp", missing_event); }
 
 }  // namespace
 
-// Called by the runtime before the first region.
+// The runtime calls this function before the first region.
 EXPORT ompt_start_tool_result_t* ompt_start_tool(unsigned, const char*) {
     start_recording();
     return recording ? &tool : nullptr;
@@ -224,13 +226,14 @@ struct ident_t;
 
 namespace {
 
-// A schedule's number: 33 and 34 are static, 65 and 66 the same in order; modifiers are in high bits.
+// Returns the construct bit for a schedule that fetches chunks. The schedules 33 and 34 are static, 65 and 66 are their
+// ordered forms. Modifiers are in the high bits.
 std::uint64_t chunks_of(std::int32_t schedule) {
     const std::int32_t kind = schedule & 0x1fffffff;
     return kind == 33 || kind == 34 || kind == 65 || kind == 66 ? 0u : static_cast<std::uint64_t>(fetched_chunks);
 }
 
-// From the allocation of a task until it is queued.
+// A span from the allocation of a task until it is queued.
 class CreationSpan : public Span {
 public:
     CreationSpan() : CreationSpan(current_seat()) {}
@@ -263,8 +266,8 @@ EXPORT void __kmpc_doacross_wait(ident_t* where, std::int32_t thread, const std:
     NEXT(__kmpc_doacross_wait)(where, thread, iteration);
 }
 
-// Creation begins here, and is noted by the call that queues the task. A task that is not deferred has no such call, and
-// costs one reading of the clock.
+// Task creation begins here, and is charged by the call that queues the task. A task that is not deferred has no such
+// call, and costs one reading of the clock.
 EXPORT void* __kmpc_omp_task_alloc(ident_t* where, std::int32_t thread, std::int32_t flags, std::size_t task_size,
                                    std::size_t shared_size, void* entry) {
     if (Seat* seat = current_seat()) seat->creation_begin_ns = mpet_now();

@@ -1,7 +1,7 @@
 /* The part of the OpenMP tools interface (OMPT) that the profiler uses.
  *
- * Written from the OpenMP API specification, version 5.0, section 4 and its later additions; names and numbers are the
- * specification's. The header omp-tools.h of a compiler is not needed.
+ * It is written from the OpenMP API specification, version 5.0, section 4 and its later additions. The names and
+ * numbers are those of the specification. The header omp-tools.h of a compiler is not needed.
  */
 #ifndef MPET_OMPT_INTERFACE_H
 #define MPET_OMPT_INTERFACE_H

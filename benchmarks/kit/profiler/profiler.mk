@@ -1,5 +1,5 @@
-# mpet-profile and the libraries that it preloads. The script ../mpet-profile calls this from the kit's folder, as
-# make -f profiler/profiler.mk profiler
+# Builds mpet-profile and the libraries that it preloads. The script ../mpet-profile calls this file in the kit's folder
+# with make -f profiler/profiler.mk profiler
 BUILD ?= build
 CXX ?= g++
 
@@ -7,7 +7,7 @@ PROFILER_FLAGS := -std=c++17 -Wall -Wextra -Wno-psabi -Iinclude $(PROFILER_EXTRA
 PROFILER_LIBRARY_FLAGS := $(PROFILER_FLAGS) -O2 -fPIC -shared -fno-exceptions -fno-rtti -fvisibility=hidden -static-libgcc
 PROFILER_LIBRARIES := $(addprefix $(BUILD)/libmpet_,gomp.so gomp_clean.so ompt.so ompt_clean.so)
 PROFILER_HEADERS := $(wildcard profiler/*.hpp profiler/*.h include/mpet/*.h include/mpet/*.hpp topology/*.hpp pack/*.hpp)
-# In the folder of the Makefile's programs that measure nothing themselves: what is compiled here is not compiled there.
+# The folder is that of the Makefile's programs that do not measure anything, so that no file is compiled twice.
 profiler_objects = $(patsubst %.cpp,$(BUILD)/tool/%.o,$(1))
 PROFILER_OWN := $(call profiler_objects,$(filter-out profiler/gomp.cpp profiler/ompt.cpp,$(wildcard profiler/*.cpp)))
 PROFILER_TOPOLOGY := $(call profiler_objects,$(addprefix topology/,files.cpp topology.cpp hardware.cpp microarchitecture.cpp))
@@ -15,7 +15,7 @@ PROFILER_TOPOLOGY := $(call profiler_objects,$(addprefix topology/,files.cpp top
 .PHONY: profiler
 profiler: $(BUILD)/mpet-profile $(BUILD)/mpet-pack $(PROFILER_LIBRARIES)
 
-# Without optimisation, in half the time.
+# Compile without optimisation, which halves the compile time.
 $(BUILD)/tool/%.o: %.cpp $(PROFILER_HEADERS) VERSION
 	@mkdir -p $(@D)
 	$(CXX) $(PROFILER_FLAGS) $(OBJECT_FLAGS) -O0 -DMPET_KIT_VERSION='"$(shell cat VERSION)"' -c $< -o $@
@@ -23,7 +23,7 @@ $(BUILD)/tool/%.o: %.cpp $(PROFILER_HEADERS) VERSION
 $(BUILD)/mpet-pack: $(call profiler_objects,pack/main.cpp) $(PROFILER_TOPOLOGY)
 	$(CXX) $^ -o $@
 
-# PROFILER_PROGRAM_FLAGS are for the program alone, not for what it preloads into others.
+# PROFILER_PROGRAM_FLAGS apply only to the program, not to the libraries that it preloads.
 $(PROFILER_OWN): OBJECT_FLAGS := $(PROFILER_PROGRAM_FLAGS)
 $(BUILD)/mpet-profile: $(PROFILER_OWN) $(PROFILER_TOPOLOGY)
 	$(CXX) $(PROFILER_PROGRAM_FLAGS) $^ -o $@

@@ -63,7 +63,8 @@ void refuse_other_kinds(const std::string& path, const ElfFile& file) {
     }
 }
 
-// The shared libraries the loader would load: a line "libgomp.so.1 => /usr/lib/libgomp.so.1 (0x...)" each.
+// Returns the shared libraries that the loader would load, from lines like "libgomp.so.1 => /usr/lib/libgomp.so.1
+// (0x...)".
 std::vector<std::string> shared_libraries(const std::string& path, const ElfFile& file) {
     std::string text;
     if (!capture({file.interpreter(), "--list", path}, text) && text.empty()) {
@@ -84,7 +85,7 @@ std::vector<std::string> shared_libraries(const std::string& path, const ElfFile
     return libraries;
 }
 
-// Who calls which OpenMP runtime, and which is there.
+// Which OpenMP runtimes the program and its libraries call, and which of them are present.
 struct Use {
     bool calls_gomp = false, calls_kmpc = false;
     bool has_libgomp = false, has_libomp = false;

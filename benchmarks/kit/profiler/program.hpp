@@ -1,4 +1,4 @@
-// The program to profile: found, looked at, and refused with a sentence where it cannot be profiled.
+// Finds and inspects the program to profile. Throws an exception with an explanation if it cannot be profiled.
 #pragma once
 
 #include <stdexcept>
@@ -6,24 +6,25 @@
 
 namespace mpet::profiler {
 
-// Something the user can mend; the message says how.
+// An error that the user can fix. The message explains how.
 struct Refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Of this program no profile can be made: it can only be timed as a whole. mpet-profile ends with a status of its own.
+// A program that cannot be profiled, but only timed as a whole. mpet-profile then ends with a separate exit status.
 struct NotProfilable : Refusal {
     using Refusal::Refusal;
 };
 
 struct Program {
-    std::string path;      // as it is started
+    std::string path;      // path with which it is started
     std::string name;      // application name of its workloads
     std::string runtime;   // libgomp or libomp
-    std::string compiler;  // as the program says, "" where it does not
+    std::string compiler;  // from the program's .comment section, "" if unknown
 };
 
-// `runtime` is what the user says; "" = look at what the program and its libraries need.
+// Inspects a program. `runtime` is given by the user; with "", it is determined from the libraries that the program
+// needs.
 Program inspect(const std::string& command, const std::string& runtime);
 
 }  // namespace mpet::profiler

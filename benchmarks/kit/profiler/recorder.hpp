@@ -1,11 +1,12 @@
-// What a preloaded library records about the parallel regions of somebody else's OpenMP program.
+// Records the parallel regions of an unmodified OpenMP program, in a preloaded library.
 //
-// A region is one `parallel` of the source. Each execution of an outermost region has a team; each thread of it has a
-// seat with an account (mpet/accounting.h), so the parts of an execution add up to n * time to the nanosecond. When the
-// program ends, the sums over all executions go to the file that MPET_PROFILE_OUT names.
+// A region is one `parallel` construct of the source. Each execution of an outermost region has a team, and each thread
+// of the team has a seat with an account (mpet/accounting.h), so the parts of an execution add up to n * time to the
+// nanosecond. When the program ends, the sums over all executions are written to the file named by MPET_PROFILE_OUT.
 //
-// Built twice: with MPET_PROBES=0 (clean pass) only a region's begin, end and team size are recorded.
-// Included by one source file of each library. No exceptions, no allocation inside a region.
+// This file is compiled twice: with MPET_PROBES=0 (clean pass) it records only the start, end and team size of a
+// region. It is included by one source file of each library. It uses no exceptions, and allocates no memory inside a
+// region.
 #pragma once
 
 #include <link.h>
@@ -36,14 +37,14 @@ namespace {
 constexpr bool probing = MPET_PROBES != 0;
 constexpr int most_threads = 4096;
 
-// A thread is in one of the parts, or waits: then the part is known only once the wait is over.
+// A thread is in one of the parts, or it waits. The part of a wait is known only after the wait.
 enum State : std::uint64_t { waits_for_tasks = MPET_PARTS, waits_at_barrier };
 
 struct Region {
-    const void* key;  // its body where that is known, else its call site
+    const void* key;  // the address of its body if known, else its call site
     Region* next;
-    char* object;                    // the file that holds it
-    std::uintptr_t call_site, body;  // in that file's own addresses; the body is 0 where it is not known
+    char* object;                    // the file that contains the region
+    std::uintptr_t call_site, body;  // addresses within that file; the body is 0 if unknown
     std::uint64_t executions, time_ns, thread_ns, constructs;
     std::uint64_t part_ns[MPET_PARTS];
     int largest_team;
@@ -53,17 +54,18 @@ struct Team;
 
 struct alignas(128) Seat {
     mpet_account account;
-    std::uint64_t states;  // a stack, four bits a state, the current one lowest
+    std::uint64_t states;  // a stack with four bits per state; the current state is in the lowest bits
     std::uint64_t constructs;
-    std::uint64_t creation_begin_ns;  // of the task that was allocated last
-    std::uint64_t arrival_ns[4];  // at barrier number i % 4: nobody is two barriers ahead
+    std::uint64_t creation_begin_ns;  // start of the creation of the most recently allocated task
+    std::uint64_t arrival_ns[4];  // at barrier number i % 4: no thread can be two barriers ahead
     unsigned barriers;
-    int tasks_begun;  // and not ended: how deep the thread is in tasks
+    int tasks_begun;  // tasks begun but not ended: the nesting depth of tasks
     Team* team;
     std::atomic<bool> present;
 
     std::uint64_t state() const { return states & 15; }
-    void go_on_as_use() { states = (states & ~std::uint64_t{15}) | MPET_USE; }  // with the time since the last event
+    // Sets the current state to use, so that the time since the last event is charged to use, too.
+    void go_on_as_use() { states = (states & ~std::uint64_t{15}) | MPET_USE; }
     void open(Team& team_of_seat);
     void close_interval(std::uint64_t now);
     void charge_gap(std::uint64_t now);
@@ -90,16 +92,16 @@ struct alignas(128) Team {
     void take_ready_task() { ready_tasks.fetch_sub(1, std::memory_order_relaxed); }
 };
 
-// Where the calling thread sits. Inside a nested region it does not take part in its team's constructs; where the nested
-// team is this thread alone, its waits for locks are still its own.
+// The seat of the calling thread. Inside a nested region the thread does not take part in the constructs of its team.
+// If the nested team consists of this thread alone, its waits for locks still count in its own account.
 enum class Nesting { none, alone, parallel };
 
 struct Place {
     Team* team;
-    Seat* seat;  // another thread's by now, where the team's serial is another
+    Seat* seat;  // belongs to another thread if the team's serial number has changed
     std::uint64_t serial;
     Nesting nesting;
-    bool at_barrier;  // and executes no task there
+    bool at_barrier;  // waiting at a barrier, not executing a task there
 };
 
 constexpr Place nowhere{nullptr, nullptr, 0, Nesting::none, false};
@@ -130,7 +132,8 @@ void Seat::close_interval(std::uint64_t now) {
     }
 }
 
-// Of a wait in which this thread may execute tasks: switching since tasks are ready, else idle.
+// Charges a wait in which this thread may execute tasks: to switching from the time at which tasks were ready, and as
+// idle time before.
 void Seat::charge_gap(std::uint64_t now) {
     const mpet_part idle = team->size.load(std::memory_order_relaxed) > 1 ? MPET_IMBALANCE : MPET_JOIN;
     if (team->ready_tasks.load(std::memory_order_relaxed) > 0) {
@@ -165,7 +168,7 @@ void Seat::leave_barrier(std::uint64_t now) {
     states >>= 4;
 }
 
-// Returns the interrupted states, for end_task().
+// Returns the interrupted states, which end_task() restores.
 inline std::uint64_t Seat::begin_task(std::uint64_t now) {
     close_interval(now);
     here.at_barrier = false;
@@ -175,7 +178,7 @@ inline std::uint64_t Seat::begin_task(std::uint64_t now) {
     return interrupted;
 }
 
-// A thread that executed a task at a barrier has arrived only now.
+// Ends a task. A thread that executed a task at a barrier arrives there only now.
 inline void Seat::end_task(std::uint64_t interrupted, std::uint64_t now) {
     close_interval(now);
     states = interrupted;
@@ -217,9 +220,10 @@ constexpr std::size_t region_buckets = 512;
 std::atomic<Region*> regions[region_buckets];
 Team* free_teams = nullptr;
 bool recording = false;
-std::uint64_t program_begin_ns = 0;  // 0 = not noted yet
+std::uint64_t program_begin_ns = 0;  // 0 = not recorded yet
 
-// When any region was being executed. Several threads of the program may each execute one at the same time.
+// The time in which at least one region was executed. Several threads of the program may execute regions
+// simultaneously.
 struct Covered {
     int open_regions = 0;
     std::uint64_t since_ns = 0, until_ns = 0, sum_ns = 0;
@@ -230,7 +234,7 @@ struct Covered {
     }
 } covered;
 
-// Turns a region's addresses into those of the file that holds it, whatever address the file was loaded at.
+// Converts a region's addresses to addresses within the file that contains it, independent of the file's load address.
 int find_object(dl_phdr_info* info, std::size_t, void* context) {
     Region& region = *static_cast<Region*>(context);
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -245,7 +249,7 @@ int find_object(dl_phdr_info* info, std::size_t, void* context) {
     return 0;
 }
 
-// Looked up at once: at the program's end the library that holds the region may have been unloaded.
+// Looks up the file immediately, because the library that contains the region may be unloaded before the program ends.
 Region* make_region(const void* call_site, const void* body) {
     Region* region = static_cast<Region*>(std::calloc(1, sizeof(Region)));
     if (region == nullptr) return nullptr;
@@ -282,11 +286,12 @@ Team* free_team() {
     return team;
 }
 
-// Teams are reused and never unmapped: an idle thread may still look at the seat it had.
+// Returns a team for reuse, or a new one. Teams are never unmapped, because an idle thread may still read its former
+// seat.
 Team* take_team() {
     if (Team* team = free_team()) return team;
     void* memory = mmap(nullptr, sizeof(Team), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : static_cast<Team*>(memory);  // zeros are what a new team holds
+    return memory == MAP_FAILED ? nullptr : static_cast<Team*>(memory);  // a new team is all zeros
 }
 
 void give_back_team(Team* team) {
@@ -297,13 +302,14 @@ void give_back_team(Team* team) {
 
 // ---- an execution of a region
 
-// Whether no other region is being executed.
+// Counts a region as being executed. Returns whether it is the only one.
 bool enters_first_region() {
     const Mutex lock;
     return covered.open_regions++ == 0;
 }
 
-// The master is about to start the region. Null: do not record it (a nested one, or not the program to profile).
+// Called when the master is about to start the region. Returns null if the region must not be recorded, because it is
+// nested or recording is off.
 Team* open_team(const void* call_site, const void* body) {
     if (!recording || seat_is_valid() || here.nesting != Nesting::none) return nullptr;
     Region* region = find_region(call_site, body);
@@ -326,7 +332,8 @@ void take_seat(Team& team, int id, int size) {
     if constexpr (probing) here.seat->open(team);
 }
 
-// The thread has done its share; what remains is the region's final barrier, and tasks it may execute there.
+// Called when the thread has completed its share. Only the region's final barrier remains, and tasks that the thread
+// may execute there.
 void reach_region_end() {
     if constexpr (probing) {
         if (Seat* seat = current_seat()) {
@@ -363,8 +370,8 @@ std::uint64_t last_event(const Team& team) {
     return last;
 }
 
-// By the master, once the runtime has joined the team. The end is later than the master's reading where another core's
-// clock is a tick ahead of the master's.
+// Called by the master after the runtime has joined the team. The end is later than the master's reading if the clock
+// of another core is a tick ahead.
 void close_team(Team* team) {
     if (team == nullptr) return;
     const std::uint64_t now = mpet_now();
@@ -386,9 +393,9 @@ void close_team(Team* team) {
     give_back_team(team);
 }
 
-// The thread enters a nested region of `size` threads. Returns its place, to put back into `here` afterwards. A thread
-// that stands at a barrier cannot have started the region: the runtime has taken it from another team, whose end that
-// team's master may not have seen yet.
+// Called when the thread enters a nested region of `size` threads. Returns its place, which the caller restores into
+// `here` afterwards. A thread at a barrier cannot have started the region: the runtime has taken it from another team,
+// and that team's master may not have recorded the end of its region yet.
 Place enter_nested_region(int size) {
     if (here.at_barrier) here = nowhere;
     const Place outer = here;
@@ -400,8 +407,9 @@ Place enter_nested_region(int size) {
     return outer;
 }
 
-// While it lives, the thread's time goes to one part. Where the task that began it has ended meanwhile (a part of an
-// untied task ends inside the call that queues its next one), the thread is back in what that task had interrupted.
+// Charges the thread's time to one part during the lifetime of the object. If the task in which it was created has
+// ended meanwhile (a part of an untied task ends inside the call that queues its next part), the thread has already
+// returned to the states that the task had interrupted, and the destructor leaves them unchanged.
 class Span {
 public:
     Span(Seat* seat, mpet_part part, std::uint64_t construct = 0) : Span(seat, part, seat != nullptr ? mpet_now() : 0, construct) {}
@@ -422,7 +430,7 @@ private:
     const int tasks_begun_;
 };
 
-// While it lives, the thread waits at a barrier of its team.
+// The thread waits at a barrier of its team during the lifetime of the object.
 class BarrierWait {
 public:
     BarrierWait() : seat_(current_seat()) {
@@ -438,7 +446,7 @@ private:
     Seat* const seat_;
 };
 
-// While it lives, the thread waits for tasks, and may execute some.
+// The thread waits for tasks, and may execute some, during the lifetime of the object.
 class TaskWait {
 public:
     TaskWait() : seat_(current_seat()) {
@@ -456,7 +464,7 @@ private:
 
 // ---- begin and end of the program
 
-// Only the process that mpet-profile started records: not what it starts itself.
+// Returns whether mpet-profile started this process. Processes started by the program are not recorded.
 bool is_profiled_process() {
     const char* pid = std::getenv("MPET_PROFILE_PID");
     return pid != nullptr && std::getenv("MPET_PROFILE_OUT") != nullptr && std::strtol(pid, nullptr, 10) == getpid();
@@ -473,7 +481,7 @@ void start_recording() {
     recording = program_begin_ns != 0;
 }
 
-// Time in which a smaller team than the largest executed the region: the absent threads waited for work.
+// Charges the absent threads of executions with a smaller team than the largest one: they waited for work.
 void charge_absent_threads(Region& region) {
     const std::uint64_t largest = static_cast<std::uint64_t>(region.largest_team) * region.time_ns;
     region.part_ns[MPET_DISTRIBUTION] += largest - region.thread_ns;
@@ -487,14 +495,16 @@ void write_region(FILE* file, Region& region) {
     std::fprintf(file, "\t%" PRIu64 "\t%s\n", region.constructs, region.object != nullptr ? region.object : "");
 }
 
-// OpenBLAS may have threads of its own, which are in no region. Debian calls it libblas.so.3, too.
+// Writes the name of a loaded BLAS library. OpenBLAS may have threads of its own, which are in no region. Debian also
+// names it libblas.so.3.
 int write_library(dl_phdr_info* info, std::size_t, void* file) {
     const char* slash = std::strrchr(info->dlpi_name, '/');
     if (std::strstr(slash != nullptr ? slash : info->dlpi_name, "blas") != nullptr) std::fprintf(static_cast<FILE*>(file), "library\t%s\n", info->dlpi_name);
     return 0;
 }
 
-// "unstarted": the program has not started its OpenMP runtime, or one that reports nothing.
+// Writes the recording. A line "unstarted" means that the program has not started its OpenMP runtime, or that the
+// runtime reports nothing.
 void write_recording(const char* runtime, const char* missing_event = nullptr) {
     if (program_begin_ns == 0 || !is_profiled_process()) return;
     FILE* file = std::fopen(std::getenv("MPET_PROFILE_OUT"), "w");

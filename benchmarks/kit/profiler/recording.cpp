@@ -13,14 +13,14 @@ RegionRecord region_of(std::istringstream& fields) {
     fields >> std::hex >> region.site.call >> region.site.body >> std::dec >> region.threads >> region.executions >> region.time_ns;
     for (std::uint64_t& part : region.part_ns) fields >> part;
     fields >> region.constructs;
-    fields.get();  // the tab before the path, which may hold anything but a line's end
+    fields.get();  // the tab before the path, which may contain anything except a newline
     std::getline(fields, region.site.object);
     return region;
 }
 
 }  // namespace
 
-// Where the teams differ in size, the smaller one's absent threads waited for work.
+// Adds another record. If the teams differ in size, the absent threads of the smaller team waited for work.
 void RegionRecord::add(const RegionRecord& other) {
     const std::int64_t largest = std::max(threads, other.threads);
     part_ns[MPET_DISTRIBUTION] += static_cast<std::uint64_t>(largest - threads) * time_ns +

@@ -1,4 +1,4 @@
-// What the preloaded library has written about one run of the program.
+// The recording of one run of the program, as written by the preloaded library.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@
 
 namespace mpet::profiler {
 
-// Where a region is, in the addresses of the file that holds it.
+// The location of a region, as addresses within the file that contains it.
 struct CallSite {
     std::string object;      // "" = the program itself
     std::uint64_t call = 0;  // the instruction after the call that starts the region
-    std::uint64_t body = 0;  // the region's code, 0 where it is not known
+    std::uint64_t body = 0;  // the region's code, 0 if unknown
 
     bool operator<(const CallSite& other) const {
         return std::tie(object, body, call) < std::tie(other.object, other.body, other.call);
@@ -29,19 +29,19 @@ struct RegionRecord {
     std::uint64_t executions = 0, time_ns = 0, constructs = 0;
     std::array<std::uint64_t, MPET_PARTS> part_ns{};
 
-    void add(const RegionRecord& other);  // of the same section and run
+    void add(const RegionRecord& other);  // a record of the same section and run
 };
 
 struct Recording {
     std::string clock, missing_event;
-    std::uint64_t program_ns = 0;  // from the program's begin to its end
-    std::uint64_t covered_ns = 0;  // of these, in any of the regions
-    bool started = true;       // false: no OpenMP runtime has reported anything, not even that it is there
+    std::uint64_t program_ns = 0;  // from the start of the program to its end
+    std::uint64_t covered_ns = 0;  // the time of these in which any region was executed
+    bool started = true;       // false: no OpenMP runtime has reported anything, not even its start
     std::vector<RegionRecord> regions;
-    std::vector<std::string> blas_libraries;  // paths of what was loaded and is called so
+    std::vector<std::string> blas_libraries;  // paths of loaded files with "blas" in their name
 };
 
-// Nothing where the file is not there or was not finished.
+// Reads a recording. Returns nothing if the file does not exist or is incomplete.
 std::optional<Recording> read_recording(const std::string& path);
 
 }  // namespace mpet::profiler

@@ -27,7 +27,7 @@ std::string workload(const Program& program, const Section& section) {
     return program.name + "/" + section.name;
 }
 
-// A per mille number as 12.3 %, without floating point.
+// Formats a share as a percentage like 12.3 %, without floating point.
 std::string percent(std::uint64_t part, std::uint64_t whole) {
     const std::uint64_t per_mille = whole > 0 ? part * 1000 / whole : 0;
     return std::to_string(per_mille / 10) + "." + std::to_string(per_mille % 10) + " %";
@@ -35,10 +35,10 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 
 std::string threads_text(std::int64_t count) { return std::to_string(count) + (count == 1 ? " thread" : " threads"); }
 
-// What became of one section over all runs, before it is decided whether it is kept.
+// The data of one section from all runs, collected before it is decided whether the section is kept.
 struct Gathered {
     Section section;
-    std::set<std::pair<int, std::int64_t>> other_sizes;  // threads asked for, threads used
+    std::set<std::pair<int, std::int64_t>> other_sizes;  // requested and used thread counts
 };
 
 using Gathering = std::map<std::string, Gathered>;
@@ -81,7 +81,7 @@ Gathering gather(const std::vector<Run>& runs, const Names& names) {
     return gathering;
 }
 
-// Once a run: which regions have no line, and what gives them one.
+// Adds messages, once per call of mpet-profile, about regions without source lines and how to obtain them.
 void note_lines(const Names& names, const Program& program, std::vector<std::string>& messages) {
     std::set<std::string> without_lines, without_information;
     bool has_tool = false;
@@ -117,7 +117,7 @@ std::string sizes_text(const Gathered& gathered) {
     return text;
 }
 
-// The run's time in none of the sections that are kept: outside all regions, and in those that are left out.
+// Returns the run's time outside the kept sections: outside all regions, and in regions that are left out.
 std::uint64_t rest_ns(const Run& run, const Names& names, const std::vector<Section>& kept) {
     std::set<std::string> kept_names;
     for (const Section& section : kept) kept_names.insert(section.name);
@@ -141,7 +141,7 @@ Section rest_of(const std::vector<Run>& runs, const Names& names, const std::vec
     return rest;
 }
 
-// Whether threads of the program execute regions at the same time, for more than a hundredth of the regions' time.
+// Returns whether threads of the program execute regions simultaneously for more than 1 % of the regions' time.
 bool has_regions_at_the_same_time(const std::vector<Run>& runs) {
     return std::any_of(runs.begin(), runs.end(), [](const Run& run) {
         std::uint64_t sum_ns = 0;
@@ -158,7 +158,7 @@ void note_program(const std::vector<Run>& runs, const Program& program, Results&
     }
 }
 
-// Why the section is not kept; "" where it is.
+// Returns why the section is not kept, or "" if it is kept.
 std::string reason_to_leave_out(const Gathered& gathered) {
     const int first_n = gathered.section.first_n();
     const auto on_one = [](const auto& sizes) { return sizes.first == 1; };
@@ -171,7 +171,7 @@ std::string reason_to_leave_out(const Gathered& gathered) {
     return "";
 }
 
-// The sections that take too little of the program's time, in one message.
+// Returns one message for all sections that take too little of the program's time.
 std::string short_sections(const std::vector<std::string>& names, double least_share) {
     constexpr std::size_t most_named = 8;
     std::string text = "left out, each with less than " + percent(static_cast<std::uint64_t>(least_share * 1000 + 0.5), 1000) +
@@ -181,7 +181,7 @@ std::string short_sections(const std::vector<std::string>& names, double least_s
     return text;
 }
 
-// What to know about a section that is kept.
+// Adds messages about a section that is kept.
 void note(const Gathered& gathered, const std::string& name, std::vector<std::string>& messages) {
     if (const int first_n = gathered.section.first_n(); first_n > 1) {
         messages.push_back(name + ": is not executed on fewer than " + threads_text(first_n) + ", so its times begin there; what the program does "
@@ -216,7 +216,7 @@ std::string row(const std::string& name, const RowKey& key, const RegionRecord& 
     return text + ",," + disturbed + "\n";
 }
 
-// The part that takes most of the threads' time on n threads, or what they use more than one thread did.
+// Returns the part that takes most of the threads' time on n threads, or redundancy if that loss is larger.
 std::string largest_loss(const Section& section, int n) {
     constexpr const char* names[MPET_PARTS + 1] = {"", "lock", "imbalance", "creation", "distribution", "switching", "join", "redundancy"};
     double losses[MPET_PARTS + 1] = {}, whole = 0;
@@ -317,7 +317,7 @@ std::vector<Section> Results::workloads() const {
     return all;
 }
 
-// A header, the longest regions, how many there are besides, and the serial rest: ten lines at most.
+// Returns at most ten lines: a header, the longest regions, the number of other regions, and the serial rest.
 std::vector<std::string> summary(const Results& results) {
     constexpr std::size_t most_regions = 7;
     std::vector<const Section*> longest;

@@ -1,4 +1,4 @@
-// From the recordings of all runs to the workloads and rows of a results tarball.
+// Converts the recordings of all runs to the workloads and rows of a results tarball.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace mpet::profiler {
 
 // One run of the program.
 struct Run {
-    int asked = 1;  // threads
+    int asked = 1;  // number of threads requested
     bool profile = false;
     int repeat = 1;
     Recording recording;
-    std::optional<bool> disturbed;  // unknown where the run was too short to judge
+    std::optional<bool> disturbed;  // empty if the run was too short to decide
 };
 
 struct RowKey {
@@ -32,26 +32,26 @@ struct RowKey {
     }
 };
 
-// What a program's time outside its regions is called: readers of the tarball know it by this name.
+// The name for a program's time outside its regions. Readers of the tarball rely on this name.
 constexpr const char* serial_rest = "serial rest";
 
-// A parallel region of the program, or what is left of its time: one workload.
+// One workload: a parallel region of the program, or the remaining time of the program.
 struct Section {
     std::string name, source;
     std::uint64_t constructs = 0;
     std::map<RowKey, RegionRecord> rows;
-    std::map<RowKey, bool> disturbed;  // of the rows where that is known
+    std::map<RowKey, bool> disturbed;  // only for the rows where it is known
 
-    std::uint64_t median_ns(int threads, bool profile) const;  // 0 where it was not measured
-    int first_n() const;  // the least number of threads on which it is executed; 0 where there is none
+    std::uint64_t median_ns(int threads, bool profile) const;  // 0 if it was not measured
+    int first_n() const;  // the smallest thread count at which it is executed; 0 if there is none
     const char* strategy() const;
 };
 
 struct Results {
     std::vector<Section> sections;       // the regions that go into the tarball
-    Section rest;                        // the program's time in none of them; clean rows only
-    std::uint64_t program_ns = 0;        // of the whole program on one thread
-    std::vector<std::string> messages;   // what was left out, and what to know about the sections
+    Section rest;                        // the program's time outside these regions; clean rows only
+    std::uint64_t program_ns = 0;        // time of the whole program on one thread
+    std::vector<std::string> messages;   // what was left out, and notes about the sections
 
     std::vector<Section> workloads() const;
 };

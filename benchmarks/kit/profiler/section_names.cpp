@@ -35,13 +35,14 @@ SourcePlace place_of(const std::string& function, const std::string& location) {
     return {function, where.substr(0, colon), where.substr(colon + 1)};
 }
 
-// addr2line prints the address, then function and file:line of the innermost inlined function, of the one around it, and
-// so on. A body is a function of its own, the outermost; a call belongs to the innermost.
+// Reads the output of addr2line: the address, then function and file:line of the innermost inlined function, of the
+// function around it, and so on. A region's body is a function of its own, so its outermost function counts. For a call
+// the innermost function counts.
 std::vector<SourcePlace> read_places(const std::string& text, const std::vector<CallSite>& sites) {
     std::vector<SourcePlace> places(sites.size());
     std::istringstream lines(text);
     std::string line, location;
-    std::size_t next = 0;  // site, counted from 1
+    std::size_t next = 0;  // number of the next site, counted from 1
     for (bool is_first = true; std::getline(lines, line);) {
         if (line.compare(0, 2, "0x") == 0) {
             next++;
@@ -60,7 +61,7 @@ std::vector<SourcePlace> ask(std::vector<std::string> arguments, const std::vect
     return capture(arguments, text) ? read_places(text, sites) : std::vector<SourcePlace>(sites.size());
 }
 
-// What LLVM's program knows comes first: of clang's inlined functions it names more than addr2line does.
+// Prefers the answers of llvm-symbolizer, which names more of clang's inlined functions than addr2line does.
 std::vector<SourcePlace> ask_for_places(const std::string& object, const std::vector<CallSite>& sites) {
     std::vector<SourcePlace> places = ask({"llvm-symbolizer", "--output-style=GNU", "-a", "-i", "-f", "-C", "-e", object}, sites);
     const auto known = [](const SourcePlace& place) { return place.known(); };
@@ -72,7 +73,7 @@ std::vector<SourcePlace> ask_for_places(const std::string& object, const std::ve
     return places;
 }
 
-// The function that holds the call, and how far in.
+// Returns the function that contains the call, with the offset of the call.
 std::string name_without_source(const ElfFile& file, const std::string& path, const CallSite& site) {
     const auto function = file.kind() == ElfFile::Kind::native ? file.function_at(site.call - 1) : std::nullopt;
     if (!function) return fit_for_names(path.substr(path.rfind('/') + 1), longest_function) + "+" + hexadecimal(site.call);
@@ -80,7 +81,7 @@ std::string name_without_source(const ElfFile& file, const std::string& path, co
     return fit_for_names(name_in_source(function->name, "", is_fortran), longest_function) + "+" + hexadecimal(function->offset + 1);
 }
 
-// clang's bodies of tasks and of regions belong to the function that begins last before their line.
+// Names clang's bodies of tasks and regions after the function in the same file that begins last before their line.
 void name_outlined(const ElfFile& file, const std::string& path, std::vector<SourcePlace>& places) {
     constexpr std::size_t most_asked = 20000;  // the length of a command line is limited
     const auto outlined = [](const SourcePlace& place) { return place.known() && is_outlined(place.function); };
@@ -104,8 +105,8 @@ void name_outlined(const ElfFile& file, const std::string& path, std::vector<Sou
     }
 }
 
-// All regions of one object. GCC gives a call that it has moved into another function that function's lines, so the
-// region's body is asked for where it is known; else the last byte of the call.
+// Names all regions of one object. If GCC moves a call into another function, it gives the call that function's lines,
+// so the region's body is looked up if it is known, and otherwise the last byte of the call.
 void name_object(const std::string& path, const std::vector<CallSite>& sites, std::map<CallSite, SectionName>& names) {
     std::vector<SourcePlace> places = ask_for_places(path, sites);
     const ElfFile file(path);
@@ -121,7 +122,7 @@ void name_object(const std::string& path, const std::vector<CallSite>& sites, st
     }
 }
 
-// A name without template arguments: instances of one template are sections of their own.
+// Returns a name without template arguments. Instances of a template are separate sections.
 std::string base_of(const std::string& name) {
     std::string base;
     int depth = 0;
@@ -133,10 +134,10 @@ std::string base_of(const std::string& name) {
     return base;
 }
 
-// One line of the source is one section, whatever functions the compiler has put it into: where the sites of a line are
-// said to be in several functions, all get the name that most of them have, of equals the first.
+// Merges the names of one source line into one section, even if the compiler has put the line into several functions.
+// All sites of the line get the most frequent name, or the first of equally frequent ones.
 void merge_lines(std::map<CallSite, SectionName>& names) {
-    std::map<std::string, std::map<std::string, int>> sites_of;  // source -> name -> sites
+    std::map<std::string, std::map<std::string, int>> sites_of;  // source -> name -> number of sites
     for (const auto& [site, name] : names) sites_of[site.object + "\n" + name.source][name.name]++;
     for (auto& [site, name] : names) {
         const std::map<std::string, int>& same_line = sites_of[site.object + "\n" + name.source];
@@ -148,7 +149,7 @@ void merge_lines(std::map<CallSite, SectionName>& names) {
     }
 }
 
-// One source line that the compiler has copied to several places is one section.
+// Disambiguates equal names of different source lines. Copies of one source line remain one section.
 void tell_apart(std::map<CallSite, SectionName>& names) {
     std::map<std::string, std::vector<std::string>> sources;
     for (auto& [site, name] : names) {

@@ -1,4 +1,4 @@
-// Names for call sites, as the source has them: function:line, or function+offset where the program has no debug information.
+// Names for call sites as in the source: function:line, or function+offset if the program has no debug information.
 #pragma once
 
 #include <map>
@@ -10,15 +10,15 @@
 namespace mpet::profiler {
 
 struct SectionName {
-    std::string name;    // fit for a workload's name
+    std::string name;    // valid as the name of a workload
     std::string source;  // file:line, or the object and the address
     bool has_line = false;
 };
 
-// Two places that would get one name are told apart by #2, #3, ... in the order of their addresses.
+// Names all sites. Places with the same name are disambiguated by #2, #3, ... in the order of their addresses.
 std::map<CallSite, SectionName> name_sections(const std::set<CallSite>& sites, const std::string& program);
 
-// Letters, digits and a few marks; anything else becomes an underscore.
+// Replaces characters other than letters, digits and some punctuation marks by underscores.
 std::string fit_for_names(const std::string& text, std::size_t longest);
 
 }  // namespace mpet::profiler

@@ -37,7 +37,8 @@ std::string demangled(const std::string& symbol) {
     return name;
 }
 
-// Compilers' suffixes for parts of a function: kernel._omp_fn.0, kernel.constprop.0, kernel.omp_outlined, _QPkernel..omp_par
+// Removes compilers' suffixes for parts of a function: kernel._omp_fn.0, kernel.constprop.0, kernel.omp_outlined,
+// _QPkernel..omp_par
 std::string without_suffix(const std::string& symbol) {
     for (const char* suffix : {"._omp_fn", "..omp_par", ".omp_outlined", ".constprop", ".isra", ".part", ".cold", ".lto_priv"}) {
         const std::size_t at = symbol.find(suffix);
@@ -50,7 +51,7 @@ void replace(std::string& text, const std::string& old, const std::string& with)
     for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + with.size())) text.replace(at, old.size(), with);
 }
 
-// long space::kernel<int>(long, double const*) [clone ._omp_fn.0] -> space::kernel<int>
+// Removes types: long space::kernel<int>(long, double const*) [clone ._omp_fn.0] -> space::kernel<int>
 std::string without_types(std::string function) {
     replace(function, "(anonymous namespace)", "{anonymous}");
     std::size_t begin = 0, i = 0;
@@ -65,7 +66,7 @@ std::string without_types(std::string function) {
     return function.substr(begin, i - begin);
 }
 
-// A target region on the host: __omp_offloading_fe00_3c0020_kernel_l21 -> kernel
+// Returns the function of a target region on the host: __omp_offloading_fe00_3c0020_kernel_l21 -> kernel
 std::string without_offloading(const std::string& symbol) {
     const std::string begin = "__omp_offloading_";
     if (!begins_with(symbol, begin)) return symbol;
@@ -78,8 +79,8 @@ std::string without_offloading(const std::string& symbol) {
 
 // ---- Fortran
 
-// gfortran's __heat_MOD_step, and the mangling of flang, where a capital letter says what a name is: _QMheatPstep,
-// _QMheatFstepPinner, _QQmain. "" where it is neither.
+// Decodes gfortran's __heat_MOD_step, and flang's mangling, in which a capital letter gives the kind of each name:
+// _QMheatPstep, _QMheatFstepPinner, _QQmain. Returns "" for other symbols.
 std::string fortran_procedure(const std::string& symbol) {
     if (symbol == "MAIN__" || symbol == "_QQmain") return "main";
     const std::size_t module = symbol.find("_MOD_");
@@ -96,7 +97,7 @@ std::string fortran_procedure(const std::string& symbol) {
     return joined(names, "::");
 }
 
-// smooth_, heat_mp_step_ (ifort), inner.0 (a procedure that gfortran has found inside another one)
+// Removes Fortran's marks: smooth_, heat_mp_step_ (ifort), inner.0 (gfortran's internal procedures).
 std::string without_fortran_marks(std::string name) {
     const std::size_t dot = name.rfind('.');
     if (dot != std::string::npos && dot > 0 && dot + 1 < name.size() && count_digits(name, dot + 1) == name.size() - dot - 1) name.resize(dot);
@@ -112,10 +113,11 @@ void remove_fused(std::string& text) {
     if (begins_with(text, fused)) text.erase(0, fused.size() + count_digits(text, fused.size()));
 }
 
-// __pyx_f_ is a C function, __pyx_pf_ and __pyx_pw_ are a Python function's body and its wrapper. Then come package, module
-// and class, each after its length, and of Python functions a number: __pyx_pw_7sklearn_7cluster_14_k_means_lloyd_7lloyd
-// is sklearn.cluster._k_means_lloyd.lloyd. A number that would fit as a length, too, is one where a further number, a
-// capital letter or the name of the file says so. "" where it is none of these.
+// Decodes Cython's names. __pyx_f_ is a C function, __pyx_pf_ and __pyx_pw_ are the body and the wrapper of a Python
+// function. Package, module and class follow, each after its length, and for Python functions a number:
+// __pyx_pw_7sklearn_7cluster_14_k_means_lloyd_7lloyd is sklearn.cluster._k_means_lloyd.lloyd. A number that could also
+// be a length is such a number if another number, a capital letter or the name of the file shows it. Returns "" for
+// other names.
 std::string cython_function(std::string rest, const std::string& file) {
     remove_fused(rest);
     bool is_python = true;
