@@ -1,9 +1,10 @@
 // mpet-roofline: the machine's ceilings, as a JSON object for environment.json.
 //
-//     peak_flops      floating-point operations a second (multiply-adds in registers), by thread count
-//     bandwidth       bytes a second (triad over vectors beyond the caches), by thread count
-//     handover        picoseconds for a cache line to go from one core to another and back, halved, for some pairs
-//     lock_handover   picoseconds from one thread's release to the next one's acquisition, by thread count
+//     peak_flops      floating-point operations per second (multiply-adds in registers), by thread count
+//     bandwidth       bytes per second (triad over vectors larger than the caches), by thread count
+//     handover        core-to-core latency in picoseconds: half the round trip of a cache line, for some pairs of cores
+//     lock_handover   lock-transfer latency in picoseconds: from one thread's release to the next one's acquisition,
+//                     by thread count
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +31,7 @@ Sizes sizes_of(const std::string& scale) {
 
 constexpr int tries = 3;
 
-// The best of some tries: a ceiling is what the machine can do undisturbed.
+// Returns the shortest time of several attempts, because a ceiling is the performance of an undisturbed machine.
 template <class Body>
 std::uint64_t best_time_ns(mpet::Team& team, Body&& body) {
     std::uint64_t best = UINT64_MAX;
@@ -116,7 +117,8 @@ std::string by_threads(int n, const char* unit, std::uint64_t value) {
     return "{\"n\": " + std::to_string(n) + ", \"" + unit + "\": " + std::to_string(value) + "}";
 }
 
-// The first core with some others at growing distance in the placement: neighbours, other nodes, siblings.
+// Measures the first core with other cores at increasing distance in the placement: neighbours, other NUMA nodes, SMT
+// siblings.
 std::vector<std::string> handovers(const std::vector<int>& placement, std::int64_t rounds) {
     std::vector<std::string> pairs;
     for (std::size_t other = 1; other < placement.size(); other *= 2) {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# measure stress-ng, or measure [quick|full|sizes] [--name NAME] [--threads 1,2,4] [--workloads "hog sgm"]: measures this machine with the
-# programs in build/, which were built elsewhere: neither a compiler nor make is needed. What each word measures is what
-# the targets quick, all, sizes and stress-ng of the kit's Makefile do.
+# measure stress-ng, or measure [quick|full|sizes] [--name NAME] [--threads 1,2,4] [--workloads "hog sgm"]: measures
+# this machine with the precompiled programs in build/, and needs neither a compiler nor make. quick, full, sizes and
+# stress-ng measure the same as the targets quick, all, sizes and stress-ng of the kit's Makefile.
 set -eu
 cd "$(dirname "$(readlink -f "$0")")"
 what=quick

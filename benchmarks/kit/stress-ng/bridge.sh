@@ -1,9 +1,9 @@
 #!/bin/sh
-# Adds a minute of stress-ng to a results tarball, so that the machine shares workloads with the public fleet of servers:
-# bridge.sh BUILD TARBALL STRESSORS. Where the fleet's version is not installed it says so; it never fails.
+# bridge.sh BUILD TARBALL STRESSORS: adds a minute of stress-ng to a results tarball, so that the machine shares
+# workloads with the public fleet of servers. Prints a message if the fleet's version is not installed. Never fails.
 #
-# Which stressors: those that predict best what else runs on a machine, of all that the fleet ran (the greedy choice of
-# docs/accuracy/few-references.md), at n = 1 and at all threads, two seconds each.
+# STRESSORS are those of the fleet's stressors that best predict other workloads (the greedy choice of
+# docs/accuracy/few-references.md). Each runs for two seconds at n = 1 and two seconds at all threads.
 set -u
 build=$1 tarball=$2 stressors=$3
 version=0.20.01 servers=1,917  # docs/public-data.md

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs stress-ng as the public fleets do, and packs what it says:
+# Runs stress-ng as the public fleets do, and packs its results:
 # measure.sh BUILD RESULTS NAME SECONDS STRESSORS [THREADS of cpu-div16, "none" leaves it out]
 #
-# cpu-div16 (--cpu n --cpu-method div16) at every number of threads of a sweep; each other stressor at n = 1 and at all
-# threads. n are independent copies; the time is that of 1,000,000 bogo operations by all of them together. Bogo
-# operations of two versions of stress-ng are not the same work: the version is part of each workload's identity.
+# cpu-div16 (--cpu n --cpu-method div16) runs at every thread count of a sweep, each other stressor at n = 1 and at all
+# threads. n is the number of independent copies. The time is that of 1,000,000 bogo operations by all copies together.
+# Bogo operations of two versions of stress-ng are not the same work, so each workload includes the version.
 set -eu
 build=$1 results=$2 name=$3 seconds=$4 stressors=$5 div16=${6:-}
 
@@ -22,11 +22,12 @@ all=$(printf '%s\n' $threads | tail -n 1)
 [ "$div16" != none ] || div16=
 echo "stress-ng $version, n = 1 and $all, $seconds s each${div16:+; cpu-div16 at n = $(echo $div16)}" | tee "$log" >&2
 
-# rate OPTIONS...: bogo operations a second in real time; nothing where the stressor failed or is not known
+# rate OPTIONS...: prints bogo operations per second of real time, or nothing if the stressor failed or is unknown.
 rate() {
     stress-ng --metrics --timeout "${seconds}s" --temp-path "$folder" "$@" 2>&1 | tee -a "$log" |
         awk -v name="${1#--}" '
-            function counts(text) { return text ~ /^[0-9.]+$/ && text + 0 > 0 } # other metrics have words there
+            # Other metrics have words in this column.
+            function counts(text) { return text ~ /^[0-9.]+$/ && text + 0 > 0 }
             /metrc:/ && $4 == name && counts($5) && counts($9) { print $9; exit }'
 }
 
@@ -54,7 +55,7 @@ for stressor in $stressors; do
     [ "$all" = 1 ] || measure "$stressor" "$all" --"$stressor" "$all"
 done
 
-# A workload without n = 1 has no t(1), and is left out.
+# Leave out workloads without n = 1, because they have no t(1).
 awk -F, '$2 == 1 { known[$1] = 1 } { row[NR] = $0; of[NR] = $1 }
     END { for (i = 1; i <= NR; i++) if (of[i] in known) print row[i] }' "$folder/rows" > "$folder/kept"
 [ -s "$folder/kept" ] || { echo "No stressor gave a result; $log says more." >&2; exit 1; }

@@ -1,7 +1,8 @@
-// mpet-sweep: measures this machine with the kit's workloads and packs what came out.
+// mpet-sweep measures this machine with the kit's workloads and packs the results.
 //
-// Work goes into RESULTS/unfinished-<name>-<scale>/; a job whose output is there is not run again, so an interrupted
-// sweep goes on where it stopped. Once packed the folder takes the tarball's name, and the next sweep starts afresh.
+// The outputs of the jobs are written to RESULTS/unfinished-<name>-<scale>/. A job whose output exists is not run
+// again, so an interrupted sweep can be resumed. After packing, the folder gets the tarball's name, and the next sweep
+// starts afresh.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,11 +39,11 @@ struct Options {
     std::string bin, results = "results", name = mpet::host_name(), scale = "full";
     int repeats = 3;
     std::vector<std::string> workloads;
-    std::vector<int> threads;  // empty: those that fit the topology
+    std::vector<int> threads;  // empty = the counts that fit the topology
     bool roofline = true, sizes = false;
 
     bool quick() const { return scale != "full"; }
-    // A quick sweep is short, but measures the same workloads: other inputs would be other workloads.
+    // A quick sweep is shorter, but uses the same inputs, because other inputs would be other workloads.
     std::string inputs() const { return scale == "tiny" ? "tiny" : "full"; }
 };
 
@@ -109,7 +110,7 @@ public:
                   (options_.sizes ? "-sizes" : "")),
           started_(mpet::utc_now()) {}
 
-    // The tarball's path.
+    // Runs the sweep and returns the path of the tarball.
     std::string run() {
         open_folder();
         mpet::Progress progress(folder_ + "/log.txt", jobs_.size());
@@ -130,7 +131,8 @@ private:
         return name;
     }
 
-    // A static kit also has what measures compiled for families of processors (VARIANTS_x86_64 in the Makefile).
+    // A static kit also has the measuring programs compiled for families of processors (VARIANTS_x86_64 in the
+    // Makefile).
     struct Variant {
         const char *suffix, *flags;
     };
@@ -173,11 +175,11 @@ private:
                 throw std::invalid_argument("this machine lends 1 to " + std::to_string(topology_.n_max) + " threads");
         }
         std::set<int> counts(options_.threads.begin(), options_.threads.end());
-        counts.insert(1);  // t(1) is what every curve is measured against
+        counts.insert(1);  // every curve is relative to t(1)
         return {counts.begin(), counts.end()};
     }
 
-    // One run of a small input: where no counter can be read there, none is tried elsewhere.
+    // Runs a small input once. If no counter can be read in this run, the sweep does not measure counters at all.
     bool counters_exist() {
         const std::string listing = mpet::output_of(
             {program("mpet-bench-clean"), "--application", "fib", "--scale", "tiny", "--repeats", "1", "--counters"});
@@ -193,7 +195,7 @@ private:
                            [](const auto& s) { return s.second == "ok" || s.second == "multiplexed"; });
     }
 
-    // An unfinished sweep goes on only if it was made in the same way.
+    // Opens the folder. An unfinished sweep is resumed only if its settings are the same.
     void open_folder() {
         const mpet::Build build = this->build();
         const std::string settings = std::string(MPET_KIT_VERSION) + "\n" + options_.scale + "\n" +
@@ -266,7 +268,8 @@ private:
         return finished;
     }
 
-    // Application by application first: one whose output differs between thread counts is left out, not the sweep lost.
+    // Collects the results of each application first: if its output differs between thread counts, only this
+    // application is left out, and not the whole sweep.
     mpet::Results collect(mpet::Progress& progress) {
         for (const mpet::Workload& workload : workloads_) {
             if (failed_.count(workload.application) > 0) continue;
@@ -307,7 +310,7 @@ private:
         if (!file.flush()) throw std::runtime_error(folder_ + "/" + name + " cannot be written");
     }
 
-    // Statuses of counters are worth noting even where no counter has a value: once, for the first workload at n = 1.
+    // Records the statuses of the counters even if no counter has a value: once, for the first workload at n = 1.
     std::string counters_csv(const mpet::Results& results) const {
         std::string rows = results.counters_csv;
         const bool counted = std::any_of(jobs_.begin(), jobs_.end(),
@@ -373,7 +376,8 @@ private:
     const std::string root_;
     const mpet::Topology topology_;
     const std::vector<int> threads_;
-    // Whether other programs disturbed every repeat of the last job: a quick sweep then repeats nothing in vain.
+    // Whether other programs disturbed every repeat of the last job. A quick sweep then repeats no disturbed runs in
+    // the next job.
     bool is_busy_ = false;
     const std::vector<mpet::Workload> workloads_;
     std::string counter_statuses_, counter_source_;

@@ -1,4 +1,4 @@
-// Runs a program and keeps what it prints.
+// Runs a program and captures its output.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace mpet {
 
-// Standard output goes to the file, whole or not at all: it gets its name when the program has succeeded. Throws
-// std::runtime_error, with what the program was, when it fails or is killed.
+// Writes the standard output of a program to a file. The file gets its name only after the program has succeeded, so it
+// is always complete. Throws std::runtime_error with the program's name if the program fails or is killed.
 void run_into_file(std::vector<std::string> command, const std::string& file);
 
 std::string output_of(std::vector<std::string> command);

@@ -17,7 +17,8 @@ Progress::Progress(std::string log_file, std::size_t jobs)
       on_terminal_(isatty(STDERR_FILENO) != 0),
       started_ns_(mpet_monotonic_ns()) {}
 
-// Never more than it said before: jobs that take longer than the earlier ones would let it rise.
+// Returns the estimated remaining time. The estimate never increases, even when later jobs take longer than earlier
+// ones.
 std::string Progress::time_left() {
     if (ran_ == 0) return "";
     least_left_s_ = std::min(least_left_s_, ran_ns_ / ran_ * (jobs_ - done_) / 1000000000u);
@@ -29,7 +30,7 @@ std::string Progress::time_left() {
 
 void Progress::begin(const Job& job) {
     job_started_ns_ = mpet_monotonic_ns();
-    if (!on_terminal_ && job.application == application_) return;  // in a file, a line an application
+    if (!on_terminal_ && job.application == application_) return;  // a file gets one line per application
     application_ = job.application;
     std::fprintf(stderr, "%s[%3zu/%zu] %-30s n=%-4d %-8s %s%s", on_terminal_ ? "\r\033[K" : "", done_ + 1, jobs_,
                  job.input().c_str(), job.threads, name_of(job.pass), time_left().c_str(),

@@ -1,4 +1,4 @@
-// One line on the terminal that says how far a sweep is, and the same in a log.
+// Shows the progress of a sweep in one line on the terminal, and writes it to a log.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ public:
     Progress(std::string log_file, std::size_t jobs);
 
     void begin(const Job& job);
-    void end(const Job& job);            // it ran
-    void skip(const Job& job);           // its output was there already
-    void note(const std::string& text);  // a line of its own, also in the log
+    void end(const Job& job);            // it was run
+    void skip(const Job& job);           // its output already existed
+    void note(const std::string& text);  // a separate line, also in the log
     void finish();
 
 private:

@@ -30,7 +30,7 @@ public:
         else if (kind == "run" && fields.size() == 12) add_run(job, fields);
         else if (kind == "load" && fields.size() == 6) add_load(job, fields);
         else if (kind == "counter" && fields.size() == 6) add_counter(job, fields);
-        else if (kind == "source") return;  // the same for all: environment.json has it
+        else if (kind == "source") return;  // the same for all jobs, and recorded in environment.json
         else throw std::runtime_error(job.file_name() + " holds a line that is none: '" + kind + "'");
     }
 
@@ -59,7 +59,7 @@ private:
         return size > 0 ? std::to_string(size) : "";
     }
 
-    // "tasks,waits" of the run, which its record `tasks` precedes.
+    // Returns "tasks,waits" of the run. The record `tasks` precedes the record of its run.
     std::string take_tasks(const Fields& run) {
         const Fields counted = std::exchange(tasks_, {});
         return counted.empty() || counted[1] != run[1] || counted[2] != run[2] ? "," : counted[3] + "," + counted[4];
@@ -84,10 +84,10 @@ private:
     }
 
     Results results_;
-    std::map<std::pair<std::string, std::int64_t>, std::string> checksums_;  // of a workload and size
+    std::map<std::pair<std::string, std::int64_t>, std::string> checksums_;  // by workload and size
     std::map<std::string, std::int64_t> nominal_;
     Fields tasks_;
-    std::string disturbed_;  // of the repeat whose runs come next: its record `load` precedes them
+    std::string disturbed_;  // whether the repeat of the following runs was disturbed; its record `load` precedes them
 };
 
 std::string text_or_null(const std::string& text) { return text.empty() ? "null" : json::quoted(text); }

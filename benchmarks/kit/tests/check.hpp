@@ -1,4 +1,4 @@
-// A test is a function that checks; a program runs its tests in order and fails when one of them does.
+// A test is a function with checks. A program runs its tests in order, and fails if one of them fails.
 #pragma once
 
 #include <cstdio>
@@ -40,7 +40,7 @@ void equal(const A& a, const B& b, const char* text, const char* file, int line)
     fail(file, line, message.str());
 }
 
-// With names of tests: only they run.
+// Runs all tests, or only those whose names are given as arguments.
 inline int run(int count, char** arguments) {
     for (const Test& test : tests()) {
         bool wanted = count == 1;

@@ -1,4 +1,4 @@
-// The accounts by themselves: numbers in, numbers out, no clock.
+// Tests of the accounts alone, with given times instead of a clock.
 #include <initializer_list>
 
 #include "check.hpp"

@@ -1,7 +1,8 @@
-// Is time charged to the right part? Kernels whose answer is known, on one and two threads.
+// Tests that time is charged to the right part, with kernels of known behaviour, on one and two threads.
 //
-// Each takes some milliseconds, and runs again and again while other programs disturb it, until three attempts have met
-// the stated tolerance or the time is up. A tolerance never grows. Where the test may, it runs with real-time priority.
+// Each test takes some milliseconds. It is repeated while other programs disturb it, until three attempts have met the
+// stated tolerance or the time limit is reached. Tolerances are never relaxed. If permitted, the tests run with
+// real-time priority.
 #include <sched.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@ constexpr int needed = 3;
 constexpr std::chrono::seconds time_limit{20};
 constexpr std::int64_t iterations = 256;
 
-// Two processors that this program may use; fewer where there are none. Asked once: teams pin the thread that asks.
+// Returns two processors that this program may use, or fewer if there are no two. Called only once, because a team pins
+// the calling thread.
 std::vector<int> find_two_processors() {
     cpu_set_t set;
     std::vector<int> processors;
@@ -37,8 +39,8 @@ const std::vector<int>& two_processors() {
     return processors;
 }
 
-// Work that takes time in proportion to `units`, about four microseconds for a thousand: each step needs the one
-// before.
+// Work that takes time in proportion to `units`, about four microseconds for 1000 units. Each step depends on the
+// previous step.
 std::uint64_t work(std::int64_t units) {
     std::uint64_t value = 1;
     for (std::int64_t i = 0; i < units; i++) value = mpet::hash64(value);
@@ -66,13 +68,13 @@ struct Measured {
     double part[MPET_PARTS];  // fractions of n * time
 };
 
-// R and U as the server computes them (docs/method), against the fastest of all runs on one thread.
+// R and U as computed by the server (docs/method), relative to the fastest of all runs on one thread.
 class Measurement {
 public:
     explicit Measurement(Kernel kernel) : kernel_(std::move(kernel)) {}
 
     Measured attempt() {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // a thread that has rested is not preempted soon
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // a thread that has slept is not preempted soon
         const mpet::Section one = run(single_), two = run(pair_);
         fastest_ns_ = std::min(fastest_ns_, static_cast<double>(one.time_ns));
         Measured measured{};
@@ -148,14 +150,14 @@ TEST(one_thread_alone_waits_for_nobody) {
     CHECK(section.parts[MPET_USE] * 100 > section.time_ns * 97);
 }
 
-// The lock is fair: the threads take turns, and each waits while the other one works.
+// The lock is fair: the threads take turns, and each thread waits while the other one works.
 TEST(one_lock_held_throughout_delays_half_the_time) {
     const Kernel kernel = [](mpet::Team& team, mpet::Section& section) {
         mpet::Lock lock;
         mpet::parallel_for(team, section, {0, iterations}, mpet::Static{}, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t i = begin; i < end; i++) {
                 const mpet::LockGuard guard(lock);
-                keep(work(4000));  // long against handing a cache line over
+                keep(work(4000));  // long compared with the transfer of a cache line
             }
         });
     };
@@ -213,7 +215,7 @@ int main(int count, char** arguments) {
         std::printf("skipped: attribution needs two processors\n");
         return 0;
     }
-    alarm(240);  // a deadlock with real-time priority would take a machine with it
+    alarm(240);  // a deadlock with real-time priority would block the machine
     const sched_param lowest{sched_get_priority_min(SCHED_FIFO)};
     if (sched_setscheduler(0, SCHED_FIFO, &lowest) != 0) std::printf("without real-time priority\n");
     return check::run(count, arguments);

@@ -1,4 +1,4 @@
-// The clean build of the same code reads the clock at a section's begin and end, and nowhere else.
+// Tests that the clean build of the same code reads the clock only at the start and at the end of a section.
 #undef MPET_PROBES
 #define MPET_PROBES 0
 #define MPET_CLOCK_HOOK counted_clock

@@ -1,4 +1,4 @@
-// The reading of counters, with the kernel's software events where a machine has no hardware counters.
+// Tests how counters are read. On machines without hardware counters, the kernel's software events are used.
 #include <sys/mman.h>
 
 #include <vector>
@@ -12,7 +12,7 @@ const mpet::CounterEvent task_clock{"TASK-CLOCK", PERF_TYPE_SOFTWARE, PERF_COUNT
 const mpet::CounterEvent page_faults{"PAGE-FAULTS", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS};
 const mpet::CounterEvent no_such_event{"NONE", PERF_TYPE_HARDWARE, 0xffff};
 
-// Of its own mapping: memory that an allocator has kept faults no more.
+// Uses a new mapping, because memory kept by an allocator causes no further page faults.
 void touch_pages(std::size_t pages) {
     const std::size_t bytes = pages * 4096;
     void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

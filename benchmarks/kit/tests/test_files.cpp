@@ -1,11 +1,11 @@
-// What the kit writes by itself: hashes and JSON.
+// Tests of hashes and JSON.
 #include "../pack/sha256.hpp"
 #include "check.hpp"
 #include "mpet/json.hpp"
 
 namespace {
 
-// FIPS 180-4's examples, and a million times 'a'.
+// The examples of FIPS 180-4, and a million times 'a'.
 TEST(sha256_gives_the_published_digests) {
     CHECK_EQUAL(mpet::sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     CHECK_EQUAL(mpet::sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

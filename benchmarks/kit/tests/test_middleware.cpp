@@ -1,4 +1,5 @@
-// What the middleware promises: every index once, dependencies kept, and parts that add up to n * time, always.
+// Tests of the middleware's guarantees: every index is executed once, dependencies are respected, and the parts always
+// add up to n * time.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -206,7 +207,7 @@ TEST(threads_that_fell_asleep_wake_up) {
     mpet::Section section("naps");
     for (int round = 0; round < 8; round++) {
         std::this_thread::sleep_for(
-            std::chrono::milliseconds(round));  // around the two milliseconds for which they spin
+            std::chrono::milliseconds(round));  // around the two milliseconds for which threads spin
         std::atomic<int> came{0};
         team.run(section, [&](mpet::Worker&) { came++; });
         CHECK_EQUAL(came.load(), 3);

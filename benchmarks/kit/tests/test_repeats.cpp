@@ -1,4 +1,4 @@
-// When the bench stops repeating what other programs disturb.
+// Tests when the benchmark stops repeating disturbed measurements.
 #include "../bench/repeats.hpp"
 #include "check.hpp"
 

@@ -32,7 +32,8 @@ std::optional<std::int64_t> cache_size(const std::string& text) {
                          : size;
 }
 
-// All caches of the level that the usable processors have, as lscpu counts: each instance once.
+// Returns the total size of the caches of one level that the usable processors have. Each cache counts once, as in
+// lscpu.
 std::optional<std::int64_t> cache_bytes(const std::string& root, const Topology& topology, std::int64_t level) {
     std::int64_t total = 0;
     std::set<std::string> seen;
@@ -84,7 +85,7 @@ std::optional<bool> is_virtualised(const std::string& root, const std::string& c
     const std::optional<std::string> maker = read_file(root + "/sys/class/dmi/id/sys_vendor");
     for (const char* name :
          {"KVM", "QEMU", "VMware", "VirtualBox", "Virtual Machine", "HVM", "Google Compute Engine", "Amazon EC2"}) {
-        const bool bare_metal = contains(product, ".metal");  // EC2 names its bare-metal machines so
+        const bool bare_metal = contains(product, ".metal");  // EC2's names for bare-metal machines
         if (!bare_metal && (contains(product, name) || contains(maker, name))) return true;
     }
     if (cpuinfo.empty()) return std::nullopt;
@@ -124,7 +125,8 @@ Hardware read_hardware(const std::string& root, const Topology& topology) {
     const std::string block = cpuinfo_block(cpuinfo, topology.processors.front().id);
     const std::optional<std::string> arm_names = arm_core_names(cpuinfo, topology);
     const char* const arm_maker = arm_vendor(block);
-    // A recorded machine names its architecture; here uname() does, which an emulator answers for what it emulates.
+    // A recorded machine contains its architecture. On this machine uname() returns it, and an emulator returns the
+    // emulated architecture.
     hardware.architecture =
         root.empty() ? uname_machine() : read_file(root + "/proc/sys/kernel/arch").value_or("unknown");
     hardware.kernel =
@@ -152,7 +154,7 @@ Hardware read_hardware(const std::string& root, const Topology& topology) {
 bool is_emulated() {
     const char* const origin = std::getenv("MPET_ORIGIN");
     if (origin != nullptr && std::string(origin) == "emulated") return true;
-    char program[4096];  // qemu-user answers /proc/self/exe itself, but not this spelling of it
+    char program[4096];  // qemu-user intercepts /proc/self/exe, but not this spelling of it
     const ssize_t length = readlink("/proc/thread-self/exe", program, sizeof program - 1);
     if (length <= 0) return false;
     const std::string path(program, static_cast<std::size_t>(length));
@@ -160,7 +162,8 @@ bool is_emulated() {
 }
 
 std::string hardware_fingerprint(const Topology& topology, const Hardware& hardware) {
-    constexpr std::int64_t gibibyte = std::int64_t{1} << 30;  // what a kernel keeps of the memory changes by megabytes
+    // The memory size is rounded, because the memory that a kernel reserves varies by megabytes.
+    constexpr std::int64_t gibibyte = std::int64_t{1} << 30;
     std::string text = hardware.cpu_model + "\n" + hardware.vendor.value_or("") + "\n" + hardware.architecture;
     for (const std::int64_t number :
          {std::int64_t{topology.sockets}, std::int64_t{topology.numa_nodes}, std::int64_t{topology.physical_cores},

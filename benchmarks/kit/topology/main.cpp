@@ -1,4 +1,4 @@
-// mpet-topology: this machine as platform.json, or one of the things derived from it.
+// mpet-topology prints this machine as platform.json, or one of the values derived from it.
 #include <cstdio>
 #include <cstring>
 #include <string>

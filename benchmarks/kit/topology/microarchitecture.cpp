@@ -9,7 +9,7 @@
 namespace mpet {
 namespace {
 
-// ---- Arm: implementer and part of the Main ID Register, from the makers' reference manuals
+// ---- Arm: implementer and part of the Main ID Register, from the vendors' reference manuals
 
 struct ArmPart {
     int implementer, part;
@@ -55,14 +55,15 @@ std::optional<std::string> arm_core_name(const std::string& block) {
     return std::nullopt;
 }
 
-// ---- x86: family, model and stepping, from Intel's and AMD's manuals as the Linux kernel lists them
+// ---- x86: family, model and stepping, from Intel's and AMD's manuals as listed in the Linux kernel
 
-// The widest vectors that a model can have: a guest whose flags say more has another processor than it is told.
+// The widest vectors that a model can have. If a guest's flags contain wider ones, the hypervisor reports a wrong
+// model.
 enum Width { narrow, avx512, amx };
 
 struct X86Models {
     const char* vendor;
-    int family, first_model, last_model, last_stepping;  // the first entry that fits counts
+    int family, first_model, last_model, last_stepping;  // the first matching entry counts
     const char* name;
     Width width = narrow;
 };
@@ -150,7 +151,7 @@ constexpr X86Models x86_models[] = {
     {hygon, 0x18, 0x00, 0x2f, any, "Dhyana"},
 };
 
-// Chips with two kinds of cores under one model number. Only the kernel's folders tell which core is which.
+// Chips with two kinds of cores under one model number. Only the kernel's folders show the kind of each core.
 struct HybridModels {
     int first_model, last_model;
     const char *fast, *small;

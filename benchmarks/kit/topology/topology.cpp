@@ -16,7 +16,7 @@ namespace {
 
 const std::string cpu_folder = "/sys/devices/system/cpu";
 
-// The processors that this process may run on.
+// Returns the processors on which this process may run.
 std::set<int> allowed_processors(const std::string& root) {
     const std::string status = read_file(root + "/proc/self/status").value_or("");
     const std::vector<int> allowed = number_list(field(status, "Cpus_allowed_list").value_or(""));
@@ -76,7 +76,8 @@ Processor read_processor(const std::string& root, int id, const std::set<int>& u
     return processor;
 }
 
-// One thread a core first, node by node, fast cores before slow ones; then the cores' second threads, and so on.
+// The placement order: first one thread per core, node by node, with fast cores before slow ones, then the second
+// threads of the cores, and so on.
 bool comes_before(const Processor& a, const Processor& b) {
     return std::make_tuple(a.thread_rank, a.node, -a.capacity, a.id) <
            std::make_tuple(b.thread_rank, b.node, -b.capacity, b.id);
@@ -89,7 +90,7 @@ int distinct(const std::vector<Processor>& processors, Key key) {
     return static_cast<int>(seen.size());
 }
 
-// Whole processors that a quota of microseconds a period allows; none = no limit.
+// Returns the number of whole processors that a quota of microseconds per period allows. No value means no limit.
 std::optional<std::int64_t> processors_in_quota(std::int64_t quota, std::int64_t period) {
     if (quota <= 0 || period <= 0) return std::nullopt;
     return std::max<std::int64_t>(1, quota / period);
@@ -110,8 +111,8 @@ std::optional<std::int64_t> quota_of_folder(const std::string& folder) {
                                read_number(folder + "/cpu.cfs_period_us").value_or(0));
 }
 
-// A group's limit binds all groups below it, so the smallest on the way up counts. In a container the path that
-// /proc names may not exist; the walk then ends at the mount, which is the container's own group.
+// A group's limit applies to all groups below it, so the smallest limit on the path counts. In a container the path
+// from /proc may not exist. The loop then ends at the mount, which is the container's own group.
 std::optional<std::int64_t> quota_on_path(const std::string& mount, std::string path) {
     std::optional<std::int64_t> least = quota_of_folder(mount);
     while (path.size() > 1) {
@@ -125,7 +126,7 @@ bool names_controller(const std::string& controllers, const std::string& control
     return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
 }
 
-// Lines of /proc/self/cgroup: "0::/path" (version 2), "4:cpu,cpuacct:/path" (version 1).
+// Parses the lines of /proc/self/cgroup: "0::/path" (version 2), "4:cpu,cpuacct:/path" (version 1).
 std::optional<std::int64_t> cgroup_quota(const std::string& root) {
     std::optional<std::int64_t> least;
     for (const std::string& line : lines_of(read_file(root + "/proc/self/cgroup").value_or(""))) {
@@ -143,7 +144,7 @@ std::optional<std::int64_t> cgroup_quota(const std::string& root) {
     return least;
 }
 
-// Breakpoints that no thread count can reach do not exist.
+// Sets only breakpoints that a thread count can reach.
 void set_breakpoints(Topology& topology) {
     const std::vector<Processor>& order = topology.processors;
     const auto first_threads =

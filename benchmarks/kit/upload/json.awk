@@ -1,4 +1,4 @@
-# Each value of a JSON document as a line: its path, a tab, the value. {"a": [true, "b c"]} is ".a.0	true", ".a.1	b c".
+# Prints each value of a JSON document as a line: path, tab, value. {"a": [true, "b c"]} is ".a.0	true", ".a.1	b c".
 { rest = rest $0 " " }
 
 END {
@@ -37,7 +37,7 @@ function write_members(path, end,    name, count) {
     }
 }
 
-# A string without its quotes and escapes; what is not printable becomes a space.
+# Returns a string without its quotes and escapes. Characters that are not printable become spaces.
 function plain(text,    out, i, c) {
     if (substr(text, 1, 1) != "\"") return text
     text = substr(text, 2, length(text) - 2)

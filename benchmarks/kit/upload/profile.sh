@@ -1,4 +1,5 @@
-# mpet-profile --upload: measures, and sends what it measured; read by ../mpet-profile after it took its options apart.
+# mpet-profile --upload: measures and sends the results. ../mpet-profile sources this file after it has parsed its
+# options.
 
 where_to_say="--url https://..."
 who_to_say="--token TOKEN, MPET_TOKEN in the environment, or the token in $kit/TOKEN, which only you may read"
@@ -31,7 +32,7 @@ measure_and_send() {
     has_curl || fail "curl is missing, so nothing is sent. $tarball is kept: send it in the browser, $url/upload/"
     ended=0
     if [ -z "$token" ]; then
-        # Uploads without an account do not know of each other: one has the sweep and the program.
+        # Without an account, uploads are not linked to each other, so one upload contains sweep and program.
         joined=${tarball%.tar.gz}-and-kit.tar.gz
         sh "$kit/pack/join.sh" "$kit/build" "$tarball" "$sweep" "$joined" || fail "$sweep cannot be joined with $tarball"
         send "$joined" || ended=$?
@@ -42,14 +43,14 @@ measure_and_send() {
     exit $ended
 }
 
-# Sets $machine, its name, and what else the server knows it by.
+# Sets $machine, the machine's name, and $fingerprint, by which the server identifies it.
 describe_machine() {
     "$kit/build/mpet-profile" --machine ${name:+"$name"} | awk -f "$kit/upload/json.awk" > "$work/answer"
     machine=$(field .name)
     fingerprint=$(field .fingerprint)
 }
 
-# Whether the owner of the token has sent results of the kit's workloads on this hardware, whatever its name was.
+# Returns whether the owner of the token has sent results of the kit's workloads on this hardware, under any name.
 server_knows_machine() {
     request_patiently --max-time 60 --get --data-urlencode "fingerprint=$fingerprint" "$url/api/v1/platforms/"
     case $code in
@@ -71,8 +72,8 @@ server_knows_machine() {
 
 kit_workload=shared_histogram  # every sweep runs it, unless WORKLOADS names others
 
-# sweep_is_there PLATFORM TARBALL: whether a sweep that is here is on the server, too, as far as its first and its last
-# workload tell.
+# sweep_is_there PLATFORM TARBALL: returns whether a local sweep is also on the server. Only its first and its last
+# workload are checked.
 sweep_is_there() {
     [ -n "$2" ] || return 1
     tar -xzOf "$2" workloads.json 2> /dev/null | awk -f "$kit/upload/json.awk" |
@@ -84,14 +85,15 @@ sweep_is_there() {
     done < "$work/names"
 }
 
-# server_has PLATFORM WORKLOAD: whether a profile of it is there.
+# server_has PLATFORM WORKLOAD: returns whether the server has a profile of it.
 server_has() {
     request_patiently --max-time 60 --get --data-urlencode "platform=$1" --data-urlencode "search=$2" \
         --data page_size=1 "$url/api/v1/profiles/"
     [ -n "$(field .results.0.id)" ]
 }
 
-# What compares this machine with others: a sweep that is here and not there, or with --with-kit a new one.
+# Provides a sweep, which makes this machine comparable with others: one that exists locally but not on the server, or a
+# new one with --with-kit.
 bring_sweep() {
     sweep=$(newest_sweep "$kit/results" "$fingerprint")
     if [ -n "$sweep" ]; then

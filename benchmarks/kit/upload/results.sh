@@ -1,15 +1,15 @@
-# What is in results/; read by upload.sh and ../mpet-profile after server.sh.
+# Finds the tarballs in results/. upload.sh and ../mpet-profile source this file after server.sh.
 
-# The tarballs of the folder $1, the newest first.
+# Prints the tarballs of the folder $1, the newest first.
 tarballs() { ls -t "$1"/mpet-*.tar.gz 2> /dev/null; }
 
-# A value of a member of a tarball: value_in TARBALL platform.json .name
+# value_in TARBALL platform.json .name: prints a value from a member of a tarball.
 value_in() {
     tar -xzOf "$1" "$2" 2> /dev/null | awk -f "$kit/upload/json.awk" |
         path="$3" awk -F '\t' '$1 == ENVIRON["path"] { print $2; exit }'
 }
 
-# How a tarball was made.
+# Prints the command that produced a tarball.
 kind_of() {
     case $(value_in "$1" environment.json .scale) in
         '') echo "mpet-profile" ;;
@@ -24,7 +24,7 @@ is_sweep() {
     return 1
 }
 
-# The newest sweep by the kit in the folder $1 of the machine with the fingerprint $2; nothing where there is none.
+# Prints the newest sweep of the kit in the folder $1 on the machine with the fingerprint $2, or nothing.
 newest_sweep() {
     tarballs "$1" | while IFS= read -r tarball; do
         if is_sweep "$tarball" && [ "$(value_in "$tarball" platform.json .fingerprint)" = "$2" ]; then

@@ -1,6 +1,7 @@
-# Sends a tarball, waits for what the server makes of it, and says where to look; read after server.sh and results.sh.
+# Sends a tarball, waits until the server has processed it, and prints where to look. Sourced after server.sh and
+# results.sh.
 
-# Ends with 0 where it was accepted, 3 where the server is not done yet, else 1.
+# Returns 0 if the server accepted the tarball, 3 if it has not finished yet, and 1 otherwise.
 send() {
     say "sending $1 ($(kind_of "$1")) to $url, $(audience)"
     if [ -n "$token" ]; then
@@ -40,7 +41,7 @@ audience() {
     esac
 }
 
-# Asks for the upload at $asked until it is accepted or rejected.
+# Requests the upload at $asked repeatedly until it is accepted or rejected.
 await() {
     begin_to_wait
     became=$(field .status)
@@ -73,7 +74,7 @@ report() {
     links
 }
 
-# One line an error: its member and line, where it has them, and the reason.
+# Prints one line per error: its member and line, if present, and the reason.
 errors() {
     awk -F '\t' '
         $1 ~ /^\.report\.errors\.[0-9]+\.(member|line)$/ && $2 != "null" { where = where $2 ": " }
@@ -81,7 +82,7 @@ errors() {
     ' "$work/answer"
 }
 
-# The first six lines, and how many there are besides.
+# Prints the first six lines, and the number of further lines.
 shortly() {
     awk -v page="$page" '
         NR <= 6 { print }
@@ -89,7 +90,7 @@ shortly() {
     '
 }
 
-# The pages of the programs that were sent; where there is none, the page of the upload.
+# Prints the pages of the programs that were sent, or the page of the upload if there are none.
 links() {
     if [ -z "$token" ]; then
         expires=$(field .expires_at)

@@ -1,5 +1,6 @@
-# How the kit speaks to the server; read by upload.sh and ../mpet-profile, which have set $kit and $self, their name.
-# POSIX sh, curl and awk. The token reaches curl on its standard input: no command line shows it.
+# The kit's requests to the server. Sourced by upload.sh and ../mpet-profile, which have set $kit and $self (their
+# name). Uses POSIX sh, curl and awk. The token is passed to curl on standard input, so that it does not appear on a
+# command line.
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -12,9 +13,9 @@ misused() { say "$@"; exit 2; }
 
 has_curl() { command -v curl > /dev/null 2>&1; }
 
-# ---- who and where
+# ---- server and token
 
-# The server's address without a slash at its end: $1, else that of the server the kit came from.
+# Sets $url to the server's address without a trailing slash: $1, or else the server the kit came from.
 find_server() {
     url=$1
     if [ -z "$url" ] && [ -f "$kit/SERVER" ]; then url=$(sed -n 1p "$kit/SERVER"); fi
@@ -26,8 +27,8 @@ find_server() {
     esac
 }
 
-# The token: $1, else MPET_TOKEN, else the first line of the kit's file TOKEN, which nobody else may read; with
-# $tokenless it may be missing. No program that is started from here on finds it in its environment.
+# Sets $token to $1, or else MPET_TOKEN, or else the first line of the kit's file TOKEN, which must not be readable by
+# others. With $tokenless it may be missing. The token is removed from the environment of all programs started later.
 find_token() {
     token=${1:-${MPET_TOKEN:-}}
     unset MPET_TOKEN TOKEN
@@ -52,7 +53,8 @@ check_visibility() {
 
 # ---- requests
 
-# curl with the arguments. Sets $code (000: no answer) and writes what came back as lines of json.awk to $work/answer.
+# Calls curl with the arguments. Sets $code (000: no answer), and writes the response, converted by json.awk to lines,
+# to $work/answer.
 request() {
     : > "$work/headers"
     : > "$work/body"
@@ -63,12 +65,12 @@ request() {
     awk -f "$kit/upload/json.awk" "$work/body" > "$work/answer"
 }
 
-# The value at a path of the answer: field .status
+# field .status: prints the value at a path of the answer.
 field() {
     path="$1" awk -F '\t' '$1 == ENVIRON["path"] { print $2; exit }' "$work/answer"
 }
 
-# The values at the paths that a regular expression describes.
+# Prints the values at the paths that match a regular expression.
 fields() {
     path="^$1\$" awk -F '\t' '$1 ~ ENVIRON["path"] { print $2 }' "$work/answer"
 }
@@ -77,7 +79,7 @@ header() {
     tr -d '\r' < "$work/headers" | awk -v name="$1:" 'tolower($1) == name { value = $2 } END { print value }'
 }
 
-# Why the last request was not answered as it should have been.
+# Prints why the last request failed.
 problem() {
     case $code in
         000) sed -n 's/^curl: *//p' "$work/error" ;;
@@ -90,7 +92,7 @@ problem() {
     esac
 }
 
-# ---- patience
+# ---- waiting
 
 patience_s=${MPET_UPLOAD_PATIENCE:-600}
 case $patience_s in *[!0-9]*) patience_s=600 ;; esac
@@ -100,8 +102,8 @@ begin_to_wait() {
     pause_s=1
 }
 
-# Sleeps as long as the server asks for (429, 503), else twice as long as the last time, up to 15 s. False once all
-# patience is spent.
+# Sleeps for the time that the server requests (429, 503), or else twice as long as the last time, up to 15 s. Returns
+# false when the total waiting time is used up.
 wait_a_little() {
     next_s=$pause_s
     case $code in
@@ -117,7 +119,7 @@ wait_a_little() {
     [ "$pause_s" -le 15 ] || pause_s=15
 }
 
-# As request(), again and again while the server is busy.
+# Like request(), but repeats the request while the server is busy.
 request_patiently() {
     begin_to_wait
     while request "$@" && { [ "$code" = 429 ] || [ "$code" = 503 ]; }; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# upload.sh RESULTS [TARBALL]: sends a tarball, else the newest in the folder RESULTS, waits, and says where to look.
-# make upload calls it with URL, VISIBILITY, LICENCE and TOKEN in the environment.
+# upload.sh RESULTS [TARBALL]: sends a tarball, by default the newest in the folder RESULTS, waits, and prints where to
+# look. `make upload` calls it with URL, VISIBILITY, LICENCE and TOKEN in the environment.
 self=upload
 kit=$(dirname "$(dirname "$(readlink -f "$0")")")
 where_to_say="URL=https://..."

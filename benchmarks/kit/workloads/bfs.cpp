@@ -53,7 +53,7 @@ private:
         std::vector<std::uint32_t> vertices;
     };
 
-    // Squaring a random fraction makes low numbers the hubs.
+    // Squaring a random fraction makes the vertices with low numbers the hubs.
     std::uint32_t random_vertex(std::uint64_t key) const {
         const std::uint64_t fraction = mpet::hash64(key) >> 32;
         return static_cast<std::uint32_t>(((fraction * fraction) >> 32) * vertices_ >> 32);

@@ -87,7 +87,7 @@ private:
         return best;
     }
 
-    // Sum of absolute differences; gives up, with what it has, once it exceeds the limit.
+    // Returns the sum of absolute differences. Returns the partial sum as soon as it exceeds the limit.
     std::int64_t difference(std::int64_t x, std::int64_t y, std::int64_t to_x, std::int64_t to_y,
                             std::int64_t limit) const {
         std::int64_t sum = 0;

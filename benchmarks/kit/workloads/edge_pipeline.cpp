@@ -56,7 +56,7 @@ private:
         }
     }
 
-    // 5 x 5 binomial filter, the frame's margin left as it is.
+    // A 5 x 5 binomial filter. The margin of the frame is left unchanged.
     void blur(const Frame& from, Frame& to) const {
         static constexpr std::array<std::int32_t, 5> weight{1, 4, 6, 4, 1};
         for (std::int64_t y = 2; y < height_ - 2; y++) {

@@ -50,8 +50,8 @@ public:
     }
 
 private:
-    // e^(-2 pi i k / side): from -1 by halving angles, then by products. Only + * / and square roots, which round the
-    // same way everywhere; sine and cosine of a C library do not.
+    // Computes e^(-2 pi i k / side), from -1 by halving angles and then by products. It uses only + * / and square
+    // roots, which are rounded identically everywhere, unlike the sine and cosine of a C library.
     void make_roots() {
         std::vector<Complex> halved{{-1.0, 0.0}, {0.0, -1.0}};
         while (static_cast<int>(halved.size()) < bits_) {
@@ -89,7 +89,7 @@ private:
         }
     }
 
-    // Halved, so that repeated transforms stay bounded.
+    // The results are halved, so that repeated transforms stay bounded.
     void butterflies(Complex* at, std::int64_t half) const {
         const std::int64_t stride = side_ / (2 * half);
         for (std::int64_t k = 0; k < half; k++) {

@@ -21,7 +21,7 @@ public:
     std::uint64_t checksum(std::size_t) const override { return result_; }
 
 private:
-    // The work grows as the Fibonacci number itself does, so that is the size.
+    // The size is the Fibonacci number itself, because the work is proportional to it.
     static int number_of(std::int64_t size) {
         int number = 1;
         for (std::int64_t last = 0, value = 1; value < size; number++) {

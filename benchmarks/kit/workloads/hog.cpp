@@ -61,7 +61,7 @@ private:
     std::int64_t cells_x() const { return width_ / cell; }
     std::int64_t cells_y() const { return height_ / cell; }
 
-    // Stripes and discs with noise on the left half only: the cells differ in how many of their pixels count.
+    // Stripes and discs, with noise only on the left half: the cells differ in the number of their pixels that count.
     std::uint8_t pixel(std::int64_t i) const {
         const std::int64_t x = i % width_, y = i / width_;
         const std::int64_t pattern = ((x + 2 * y) / 24 + (x * x + y * y) / 9000) % 3 * 70;
@@ -70,7 +70,8 @@ private:
         return static_cast<std::uint8_t>(pattern + noise);
     }
 
-    // The direction's sector by comparing slopes with tan(20 k degrees) in 1/1024: no arc tangent, no rounding.
+    // Returns the direction's sector, by comparing slopes with tan(20 k degrees) in 1/1024: no arc tangent, no
+    // rounding.
     static std::uint8_t sector(std::int32_t dx, std::int32_t dy) {
         static constexpr std::array<std::int32_t, 4> tangent{373, 859, 1774, 5807};
         if (dy < 0 || (dy == 0 && dx < 0)) {

@@ -35,8 +35,8 @@ public:
                            });
     }
 
-    // The tree's shape is the order of its medians, which is unique; the order of points inside a leaf is not looked
-    // at.
+    // The order of the medians defines the shape of the tree and is unique. The order of points inside a leaf is
+    // ignored.
     std::uint64_t checksum(std::size_t section) const override {
         if (section == 1) return mpet::checksum_of(nearest_);
         mpet::Checksum checksum;

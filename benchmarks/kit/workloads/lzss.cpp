@@ -13,7 +13,7 @@ public:
         mpet::Random random(3);
         std::size_t length = 0;
         while (length < text_.size()) {
-            const std::uint64_t word = random.below(random.below(1500) + 1);  // frequent words are low numbers
+            const std::uint64_t word = random.below(random.below(1500) + 1);  // frequent words have low numbers
             const std::uint64_t letters = 2 + mpet::hash64(word) % 8;
             for (std::uint64_t i = 0; i < letters && length < text_.size(); i++) {
                 text_[length++] = static_cast<std::uint8_t>('a' + mpet::hash64(word * 16 + i + 1) % 26);

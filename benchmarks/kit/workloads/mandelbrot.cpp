@@ -31,7 +31,7 @@ protected:
     std::int64_t height() const { return height_; }
 
 private:
-    // The upper half plane only, from the set's fullest row to an empty one.
+    // Covers only the upper half plane, from the set's fullest row to an empty one.
     std::int32_t escape_time(std::int64_t column, std::int64_t row) const {
         const double re = static_cast<double>(column) * 3.0 / static_cast<double>(width_) - 2.0;
         const double im = static_cast<double>(row) * 1.25 / static_cast<double>(height_);

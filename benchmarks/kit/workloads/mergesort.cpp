@@ -41,7 +41,7 @@ private:
         copy(buffer, data, count);
     }
 
-    // Splits both runs at the larger one's median: everything left of it goes before everything right of it.
+    // Splits both runs at the median of the larger one: all elements left of it precede all elements right of it.
     void merge(Iterator a, std::int64_t size_a, Iterator b, std::int64_t size_b, Iterator out) const {
         if (size_a < size_b) {
             std::swap(a, b);

@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    // The sum of all parts before each thread's own.
+    // Computes, for each thread, the sum of all parts before its own.
     void offsets(mpet::Worker& me) {
         const mpet::Range mine = me.share({0, length_});
         std::uint32_t sum = 0;

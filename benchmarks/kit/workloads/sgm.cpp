@@ -108,7 +108,7 @@ private:
         }
     }
 
-    // Blocks lean to the left by a pixel a row, so that what a pixel needs from its upper right lies in its own block
+    // Blocks are slanted to the left by one pixel per row, so that a pixel's upper right neighbour is in the same block
     // or in the row of blocks above, which is two blocks ahead.
     void aggregate_block(std::int64_t row, std::int64_t column) {
         for (std::int64_t line = 0; line < block_; line++) {

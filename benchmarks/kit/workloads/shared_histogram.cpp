@@ -36,7 +36,7 @@ private:
         std::array<std::uint64_t, 64> bins;
     };
 
-    // Some work of its own, then one stripe's lock for the whole batch.
+    // Does some work without a lock, then acquires one stripe's lock for the whole batch.
     void add_batch(std::int64_t number) {
         std::array<std::uint64_t, batch> values;
         for (std::int64_t i = 0; i < batch; i++) {

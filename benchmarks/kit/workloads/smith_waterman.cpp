@@ -55,7 +55,7 @@ private:
         return corner_[static_cast<std::size_t>(row * (blocks() + 1) + column)];
     }
 
-    // Between blocks only their last rows and columns are kept.
+    // Only the last rows and columns of the blocks are stored between blocks.
     void align(std::int64_t block_row, std::int64_t block_column) {
         const std::int64_t top = block_row * block_, left = block_column * block_;
         std::int32_t* const above = bottom_.data() + left;

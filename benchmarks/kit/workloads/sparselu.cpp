@@ -51,7 +51,7 @@ private:
         }
     }
 
-    // Diagonally dominant, so that no pivoting is needed.
+    // The matrix is diagonally dominant, so that no pivoting is needed.
     void fill(std::int64_t row, std::int64_t column) {
         Block& block = at(row, column);
         block.resize(static_cast<std::size_t>(side_ * side_));
@@ -62,7 +62,8 @@ private:
             block[static_cast<std::size_t>(i * side_ + i)] += static_cast<double>(blocks_ * side_);
     }
 
-    // Block operations in the order of the sequential algorithm; each waits for the last writers of what it reads.
+    // Creates the block operations in the order of the sequential algorithm. Each depends on the last writers of its
+    // inputs.
     mpet::TaskGraph make_graph() {
         mpet::TaskGraph graph;
         std::vector<std::int64_t> last_writer(matrix_.size(), -1);

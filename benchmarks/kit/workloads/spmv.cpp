@@ -55,7 +55,7 @@ private:
         return random % 16 == 0 ? 60 : 4 + static_cast<std::int64_t>((random >> 8) % 17);
     }
 
-    // Every entry of a row is 1 / length, so that the vector stays bounded and values need no room of their own.
+    // Every entry of a row is 1 / length, so that the vector stays bounded and the values need not be stored.
     double product(std::int64_t row, const double* x) const {
         const std::int64_t begin = row_begin_[static_cast<std::size_t>(row)],
                            end = row_begin_[static_cast<std::size_t>(row) + 1];

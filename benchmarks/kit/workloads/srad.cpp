@@ -57,7 +57,7 @@ private:
         });
     }
 
-    // A row at a time, so that the total does not depend on the number of threads.
+    // Sums one row at a time, so that the total does not depend on the thread count.
     void sum_row(std::int64_t row) {
         float sum = 0, squares = 0;
         for (std::int64_t i = row * side_; i < (row + 1) * side_; i++) {

@@ -26,7 +26,7 @@ struct Square {
 
 class Strassen final : public mpet::Application {
 public:
-    // Sides of which a half, a quarter and so on is whole down to the leaf.
+    // The side must be divisible by two at every level of the recursion, down to the leaf.
     Strassen(mpet::Team&, mpet::Scale scale, std::int64_t side)
         : side_(side),
           leaf_(mpet::scaled<std::int64_t>(scale, 8, 64, 192)),
@@ -65,7 +65,7 @@ private:
 
     struct Operand {
         View first;
-        double sign;  // 0: the first quadrant alone
+        double sign;  // 0 = only the first quadrant
         View second;
     };
 

@@ -13,7 +13,7 @@ public:
           a_(new double[static_cast<std::size_t>(length_)]),
           b_(new double[static_cast<std::size_t>(length_)]),
           c_(new double[static_cast<std::size_t>(length_)]) {
-        team.run_unmeasured([&](mpet::Worker& me) {  // each thread touches first what it works on
+        team.run_unmeasured([&](mpet::Worker& me) {  // each thread first touches the elements on which it works
             const mpet::Range mine = me.share({0, length_});
             for (std::int64_t i = mine.begin; i < mine.end; i++) {
                 a_[i] = 0;
