@@ -12,7 +12,7 @@ struct Outcome {
     int status = 0;  // exit status; 128 + signal number if a signal ended it; 127 if it could not start
     std::uint64_t wall_ns = 0;
     std::int64_t others_percent = 0;  // percent of one processor that other programs or the host used meanwhile
-    bool interrupted = false;  // by the user
+    bool interrupted = false;  // whether the user interrupted it
     std::uint64_t processor_ns = 0;
 };
 

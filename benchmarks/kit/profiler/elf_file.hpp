@@ -27,9 +27,9 @@ public:
     std::string compiler() const;     // from the .comment section; "" if it has no entry
     bool has_lines() const { return !section(".debug_line").empty() || !section(".zdebug_line").empty(); }
 
-    bool imports(const std::string& prefix) const;   // any undefined dynamic symbol with this prefix
-    bool exports(const std::string& name) const;     // to other objects
-    bool contains(const std::string& name) const;    // a function of this name, exported or not
+    bool imports(const std::string& prefix) const;   // whether any undefined dynamic symbol has this prefix
+    bool exports(const std::string& name) const;     // whether the symbol is visible to other objects
+    bool contains(const std::string& name) const;    // whether it has a function of this name, exported or not
     std::optional<Function> function_at(std::uint64_t address) const;
     std::vector<std::uint64_t> function_addresses() const;  // except those with names that begin with a dot
 

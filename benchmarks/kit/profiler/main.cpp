@@ -455,7 +455,7 @@ private:
     std::uint64_t least_clean_ns_ = UINT64_MAX;  // processor time on one thread
     std::size_t planned_ = 0, done_ = 0;
     std::uint64_t spent_ns_ = 0;
-    std::string done_again_, kept_disturbed_;  // lines
+    std::string done_again_, kept_disturbed_;  // lists of runs for the log
 };
 
 // ---- the whole

@@ -123,7 +123,7 @@ void on_task_create(ompt_data_t*, const void*, ompt_data_t* task, int flags, int
     seat->constructs |= created_tasks;
     if ((flags & ompt_task_undeferred) && !has_dependences) {
         task->value = task_created | task_undeferred;
-        seat->go_on_as_use();  // a team of one executes every task in the call that would queue it
+        seat->go_on_as_use();  // in a team of one, the call that would queue a task executes it
         return;
     }
     task->value = task_created;

@@ -12,7 +12,7 @@ namespace mpet {
 struct Results {
     std::string runs_csv, counters_csv;         // counters_csv has a header even if nothing was counted
     std::map<std::string, std::string> inputs;  // by workload
-    std::vector<std::string> disturbances;      // sentences
+    std::vector<std::string> disturbances;      // one sentence each
     int repeats_kept = 0, repeats_disturbed = 0, repeats_done_again = 0;
 };
 

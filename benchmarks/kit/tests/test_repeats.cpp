@@ -12,7 +12,7 @@ TEST(the_spread_is_that_of_the_worst_repeat_that_is_kept) {
 
 TEST(repeating_ends_when_the_last_repeat_did_not_make_the_spread_smaller) {
     CHECK(mpet::narrows({}, 1));
-    CHECK(mpet::narrows({200}, 1));  // nothing to compare with
+    CHECK(mpet::narrows({200}, 1));  // there is nothing to compare with
     CHECK(mpet::narrows({200, 150}, 1));
     CHECK(!mpet::narrows({200, 200}, 1));
     CHECK(!mpet::narrows({200, 250}, 1));

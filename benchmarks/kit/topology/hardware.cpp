@@ -53,7 +53,7 @@ std::optional<std::int64_t> from_khz(std::optional<std::int64_t> khz) {
     return khz && *khz > 0 ? std::optional<std::int64_t>((*khz + 500) / 1000) : std::nullopt;
 }
 
-// "... CPU E5-2630 v3 @ 2.40GHz" -> 2400
+// Returns the clock rate in MHz from a model name: "... CPU E5-2630 v3 @ 2.40GHz" -> 2400
 std::optional<std::int64_t> mhz_in_name(const std::string& model) {
     const std::size_t at = model.rfind('@');
     if (at == std::string::npos) return std::nullopt;

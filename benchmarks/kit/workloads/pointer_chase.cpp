@@ -34,7 +34,7 @@ public:
     std::uint64_t checksum(std::size_t) const override { return mpet::checksum_of(end_); }
 
 private:
-    static constexpr std::int64_t walks = 240;  // divisible by most numbers of cores
+    static constexpr std::int64_t walks = 240;  // divisible by most core counts
 
     struct alignas(64) Node {
         std::uint32_t next;
