@@ -95,7 +95,7 @@ def test_coverage_on_known_truth(holdout, platforms):
 def test_level_is_a_setting():
     database = curve_database(22, 40, 14, noise=0.05)
     narrow, wide = (
-        evaluate(database, [MPET], Protocol(sample=120), settings={"mpet": MPET.settings(level=level)})
+        evaluate(database, [MPET], Protocol(sample=60), settings={"mpet": MPET.settings(level=level)})
         .report()
         .methods["mpet"]
         for level in (0.6, 0.9)
