@@ -1,4 +1,4 @@
-"""`python -m research COMMAND`: as `manage.py`, with the commands of the studies."""
+"""Entry point of `python -m research COMMAND`: `manage.py` with the additional commands of the studies."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""How often the advised number of threads is right: hidden pairs of a database, advised and then compared."""
+"""Accuracy of the advised thread count: hide measured pairs, advise a thread count, compare with the measurement."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from predictor.core.evaluate import Protocol, chosen_rows, hidden_pairs
 from predictor.core.mpet.method import MPET
 from predictor.core.thread_advice import TOLERANCE, advise_threads
 
-FEWEST_COUNTS = 3  # of a curve: of two numbers of threads there is little to choose from
+# Curves with fewer thread counts are left out, because two leave little to choose from.
+FEWEST_COUNTS = 3
 CHANCES = (0.0, 0.6, 0.8, 0.9, 0.97, 1.0)
 
 
 @dataclass(frozen=True)
 class Advised:
-    """One hidden pair: the probability that was said, whether the advised n and all threads are within 5 % of the least
-    measured time, and how much longer than that they take (0.05 = 5 %)."""
+    """The advice for one hidden pair, compared with the measurement.
+
+    `probability` is the one that the advice states. `is_right` and `all_is_right` are True if the time of the advised
+    thread count, or of all threads, is within 5 % of the shortest measured time. `loss` and `loss_of_all` are the
+    relative differences to the shortest time (0.05 = 5 %).
+    """
 
     probability: float
     is_right: bool
@@ -33,8 +38,11 @@ class Advised:
 
 
 def advised_pairs(database: Database, protocol: Protocol) -> Iterator[Advised]:
-    """Each pair of the protocol with at least three measured n, advised from a database that hides it. A refused
-    prediction gives no advice and is left out."""
+    """Yield the advice for each pair of the protocol that has at least three measured thread counts.
+
+    The pair is hidden from the database that the prediction uses. Pairs whose prediction is refused or has no interval
+    are left out.
+    """
     rows = [row for row in chosen_rows(database, protocol) if len(database.curve(row)[0]) >= FEWEST_COUNTS]
     with threadpool_limits(1):
         for row in rows:
@@ -63,8 +71,11 @@ def advised_pairs(database: Database, protocol: Protocol) -> Iterator[Advised]:
 
 
 def advice_statistics(pairs: list[Advised]) -> dict[str, object]:
-    """Shares within 5 % and mean losses in percent, of the advice and of all threads; `chances` has for each range of
-    the probability that was said: its mean, the share that was right, how many."""
+    """Return the shares within 5 % and the mean losses in percent, for the advice and for all threads.
+
+    `chances` has one row for each range of the stated probability: the mean probability and the share of right advice
+    in percent, and the number of pairs.
+    """
     said = np.array([pair.probability for pair in pairs])
     right = np.array([pair.is_right for pair in pairs])
     chances = []

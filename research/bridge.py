@@ -1,9 +1,11 @@
-"""How well a program is predicted on a machine that shares a few workloads of public suites with another one, and which
-workloads those should be.
+"""Accuracy of predictions through a bridge, and the choice of its workloads.
 
-Of a fleet a whole suite stands in for the program: it is known on one random machine of another microarchitecture (R =
-1), and of the machine it is predicted for only the workloads of the bridge are known. The few machines that ran both
-stress-ng and programs of somebody's own, such as the kit's, are asked for these programs themselves.
+A bridge is a set of workloads of public suites that two machines have in common. A program is predicted on a machine of
+which only the workloads of the bridge are known.
+
+In a fleet, a whole suite represents the program: it is known on one random machine of another microarchitecture (R =
+1). Few machines ran both stress-ng and other programs, such as those of the kit. On these machines, the programs
+themselves are predicted.
 """
 
 from __future__ import annotations
@@ -22,12 +24,14 @@ from predictor.core.evaluate import Protocol, chosen_rows, evaluate, hidden_pair
 from predictor.core.methods import METHODS
 from profiles.arrays import FloatArray
 
-SUITES = {  # the applications of each suite, in the whole repository and in the datasets made from it
+# Application names of each suite, in the whole repository and in the datasets made from it.
+SUITES = {
     "stress-ng": ("stress-ng", "stressng"),
     "compression": ("compression", "compress"),
     "geekbench": ("geekbench", "gb6"),
 }
-HIDDEN = ("geekbench", "compression")  # each stands in for a program
+# The suites that are hidden. Each represents a program.
+HIDDEN = ("geekbench", "compression")
 NOT_FIXED_WORK = frozenset(
     [
         "spinmem",
@@ -42,10 +46,14 @@ NOT_FIXED_WORK = frozenset(
         "stream",
     ]
 )
-SHIPPED_BRIDGE = Path(__file__).parents[1] / "benchmarks" / "kit" / "stress-ng" / "bridge"  # sections: `make quick`
-FEWEST_MACHINES = 0.95  # of the machines have a workload that may be chosen: what one architecture lacks is no bridge
+# The stress-ng sections that `make quick` runs.
+SHIPPED_BRIDGE = Path(__file__).parents[1] / "benchmarks" / "kit" / "stress-ng" / "bridge"
+# A workload can be chosen if at least this share of the machines has it. A workload that one architecture lacks cannot
+# be part of a bridge.
+FEWEST_MACHINES = 0.95
 SIZES = (5, 10, 20)
-CHOICE_SAMPLE = 100  # pairs of each hidden suite by which the sets are chosen
+# Number of pairs of each hidden suite that are used to choose the sets.
+CHOICE_SAMPLE = 100
 CHOSEN_BY = METHODS["speed-ratio-per-n"]
 REPORTED = ("mpet", "speed-ratio-per-n")
 CHOICE_SEED, REPORT_SEED = 1, 7
@@ -53,14 +61,17 @@ CHOICE_SEED, REPORT_SEED = 1, 7
 
 @dataclass(frozen=True)
 class Fleet:
-    """The machines that have all three suites, and which workloads each suite has there."""
+    """The machines that have all three suites, and the workloads of each suite."""
 
     database: Database
     suites: Mapping[str, tuple[int, ...]]
 
     @classmethod
     def of(cls, database: Database) -> Fleet:
-        """Machines with at least half of the workloads of every suite. ValueError where there are fewer than two."""
+        """Return the machines that have at least half of the workloads of every suite.
+
+        Raise ValueError if there are fewer than two.
+        """
         applications = np.array(database.workload_table["application"], dtype=str)
         suites = {
             suite: tuple(np.flatnonzero(np.isin(applications, names)).tolist()) for suite, names in SUITES.items()
@@ -79,7 +90,7 @@ class Fleet:
         return len(np.unique(self.database.platform_index))
 
     def candidates(self, *suites: str) -> tuple[int, ...]:
-        """The workloads of these suites that nearly all machines have, and that are a fixed amount of work."""
+        """Return the workloads of these suites that nearly all machines have and that are a fixed amount of work."""
         machines = np.bincount(self.database.workload_index, minlength=len(self.database.workloads)) / self.machines
         return tuple(
             workload
@@ -101,16 +112,16 @@ class Fleet:
 
 
 def section_of(database: Database, workload: int) -> str:
-    """The name of a workload in its suite: `memcpy` of stress-ng/memcpy."""
+    """Return the name of a workload in its suite: `memcpy` for stress-ng/memcpy."""
     return database.workloads[workload][len(str(database.workload_table["application"][workload])) + 1 :]
 
 
 def choose_bridge(fleet: Fleet, candidates: Sequence[int], hidden: Sequence[str], size: int, sample: int) -> list[int]:
-    """The workloads whose speed ratios, averaged, predict the hidden suites best: the best one first, then always the
-    one that helps the former ones most (greedy forward selection).
+    """Choose the workloads whose averaged speed ratios predict the hidden suites best, by greedy forward selection.
 
-    `sample` pairs of every hidden suite are predicted from each candidate alone, once; the prediction from a set is the
-    geometric mean of those from its workloads.
+    The first workload is the best one alone. Each further one lowers the mean error of the set most. `sample` pairs of
+    every hidden suite are predicted once from each candidate alone. The prediction from a set is the geometric mean of
+    the predictions from its workloads.
     """
     errors = np.concatenate([_log_errors(fleet, candidates, suite, sample) for suite in hidden], axis=1)
     chosen: list[int] = []
@@ -124,8 +135,10 @@ def choose_bridge(fleet: Fleet, candidates: Sequence[int], hidden: Sequence[str]
 
 
 def _log_errors(fleet: Fleet, candidates: Sequence[int], hidden: str, sample: int) -> FloatArray:
-    """ln of predicted over measured time, from each candidate alone (C,), of each pair at one thread and at all threads
-    (2 * pairs,). Where a candidate gives no prediction the mean of the others stands in."""
+    """Return ln(predicted / measured) from each candidate alone: (C, 2 * pairs), at one thread and at all threads.
+
+    If a candidate gives no prediction, the mean of the other candidates replaces it.
+    """
     database = fleet.database
     protocol = fleet.protocol(hidden, candidates, sample, CHOICE_SEED)
     rows = chosen_rows(database, protocol)
@@ -135,7 +148,7 @@ def _log_errors(fleet: Fleet, candidates: Sequence[int], hidden: str, sample: in
         target, workload = int(database.platform_index[row]), int(database.workload_index[row])
         query = Query(workload, target, group=int(database.group[row]), n=(int(n[0]), int(n[-1])))
         seen = database.without(*hidden_pairs(database, row, protocol))
-        # Only the target and the reference matter: of these two, hiding all candidates but one takes no time.
+        # Only the target and the reference matter. In a database of these two, hiding all candidates but one is fast.
         both = np.append(database.platform_index[seen.rows_of_workload(workload)], target)
         pair = seen.part(np.flatnonzero(np.isin(database.platform_index, both) & ~seen.hidden))
         for which, candidate in enumerate(candidates):
@@ -151,7 +164,7 @@ def _log_errors(fleet: Fleet, candidates: Sequence[int], hidden: str, sample: in
 
 
 def bridge_sets(fleet: Fleet, sample: int = CHOICE_SAMPLE) -> dict[str, tuple[int, ...]]:
-    """The sets that are compared, by name: those of the greedy choice begin with "best"."""
+    """Return the compared sets of workloads by name. The names of greedily chosen sets begin with "best"."""
     stress, compression = fleet.suites["stress-ng"], fleet.suites["compression"]
     most = max(SIZES)
     of_stress = choose_bridge(fleet, fleet.candidates("stress-ng"), HIDDEN, most, sample)
@@ -169,8 +182,11 @@ def bridge_sets(fleet: Fleet, sample: int = CHOICE_SAMPLE) -> dict[str, tuple[in
 
 
 def measure_bridges(fleet: Fleet, sample: int, choice: int = CHOICE_SAMPLE) -> dict[str, Any]:
-    """For each set its workloads and, by hidden suite, the statistics of each method; a suite that is in the set itself
-    is not hidden. `choice`: pairs of each suite by which the sets are chosen, drawn with another seed."""
+    """Return the workloads of each set, and the statistics of each method by hidden suite.
+
+    A suite that is part of the set is not hidden. `choice` is the number of pairs of each suite that are used to choose
+    the sets. These pairs are drawn with another seed.
+    """
     compression = set(fleet.suites["compression"])
     results = {}
     for name, bridge in bridge_sets(fleet, choice).items():
@@ -186,9 +202,9 @@ def measure_bridges(fleet: Fleet, sample: int, choice: int = CHOICE_SAMPLE) -> d
 
 
 def measure_programs(database: Database, sample: int) -> dict[str, Any]:
-    """As `measure_bridges`, of all that is of none of the suites on the machines that have stress-ng's as well.
+    """Return the same as `measure_bridges`, for programs outside the suites on the machines that also have stress-ng.
 
-    ValueError where there are fewer than two.
+    Raise ValueError if there are fewer than two such machines.
     """
     applications = np.array(database.workload_table["application"], dtype=str)
     is_stress = np.isin(applications, SUITES["stress-ng"])

@@ -1,5 +1,7 @@
-"""The paper's case study (Section 4.2): the stages of programs on a machine where nobody ran them, by MPET and by what
-one would do instead."""
+"""The paper's case study (Section 4.2): the stages of programs are predicted on a platform where they were not run.
+
+MPET is compared with simpler ways: one speed ratio, the clocks, the roofline and counted instructions.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.roofline import Roofline
 
 CASE_APPLICATIONS = ("hog", "sgm")
-FIRST_LEVEL_PENALTY, LAST_LEVEL_PENALTY = 10.0, 100.0  # cycles of a miss, as KCachegrind's cycle estimation counts them
+# Cycles per cache miss in KCachegrind's cycle estimation.
+FIRST_LEVEL_PENALTY, LAST_LEVEL_PENALTY = 10.0, 100.0
 METHOD_OF_WAY = {
     "MPET": "mpet",
     "MPET 2020": "mpet2020",
@@ -30,8 +33,10 @@ CASE_WAYS = (*METHOD_OF_WAY, ROOFLINE, INSTRUCTIONS)
 
 @dataclass(frozen=True)
 class StageCost:
-    """What a stage executes on one thread: instructions, misses of the first and of the last level cache; from
-    Cachegrind, or from counters. `seconds`: processor time it took to count them; 0 where a run counts by the way."""
+    """Instructions and cache misses of a stage on one thread, from Cachegrind or from hardware counters.
+
+    `seconds` is the processor time that counting took. It is 0 if the instructions are counted during a measured run.
+    """
 
     instructions: float
     first_level_misses: float
@@ -40,7 +45,7 @@ class StageCost:
 
     @property
     def cycles(self) -> float:
-        """KCachegrind's cycle estimation: one cycle an instruction, 10 a first level miss, 100 a last level miss.
+        """Return KCachegrind's estimate: 1 cycle per instruction, 10 per first-level miss, 100 per last-level miss.
 
         >>> StageCost(1000.0, 20.0, 3.0).cycles
         1500.0
@@ -54,7 +59,10 @@ class StageCost:
 
 @dataclass(frozen=True)
 class StageQuestion:
-    """A stage (a workload) on a target, known on one reference; `n`: the thread counts measured on both, (J,)."""
+    """A stage (a workload) to predict on a target from its times on one reference.
+
+    `n` (J,) are the thread counts that were measured on both platforms.
+    """
 
     workload: int
     reference: int
@@ -66,7 +74,10 @@ class StageQuestion:
 
 @dataclass(frozen=True)
 class StagePrediction:
-    """One stage by one way: seconds (J,) predicted and measured, `seconds` of processor time that the answer took."""
+    """The prediction of one stage by one way.
+
+    `predicted_s` and `measured_s` are (J,). `seconds` is the processor time of the prediction.
+    """
 
     reference: str
     target: str
@@ -79,12 +90,12 @@ class StagePrediction:
 
     @property
     def deviation(self) -> float:
-        """The mean over n of (predicted - measured)/measured in percent."""
+        """Return the mean over n of (predicted - measured)/measured in percent."""
         return float(100 * (self.predicted_s / self.measured_s - 1).mean())
 
     @property
     def error(self) -> float:
-        """The mean over n of |predicted - measured|/measured in percent.
+        """Return the mean over n of |predicted - measured|/measured in percent.
 
         >>> one = StagePrediction("a", "b", "c", "MPET", np.array([1, 2]), np.array([1.1, 0.9]), np.ones(2), 0.0)
         >>> round(one.deviation, 9), round(one.error, 9)
@@ -95,7 +106,10 @@ class StagePrediction:
 
 @dataclass(frozen=True)
 class CaseFacts:
-    """What the other ways need: ceilings by platform, bounds (`memory`, `computation`, ...) and costs by workload."""
+    """The input of the simple estimates: rooflines by platform, and bounds and costs by workload.
+
+    A bound is `memory`, `computation` or another kind of limit.
+    """
 
     rooflines: Mapping[str, Roofline]
     bounds: Mapping[str, str]
@@ -103,7 +117,7 @@ class CaseFacts:
 
 
 def stage_questions(database: Database, reference: int, target: int) -> Iterator[StageQuestion]:
-    """The stages of CASE_APPLICATIONS measured on both platforms, in the order of the database."""
+    """Yield the stages of CASE_APPLICATIONS that were measured on both platforms, in the order of the database."""
     for workload in case_workloads(database):
         rows = database.lookup([reference, target], workload, range(len(database.groups)))
         if (rows < 0).any():
@@ -115,7 +129,7 @@ def stage_questions(database: Database, reference: int, target: int) -> Iterator
 
 
 def case_workloads(database: Database) -> list[int]:
-    """The workloads of the case study's applications, also where their names are marked as simulated."""
+    """Return the workloads of the case study's applications, including those with names marked as simulated."""
     applications = [str(name).removesuffix(" (simulated)") for name in database.workload_table["application"]]
     return [index for index, name in enumerate(applications) if name in CASE_APPLICATIONS]
 
@@ -129,10 +143,12 @@ def case_predictions(
     hide_programs: bool = True,
     all_references: bool = False,
 ) -> Iterator[StagePrediction]:
-    """Every stage by every way that can answer. Hidden on the target are all stages of both applications, so that all
-    other workloads are known there; unless `hide_programs`, the stage alone, as in the paper. MPET, MPET 2020, the
-    speed ratio and the clocks know the stage on the reference alone, or on all machines but the target where
-    `all_references`."""
+    """Yield the prediction of every stage by every way that gives one.
+
+    All stages of both applications are hidden on the target, and all other workloads are known there. Without
+    `hide_programs`, only the stage itself is hidden, as in the paper. MPET, MPET 2020, the speed ratio and clock
+    scaling use the stage's times on the reference, or with `all_references` on all platforms but the target.
+    """
     for question in stage_questions(database, reference, target):
         known = database.without(target, case_workloads(database) if hide_programs else question.workload)
         for way in CASE_WAYS:
@@ -169,12 +185,13 @@ def _times_by_method(known: Database, name: str, question: StageQuestion, *, all
 
 
 def times_by_roofline(known: Database, facts: CaseFacts, question: StageQuestion) -> FloatArray | None:
-    """The reference's times by the ratio of the ceilings that bind the stage, (J,) in seconds:
+    """Return the reference's times scaled by the ratio of the ceilings that bind the stage, (J,) in seconds.
 
         t_T(n) = t_P(n) c_P(n)/c_T(n)
 
-    with c the bandwidth of n threads where the workload is bound by memory, else their peak arithmetic (Williams et
-    al. 2009). NaN where one of the two was not measured at n; None without rooflines or a bound.
+    c is the bandwidth of n threads if the workload is bound by memory, else their peak arithmetic performance (Williams
+    et al. 2009). The time is NaN if one of the two ceilings was not measured at n. Return None without rooflines or a
+    bound.
     """
     names = (known.platforms[question.reference], known.platforms[question.target])
     bound = facts.bounds.get(known.workloads[question.workload])
@@ -190,11 +207,11 @@ def times_by_roofline(known: Database, facts: CaseFacts, question: StageQuestion
 
 
 def times_by_instructions(known: Database, facts: CaseFacts, question: StageQuestion) -> FloatArray | None:
-    """Estimated cycles over the target's clock, divided by n, (J,) in seconds: no measured time takes part.
+    """Return the estimated cycles divided by the target's clock and by n, (J,) in seconds. No measured time is used.
 
         t_T(n) = (instructions + 10 first level misses + 100 last level misses)/(f_T n)
 
-    NaN where the target's clock is unknown; None where nobody counted the stage.
+    The times are NaN if the target's clock is unknown. Return None if the stage has no counted instructions.
     """
     cost = facts.costs.get(known.workloads[question.workload])
     if cost is None:

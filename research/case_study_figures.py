@@ -1,4 +1,4 @@
-"""Figures of the case study: the paper's Figure 12, deviations of each stage, and Figure 13, what a way is worth."""
+"""Figures of the case study: the deviations of each stage (Figure 12), and each way's cost and error (Figure 13)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ import numpy as np
 from profiles.figures import Chart, Figure, Table, figure, logarithmic_ticks, trace
 from research.case_study import CASE_WAYS, StagePrediction
 
-LARGEST_SHOWN = 150.0  # percent: longer bars are cut
-LEAST_SECONDS = 1e-5  # of processor time: what a logarithmic axis shows less as
+# Bars are cut at this percentage.
+LARGEST_SHOWN = 150.0
+# Smallest processor time on the logarithmic axis. Smaller values are shown as this one.
+LEAST_SECONDS = 1e-5
 
 
 def ways_of(predictions: Sequence[StagePrediction]) -> list[str]:
-    """The ways that answered, in the order of CASE_WAYS."""
+    """Return the ways that gave predictions, in the order of CASE_WAYS."""
     answered = {one.way for one in predictions}
     return [way for way in CASE_WAYS if way in answered]
 
 
 def deviation_chart(name: str, predictions: Sequence[StagePrediction]) -> Chart:
-    """Figure 12: the signed deviation of each stage by each way, on one target from one reference."""
+    """Return Figure 12: the signed deviation of each stage by each way, on one target from one reference."""
     first = predictions[0]
     bars = []
     for index, way in enumerate(ways_of(predictions)):
@@ -51,7 +53,7 @@ def deviation_chart(name: str, predictions: Sequence[StagePrediction]) -> Chart:
 
 
 def worth_chart(predictions: Sequence[StagePrediction]) -> Chart:
-    """Figure 13: the mean error over all stages and targets, over the processor time that a stage costs."""
+    """Return Figure 13: the mean error over all stages and targets against the processor time per stage."""
     rows = [(way, *mean_cost_and_error(predictions, way)) for way in ways_of(predictions)]
     points = [
         trace(
@@ -79,14 +81,17 @@ def worth_chart(predictions: Sequence[StagePrediction]) -> Chart:
 
 
 def with_room(plot: Figure) -> Figure:
-    """Room for the title, the labels of the axes and the legend below them, also where no page makes it."""
+    """Return the plot with room for the title, the axis labels and the legend below them.
+
+    Figures outside the pages of the site need these margins.
+    """
     layout = plot["layout"]
     axes = {name: layout[name] | {"automargin": True} for name in ("xaxis", "yaxis")}
     return {"data": plot["data"], "layout": layout | axes | {"margin": layout["margin"] | {"l": 12, "t": 60, "b": 110}}}
 
 
 def mean_cost_and_error(predictions: Sequence[StagePrediction], way: str) -> tuple[float, float, float]:
-    """Mean processor seconds of a stage by a way, and the mean and median of its errors in percent."""
+    """Return the mean processor seconds per stage of a way, and the mean and median of its errors in percent."""
     of_way = [one for one in predictions if one.way == way]
     errors = [one.error for one in of_way]
     return float(np.mean([one.seconds for one in of_way])), float(np.mean(errors)), float(np.median(errors))

@@ -1,7 +1,7 @@
-"""How often "What limits it" is right: `python -m research.limit_study [--write]` writes docs/limits.md.
+"""Accuracy of "What limits it": `python -m research.limit_study [--write]` writes docs/limits.md.
 
-Against the simulator, which knows what limits its programs, and against the kit's workloads of one known kind on the
-machines of benchmarks/reference/.
+The answers are compared with the simulator, which computes the true limits of its programs, and with the kit's
+workloads of one known kind on the machines of benchmarks/reference/.
 """
 
 import os
@@ -38,7 +38,7 @@ from predictor.core.tabulated import database_from_measurements  # noqa: E402
 from predictor.core.why.influence import predicted_scaling  # noqa: E402
 from profiles.measurements import CounterTable  # noqa: E402
 from profiles.scaling.boundness import boundness  # noqa: E402
-from profiles.scaling.roofline import MachineFacts, Roof, Roofline, RooflinePoint, clock_ratio, read_roofline  # noqa: E402  # noqa: E402
+from profiles.scaling.roofline import MachineFacts, Roof, Roofline, RooflinePoint, clock_ratio, read_roofline  # noqa: E402
 from profiles.scaling.runs import CurveTable, scaling_curves  # noqa: E402
 from research.accuracy.pages import markdown_table  # noqa: E402
 from research.true_limits import true_limit  # noqa: E402
@@ -49,18 +49,21 @@ FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)"
 KINDS = ("memory", "computation", "communication", "imbalance")
 CANNOT_TELL = "cannot tell"
 RANGES = ("n = 1", "n = n_nu", "n = n_ht", "n = n_max")
-COUNTER_CURVES = slice(8, 15)  # of CurveTable.values
-CHOSEN_SEED, REPORTED_SEED = 1, 11  # what seeds 1 to 3 give had been seen when definitions were chosen
+# The rows of CurveTable.values that come from counters.
+COUNTER_CURVES = slice(8, 15)
+# The results of seeds 1 to 3 were seen before the definitions were chosen, so another seed is reported.
+CHOSEN_SEED, REPORTED_SEED = 1, 11
 RANDOM_PROGRAMS = 40
 WITH_COUNTERS = "parts, counters"
 REFERENCE = ROOT / "benchmarks" / "reference"
 STREAM_BYTES = 256 << 20
 
-# What the kit's README, `make list` and docs/kit.md say of a workload. The table was written after answers about these
-# workloads had been seen, so it is reported beside the kit's own column `bound`, which is older and has all of them.
-# Left out is what these texts call of two kinds, or of one that depends on the machine's caches: bfs, block_motion,
-# edge_pipeline, fft, hog/histogram, hog/normalise, kdtree, kmeans, lzss (sequential), matmul_naive, mergesort, the
-# other sections of sgm, srad and strassen.
+# Kinds of the kit's workloads according to the kit's README, `make list` and docs/kit.md. The table was written after
+# the answers for these workloads had been seen, so it is reported in addition to the kit's own column `bound`, which is
+# older and covers all workloads.
+# The table omits workloads to which the texts assign two kinds, or a kind that depends on the machine's caches: bfs,
+# block_motion, edge_pipeline, fft, hog/histogram, hog/normalise, kdtree, kmeans, lzss (sequential), matmul_naive,
+# mergesort, the other sections of sgm, srad and strassen.
 KIT_KINDS = {
     "triad": ("memory", "STREAM: no reuse, the memory's bandwidth"),
     "prefix_sum": ("memory", "two passes over a large vector, bandwidth"),
@@ -84,7 +87,7 @@ KIT_KINDS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One profile at one n: what limits it in truth, and what is said."""
+    """One profile at one thread count: its true limit and the answer."""
 
     machine: str
     workload: str
@@ -141,7 +144,7 @@ EVIDENCE: dict[str, Evidence] = {
 
 
 def studied_ranges(hardware: Hardware) -> dict[int, str]:
-    """The thread counts that are looked at; a machine without SMT has all its cores at n_max."""
+    """Return the labels of the studied thread counts. Without SMT, all cores are used at n_max."""
     counts = {hardware.threads: RANGES[3]}
     if hardware.n_ht:
         counts[hardware.n_ht] = RANGES[2]
@@ -172,7 +175,7 @@ def facts_of(hardware: Hardware) -> MachineFacts:
 
 
 def counted_points(counters: CounterTable, curves: CurveTable) -> dict[int, RooflinePoint]:
-    """Among the roofs, at each n at which the machine counted loads and stores that miss."""
+    """Return the roofline points by n, where the machine counted instructions and last-level cache misses."""
     readings = {
         (int(n), name): float(value)
         for n, name, value in zip(counters.n, counters.counter, counters.value, strict=True)
@@ -187,7 +190,10 @@ def counted_points(counters: CounterTable, curves: CurveTable) -> dict[int, Roof
 
 
 def simulated_roofline(hardware: Hardware) -> Roofline:
-    """The ceilings as the kit would measure them on the machine: a stream, and instructions that need no data."""
+    """Return the ceilings that the kit would measure on the machine.
+
+    They are those of a stream, and of instructions without data accesses.
+    """
     counts = hardware.thread_counts()
     stream = Kernel(loads=0.35, stores=0.15, accesses=(Access(1.0, STREAM_BYTES, parallel=10),), parallel=4.0)
     roofs = []
@@ -205,7 +211,7 @@ def run_once(hardware: Hardware, kernel: Kernel, n: int) -> Execution:
 
 
 def simulated_cases(profiles: Iterable[SimulatedProfile], seed: int) -> dict[str, list[Case]]:
-    """By the evidence that is used."""
+    """Return the cases by the evidence that the answer uses."""
     cases: dict[str, list[Case]] = {name: [] for name in EVIDENCE}
     for profile in profiles:
         machine, program = profile.hardware, profile.program
@@ -219,7 +225,10 @@ def simulated_cases(profiles: Iterable[SimulatedProfile], seed: int) -> dict[str
 
 
 def predicted_cases(seed: int) -> list[Case]:
-    """Of every profile of the demo, predicted by `mpet` from all others; by the curves and counters so predicted."""
+    """Return the cases of every demo profile, predicted by `mpet` from all others.
+
+    The answers use the predicted curves and counters.
+    """
     deliveries = [simulate(hardware, parallel_programs(PROGRAMS), seed=seed) for hardware in HARDWARE]
     together = replace(
         deliveries[0],
@@ -243,7 +252,7 @@ def predicted_cases(seed: int) -> list[Case]:
 
 
 def kit_cases(path: Path) -> list[Case]:
-    """Of every parallel workload of a reference tarball; its truth is the `bound` that the kit wrote into it."""
+    """Return the cases of every parallel workload of a reference tarball. The truth is the `bound` in the tarball."""
     with path.open("rb") as packed:
         measurements = read_archive(packed)
     platform = measurements.platforms[0]
@@ -262,7 +271,7 @@ def kit_cases(path: Path) -> list[Case]:
 
 
 def random_programs(count: int, seed: int) -> list[Program]:
-    """Programs that nobody wrote: random instructions, footprints, strides and ways to divide the work."""
+    """Return programs with random instructions, footprints, strides and ways to divide the work."""
     rng = np.random.default_rng(seed)
     return [random_program(index, rng) for index in range(count)]
 
@@ -296,11 +305,12 @@ def random_program(index: int, rng: np.random.Generator) -> Program:
     return Program("random", str(index), "domain_decomposition", None, "", (phase,))
 
 
-HALVES = (slice(0, None, 2), slice(1, None, 2))  # of machines and programs: to choose thresholds, to report
+# Halves of the machines and programs: the first to choose thresholds, the second to report.
+HALVES = (slice(0, None, 2), slice(1, None, 2))
 
 
 def score_cells(cases: Sequence[Case]) -> list[str]:
-    """How many cases, the share in which something is said, and the share of these that is right."""
+    """Return the number of cases, the share of cases with an answer, and the share of these answers that are right."""
     committed = [case for case in cases if case.is_committed]
     right = sum(case.is_right for case in committed)
     share = f"{right / len(committed):.1%}" if committed else "–"
@@ -338,7 +348,7 @@ def machine_table(cases: Sequence[Case]) -> str:
 
 
 def kit_table(cases: Sequence[Case]) -> str:
-    """Each reference machine against the kit's column `bound`, and against KIT_KINDS."""
+    """Return the scores of each reference machine against the kit's column `bound` and against KIT_KINDS."""
     rows = []
     for name in dict.fromkeys(case.machine for case in cases):
         of = [case for case in cases if case.machine == name]
@@ -361,7 +371,7 @@ def spell_said(cases: Sequence[Case]) -> str:
 
 
 def study_tables() -> dict[str, str]:
-    """Every table of the page."""
+    """Return all tables of the page by name."""
     chosen, reported = (
         simulated_cases(simulated_profiles(HARDWARE[half], PROGRAMS[half], seed), seed)
         for half, seed in zip(HALVES, (CHOSEN_SEED, REPORTED_SEED), strict=True)
@@ -386,13 +396,16 @@ def study_tables() -> dict[str, str]:
 
 
 def is_reported(case: Case) -> bool:
-    """Neither its machine nor its program took part in choosing thresholds."""
+    """Return whether neither the machine nor the program was used to choose thresholds."""
     machines = {hardware.name for hardware in HARDWARE[HALVES[1]]}
     return case.machine in machines and case.workload in {program.name for program in PROGRAMS[HALVES[1]]}
 
 
 def declared_table(profiles: Iterable[SimulatedProfile]) -> str:
-    """All of the demo against the `bound` that its workloads declare, whatever the machine and n; at n_max."""
+    """Return the confusion table of all demo profiles at n_max against the `bound` that their workloads declare.
+
+    The declared bound is the same for all machines and n.
+    """
     cases = []
     for profile in profiles:
         if profile.program.bound is not None:
@@ -402,7 +415,7 @@ def declared_table(profiles: Iterable[SimulatedProfile]) -> str:
 
 
 def page_with(text: str, tables: Mapping[str, str]) -> str:
-    """The page with its framed tables written anew."""
+    """Return the page with its framed tables replaced."""
     return FRAME.sub(lambda frame: f"{frame[1]}\n{tables[frame[2]]}\n{frame[3]}", text)
 
 

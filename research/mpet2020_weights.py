@@ -1,4 +1,4 @@
-"""`mpet2020` with the weights that the paper leaves to future work, each in turn: what they give, in one run."""
+"""Variants of `mpet2020` with the weights that the paper leaves to future work, compared in one run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANGED_WEIGHTS: dict[str, dict[str, Any]] = {
 
 
 def weighted_methods() -> list[Method[Any]]:
-    """A method for each change, named `mpet2020: <change>`; not among METHODS.
+    """Return one method for each change, named `mpet2020: <change>`. METHODS does not include them.
 
     >>> [method.name for method in weighted_methods()][:2]
     ['mpet2020: fit error', 'mpet2020: dimensions']

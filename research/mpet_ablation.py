@@ -1,4 +1,4 @@
-"""`mpet` with one ingredient changed, each in turn: what each of them gives, measured with the method itself."""
+"""Ablation of `mpet`: variants that change one ingredient each, to measure its effect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
     "no extra noise for outliers": replace(DEFAULTS, robust=1e6),
     "no shift": replace(DEFAULTS, shift=0.0),
 }
-CHANGED_FEW_REFERENCES: dict[str, Hyperparameters] = {  # change nothing where there are many references
+# These changes have no effect if there are many references.
+CHANGED_FEW_REFERENCES: dict[str, Hyperparameters] = {
     "no features": replace(DEFAULTS, features=0.0),
     "no process over workloads": replace(DEFAULTS, workload_noise=1e9),
 }
@@ -37,7 +38,7 @@ REFERENCE_LIMITS = {"64 references": 64, "96 references": 96, "all references": 
 
 
 def ablation_methods() -> list[Method[Any]]:
-    """A method for each change, named `mpet: <change>`; not among METHODS.
+    """Return one method for each change, named `mpet: <change>`. METHODS does not include them.
 
     >>> [method.name for method in ablation_methods()][:2]
     ['mpet: no process of the nearest alone', 'mpet: the 48 nearest']

@@ -1,4 +1,4 @@
-"""How wrong parallelisation is: parallel workloads predicted from their t(1) and their strategy, beside plain laws."""
+"""Accuracy of the parallelisation scenario: predictions from t(1) and a strategy, compared with simple laws."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ PLAIN_LAWS = ("ideal", "Amdahl", "median of all")
 
 @dataclass(frozen=True)
 class ParallelisationErrors:
-    """One workload on one platform: by method or law the mean of |t_pred - t| / t over n > 1, None = refused; and how
-    many of the measured times were inside the interval, of how many."""
+    """The errors for one workload on one platform.
+
+    `errors` has the mean of |t_pred - t| / t over n > 1 by method or law, None for a refusal. `inside` has by method
+    the number of measured times inside the interval and the number of all measured times.
+    """
 
     platform: str
     workload: str
@@ -34,11 +37,11 @@ class ParallelisationErrors:
 def evaluate_parallelisation(
     database: Database, methods: list[Method[Any]], facts: ScenarioFacts, *, siblings: bool = False
 ) -> Iterator[ParallelisationErrors]:
-    """Every profile that is parallel and of a known strategy, predicted from its own t(1) on its platform.
+    """Yield the errors for every parallel profile of a known strategy, predicted from its own t(1) on its platform.
 
-    `siblings`: other sections of the same application may be benchmarks. The laws know the same: `ideal` t(1)/n,
-    `Amdahl` with the serial fraction that fits the platform's other benchmarks best, whatever their strategy, and the
-    median loss of all these.
+    With `siblings`, other sections of the same application may be benchmarks. The laws use the same data. `ideal` is
+    t(1)/n. `Amdahl` uses the serial fraction that fits the platform's other benchmarks best, regardless of their
+    strategy. `median of all` uses the median loss of these benchmarks.
     """
     strategies = database.workload_table["strategy"]
     for platform in range(len(database.platforms)):
@@ -52,7 +55,7 @@ def evaluate_parallelisation(
 
 
 def _without_siblings(database: Database, workload: int) -> Database:
-    """Other sections of the workload's application are hidden everywhere."""
+    """Hide the other sections of the workload's application on all platforms."""
     applications = database.workload_table["application"]
     own = applications[workload]
     alike = [index for index, name in enumerate(applications) if own and name == own and index != workload]
@@ -87,11 +90,12 @@ def _evaluate_row(
 
 
 def _losses_by_law(database: Database, others: IntArray, n: IntArray) -> dict[str, FloatArray | None]:
-    """ln(n t(n) / t(1)) by each of PLAIN_LAWS."""
+    """Return ln(n t(n) / t(1)) by each of PLAIN_LAWS."""
     if not len(others):
         return dict(zip(PLAIN_LAWS, (np.zeros(len(n)), None, None), strict=True))
     loss = measured_scaling(database, others, n, (int(database.group[others[0]]),)).loss
-    excess = np.exp(loss) - 1.0  # Amdahl: n t(n) / t(1) = 1 + s (n - 1)
+    # Amdahl's law: n t(n) / t(1) = 1 + s (n - 1).
+    excess = np.exp(loss) - 1.0
     serial = float(np.clip(np.median(excess @ (n - 1) / ((n - 1) @ (n - 1))), 0.0, 1.0))
     return dict(zip(PLAIN_LAWS, (np.zeros(len(n)), np.log1p(serial * (n - 1)), np.median(loss, axis=0)), strict=True))
 

@@ -1,7 +1,7 @@
-"""How wrong sums over the parts of a program are, and how often their intervals hold what was measured.
+"""Accuracy of sums over the parts of a program, and coverage of their intervals.
 
-Programs are made up of workloads that were measured: some of them together, each executed as often as a random share of
-the program's time asks for.
+The programs are random combinations of measured workloads. Each workload is executed as often as a random share of the
+program's time requires.
 """
 
 from __future__ import annotations
@@ -20,17 +20,24 @@ from predictor.core.programs import ProgramParts, SummedTimes, predict_program, 
 from profiles.arrays import FloatArray, IntArray
 
 FEWEST_PARTS, MOST_PARTS = 2, 6
-FEWEST_BENCHMARKS = 4  # that both machines have beside the program's parts
-SERIAL_REST_SHARE = 0.5  # of the programs, whose last part is one thread's
-DRAWS_TRIED = 100  # for each program that is wanted
+# Smallest number of workloads that both platforms have in addition to the program's parts.
+FEWEST_BENCHMARKS = 4
+# Share of the programs whose last part is a serial rest, which runs on one thread.
+SERIAL_REST_SHARE = 0.5
+# Largest number of draws per requested program.
+DRAWS_TRIED = 100
 CORRELATIONS = (0.0, 0.25, 0.5, 0.75, 1.0)
 BOUNDS_ADDED = "bounds added"
 
 
 @dataclass(frozen=True)
 class ProgramDraw:
-    """What programs are drawn: of these targets; measured on one other machine, or on all others that have the parts;
-    sections of one application, the rest of which is hidden on the target, or any workloads together."""
+    """The kind of programs to draw.
+
+    With `one_machine`, a program is measured on one platform besides the target, else on all others that have its
+    parts. With `one_application`, the parts are sections of one application, and its other sections are hidden on the
+    target. Otherwise any workloads are combined.
+    """
 
     targets: tuple[int, ...]
     one_machine: bool = True
@@ -39,7 +46,7 @@ class ProgramDraw:
 
 @dataclass(frozen=True)
 class DrawnProgram:
-    """A made-up program that was measured on `references`, and how often each part runs, (K,)."""
+    """A random program that was measured on `references`. `times_run` (K,) is the number of executions of each part."""
 
     target: int
     references: tuple[int, ...]
@@ -50,8 +57,12 @@ class DrawnProgram:
 
 @dataclass(frozen=True, eq=False)
 class ProgramOutcome:
-    """A drawn program against what was measured at J thread counts. `deviation`: ln(measured / predicted) of the whole
-    (J,) and of the parts (K, J); `half_width` of the parts (K, J), and by rule of the whole (J,), in ln t."""
+    """A drawn program compared with its measurement at J thread counts.
+
+    `deviation` (J,) and `part_deviation` (K, J) are ln(measured / predicted) of the whole and of the parts.
+    `half_width` (J,) by rule and `part_half_width` (K, J) are half widths of the intervals of the whole and of the
+    parts, in ln t.
+    """
 
     deviation: FloatArray
     half_width: dict[str, FloatArray]
@@ -61,7 +72,7 @@ class ProgramOutcome:
 
 @dataclass(frozen=True)
 class RuleStatistics:
-    """How many percent of the measured times a rule's intervals hold, and their median factor to either side."""
+    """The coverage of a rule's intervals in percent, and their median factor to either side."""
 
     coverage: float
     factor: float
@@ -69,8 +80,12 @@ class RuleStatistics:
 
 @dataclass(frozen=True)
 class ProgramStatistics:
-    """Over the drawn programs: mean relative error in percent; how the errors of two parts correlate; what the
-    intervals of single parts hold, in percent; and the rules for the whole."""
+    """Statistics over the drawn programs.
+
+    `error` is the mean relative error in percent, `correlation` the correlation of the errors of two parts, and
+    `parts_coverage` the coverage of the intervals of single parts in percent. `rules` has the statistics of the whole
+    by rule.
+    """
 
     programs: int
     refused: int
@@ -81,14 +96,14 @@ class ProgramStatistics:
 
 
 def draw_programs(database: Database, draw: ProgramDraw, count: int, seed: int) -> Iterator[DrawnProgram]:
-    """So many random programs of 2 to 6 workloads; fewer, where few draws find workloads enough."""
+    """Yield `count` random programs of 2 to 6 workloads, or fewer if too few draws find enough workloads."""
     rng = np.random.default_rng(seed)
     drawn = (_draw_program(database, draw, rng) for _ in range(DRAWS_TRIED * count))
     yield from islice((program for program in drawn if program is not None), count)
 
 
 def _draw_program(database: Database, draw: ProgramDraw, rng: np.random.Generator) -> DrawnProgram | None:
-    """None where the two machines have too few workloads in common."""
+    """Return a random program, or None if the two drawn platforms are the same or share too few workloads."""
     target, reference = int(rng.choice(draw.targets)), int(rng.choice(np.unique(database.platform_index)))
     common = np.intersect1d(_workloads_with_times(database, target), _workloads_with_times(database, reference))
     if target == reference or not len(common):
@@ -127,7 +142,10 @@ def _platforms_with(database: Database, workloads: list[int], target: int) -> tu
 
 
 def evaluate_program(database: Database, drawn: DrawnProgram, method: Method[Any]) -> ProgramOutcome | None:
-    """Predict the program where nobody ran it; None where the method refuses a part or has no time for it."""
+    """Predict the program on the target as if it had run on its references only, and compare with the measurement.
+
+    Return None if the method refuses a part or gives no time for it.
+    """
     elsewhere = np.setdiff1d(np.arange(len(database.platforms)), drawn.references)
     unmeasured = database.without(elsewhere[:, None], np.array(drawn.parts.all))
     unmeasured = unmeasured.without(drawn.target, np.array(drawn.hidden_siblings, dtype=np.int64))
@@ -149,7 +167,7 @@ def evaluate_program(database: Database, drawn: DrawnProgram, method: Method[Any
 
 
 def measured_parts(database: Database, drawn: DrawnProgram) -> tuple[IntArray, FloatArray]:
-    """The thread counts at which all regions were measured on the target, and the times there (K, J)."""
+    """Return the thread counts at which all regions were measured on the target, and the times there (K, J)."""
     curves = [database.curve(_row(database, drawn.target, workload)) for workload in drawn.parts.all]
     regions = curves[: len(drawn.parts.regions)]
     n = regions[0][0]
@@ -161,7 +179,7 @@ def measured_parts(database: Database, drawn: DrawnProgram) -> tuple[IntArray, F
 
 
 def totals_by_rule(time_s: FloatArray, low_s: FloatArray, high_s: FloatArray) -> dict[str, SummedTimes]:
-    """The whole's interval by each rule that may be chosen."""
+    """Return the time of the whole program with its interval, by each candidate rule."""
     by_correlation = {f"correlation {c:g}": sum_times(time_s, low_s, high_s, c) for c in CORRELATIONS}
     added = SummedTimes(time_s.sum(axis=0), low_s.sum(axis=0), high_s.sum(axis=0))
     return by_correlation | {BOUNDS_ADDED: added}
@@ -172,9 +190,9 @@ def half_width_of(total: SummedTimes) -> FloatArray:
 
 
 def errors_correlation(outcomes: list[ProgramOutcome]) -> float:
-    """The mean product of two parts' errors, each in half widths of its interval, as a share of their mean square.
+    """Return the mean product of the errors of two parts, divided by their mean square.
 
-    NaN without two parts anywhere.
+    Errors are in half widths of their interval. Return NaN if no program has two parts.
     """
     products, squares = [], []
     for outcome in outcomes:
@@ -186,7 +204,10 @@ def errors_correlation(outcomes: list[ProgramOutcome]) -> float:
 
 
 def program_statistics(outcomes: list[ProgramOutcome], refused: int = 0) -> ProgramStatistics:
-    """The statistics of at least one outcome; every program counts the same, whatever number of n it has."""
+    """Return the statistics of at least one outcome.
+
+    All programs have the same weight, regardless of their number of thread counts.
+    """
     parts = [(np.abs(one.part_deviation) <= one.part_half_width).mean() for one in outcomes]
     return ProgramStatistics(
         programs=len(outcomes),

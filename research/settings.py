@@ -1,4 +1,4 @@
-"""The settings of the site, with the commands of the studies."""
+"""Settings of the site, with the commands of the studies."""
 
 from mpet_site.settings import *  # noqa: F403
 from mpet_site.settings import INSTALLED_APPS

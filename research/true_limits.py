@@ -1,6 +1,6 @@
-"""What limits a simulated program, told by the simulator itself: it runs again where data costs nothing.
+"""True limits of simulated programs: the simulator runs a program again with data accesses that take no time.
 
-What is said of curves can be compared with it (docs/limits.md).
+The answers that are derived from curves can be compared with these limits (docs/limits.md).
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from benchmarks.simulator.programs import Program
 from benchmarks.simulator.simulation import execute
 from profiles.scaling.boundness import WAITING_SHARE
 
-UNLIMITED = 1e12  # bytes a nanosecond
+# Bandwidth in bytes per nanosecond.
+UNLIMITED = 1e12
 
 
 @dataclass(frozen=True)
 class TrueLimit:
-    """Shares of the thread time at one n; together 1."""
+    """Shares of the thread time at one n. They add up to 1."""
 
     memory: float
     computation: float
@@ -30,7 +31,7 @@ class TrueLimit:
 
     @property
     def kind(self) -> str:
-        """What limits, by the definition of `profiles.scaling.boundness.boundness`.
+        """Return the kind of limit, by the definition of `profiles.scaling.boundness.boundness`.
 
         >>> TrueLimit(0.3, 0.5, 0.05, 0.15).kind, TrueLimit(0.4, 0.2, 0.05, 0.35).kind
         ('computation', 'imbalance')
@@ -41,15 +42,15 @@ class TrueLimit:
 
 
 def true_limit(hardware: Hardware, program: Program, n: int, seed: Sequence[int] = (1,)) -> TrueLimit:
-    """Where the thread time of n threads goes.
+    """Return the shares of the thread time of n threads.
 
-    Communication and imbalance are the parts that the simulator charges. Of the useful work, memory is what vanishes
-    where the last-level cache and what lies behind it take no time:
+    Communication and imbalance are the parts that the simulator charges. Memory is the part of the useful work that
+    disappears if the last-level cache and the memory behind it take no time:
 
         memory / use = 1 - use(data free) / use
 
-    The rest is computing: issuing instructions, mispredicted branches, private caches, the clock, and the sharing of a
-    core by SMT threads.
+    The rest is computation: issuing instructions, mispredicted branches, private caches, the clock, and the sharing of
+    a core by SMT threads.
     """
     run, free = (
         execute(machine, program, n, np.random.default_rng([*seed, n]))
@@ -62,7 +63,7 @@ def true_limit(hardware: Hardware, program: Program, n: int, seed: Sequence[int]
 
 
 def without_data_costs(hardware: Hardware) -> Hardware:
-    """The machine with a last-level cache and memory that take no time."""
+    """Return the machine with a last-level cache and a memory that take no time."""
     core = hardware.core
     return replace(
         hardware,

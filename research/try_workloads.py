@@ -1,7 +1,7 @@
-"""Which of the kit's workloads `mpet try` should run: those from which a machine's other programs are predicted best.
+"""Choice of the kit's workloads for `mpet try`: those that predict a machine's other programs best.
 
-Chosen on one half of the demo's machines and reported on the other half. The demo's workloads are simulated ones of the
-kit's programs, by other names.
+The workloads are chosen on one half of the demo's machines, and the errors are reported on the other half. The demo's
+workloads are simulations of the kit's programs under other names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS
 from profiles.arrays import FloatArray, IntArray
 
-# The kit's workload, as WORKLOADS names it -> how the slugs of the same program begin in the demo.
+# Map the kit's workload (a name in WORKLOADS) -> the prefix of the slugs of the same program in the demo.
 SIMULATED_PROGRAMS = {
     "edge_pipeline": "video-",
     "fft": "fft-",
@@ -39,7 +39,7 @@ SIMULATED_PROGRAMS = {
     "spmv": "spmv-",
     "srad": "srad-",
 }
-# As the client's TRIAL_WORKLOADS.
+# The same workloads as TRIAL_WORKLOADS of the client.
 SHIPPED = (
     *("hog", "fft", "nbody", "srad", "spmv", "edge_pipeline", "matmul_blocked", "mandelbrot_dynamic", "sgm", "jacobi"),
     *("shared_histogram", "sparselu"),
@@ -50,10 +50,11 @@ TRY_METHOD = METHODS["mpet"]
 
 @dataclass
 class TryStudy:
-    """Errors of programs that are predicted on machines which ran a set of programs alone.
+    """Errors of predictions on machines that ran only a given set of programs.
 
-    Every workload of every machine is asked for, also those of the set itself: without its application's measurements
-    there. So all sets answer the same questions, and none is better because it leaves out what is hard to predict.
+    Every workload of every machine is predicted, including those of the set. The measurements of a workload's own
+    application on the machine are hidden. So all sets are compared on the same predictions, and no set is better
+    because it omits workloads that are hard to predict.
     """
 
     database: Database
@@ -62,7 +63,10 @@ class TryStudy:
 
     @cached_property
     def programs(self) -> dict[str, tuple[int, ...]]:
-        """By the kit's name, the workloads of each program that is there. ValueError where there are fewer than two."""
+        """Return the workloads of each program of the demo, by the kit's name.
+
+        Raise ValueError if there are fewer than two programs.
+        """
         programs = {
             name: tuple(place for place, slug in enumerate(self.database.workloads) if slug.startswith(beginning))
             for name, beginning in SIMULATED_PROGRAMS.items()
@@ -73,8 +77,11 @@ class TryStudy:
         return found
 
     def errors(self, measured: Collection[str], machines: IntArray, database: Database | None = None) -> FloatArray:
-        """The mean relative error of each of these machines, predicted from the other ones of the database and from
-        the measured programs on it, (machines,). A refusal counts as 100 %."""
+        """Return the mean relative error on each of these machines, (machines,).
+
+        The predictions use the other machines of the database and the measured programs on the machine. A refusal
+        counts as 100 %.
+        """
         database = database or self.database
         bridge = tuple(sorted(workload for name in measured for workload in self.programs[name]))
         means = []
@@ -87,7 +94,7 @@ class TryStudy:
 
 
 def halves(machines: int, seed: int) -> tuple[IntArray, IntArray]:
-    """Two random halves of the machines, by the seed; of an odd number the first one has one more.
+    """Return two random halves of the machines. The first one is larger if the number is odd.
 
     >>> [half.tolist() for half in halves(5, 1)]
     [[0, 1, 4], [2, 3]]
@@ -98,8 +105,10 @@ def halves(machines: int, seed: int) -> tuple[IntArray, IntArray]:
 
 
 def choose_programs(study: TryStudy, machines: IntArray, size: int) -> list[str]:
-    """Greedy forward selection: the program that alone gives the smallest mean error on these machines, then always the
-    one that lowers it most. No other machine is known meanwhile."""
+    """Choose programs by greedy forward selection on these machines. No other machine is used.
+
+    The first program gives the smallest mean error alone. Each further one lowers the mean error most.
+    """
     alone = study.database.part(np.flatnonzero(np.isin(study.database.platform_index, machines)))
     chosen: list[str] = []
     for _ in range(min(size, len(study.programs))):
@@ -116,11 +125,11 @@ def random_sets(names: Sequence[str], size: int, count: int, seed: int) -> Itera
 
 
 def compare_sets(study: TryStudy, size: int, count: int, seed: int) -> dict[str, Any]:
-    """Errors in percent on the half that was not chosen on, for both halves in turn: of the chosen programs, of those
-    that `mpet try` runs, of `count` random sets, and of all programs.
+    """Return the errors in percent on the half of the machines that was not used for the choice, for both halves.
 
-    Means are over machines, `least` and `most` over the sets of a row. `beyond_shipped`: by how much the error is
-    larger than with the shipped set, and the standard error of that difference over the machines.
+    The compared sets are the chosen programs, those that `mpet try` runs, `count` random sets, and all programs. Means
+    are over machines, `least` and `most` over the sets of a row. `beyond_shipped` is the error minus that of the
+    shipped set, and `standard_error` is the standard error of this difference over the machines.
     """
     halves_found = []
     first, second = halves(len(study.database.platforms), seed)
@@ -139,7 +148,7 @@ def compare_sets(study: TryStudy, size: int, count: int, seed: int) -> dict[str,
 
 
 def _statistics(errors: FloatArray, shipped: FloatArray) -> dict[str, float]:
-    """`errors` (sets, machines) and those of the shipped set, (machines,)."""
+    """Return the statistics of `errors` (sets, machines), compared with those of the shipped set (machines,)."""
     means = 100 * errors.mean(axis=1)
     beyond = 100 * (errors.mean(axis=0) - shipped)
     return {

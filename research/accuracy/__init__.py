@@ -1,1 +1,1 @@
-"""The published accuracy: which evaluations are made, their stored results, and the pages of docs/accuracy/."""
+"""Published accuracy: the evaluations, their stored results, and the pages of docs/accuracy/."""

@@ -1,4 +1,4 @@
-"""The pages of docs/accuracy/ and the tables inside other pages, as Markdown, from stored results."""
+"""Pages of docs/accuracy/ and tables inside other pages, as Markdown from stored results."""
 
 import re
 import textwrap
@@ -55,7 +55,7 @@ DRAWS = {
 
 @dataclass(frozen=True)
 class Dataset:
-    """What a page says of its dataset before the numbers."""
+    """The description of a dataset at the top of its page."""
 
     about: str
     note: str = ""
@@ -100,7 +100,7 @@ DATASETS = {
 
 
 def dataset_page(name: str, results: Results) -> str:
-    """The whole page of a dataset."""
+    """Return the whole page of a dataset."""
     dataset = DATASETS[name]
     full = results[Study(name, "pair").name]
     parts = [
@@ -121,7 +121,7 @@ def dataset_page(name: str, results: Results) -> str:
 
 
 def provenance_of(result: StoredResult) -> str:
-    """The command of a result, and what it ran with."""
+    """Return the command of a result, its date, its duration and the versions of the software."""
     versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
     methods = ", ".join(f"{name} {number}" for name, number in result["methods"].items() if name.startswith("mpet"))
     note = f" {result['note']}" if "note" in result else ""
@@ -215,13 +215,13 @@ def other_draws(name: str, results: Results) -> list[str]:
 
 
 def studies_with_result(name: str, questions: Sequence[StudyQuestion], results: Results, draw: str = "") -> list[Study]:
-    """The studies of these questions that have a stored result."""
+    """Return the studies of these questions that have a stored result."""
     of_draw = [study for study in published_studies() if (study.dataset, study.draw) == (name, draw)]
     return [study for study in of_draw if study.question in questions and study.name in results]
 
 
 def study_options(chosen: Sequence[Study], results: Results) -> str:
-    """What each column asks, as options of `evaluate`, and its seconds."""
+    """Return the options of `evaluate` and the seconds of each column, one per line."""
     lines = []
     for study in chosen:
         command = " ".join([*protocol_options(study.question), *study.sample])
@@ -230,7 +230,7 @@ def study_options(chosen: Sequence[Study], results: Results) -> str:
 
 
 def method_table(chosen: Sequence[Study], results: Results) -> str:
-    """A row for each method, a column for each study, and what the intervals hold."""
+    """Return a table with one row per method and one column per study, and with the coverage of the intervals."""
     columns = [results[study.name]["results"] for study in chosen]
     rows = [
         [f"`{method}`", *(slashed_numbers(column[method]["full"], WITH_TAIL) for column in columns)]
@@ -244,7 +244,7 @@ def method_table(chosen: Sequence[Study], results: Results) -> str:
 
 
 def refusals(column: StoredResult) -> list[str]:
-    """What every method refused, and which of them refused more."""
+    """Return the smallest number of refusals of all methods, and the methods that refused more."""
     refused = {name: of_method["full"]["refused"] for name, of_method in column.items()}
     common = min(refused.values())
     more = [f"`{name}` {count}" for name, count in refused.items() if count > common]
@@ -252,7 +252,7 @@ def refusals(column: StoredResult) -> list[str]:
 
 
 def summary_table(results: Results) -> str:
-    """How good, on what, compared with what: a row for each dataset."""
+    """Return the errors of `mpet`, the best baseline and `mpet2020`, one row per dataset."""
     head = ["dataset", "what it is", "`mpet`", "its 90 % interval holds", "best baseline", "`mpet2020`"]
     rows = []
     for name, dataset in DATASETS.items():
@@ -268,7 +268,7 @@ def summary_table(results: Results) -> str:
 
 
 def harder_table(results: Results) -> str:
-    """`mpet` and the best baseline on every question, for the large datasets."""
+    """Return the errors of `mpet` and of the best baseline on every question, for the large datasets."""
     rows = []
     for name in LARGE:
         columns = [results[study.name]["results"] for study in studies_with_result(name, QUESTIONS, results)]
@@ -283,7 +283,7 @@ def harder_table(results: Results) -> str:
 
 
 def beaten_table(results: Results) -> str:
-    """Which baselines are no better than mpet2020, and which one is the best."""
+    """Return the baselines that are not better than `mpet2020`, and the best baseline."""
     head = ["", "mean of `mpet2020` not beaten by", "median not beaten by", "best baseline by mean", "`mpet`"]
     rows = []
     chosen = [study for name in DATASETS for study in studies_with_result(name, ("pair", "microarchitecture"), results)]
@@ -307,7 +307,7 @@ def baselines_no_better(by_method: StoredResult, statistic: str) -> str:
 
 
 def intervals_table(results: Results) -> str:
-    """Coverage and median width of the intervals of mpet on every draw of the large datasets."""
+    """Return the coverage and median width of the intervals of `mpet`, for every draw of the large datasets."""
     rows = []
     for name in LARGE:
         for draw, label in {"": "300 profiles, seed 7", **DRAWS}.items():
@@ -319,7 +319,10 @@ def intervals_table(results: Results) -> str:
 
 
 def independent_table(results: Results) -> str:
-    """Our baselines beside those of others (independent.json), on the same datasets."""
+    """Return the errors of our baselines and, in brackets, those that others computed on the same datasets.
+
+    The numbers of others are stored in independent.json.
+    """
     others = results["independent"]
     ours = {name: results[Study(name, "pair").name]["results"] for name in others}
     methods = [name for name in ours[LARGE[0]] if name in METHODS and name not in ("mpet", "frequency-scaling")]
@@ -334,7 +337,7 @@ def independent_table(results: Results) -> str:
 
 
 def few_table(name: str, results: Results) -> str:
-    """Errors by the number of references, a row for each method, and how good the intervals are."""
+    """Return the errors by number of references, one row per method, and the quality of the intervals."""
     by_question = [results[Study(name, question).name]["results"] for question in FEW_QUESTIONS]
     rows = [
         [f"`{method}`", *(slashed_numbers(of_methods[method]["full"], MEAN_AND_MEDIAN) for of_methods in by_question)]
@@ -349,7 +352,7 @@ def few_table(name: str, results: Results) -> str:
 
 
 def applications_table(results: Results) -> str:
-    """Errors and intervals of the workloads of each application by the number of references."""
+    """Return the errors and intervals for the workloads of each application, by number of references."""
     by_question = [results[Study("sparecores-suites", question).name]["applications"] for question in FEW_QUESTIONS]
     rows = [
         [
@@ -366,7 +369,7 @@ def applications_table(results: Results) -> str:
 
 
 def diverse_table(results: Results) -> str:
-    """Small databases of very different machines: a row for each dataset and size."""
+    """Return the errors in small databases of very different machines, one row per dataset and size."""
     head = ["dataset", "cuts", "`mpet`", "its interval", "best baseline", "`mpet2020`"]
     rows = []
     for name in DIVERSE_DATASETS:
@@ -384,7 +387,10 @@ def diverse_table(results: Results) -> str:
 
 
 def known_n_table(questions: Sequence[BeyondQuestion], results: Results) -> str:
-    """A row for each dataset, number of known threads and range of n beyond: the methods' errors, the intervals."""
+    """Return the errors and intervals of the methods beyond the known thread counts.
+
+    There is one row for each dataset, set of known thread counts, and range of predicted n.
+    """
     methods = ("ideal", "amdahl", "usl", "speed-ratio-per-n", "kernel-ridge")
     rows = []
     for study in studies_beyond():
@@ -401,7 +407,7 @@ def known_n_table(questions: Sequence[BeyondQuestion], results: Results) -> str:
 
 
 def wrong_table(results: Results) -> str:
-    """Errors and intervals by the share of profiles that are wrong, a row for each dataset and share."""
+    """Return the errors and intervals by share of wrong profiles, one row per dataset and share."""
     questions: tuple[StudyQuestion, ...] = ("pair", *WRONG_QUESTIONS)
     methods, rows = list(results[Study(LARGE[0], questions[-1]).name]["results"]), list[list[str]]()
     for name in LARGE:
@@ -414,7 +420,7 @@ def wrong_table(results: Results) -> str:
 
 
 def repository_table(results: Results) -> str:
-    """Errors and intervals of each method in the whole repository, of all profiles and by application."""
+    """Return the errors and intervals of each method in the whole repository, for all profiles and by application."""
     result = results[Study(WHOLE_REPOSITORY, "pair").name]
     parts = {"all": result["results"], **result["applications"]}
     names = list(result["results"])
@@ -437,7 +443,7 @@ def repository_table(results: Results) -> str:
 
 
 def weights_table(results: Results) -> str:
-    """`mpet2020` with each of the weights that the paper leaves to future work, by dataset."""
+    """Return the errors of `mpet2020` with each of the weights that the paper leaves to future work, by dataset."""
     by_dataset = [results[Study(name, "pair", WEIGHTS_DRAW).name]["results"] for name in WEIGHTED_DATASETS]
     rows = [
         [
@@ -483,7 +489,7 @@ FRAMED_PAGES = (
 
 
 def accuracy_documents(results: Results) -> dict[Path, str]:
-    """Every page that holds a number of these results, and what should stand there."""
+    """Return the expected text of every page with numbers from these results."""
     documents = {ACCURACY_PAGES / f"{name}.md": dataset_page(name, results) for name in DATASETS}
     for name in FRAMED_PAGES:
         page = ACCURACY_PAGES.parent / name
@@ -492,12 +498,12 @@ def accuracy_documents(results: Results) -> dict[Path, str]:
 
 
 def with_tables(text: str, results: Results) -> str:
-    """The page with each framed table written anew."""
+    """Return the page with its framed tables replaced."""
     return FRAME.sub(lambda frame: f"{frame[1]}\n{TABLES[frame[2]](results)}\n{frame[3]}", text)
 
 
 def wrap_text(text: str) -> str:
-    """The text with its paragraphs filled to lines of LINE; tables, code, lists and headlines as they are."""
+    """Return the text with its paragraphs filled to LINE_LENGTH. Tables, code, lists and headings stay as they are."""
     blocks = text.split("\n\n")
     kept = ("#", "|", "<", "-", " ")
     return "\n\n".join(block if block.startswith(kept) else fill_paragraph(block) for block in blocks)
@@ -516,7 +522,7 @@ def best_baseline(by_method: StoredResult) -> str:
 
 
 def error_cells(of_method: StoredResult) -> list[str]:
-    """The cells of the full curve, its bias, t(1) and scaling."""
+    """Return the cells of the full curve, its bias, t(1) and scaling."""
     full, bias = of_method["full"], of_method["full"]["bias"]
     return [
         slashed_numbers(full, ("mean", "median", "p70", "p80", "p95", "max")),
@@ -546,7 +552,7 @@ def slashed_numbers(statistics: StoredResult, wanted: Sequence[str]) -> str:
 
 
 def rounded_percent(value: float | None) -> str:
-    """Three significant digits, and at most two decimals."""
+    """Return the value with three significant digits and at most two decimals."""
     if value is None:
         return NOTHING
     if value < 9.995:

@@ -1,4 +1,4 @@
-"""The evaluations that docs/accuracy/ publishes: what each one asks, and its stored result."""
+"""Evaluations that docs/accuracy/ publishes: the question of each one, and its stored result."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +30,8 @@ FewQuestion = Literal[
     "references-all",
 ]
 BeyondQuestion = Literal["known-2", "known-4", "known-ends", "known-most", "known-workload-most"]
-WrongQuestion = Literal["wrong-1", "wrong-5", "wrong-20"]  # percent of the profiles
+# The number is the percentage of wrong profiles.
+WrongQuestion = Literal["wrong-1", "wrong-5", "wrong-20"]
 StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion | BeyondQuestion | WrongQuestion
 
 HOLDOUT_QUESTIONS: tuple[HoldoutQuestion, ...] = get_args(HoldoutQuestion)
@@ -41,7 +42,8 @@ BEYOND_QUESTIONS: tuple[BeyondQuestion, ...] = get_args(BeyondQuestion)
 WRONG_QUESTIONS: tuple[WrongQuestion, ...] = get_args(WrongQuestion)
 BEYOND_DATASETS = ("rrze-likwid", "gbm", "kit", "sparecores-gb6", "sparecores-llama")
 BEYOND_METHODS = ("--method", "mpet,ideal,amdahl,usl,speed-ratio-per-n,kernel-ridge")
-FEW_DATASETS = {"sparecores-suites": "application", "sparecores-gb6": "pair"}  # and what is hidden
+# Map dataset -> the holdout of its studies.
+FEW_DATASETS = {"sparecores-suites": "application", "sparecores-gb6": "pair"}
 DIVERSE_DATASETS = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng", "sparecores-suites", "demo")
 DIVERSE_METHODS = (
     *("--method", "mpet,mpet2020,speed-ratio,speed-ratio-per-n,additive-log,ridge,kernel-ridge,low-rank"),
@@ -56,10 +58,11 @@ RESULTS_FOLDER = Path(__file__).with_name("results")
 SHARED_DATA = "../shared/data"
 ALL_METHODS = ("--method", "mpet2020,mpet", "--baselines")
 MPET_ALONE = ("--method", "mpet")
-STORED_DIGITS = 6  # of a stored number
+# Significant digits of stored numbers.
+STORED_DIGITS = 6
 LARGE = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng")
 DATABASE_COMMANDS = {"demo": ("load_demo",), "kit": ("import_results", "benchmarks/reference/*.tar.gz")}
-# All of a public source, in a database that is already there: it is too large to make for one study.
+# All data of a public source, in an existing database. This database is too large to be created for one study.
 WHOLE_REPOSITORY = "repository"
 REPOSITORY_COMMAND = ("fetch_data", "sparecores")
 REPOSITORY_METHODS = ("--no-save", "--method", "mpet,speed-ratio-per-n,kernel-ridge", "--by-application")
@@ -67,11 +70,12 @@ REPOSITORY_METHODS = ("--no-save", "--method", "mpet,speed-ratio-per-n,kernel-ri
 
 @dataclass(frozen=True)
 class Study:
-    """One evaluation: of which dataset, what is asked, and which profiles are drawn."""
+    """One evaluation: its dataset, its question, and the profiles that are drawn."""
 
     dataset: str
     question: StudyQuestion
-    draw: str = ""  # empty: the draw of the full tables
+    # Empty for the draw of the full tables.
+    draw: str = ""
     methods: tuple[str, ...] = ALL_METHODS
     sample: tuple[str, ...] = ("--sample", "300", "--seed", "7")
 
@@ -81,27 +85,28 @@ class Study:
 
     @property
     def result(self) -> Path:
-        folder = ERRORS_FOLDER if self.draw == ERRORS_DRAW else RESULTS_FOLDER  # pages of the server show the former
+        # The pages of the server show the results in ERRORS_FOLDER.
+        folder = ERRORS_FOLDER if self.draw == ERRORS_DRAW else RESULTS_FOLDER
         return folder / f"{self.name}.json"
 
     @property
     def preparation(self) -> tuple[str, ...]:
-        """The command that fills the database, where the study is of a database."""
+        """Return the command that fills the database, or nothing if the study uses a dataset folder."""
         return REPOSITORY_COMMAND if self.dataset == WHOLE_REPOSITORY else DATABASE_COMMANDS.get(self.dataset, ())
 
     @property
     def command(self) -> str:
-        """The command that measures it, of `python -m research`, which knows those of `manage.py` too."""
+        """Return the command that runs the study. `python -m research` also has the commands of `manage.py`."""
         return "evaluate_ablation" if self.draw == WEIGHTS_DRAW else "evaluate"
 
     def arguments(self, data: str = SHARED_DATA) -> list[str]:
-        """The arguments of the command; `data`: the folder of the datasets."""
+        """Return the arguments of the command. `data` is the folder of the datasets."""
         subject = ["--database"] if self.preparation else ["--dataset", f"{data}/{self.dataset}"]
         return [*subject, *self.methods, *protocol_options(self.question, self.dataset), *self.sample]
 
 
 def protocol_options(question: StudyQuestion, dataset: str = "") -> tuple[str, ...]:
-    """The options of `evaluate` that say what is hidden."""
+    """Return the options of `evaluate` that define what is hidden."""
     kind, _, number = question.partition("-")
     if kind == "references":
         limit = () if number == "all" else ("--references", number)
@@ -121,7 +126,7 @@ def protocol_options(question: StudyQuestion, dataset: str = "") -> tuple[str, .
 
 
 def published_studies() -> Iterator[Study]:
-    """Every published evaluation, the quick ones first."""
+    """Yield every published evaluation, the fast ones first."""
     for dataset in ("rrze-likwid", "gbm", "sparecores-div16"):
         yield Study(dataset, "pair")
     for dataset in ("rrze-likwid", "gbm"):
@@ -151,28 +156,33 @@ def published_studies() -> Iterator[Study]:
 
 
 def studies_beyond() -> Iterator[Study]:
-    """The workload is known with a few threads only and predicted with many, or known with one and all of them."""
+    """Yield the studies that predict unknown thread counts.
+
+    The workload is known with few threads and predicted with many, or known only with all threads, or only with one
+    thread and with all threads.
+    """
     for dataset in BEYOND_DATASETS:
         sample: tuple[str, ...] = () if dataset in DATABASE_COMMANDS else ("--sample", "150", "--seed", "7")
         for question in BEYOND_QUESTIONS:
-            # One machine of the kit's has more than two threads: known with four there is known with two elsewhere.
+            # Only one machine of the kit has more than two threads. The others are known with two threads at most.
             if (dataset, question) != ("kit", "known-4"):
                 yield Study(dataset, question, methods=BEYOND_METHODS, sample=sample)
 
 
 def further_draws() -> Iterator[Study]:
-    """`mpet` alone, on other and on larger draws."""
+    """Yield the studies of `mpet` alone, on other and on larger draws."""
     for dataset in LARGE:
         other = ("seed11", ("--sample", "300", "--seed", "11"))
         larger = ("seed5", ("--sample", "2000", "--seed", "5"))
-        whole = ("all", ("--seed", "7"))  # of the probes
+        # All profiles are evaluated, so the seed draws only the probes.
+        whole = ("all", ("--seed", "7"))
         for draw, sample in (other, whole if dataset == "sparecores-gb6" else larger):
             for question in HOLDOUT_QUESTIONS:
                 yield Study(dataset, question, draw, MPET_ALONE, sample)
 
 
 def result_document(study: Study, report: StoredResult, seconds: float, day: date, note: str = "") -> dict[str, Any]:
-    """What is stored of an evaluation: its report, and how it was made."""
+    """Return the stored form of an evaluation: its report and how it was made."""
     versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     preparation = f"manage.py {' '.join(study.preparation)} && " if study.preparation else ""
     program = "manage.py" if study.command == "evaluate" else "python -m research"
@@ -193,7 +203,7 @@ def result_document(study: Study, report: StoredResult, seconds: float, day: dat
 
 
 def stored_applications(applications: StoredResult) -> dict[str, Any]:
-    """What is stored of the workloads of each application: the errors and the interval of every method."""
+    """Return the stored form of the results by application: the errors and the interval of every method."""
     return {
         application: {
             name: {
@@ -207,19 +217,22 @@ def stored_applications(applications: StoredResult) -> dict[str, Any]:
 
 
 def errors_percent(rows: Iterable[Mapping[str, str]]) -> list[float]:
-    """The errors of the full curve, ascending, of the table that `evaluate --csv` writes; refused ones have none."""
+    """Return the errors of the full curve in ascending order, from the table that `evaluate --csv` writes.
+
+    Refused predictions are left out.
+    """
     return sorted(float(f"{float(row['full_error_percent']):.4g}") for row in rows if row["full_error_percent"])
 
 
 def round_numbers(value: Any) -> Any:
-    """The value with every number in it rounded to STORED_DIGITS significant digits."""
+    """Return the value with every float in it rounded to STORED_DIGITS significant digits."""
     if isinstance(value, dict):
         return {key: round_numbers(part) for key, part in value.items()}
     return float(f"{value:.{STORED_DIGITS}g}") if isinstance(value, float) else value
 
 
 def write_result(study: Study, stored: StoredResult) -> None:
-    """Write the result as JSON, a line for each method, so that a change shows which one moved."""
+    """Write the result as JSON with one line per method, so that a diff shows which methods changed."""
     lines = (
         f"  {json.dumps(name)}: {json.dumps(values, allow_nan=False)}" for name, values in stored["results"].items()
     )
@@ -231,6 +244,6 @@ def write_result(study: Study, stored: StoredResult) -> None:
 
 
 def read_stored_results() -> dict[str, StoredResult]:
-    """Every stored result by the name of its study (`independent`: the numbers of others)."""
+    """Return every stored result by the name of its study. `independent` has the numbers that others computed."""
     paths = sorted([*RESULTS_FOLDER.glob("*.json"), *ERRORS_FOLDER.glob("*.json")])
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}

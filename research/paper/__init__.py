@@ -1,7 +1,7 @@
-"""The tables and figures of the paper's Section 4.1, on any database.
+"""Tables and figures of the paper's Section 4.1, for any database.
 
-Everything is rows of plain values by table, so that CSV, JSON and charts are the same numbers.
-Errors are in percent, as defined in `evaluate`. Nothing measured for a predicted pair reaches its prediction.
+Each table is a list of rows of plain values, so that CSV, JSON and charts show the same numbers. Errors are in percent,
+as defined in `evaluate`. The prediction of a pair does not use any measurement of the pair.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def paper_results(
     executor: Executor | None = None,
     stage: Stage = _no_progress,
 ) -> PaperResults:
-    """Rows of each table, from the pairs that the sample and the seed choose.
+    """Return the rows of each table, for the pairs that `sample` and `seed` select.
 
-    `stage(name)` is called when a long part begins and answers with its progress callback.
-    Raises ValueError where there is nothing to predict.
+    `stage(name)` is called at the start of each long part and returns the progress callback of the part. Raise
+    ValueError if there is nothing to predict.
     """
     protocol = Protocol(sample=sample, seed=seed)
     changed = variants()
@@ -83,7 +83,7 @@ def paper_results(
 
 
 def table5_rows(platforms: str, outcomes: list[Outcome]) -> list[PaperRow]:
-    """The three rows of one database set-up."""
+    """Return the three rows of Table 5 for one selection of platforms."""
     return [
         {"platforms": platforms, "part": name, **table_5_statistics(outcomes, part)}
         for part, name in PART_NAMES.items()
@@ -93,7 +93,7 @@ def table5_rows(platforms: str, outcomes: list[Outcome]) -> list[PaperRow]:
 def _evaluate_inside_class(
     database: Database, device_class: str, protocol: Protocol, executor: Executor | None, stage: Stage
 ) -> list[Outcome]:
-    """mpet2020 on the platforms of one class, from the platforms of that class alone; nothing where there are none."""
+    """Return the outcomes of mpet2020 within the platforms of one class, or none if there is nothing to predict."""
     classes = database.platform_table["device_class"]
     inside = restrict_to_platforms(database, np.array([name == device_class for name in classes], dtype=bool))
     if not len(chosen_rows(inside, protocol)):
@@ -103,5 +103,5 @@ def _evaluate_inside_class(
 
 
 def restrict_to_platforms(database: Database, platforms: BoolArray) -> Database:
-    """The database as if the other platforms' profiles did not exist; `platforms` (P,)."""
+    """Return the database without the profiles of other platforms and without hidden profiles; `platforms` is (P,)."""
     return database.part(np.flatnonzero(platforms[database.platform_index] & ~database.hidden))

@@ -1,4 +1,4 @@
-"""mpet2020 with one of its choices changed at a time: how many candidates, the exponent k, which distances."""
+"""Ablation of mpet2020: the number of candidates, the exponent k and the distances are changed one at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from predictor.core.evaluate import ErrorPart, Outcome
 from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings
 from research.paper.statistics import PART_NAMES, PaperRow, table_5_statistics
 
-LIMITS = ((1, 1), (3, 3), (5, 5), (10, 3), (10, 10))  # workloads, platforms
+# Numbers of (workloads, platforms).
+LIMITS = ((1, 1), (3, 3), (5, 5), (10, 3), (10, 10))
 EXPONENTS = (0, 1, 2, 3)
 DISTANCES = ("mean", "individual")
 VARIED_PARTS: tuple[ErrorPart, ...] = ("t1", "scaling")
@@ -19,7 +20,10 @@ VARIED_PARTS: tuple[ErrorPart, ...] = ("t1", "scaling")
 
 @dataclass(frozen=True)
 class Variant:
-    """The same choice for t(1) and for the vector, which do not depend on each other."""
+    """Settings with one changed choice.
+
+    The choice is changed for t(1) and for the vector, which do not depend on each other.
+    """
 
     varied: str
     value: str
@@ -31,7 +35,7 @@ class Variant:
 
 
 def variants() -> list[Variant]:
-    """Every variant that the paper's comparison of choices needs: LIMITS, EXPONENTS, and pairs of DISTANCES."""
+    """Return all variants of the paper's comparison: LIMITS, EXPONENTS, and pairs of DISTANCES."""
     by_number = [_variant("limits", f"{b} workloads, {p} platforms", workloads=b, platforms=p) for b, p in LIMITS]
     by_number += [_variant("exponent", f"k = {k}", k=k) for k in EXPONENTS]
     return by_number + [
@@ -47,7 +51,7 @@ def _variant(varied: str, value: str, **choices: Any) -> Variant:
 
 
 def ablation_rows(chosen: Sequence[Variant], outcomes: Mapping[str, Sequence[Outcome]]) -> list[PaperRow]:
-    """A row for each part and variant; `is_default` where it is the paper's own choice for that part."""
+    """Return one row for each part and variant. `is_default` is True for the paper's own choice for the part."""
     return [
         {
             "part": PART_NAMES[part],

@@ -1,4 +1,4 @@
-"""Errors with few and with many candidates (Figure 10), and with near and far ones (Figure 11)."""
+"""Errors with few and with many candidates (Figure 10), and with near and far candidates (Figure 11)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ from profiles.jobs.executors import Executor
 from research.paper.statistics import PART_NAMES, PaperRow, errors_of
 
 FEW_CANDIDATES, MANY_CANDIDATES = 1, 10
-T1_WORKLOADS = 5  # of MANY_CANDIDATES for t(1), as in the paper; two platforms for each
-STARTS = 8  # ranks, from the nearest candidate to the farthest, that Figure 11 tries for each pair
+# Number of workloads of MANY_CANDIDATES for t(1), with two platforms each, as in the paper.
+T1_WORKLOADS = 5
+# Number of ranks per pair in Figure 11, from the nearest candidate to the farthest.
+STARTS = 8
 BINS = 10
 POINTS = 1000
 PAIRS_AT_ONCE = 20
@@ -43,7 +45,10 @@ PREDICTED_PARTS: tuple[ErrorPart, ...] = ("t1", "scaling")
 
 
 def method_with_candidates(count: int) -> Method[Mpet2020Settings]:
-    """mpet2020 with exactly so many candidates, the nearest, for t(1) and for the vector (if there are so many)."""
+    """Return mpet2020 with exactly the `count` nearest candidates for t(1) and for the vector.
+
+    If there are fewer candidates, all of them are used.
+    """
 
     def predict(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
         near = find_neighbourhood(
@@ -67,7 +72,7 @@ def _select_for_t1(near: Neighbourhood, count: int) -> SelectedCandidates:
 def _select_by_rank(
     near: Neighbourhood, start: int, count: int, ranked: SelectedCandidates | None = None
 ) -> SelectedCandidates:
-    """Candidates in the order of D_t, from rank `start` on."""
+    """Return `count` candidates in the order of D_t, from rank `start` on."""
     ranked = ranked or select_by_tuple(near, start + count, start + count)
     part = slice(start, start + count)
     return SelectedCandidates(
@@ -76,9 +81,10 @@ def _select_by_rank(
 
 
 def sorted_errors(count: int, outcomes: Sequence[Outcome]) -> list[PaperRow]:
-    """Figure 10: the errors of all predictions in ascending order, at most POINTS of them, evenly, with both ends.
+    """Return the rows of Figure 10: the errors of all predictions in ascending order.
 
-    `share`: percent of the predictions that err no more. A part that nobody predicted has no row.
+    At most POINTS evenly spaced errors are returned, including the smallest and the largest. `share` is the percentage
+    of predictions with an error that is not larger. A part without predictions has no row.
 
     >>> outcomes = [Outcome("mpet2020", "p", "a", 0.1, {"t1": error}) for error in (0.5, 0.25)]
     >>> [(row["share"], row["error"]) for row in sorted_errors(1, outcomes)]
@@ -102,11 +108,12 @@ def errors_by_distance(
     executor: Executor | None = None,
     progress: EvaluationProgress | None = None,
 ) -> list[PaperRow]:
-    """Figure 11: the error of the scaling with one and with many candidates at varying workload distance D_a.
+    """Return the rows of Figure 11: errors of the scaling by workload distance D_a, with one and with many candidates.
 
-    For every pair, STARTS ranks are spread from the nearest candidate to the farthest. From each the vector is
-    predicted by that candidate alone, and by it and the next ones; the distance of several is their mean, weighted as
-    they count. A row: mean and median error of one of BINS bins with equally many predictions.
+    For every pair, STARTS ranks are spread from the nearest candidate to the farthest. At each rank, the vector is
+    predicted from this candidate alone, and from this and the next ones. The distance of several candidates is their
+    mean, weighted as in the prediction. Each row has the mean and median error of one of BINS bins with equally many
+    predictions.
     """
     rows = chosen_rows(database, protocol)
     batches = [(protocol, rows[start : start + PAIRS_AT_ONCE]) for start in range(0, len(rows), PAIRS_AT_ONCE)]
@@ -124,7 +131,7 @@ def errors_by_distance(
 
 
 def _errors_of_tries(database: Database, batch: tuple[Protocol, IntArray]) -> list[tuple[int, float, float]]:
-    """(number of candidates, distance, error in percent) of every try for these rows."""
+    """Return (number of candidates, distance, error in percent) of every prediction for these rows."""
     protocol, rows = batch
     with threadpool_limits(1):
         return [point for row in rows.tolist() for point in _errors_of_row(database, protocol, row)]

@@ -1,4 +1,4 @@
-"""Which of the seven scaling parts costs how much: the paper names R (about 50 %), w (35 %) and d (5 %)."""
+"""Influence of the seven scaling parts on the loss: the paper names R (about 50 %), w (35 %) and d (5 %)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from research.paper.statistics import PaperRow
 
 
 def part_influence_rows(database: Database, rows: IntArray) -> list[PaperRow]:
-    """The mean share of each part in what n threads lose over one, and in how many profiles it is the largest.
+    """Return the mean share of each part in the loss of n threads over one, and how often the part is the largest.
 
-    A row for each of SCALING_PARTS, percent, None where no row is decomposed and parallel. See `part_loss_shares`.
+    There is one row for each of SCALING_PARTS. `share` and `largest` (the share of the profiles) are in percent, or
+    None if no row is decomposed and parallel. See `part_loss_shares`.
     """
     decomposed = np.array([group.decomposed for group in database.groups], dtype=bool)
     shares = [_shares_of(database, row) for row in rows[decomposed[database.group[rows]]].tolist()]
@@ -31,17 +32,17 @@ def part_influence_rows(database: Database, rows: IntArray) -> list[PaperRow]:
 
 
 def part_loss_shares(redundancy: float, fractions: FloatArray) -> FloatArray:
-    """The seven parts' shares in the loss at one n (from Eq. 3-4).
+    """Return the shares of the seven parts in the loss at one n (from Eq. 3-4).
 
         n t(n) - t(1) = (R - 1) t(1) + sum over f of f n t(n),    n t(n) = t(1) R / U
 
-    The share of a part is the size of its term over the sum of the sizes: R < 1, where threads save work together,
-    counts by its size too.
+    The share of a part is the absolute value of its term divided by the sum of the absolute values. So R < 1, where
+    threads save work together, also counts by its size.
 
-    Example: R = 1.5, w = 0.25, so U = 0.75 and n t(n) = 2 t(1): R costs 0.5 t(1), w costs 0.25 * 2 t(1), half each.
+    Example: R = 1.5, w = 0.25, so U = 0.75 and n t(n) = 2 t(1). R costs 0.5 t(1), and w costs 0.25 * 2 t(1), half each.
 
-    Parameters: `redundancy` R(n); `fractions` (6,) in the order of FRACTIONS. Returns (7,), summing to 1; NaN where
-    an argument is invalid, U is not positive, or nothing is lost.
+    Parameters: `redundancy` R(n); `fractions` (6,) in the order of FRACTIONS. Returns (7,), summing to 1, or NaN if an
+    argument is invalid, U is not positive, or there is no loss.
 
     >>> part_loss_shares(1.5, np.array([0, 0.25, 0, 0, 0, 0])).tolist()
     [0.5, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0]
@@ -56,7 +57,7 @@ def part_loss_shares(redundancy: float, fractions: FloatArray) -> FloatArray:
 
 
 def _shares_of(database: Database, row: int) -> FloatArray:
-    """At the largest measured n, from the fitted curves, whose fractions are kept at or above 0."""
+    """Return the shares at the largest measured n, from the fitted curves with fractions clipped at 0."""
     n, _ = database.curve(row)
     platform = database.platform_index[row]
     params = database.features[row].reshape(len(CURVE_NAMES), len(ELEMENTS))[: len(SCALING_PARTS)]

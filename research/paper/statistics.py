@@ -1,4 +1,4 @@
-"""The numbers that the paper gives of many prediction errors."""
+"""Statistics of prediction errors as in the paper."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import numpy as np
 
 from predictor.core.evaluate import ErrorPart, Outcome
 
-PaperRow = dict[str, Any]  # a row of a table that becomes CSV and JSON: column -> plain value
+# A row of a table that is written as CSV and JSON: column -> plain value.
+PaperRow = dict[str, Any]
 
-PART_NAMES: dict[ErrorPart, str] = {"t1": "t(1)", "scaling": "scaling vector", "full": "full"}  # in Table 5's order
+# In the order of Table 5.
+PART_NAMES: dict[ErrorPart, str] = {"t1": "t(1)", "scaling": "scaling vector", "full": "full"}
 TABLE_5_COLUMNS = ("av", "med", "min", "max", "p70", "p80", "p95")
 
 
 def errors_of(outcomes: Sequence[Outcome], part: ErrorPart) -> list[float]:
-    """The errors of this part in percent, of the predictions that were not refused.
+    """Return the errors of the part in percent. Refused predictions have none.
 
     >>> errors_of([Outcome("mpet", "p", "a", 0.1, {"t1": 0.25}), Outcome("mpet", "p", "b", 0.1)], "t1")
     [25.0]
@@ -25,7 +27,7 @@ def errors_of(outcomes: Sequence[Outcome], part: ErrorPart) -> list[float]:
 
 
 def table_5_statistics(outcomes: Sequence[Outcome], part: ErrorPart) -> PaperRow:
-    """TABLE_5_COLUMNS in percent, None without any prediction; and how many predictions they rest on.
+    """Return TABLE_5_COLUMNS in percent (None without predictions), and the numbers of predictions and refusals.
 
     >>> outcomes = [Outcome("mpet", "p", "a", 0.1, {"t1": error}) for error in (0.1, 0.3)]
     >>> row = table_5_statistics([*outcomes, Outcome("mpet", "p", "b", 0.1)], "t1")

@@ -1,7 +1,7 @@
-"""What we write is read by the tools whose formats these are: make peers
+"""Interoperability: Extra-P and Frictionless read the files that MPET writes (`make peers`).
 
-No test that every run collects (its name is none): Extra-P pins an old numpy, so the tools are in an environment of
-their own (requirements-peers.txt), whose interpreter MPET_PEERS names.
+The usual test run does not collect these tests, as the file name does not match its pattern. Extra-P pins an old numpy,
+so the tools have an environment of their own (requirements-peers.txt). MPET_PEERS is the path of its interpreter.
 """
 
 import json
@@ -91,7 +91,8 @@ def test_extra_p_reads_the_specimens_as_we_do(name, tmp_path):
     assert ours == theirs
 
 
-@pytest.mark.parametrize("form", ["csv", "sqlite"])  # of Parquet it needs a reader that needs another numpy
+# Parquet is left out, because Frictionless needs a reader for it that requires another numpy.
+@pytest.mark.parametrize("form", ["csv", "sqlite"])
 def test_frictionless_finds_the_dump_valid(profile, form, tmp_path):
     call_command("export", tmp_path / "dump", format=form)
     read = ask(FRICTIONLESS, "datapackage.json", cwd=tmp_path / "dump")

@@ -1,1 +1,1 @@
-"""Models of one curve compared: with each other, with Extra-P, and on what their papers measured."""
+"""Comparison of models of one curve: with each other, with Extra-P, and on the measurements of their papers."""

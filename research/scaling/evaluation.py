@@ -1,4 +1,4 @@
-"""How wrong scaling models are: part of a measured curve is learned, the rest predicted."""
+"""Accuracy of scaling models: a part of each measured curve is learned and the rest is predicted."""
 
 from __future__ import annotations
 
@@ -31,11 +31,14 @@ LearnedRows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class ScalingProtocol:
-    """How each curve is split: the first "half" of its n is learned, or a "few" spread evenly over log n; the rest is
-    predicted.
+    """How each curve is split into learned and predicted points.
 
-    Curves whose half has fewer than `least` points, or that have fewer than `points` + 1, are left out. `scope` says
-    which other profiles the automatic choice may know (`companions.py`); never this one's held-out part.
+    With `train` = "half", the first half of the thread counts is learned. With "few", `points` thread counts are
+    learned, which are spread evenly over log n. Curves are left out if their half has fewer than `least` points, or if
+    they have fewer than `points` + 1 for "few".
+
+    `scope` defines which other profiles the automatic choice may use (`companions.py`). The held-out part of the curve
+    is never used.
     """
 
     train: str = "half"
@@ -52,7 +55,7 @@ class ScalingProtocol:
             raise ValueError("points and least are at least 2, sample at least 1")
 
     def learned(self, n: FloatArray) -> LearnedRows | None:
-        """Which of the ascending thread counts are learned; None = the curve is left out.
+        """Return the indices of the learned points among the ascending thread counts, or None if the curve is left out.
 
         >>> ScalingProtocol().learned(np.arange(1.0, 10.0))
         array([0, 1, 2, 3])
@@ -69,7 +72,7 @@ class ScalingProtocol:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One curve of the database, split: `n` and `time_s` are learned, `actual_s` at `n_asked` are to be predicted."""
+    """One split curve of the database: `n` and `time_s` are learned, `actual_s` at `n_asked` are to be predicted."""
 
     row: int
     platform: int
@@ -82,7 +85,11 @@ class Case:
 
 @dataclass(frozen=True)
 class ModelOutcome:
-    """How a model did on a case: its mean relative error (0.1 = 10 %) and the mean signed one; else why it refused."""
+    """The result of a model on one case.
+
+    `error` is the mean relative error (0.1 = 10 %), `bias` the mean signed relative error, and `covered` the share of
+    times inside the interval. If the model refused, `refusal` is the reason.
+    """
 
     case: int
     error: float | None = None
@@ -94,14 +101,17 @@ class ModelOutcome:
 
 @dataclass(frozen=True)
 class Contender:
-    """A model of the table. `fit(database, case, protocol)` learns the case; the processor time it takes counts."""
+    """A model of the comparison.
+
+    `fit(database, case, protocol)` fits the model to the case. Its processor time is part of the result.
+    """
 
     name: str
     fit: Callable[[Database, Case, ScalingProtocol], ScalingModel]
 
 
 def cases_of(database: Database, protocol: ScalingProtocol) -> list[Case]:
-    """The curves that the protocol can split, in the order of the database; `sample` random ones of them."""
+    """Return the curves that the protocol can split, in the order of the database, or `sample` random ones of them."""
     cases = []
     for row in np.flatnonzero(~database.hidden).tolist():
         n, time_s = database.curve(row)
@@ -119,7 +129,10 @@ def cases_of(database: Database, protocol: ScalingProtocol) -> list[Case]:
 
 
 def contenders(scope: str) -> list[Contender]:
-    """All models that need thread counts alone, the automatic choice first and again without companions."""
+    """Return all models that need only thread counts, the automatic choice first.
+
+    Unless `scope` is "none", the automatic choice is also returned without companions.
+    """
     models: dict[str, Callable[[int | None, int | None], ScalingModel]] = {
         "mpet_curve": MpetCurve,
         "amdahl": lambda *_: Amdahl(),
@@ -138,7 +151,7 @@ def contenders(scope: str) -> list[Contender]:
 def evaluate_contender(
     database: Database, cases: Sequence[Case], contender: Contender, protocol: ScalingProtocol
 ) -> Iterator[ModelOutcome]:
-    """The outcome of each case, in order."""
+    """Yield the outcome of each case, in order."""
     for index, case in enumerate(cases):
         started = time.process_time()
         try:
@@ -158,9 +171,9 @@ def judge_times(
     seconds: float,
     interval: tuple[FloatArray, FloatArray] | None = None,
 ) -> ModelOutcome:
-    """How far predicted times (K,) in seconds are from those of the case, and how many `interval` covers.
+    """Compare predicted times (K,) in seconds, and their interval if there is one, with the measured times of the case.
 
-    A time that is not finite is a refusal; one below 0 an error beyond 100 %.
+    A time that is not finite counts as a refusal, and a negative time has an error above 100 %.
 
     >>> case = Case(0, 0, 0, np.array([1.0]), np.array([4.0]), np.array([2.0, 4.0]), np.array([2.0, 1.0]))
     >>> outcome = judge_times(0, case, np.array([2.0, 1.5]), 0.1)
@@ -177,7 +190,9 @@ def judge_times(
 
 
 def model_statistics(outcomes: Sequence[ModelOutcome]) -> dict[str, float | int | None]:
-    """MODEL_STATISTICS of a model's outcomes: over profiles, errors and coverage in percent; None where there is none.
+    """Return MODEL_STATISTICS over the outcomes of a model.
+
+    Errors and coverage are in percent. A statistic without values is None.
 
     >>> row = model_statistics([ModelOutcome(0, 0.25, -0.25, 0.002), ModelOutcome(1, refusal="no finite time")])
     >>> row["mean"], row["bias"], row["count"], row["refused"], row["coverage"]
@@ -217,7 +232,7 @@ def _breakpoints(database: Database, platform: int) -> tuple[int | None, int | N
 
 
 def _automatic_interval(model: ScalingModel, n: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """The interval of the automatic choice, which costs nothing; None for others, which would be fitted again."""
+    """Return the interval of the automatic choice, or None for other models, which would have to be fitted again."""
     if not isinstance(model, AutomaticChoice):
         return None
     interval: tuple[FloatArray, FloatArray] | None = model.interval(n[:, None], COVERAGE_LEVEL)

@@ -1,4 +1,4 @@
-"""Extra-P, the field's tool for scaling models, as a peer: its modelled quantity is n t(n)."""
+"""Extra-P, the established tool for scaling models, as a peer. It models n t(n)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ import numpy as np
 from research.scaling.evaluation import Case, ModelOutcome, judge_times
 
 EXTRA_P_VERSION = "4.2.0"
-WORKER = Path(__file__).with_name("extra_p_worker.py")  # not extrap.py: that would hide the package from the worker
+# The file is not named extrap.py, because that would hide the package from the worker.
+WORKER = Path(__file__).with_name("extra_p_worker.py")
 
 
 class PeerError(Exception):
-    """The peer could not be installed or did not answer; the message has the end of what it wrote."""
+    """Raised if the peer cannot be installed or fails. The message has the end of its error output."""
 
 
 def prepare_interpreter(folder: Path) -> Path:
-    """The interpreter of Extra-P's environment in the folder, made there (venv, pip) unless it is there already.
+    """Return the interpreter of Extra-P's environment in the folder. Create the environment if it is missing.
 
-    It pins an old numpy, so it cannot share this project's environment.
+    Extra-P pins an old numpy, so it cannot share the environment of this project.
     """
     interpreter = folder / "bin" / "python"
     done = folder / f"extrap-{EXTRA_P_VERSION}"
@@ -47,7 +48,7 @@ def prepare_interpreter(folder: Path) -> Path:
 
 
 def extra_p_outcomes(interpreter: Path, cases: Sequence[Case]) -> list[ModelOutcome]:
-    """Extra-P's outcome of each case: n t(n) modelled over n, seconds without start and imports."""
+    """Return Extra-P's outcome of each case: a model of n t(n) over n. The seconds exclude start-up and imports."""
     questions = [
         {"n": case.n.tolist(), "value": (case.n * case.time_s).tolist(), "asked": case.n_asked.tolist()}
         for case in cases

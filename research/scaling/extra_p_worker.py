@@ -1,7 +1,7 @@
-"""Runs inside the environment of Extra-P: reads cases as JSON from standard input, writes its answers as JSON.
+"""Worker in the environment of Extra-P: reads cases as JSON from standard input and writes the answers as JSON.
 
 A case is {"n": [...], "value": [...], "asked": [...]}, an answer {"value": [...] or null, "seconds": .., "reason": ..}.
-It imports nothing of this project, whose numpy is another one.
+The worker imports nothing of this project, which requires another numpy.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def model_of(n: list[float], value: list[float]) -> Any:
-    """Extra-P's function of one parameter through the points."""
+    """Return Extra-P's function of one parameter, fitted to the points."""
     from extrap.entities.callpath import Callpath  # noqa: PLC0415 - it exists in Extra-P's environment only
     from extrap.entities.coordinate import Coordinate  # noqa: PLC0415
     from extrap.entities.experiment import Experiment  # noqa: PLC0415
@@ -35,7 +35,7 @@ def model_of(n: list[float], value: list[float]) -> Any:
 
 
 def answer_case(case: dict[str, list[float]]) -> dict[str, Any]:
-    """The answer to one case; whatever Extra-P raises is its refusal."""
+    """Return the answer to one case. Any exception that Extra-P raises counts as a refusal."""
     started = time.process_time()
     try:
         function = model_of(case["n"], case["value"])
@@ -47,9 +47,8 @@ def answer_case(case: dict[str, list[float]]) -> dict[str, Any]:
 
 def main() -> None:
     cases = json.load(sys.stdin)
-    answer_case(
-        {"n": [1.0, 2.0, 4.0, 8.0, 16.0], "value": [1.0, 2.0, 4.0, 8.0, 16.0], "asked": [32.0]}
-    )  # imports, untimed
+    # The first case imports Extra-P, so it is not timed.
+    answer_case({"n": [1.0, 2.0, 4.0, 8.0, 16.0], "value": [1.0, 2.0, 4.0, 8.0, 16.0], "asked": [32.0]})
     with contextlib.redirect_stdout(sys.stderr):
         answers = [answer_case(case) for case in cases]
     json.dump(answers, sys.stdout)

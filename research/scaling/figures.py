@@ -15,7 +15,10 @@ SIZE_AXIS = {"title": {"text": "input size"}}
 
 
 def size_charts(study: Mapping[str, Any]) -> list[Chart]:
-    """Mispredictions of one workload over the size (papers/000, Figures 5-6, 9-10) and over the stream (11-14)."""
+    """Return the mispredictions of one workload over the size and over the stream.
+
+    The charts correspond to Figures 5-6 and 9-10 (size) and 11-14 (stream) of papers/000.
+    """
     every = study["mispredictions"]
     name = study["workload"].replace("/", "-")
     fitted, *streams = every[WAYS[0]], every[WAYS[2]], every[WAYS[3]]
@@ -83,7 +86,7 @@ def misprediction_axis(unit: str) -> str:
 
 
 def learning_chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
-    """papers/003, Figure 10: the mean over the surfaces of the median errors, by number of learned points."""
+    """Return papers/003, Figure 10: the mean over the surfaces of the median errors, by number of learned points."""
     models = list(dict.fromkeys(row["model"] for row in rows))
     traces = [
         marker_trace(
@@ -107,7 +110,7 @@ def learning_chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
 
 
 def task_chart(study: Mapping[str, Any]) -> Chart:
-    """papers/002, Figure 7: predicted over measured time."""
+    """Return papers/002, Figure 7: predicted against measured time."""
     points = study["points"]
     ends = [min(row["measured_s"] for row in points), max(row["measured_s"] for row in points)]
     traces = [marker_trace("ideal", "ideal", list(zip(ends, ends, strict=True)), mode="lines", line={"dash": "dash"})]

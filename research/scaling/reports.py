@@ -1,4 +1,4 @@
-"""The studies of `evaluate_scaling`: which workloads each one reads, and what it prints and draws."""
+"""Studies of `evaluate_scaling`: the workloads of each study, its printed report and its charts."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ from research.scaling.studies.workloads import MeasuredWorkload, measured_worklo
 CURVES, SIZES, TASKS, CLOCKS, SURFACES = "curves", "sizes", "tasks", "clocks", "surfaces"
 STUDIES = (CURVES, SIZES, TASKS, CLOCKS, SURFACES)
 STUDIES_OF_A_KIT = (CURVES, SIZES, TASKS, CLOCKS)
-PRODUCTS = "matmul"  # what papers/000 measured, where it is there
+# The workloads that papers/000 measured. Only these are studied by default, if there are any.
+PRODUCTS = "matmul"
 
-StudyReport = tuple[Any, list[str], list[Chart]]  # for JSON, for the terminal, for a folder
+# The data for JSON, the lines for the terminal, and the charts for the output folder.
+StudyReport = tuple[Any, list[str], list[Chart]]
 
 
 class NothingToStudy(Exception):
-    """The measurements do not have what a study needs."""
+    """Raised if the measurements lack the data of a study."""
 
 
 def read_kits(paths: Sequence[Path]) -> list[Measurements]:
@@ -59,7 +61,7 @@ def delivered_workloads(every: Sequence[Measurements]) -> list[MeasuredWorkload]
 
 
 def stored_workloads() -> list[MeasuredWorkload]:
-    """The public measured profiles that have runs of other sizes or clocks."""
+    """Return the public measured profiles that have runs of other sizes or clocks."""
     varied = Q(runs__size__isnull=False) | Q(runs__clock_mhz__isnull=False)
     rows = Profile.objects.visible_to(None).filter(varied, origin="measured").distinct().order_by("pk")
     profiles = list(rows.select_related("workload", "platform"))
@@ -89,7 +91,8 @@ def chosen_workloads(every: list[MeasuredWorkload], names: str | None) -> list[M
 
 
 def size_range(text: str) -> tuple[float, float]:
-    """
+    """Return the limits of a range of sizes LOW-HIGH.
+
     >>> size_range("64-568")
     (64.0, 568.0)
     """
@@ -126,7 +129,7 @@ def study_of_sizes(every: list[MeasuredWorkload], options: dict[str, Any]) -> St
 
 
 def one_word(way: str) -> str:
-    """One word for a table."""
+    """Return the name of a way as one word, for a table."""
     return way.replace(",", "").replace(" ", "_")
 
 
@@ -194,7 +197,10 @@ def _learning_report(
 def _study_each(
     every: list[MeasuredWorkload], study: Callable[[MeasuredWorkload], Any], name: str
 ) -> tuple[list[Any], list[str]]:
-    """The study of each that has enough points, and why the others have not."""
+    """Return the study of each workload that has enough points, and a line about the workloads that were left out.
+
+    Raise NothingToStudy if no workload has enough points.
+    """
     results, refusals = [], []
     for workload in tqdm(every, desc=name, leave=False):
         try:

@@ -1,6 +1,6 @@
-"""Soft-Impute (Mazumder, Hastie, Tibshirani 2010): singular value decompositions with smaller singular values.
+"""Soft-Impute (Mazumder, Hastie, Tibshirani 2010): singular value decompositions with reduced singular values.
 
-An example of an entry that is not one of the baselines: mpet-bench run --entry examples/soft_impute.py --task ...
+This is an example of an entry that is not a baseline: mpet-bench run --entry examples/soft_impute.py --task ...
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""`python -m mpet_bench`, the same as the script `mpet-bench`."""
+"""Entry point of `python -m mpet_bench`, the same as the script `mpet-bench`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The checksums of the frozen questions: `mpet_bench.tasks.questions_sha256` of each task on its data set."""
+"""Checksums of the frozen questions: `mpet_bench.tasks.questions_sha256` of each task on its data set."""
 
 QUESTIONS_SHA256 = {
     "hidden-pair-v1": "26d36ccb1e62ddfcf2221d64476374db89b32bd98cfe54788ced78699f2a1fb7",

@@ -28,7 +28,7 @@ from mpet_bench.tasks import TASKS, Fold, Task, TaskError, get_task
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command. Returns the exit status: 0, or 1 with the reason on standard error."""
+    """Run a command and return the exit status: 0, or 1 with the reason on standard error."""
     options = _parser().parse_args(arguments)
     try:
         options.command(options)
@@ -134,7 +134,7 @@ def write_leaderboard(options: argparse.Namespace) -> None:
 
 
 def _folds(task: Task, given: Path | None) -> tuple[list[Fold], bool]:
-    """The folds of the task, and whether they are the frozen ones: on its own data set, not on another table."""
+    """Return the folds of the task, and whether they are frozen, which means that the task's own data set is used."""
     own = given is not None and any((given / name).is_file() for name in ("runs.csv", "runs.csv.gz", "data.npz"))
     folder = given if own and given is not None else find_dataset(DATASETS[task.dataset], given)
     table: pd.DataFrame = read_table(folder)

@@ -1,4 +1,4 @@
-"""What the baselines share, and other entries may use: curves as a matrix, and intervals for a method that has none."""
+"""Helpers of the baselines and other entries: curves as a matrix, and intervals for methods without intervals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ Floats = NDArray[np.float64]
 
 
 class LogMatrix:
-    """ln(n t(n)) of a table, with platforms in rows and (workload, n) in columns; NaN where the pair is unknown.
+    """ln(n t(n)) of a table, with platforms in rows and (workload, n) in columns. Unknown pairs are NaN.
 
-    Every curve has a value at every n of the table and of the questions: interpolated in ln n, constant beyond both
-    ends. `at` (K,), (K,) are row and column of each question; `times` brings values there back to seconds.
+    Every curve has a value at every n of the table and of the questions: interpolated in ln n, and constant beyond both
+    ends. `at` is a pair of arrays (K,), the row and the column of each question. `times` converts values there to
+    seconds.
     """
 
     def __init__(self, table: pd.DataFrame, questions: pd.DataFrame) -> None:
@@ -44,18 +45,19 @@ class LogMatrix:
         )
 
     def times(self, values: Floats) -> Floats:
-        """The seconds of the questions, (K,), from a matrix of logarithms without gaps."""
+        """Return the seconds of the questions (K,) from a matrix of logarithms without gaps."""
         return np.exp(values[self.at]) / self.n[self.place_of_n]
 
     def effects(self) -> Floats:
-        """The additive model of each n, without gaps: speed of the platform at that n + size of the workload."""
+        """Return the additive model of each n, without gaps: speed of the platform at that n + size of the workload."""
         of_n = [additive_model(self.values[:, place :: len(self.n)]) for place in range(len(self.n))]
         return np.stack(of_n, axis=2).reshape(self.values.shape)
 
 
 def additive_model(values: Floats, rounds: int = 20) -> Floats:
-    """Row effect + column effect of a matrix with gaps (NaN), by alternating means; a column without any value has the
-    mean of all.
+    """Return row effect + column effect of a matrix with gaps (NaN), by alternating means.
+
+    The effect of a column without any value is the mean of all values.
 
     >>> additive_model(np.array([[1.0, 2.0], [3.0, np.nan]])).round(9)
     array([[1., 2.], [3., 4.]])
@@ -72,11 +74,11 @@ def additive_model(values: Floats, rounds: int = 20) -> Floats:
 
 
 def conformal_interval(entry: Any, table: pd.DataFrame, questions: pd.DataFrame, level: float) -> Floats:
-    """Intervals (K, 2) around what the fitted entry predicts, by split conformal prediction.
+    """Return intervals (K, 2) around the predictions of a fitted entry, by split conformal prediction.
 
-    A tenth of the known pairs, at most 500, is hidden from another entry of the same class; the quantile of its
-    |ln(predicted / measured)| is the half width. That holds where questions are like random pairs, and not where they
-    are harder.
+    A tenth of the known pairs, at most 500, is hidden from another entry of the same class. The quantile of its
+    |ln(predicted / measured)| is the half width. The intervals are valid if the questions are like random pairs, and
+    not if they are harder.
     """
     pair = table.groupby(KEY[:2], sort=True).ngroup().to_numpy()
     drawn = np.random.RandomState(0).permutation(pair.max() + 1)

@@ -1,6 +1,6 @@
-"""The public data sets of the tasks: where they come from, how they are checked, and the table that is read from them.
+"""Public data sets of the tasks: their sources, their checksums, and the table that is read from them.
 
-No data set is part of this package. Users fetch them, under the licences of those who measured.
+This package contains no data set. Users fetch them under the licences of their authors.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ PITOT = "https://raw.githubusercontent.com/WiseLabCMU/pitot/b94541c2bee815be183b
 
 
 class DatasetError(Exception):
-    """A data set is missing, or is not the one that a task needs."""
+    """Raised if a data set is missing, or is not the one that a task needs."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """`files`: sha256 by name. `address`: what `fetch` downloads, for a data set of one file."""
+    """A public data set.
+
+    `files` maps file name -> sha256. `address` is the URL for `fetch`, if the data set is one file.
+    """
 
     name: str
     files: Mapping[str, str]
@@ -79,7 +82,7 @@ DATASETS = {
 
 
 def data_folders(given: Path | None = None) -> list[Path]:
-    """The folders in which data sets are searched, in this order."""
+    """Return the folders that are searched for data sets, in this order."""
     if given is not None:
         return [given]
     environment = os.environ.get("MPET_BENCH_DATA")
@@ -87,7 +90,10 @@ def data_folders(given: Path | None = None) -> list[Path]:
 
 
 def find_dataset(dataset: Dataset, given: Path | None = None) -> Path:
-    """The folder that has the files of the data set. Raises DatasetError for one with other bytes."""
+    """Return the folder with the files of the data set.
+
+    Raise DatasetError if there is none, or if a file has another checksum.
+    """
     for folder in (parent / dataset.name for parent in data_folders(given)):
         if all((folder / name).is_file() for name in dataset.files):
             for name, expected in dataset.files.items():
@@ -100,7 +106,10 @@ def find_dataset(dataset: Dataset, given: Path | None = None) -> Path:
 
 
 def fetch_dataset(dataset: Dataset, folder: Path) -> Path:
-    """Download the data set into a folder of its name. Raises DatasetError where that cannot be done."""
+    """Download the data set into a folder of its name, and return this folder.
+
+    Raise DatasetError if the data set is not one file, or if the file has another checksum.
+    """
     if dataset.address is None:
         raise DatasetError(
             f"{dataset.name} cannot be downloaded as one file: it is from {dataset.source}. "
@@ -117,8 +126,11 @@ def fetch_dataset(dataset: Dataset, folder: Path) -> Path:
 
 
 def read_table(folder: Path) -> pd.DataFrame:
-    """One row for each (platform, workload, n), sorted by these names: the median time of its runs, the suite of the
-    workload (what stands before its first slash), and what is known of the platform."""
+    """Return a table with one row for each (platform, workload, n), and its median time.
+
+    Further columns are the suite of the workload (the text before its first slash) and the known facts of the platform.
+    Rows of an mpet-dataset/1 are sorted by platform, workload and n.
+    """
     table = _read_pitot(folder / "data.npz") if (folder / "data.npz").is_file() else _read_mpet_dataset(folder)
     return table.assign(suite=[name.partition("/")[0] if "/" in name else "" for name in table["workload"]])
 
@@ -136,8 +148,10 @@ def _read_mpet_dataset(folder: Path) -> pd.DataFrame:
 
 
 def _read_pitot(file: Path) -> pd.DataFrame:
-    """Pitot's runtimes in isolation, in the order of its file: its splits are positions there. A platform is a
-    WebAssembly runtime on a device."""
+    """Return Pitot's runtimes in isolation, in the order of its file, because its splits are positions there.
+
+    A platform is a WebAssembly runtime on a device.
+    """
     data = np.load(file)
     names, features = data["n_platform"].astype(str), data["f_platform"].astype(str)
     of_kind = {

@@ -1,4 +1,4 @@
-"""Entries: a class in a file, or a table of predictions; how one is run, and how its answers are checked."""
+"""Entries: a class in a file or a table of predictions. This module runs entries and checks their answers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ INTERVAL_COLUMNS = ["low_s", "high_s"]
 
 
 class EntryError(Exception):
-    """An entry cannot be loaded, or an answer of it cannot be scored."""
+    """Raised if an entry cannot be loaded, or if one of its answers cannot be scored."""
 
 
 def load_entry(entry: str) -> tuple[str, type[Any]]:
-    """Name and class of an entry: of a file, or of a baseline by its name. Raises EntryError."""
+    """Return the name and class of an entry, given a file or the name of a baseline.
+
+    Raise EntryError if there is no such entry, or if its class is incomplete.
+    """
     baselines = {path.stem.replace("_", "-"): path for path in sorted(BASELINES.glob("[a-z]*.py"))}
     path = baselines.get(entry, Path(entry))
     if not path.is_file():
@@ -45,9 +48,10 @@ def load_entry(entry: str) -> tuple[str, type[Any]]:
 
 
 def run_entry(made: type[Any], folds: list[Fold]) -> Iterator[tuple[Answers, float]]:
-    """The answers of a fresh entry to each fold, with the seconds of processor time that it took. Raises EntryError.
+    """Yield the answers of a new entry to each fold, with its processor time in seconds.
 
-    Libraries compute with one thread: waiting for other threads would count as processor time.
+    Libraries compute with one thread, as waiting for other threads would count as processor time. Raise EntryError if
+    an answer is invalid.
     """
     for number, fold in enumerate(folds):
         start = time.process_time()
@@ -63,7 +67,7 @@ def run_entry(made: type[Any], folds: list[Fold]) -> Iterator[tuple[Answers, flo
 
 
 def checked_answers(fold: int, questions: pd.DataFrame, predicted: Any, interval: Any) -> Answers:
-    """The answers as arrays. Raises EntryError, which names the question of the first that is wrong."""
+    """Return the answers as arrays. Raise EntryError with the question of the first invalid answer."""
     where = [f"fold {fold}, {row.platform}, {row.workload}, n = {row.n}" for row in questions.itertuples()]
     time_s = _numbers(predicted, (len(questions),), "predict")
     for row in np.flatnonzero(~np.isnan(time_s) & ~((time_s > 0) & np.isfinite(time_s)))[:1]:
@@ -91,13 +95,16 @@ def _numbers(values: Any, shape: tuple[int, ...], method: str) -> Floats:
 
 
 def question_table(folds: list[Fold]) -> pd.DataFrame:
-    """What a table of predictions answers: fold, platform, workload and n."""
+    """Return the questions that a table of predictions answers: fold, platform, workload and n."""
     return pd.concat([fold.questions[KEY].assign(fold=number) for number, fold in enumerate(folds)])[PREDICTION_COLUMNS]
 
 
 def read_predictions(file: Path, folds: list[Fold]) -> Iterator[Answers]:
-    """The answers to each fold in a CSV table with the columns of `question_table`, `time_s`, and `low_s` and `high_s`
-    where it has intervals. An empty `time_s` is a refusal. Raises EntryError, which names the row."""
+    """Yield the answers to each fold from a CSV table.
+
+    Its columns are those of `question_table`, `time_s`, and `low_s` and `high_s` if it has intervals. An empty `time_s`
+    is a refusal. Raise EntryError with the first invalid row.
+    """
     try:
         table = pd.read_csv(file, dtype={"platform": str, "workload": str})
     except (OSError, ValueError) as error:

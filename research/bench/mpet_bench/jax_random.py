@@ -1,7 +1,7 @@
-"""The part of JAX's random numbers that draws Pitot's splits, so that its splits are known without JAX.
+"""The part of JAX's random numbers that draws Pitot's splits, so that the splits can be reproduced without JAX.
 
-JAX 0.5 (the version that Pitot's lock file names) draws from Threefry-2x32 (Salmon et al. 2011) with one block for each
-number: `jax_threefry_partitionable`. Tests compare with permutations that JAX 0.5.0 drew.
+JAX 0.5 (the version in Pitot's lock file) draws from Threefry-2x32 (Salmon et al. 2011) with one block for each number:
+`jax_threefry_partitionable`. Tests compare with permutations that JAX 0.5.0 drew.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ PARITY = np.uint32(0x1BD11BDA)
 
 
 def threefry(key: Words, high: Words, low: Words) -> tuple[Words, Words]:
-    """The two words of each block whose counter is (high, low)."""
+    """Return the two words of each block with the counter (high, low)."""
     schedule = (key[0], key[1], key[0] ^ key[1] ^ PARITY)
     x, y = high + schedule[0], low + schedule[1]
     for step in range(5):
@@ -27,23 +27,26 @@ def threefry(key: Words, high: Words, low: Words) -> tuple[Words, Words]:
 
 
 def make_key(seed: int) -> Words:
-    """`jax.random.PRNGKey` of a seed below 2^32."""
+    """Return `jax.random.PRNGKey` of a seed below 2^32."""
     return np.array([0, seed], dtype=np.uint32)
 
 
 def split(key: Words, count: int) -> Words:
-    """`jax.random.split`: (count, 2)."""
+    """Return `jax.random.split`: (count, 2)."""
     return np.stack(_blocks(key, count), axis=1)
 
 
 def fold_in(key: Words, data: int) -> Words:
-    """`jax.random.fold_in` of a number below 2^32."""
+    """Return `jax.random.fold_in` of a number below 2^32."""
     words = make_key(data)
     return np.concatenate(threefry(key, words[:1], words[1:]))
 
 
 def permutation(key: Words, count: int) -> NDArray[np.int64]:
-    """`jax.random.permutation` of 0 .. count - 1: sorted by random keys, as often as makes equal keys harmless."""
+    """Return `jax.random.permutation` of 0 .. count - 1.
+
+    The numbers are sorted by random keys, and so often that equal keys do not matter.
+    """
     order = np.arange(count)
     for _ in range(int(np.ceil(3 * np.log(max(1, count)) / np.log(np.iinfo(np.uint32).max)))):
         key, drawn = split(key, 2)

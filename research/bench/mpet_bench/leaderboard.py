@@ -1,4 +1,4 @@
-"""The stored scores as tables: one for each task, beside a new entry on the terminal, and as the leaderboard."""
+"""Stored scores as tables: the leaderboard, and the scores of one task with a new entry for the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ intervals; the interval score (in logarithms of time) is low for intervals that 
 processor time for learning and answering. `make leaderboard` writes this page from `research/bench/results/`;
 [`research/bench`](bench/README.md) says how to enter.
 """
-# Figures that others published for the same questions, which are no scores of ours.
+# Errors that others published for the same questions. They are not scores of this benchmark.
 PUBLISHED = {
     f"pitot-{percent}-v1": f"Published: Pitot (Huang et al. 2025), {error} % on the whole of these test sets, as the "
     "vector graphics `figures/baseline.pdf` of its repository show it; its abstract says 5.2 %. Pitot also learns from "
@@ -30,15 +30,17 @@ PUBLISHED = {
 
 
 def read_results(*folders: Path) -> list[Result]:
-    """The stored scores of the first of the folders that is there, by file name."""
+    """Return the stored scores in the first of the folders that exists, by file name."""
     folder = next((folder for folder in folders if folder.is_dir()), None)
     files = sorted(folder.glob("*.json")) if folder else []
     return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 
 
 def result_lines(task: Task, results: list[Result], mark: str | None = None) -> list[str]:
-    """A Markdown table of the scores of one task, the best first; the entry `mark` is bold. Entries without the figure
-    that ranks come last."""
+    """Return a Markdown table of the scores of one task, the best first. The entry `mark` is bold.
+
+    Entries without the score that the task ranks by are last.
+    """
     ranked = sorted(
         results, key=lambda result: (result[task.ranked_by] is None, result[task.ranked_by], result["entry"])
     )
@@ -49,7 +51,7 @@ def result_lines(task: Task, results: list[Result], mark: str | None = None) -> 
 
 
 def leaderboard_page(results: list[Result]) -> str:
-    """The page with all tasks that have results."""
+    """Return the page with all tasks that have results."""
     parts = [INTRODUCTION]
     for task in TASKS.values():
         of_task = [result for result in results if result["task"] == task.name and result["frozen"]]

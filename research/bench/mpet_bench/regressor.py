@@ -1,4 +1,4 @@
-"""MPET's estimator, of the installed mpet-core, or of the clone that this package is in."""
+"""MPET's estimator, from the installed mpet-core or from the clone that contains this package."""
 
 import importlib.util
 import sys

@@ -1,4 +1,4 @@
-"""The one scorer of all tasks and entries."""
+"""The scorer of all tasks and entries."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from mpet_bench.datasets import KEY
 
 Floats = NDArray[np.float64]
 
-LEVEL = 0.9  # of the intervals
-REFUSED_ERROR = 1.0  # of a question without a prediction: as if 0 s had been predicted
-REFUSED_LOG_ERROR = 1.0  # and of its interval: as if it were a point, e times too high
+# Level of the intervals.
+LEVEL = 0.9
+# Error of a question without a prediction, as if 0 s had been predicted.
+REFUSED_ERROR = 1.0
+# Distance of the interval of such a question, as if the interval were a point that is e times too high.
+REFUSED_LOG_ERROR = 1.0
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What an entry says of the questions of a fold: `time_s` (K,), NaN = refused, and `interval_s` (K, 2) or None."""
+    """The answers of an entry to the questions of a fold.
+
+    `time_s` is (K,), with NaN for a refusal. `interval_s` is (K, 2) or None.
+    """
 
     time_s: Floats
     interval_s: Floats | None
@@ -27,8 +33,11 @@ class Answers:
 
 @dataclass(frozen=True)
 class Score:
-    """`mean` and `median` error in percent; `coverage`, a share, and `interval_score` of the intervals, None without
-    any; `refused` is the number of times that were not predicted."""
+    """The score of an entry in a task.
+
+    `mean` and `median` are errors in percent. `coverage`, a share, and `interval_score` are None without intervals.
+    `refused` is the number of times that were not predicted.
+    """
 
     mean: float
     median: float
@@ -39,8 +48,9 @@ class Score:
 
 
 def curve_errors(questions: pd.DataFrame, measured_s: Floats, predicted_s: Floats) -> Floats:
-    """The error of each curve, a pair of platform and workload: the mean over its asked n of |predicted - measured| /
-    measured. A refused time has the error REFUSED_ERROR.
+    """Return the error of each curve: the mean over its asked n of |predicted - measured| / measured.
+
+    A curve is a pair of platform and workload. A refused time has the error REFUSED_ERROR.
 
     >>> asked = pd.DataFrame({"platform": "p", "workload": ["a", "a", "b"], "n": [1, 2, 1]})
     >>> curve_errors(asked, np.array([10.0, 5.0, 4.0]), np.array([8.0, 6.0, np.nan])).round(9)
@@ -52,8 +62,10 @@ def curve_errors(questions: pd.DataFrame, measured_s: Floats, predicted_s: Float
 
 
 def interval_scores(measured_s: Floats, interval_s: Floats, level: float = LEVEL) -> Floats:
-    """The interval score of each interval in logarithms of time, the less the better (Gneiting and Raftery 2007, Eq.
-    43): its width, and 2 / (1 - level) times how far the measured time is outside. NaN = refused.
+    """Return the score of each interval in logarithms of time; lower is better (Gneiting and Raftery 2007, Eq. 43).
+
+    The score is the width plus 2 / (1 - level) times the distance from the measured time to the interval. An interval
+    of NaN is a refusal.
 
     >>> interval_scores(np.array([1.0, 1.0]), np.exp([[-0.1, 0.3], [0.1, 0.3]])).round(9)
     array([0.4, 2.2])
@@ -65,7 +77,7 @@ def interval_scores(measured_s: Floats, interval_s: Floats, level: float = LEVEL
 
 
 def score_answers(folds: list[tuple[pd.DataFrame, Floats, Answers]]) -> Score:
-    """The score over all folds, each with its questions, the measured times and the answers."""
+    """Return the score over all folds, each with its questions, the measured times and the answers."""
     errors = 100.0 * np.concatenate([curve_errors(asked, times, answers.time_s) for asked, times, answers in folds])
     measured = np.concatenate([times for _, times, _ in folds])
     refused = np.concatenate([np.isnan(answers.time_s) for _, _, answers in folds])

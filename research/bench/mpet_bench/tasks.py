@@ -1,8 +1,8 @@
-"""The frozen tasks: a data set, what of it is hidden, and a seed.
+"""Frozen tasks: a data set, the hidden part of it, and a seed.
 
-A task is a list of folds: an entry learns the known times of a fold and is asked for hidden ones. What is hidden
-depends on names, thread counts and the seed, never on times. A task whose questions change gets a new name:
-`questions_sha256` refuses to call anything else by the old one.
+A task is a list of folds. In each fold, an entry learns the known times and predicts hidden ones. What is hidden
+depends on names, thread counts and the seed, but not on times. A task with changed questions gets a new name:
+`questions_sha256` detects changes under the old name.
 """
 
 from __future__ import annotations
@@ -22,17 +22,21 @@ from mpet_bench.datasets import KEY
 from mpet_bench.jax_random import fold_in, make_key, permutation, split
 
 Rows = NDArray[np.bool_]
-# RandomState, since NumPy promises that its numbers stay the same in later versions (NEP 19).
+# NumPy guarantees that the numbers of RandomState stay the same in later versions (NEP 19).
 Rule = Callable[[pd.DataFrame, np.random.RandomState], Iterator[tuple[Rows, Rows]]]
 
 
 class TaskError(Exception):
-    """A task is unknown, or cannot be asked of a data set."""
+    """Raised if a task is unknown, or cannot be used with a data set."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """`known`: the table that an entry learns. `questions`: the same columns without times. `time_s`: the answers."""
+    """The data of one fold.
+
+    `known` is the table that an entry learns, `questions` has the same columns without times, and `time_s` has the
+    measured times of the questions.
+    """
 
     known: pd.DataFrame
     questions: pd.DataFrame
@@ -41,7 +45,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class Task:
-    """`rule` yields, for each fold, which rows of the table are known and which are asked."""
+    """A frozen task. `rule` yields for each fold the masks of the known and of the asked rows of the table."""
 
     name: str
     title: str
@@ -52,8 +56,11 @@ class Task:
     seed: int = 2026
 
     def folds(self, table: pd.DataFrame, *, is_frozen: bool = True) -> list[Fold]:
-        """The folds of the task on the table. `is_frozen`: that of its data set, whose questions must be the frozen
-        ones. Raises TaskError."""
+        """Return the folds of the task on the table.
+
+        With `is_frozen`, the table is the data set of the task, and the questions must be the frozen ones. Raise
+        TaskError if they are not, or if a fold has no known row or no question.
+        """
         masks = list(self.rule(table, np.random.RandomState(self.seed)))
         if not masks or not all(known.any() and asked.any() for known, asked in masks):
             raise TaskError(f"{self.name}: the data set is too small, a fold has nothing known or nothing to ask")
@@ -70,7 +77,7 @@ class Task:
 
 
 def questions_sha256(table: pd.DataFrame, masks: list[tuple[Rows, Rows]]) -> str:
-    """The checksum of what is asked and what is known, by name, fold by fold."""
+    """Return the checksum of the names of all asked and known rows, fold by fold."""
     digest = hashlib.sha256()
     lines = (table["platform"] + "," + table["workload"] + "," + table["n"].astype(str) + "\n").to_numpy(dtype=object)
     for known, asked in masks:
@@ -79,7 +86,7 @@ def questions_sha256(table: pd.DataFrame, masks: list[tuple[Rows, Rows]]) -> str
 
 
 def hide_pairs(table: pd.DataFrame, random: np.random.RandomState, *, sample: int) -> Iterator[tuple[Rows, Rows]]:
-    """So many random pairs of platform and workload, at most a fifth of all, in one fold."""
+    """Hide `sample` random pairs of platform and workload, at most a fifth of all, in one fold."""
     pair = _pair_codes(table)
     count = pair.max() + 1
     hidden = np.isin(pair, random.permutation(count)[: min(sample, count // 5)])
@@ -89,8 +96,10 @@ def hide_pairs(table: pd.DataFrame, random: np.random.RandomState, *, sample: in
 def hide_groups(
     table: pd.DataFrame, random: np.random.RandomState, *, column: str, folds: int, each: int
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Every workload in one fold, on all platforms of one random group: those that share what the column says. Asked:
-    at most `each` pairs of a workload."""
+    """Hide every workload in one fold, on all platforms of one random group.
+
+    The platforms of a group have the same value in the column. At most `each` pairs of a workload are asked.
+    """
     group, pair = table[column].fillna("").to_numpy(dtype=object), _pair_codes(table)
     for workloads in np.array_split(random.permutation(sorted(table["workload"].unique())), folds):
         hidden, asked = np.zeros(len(table), dtype=bool), np.zeros(len(table), dtype=bool)
@@ -106,8 +115,10 @@ def hide_groups(
 def hide_suites(
     table: pd.DataFrame, random: np.random.RandomState, *, references: int, draws: int, each: int
 ) -> Iterator[tuple[Rows, Rows]]:
-    """All workloads of one suite, on all platforms but so many random references. Asked: `each` random pairs. Each
-    suite is hidden in so many folds, with other references."""
+    """Hide all workloads of one suite on all platforms but `references` random ones.
+
+    `each` random pairs are asked. Each suite is hidden in `draws` folds, with other references in each.
+    """
     pair = _pair_codes(table)
     for suite in sorted(table["suite"].unique()):
         rows = (table["suite"] == suite).to_numpy()
@@ -122,7 +133,7 @@ def hide_suites(
 def hide_all_but_few(
     table: pd.DataFrame, random: np.random.RandomState, *, targets: int, known: int
 ) -> Iterator[tuple[Rows, Rows]]:
-    """All but so many random workloads of each of the random target platforms."""
+    """Hide all but `known` random workloads on each of `targets` random platforms."""
     hidden = np.zeros(len(table), dtype=bool)
     for target in random.permutation(sorted(table["platform"].unique()))[:targets]:
         rows = (table["platform"] == target).to_numpy()
@@ -135,8 +146,10 @@ def hide_all_but_few(
 def small_databases(
     table: pd.DataFrame, random: np.random.RandomState, *, platforms: int, workloads: int, draws: int
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Random parts of the table, each with so few platforms, all of different processors, and so few workloads. One
-    workload is hidden on each platform, on each another one."""
+    """Yield random parts of the table with few workloads and few platforms, which all have different processors.
+
+    One workload is hidden on each platform, another one on each if there are enough.
+    """
     processor = table.groupby("platform")["cpu_model"].first()
     for _ in range(draws):
         order = random.permutation(sorted(table["platform"].unique()))
@@ -155,8 +168,10 @@ def small_databases(
 def hide_large_n(
     table: pd.DataFrame, random: np.random.RandomState, *, known_n: int, folds: int, each: int
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Every workload in one fold, which knows it with at most `known_n` threads on any platform. Asked: larger n of so
-    many random pairs, at most half of all, which are hidden at small n, too."""
+    """Hide every workload with more than `known_n` threads on all platforms. Each fold hides a part of the workloads.
+
+    At these n, `each` random pairs are asked, at most half of all. The asked pairs are hidden at small n, too.
+    """
     pair, is_large = _pair_codes(table), (table["n"] > known_n).to_numpy()
     for workloads in np.array_split(random.permutation(sorted(table["workload"].unique())), folds):
         rows = table["workload"].isin(workloads).to_numpy()
@@ -168,12 +183,16 @@ def hide_large_n(
 def pitot_splits(
     table: pd.DataFrame, random: np.random.RandomState, *, share: float, sample: int
 ) -> Iterator[tuple[Rows, Rows]]:
-    """The five replicates that `scripts/split.py` of Pitot draws with its seed 42, for the share of all pairs that is
-    known: its training and validation sets. Asked: a random sample of its test set."""
+    """Yield the five replicates that Pitot's `scripts/split.py` draws with its seed 42.
+
+    `share` is the share of all pairs that is known: the training and validation sets. A random sample of the test set
+    is asked.
+    """
     count = len(table)
     known_count = int(count * (share * 0.8)) + int(count * (share * 0.2))
     for replicate in split(make_key(int(share * 1e6)), 5):
-        order = permutation(split(fold_in(replicate, 42), 4)[0], count)  # the first of its four objectives
+        # The first of Pitot's four objectives.
+        order = permutation(split(fold_in(replicate, 42), 4)[0], count)
         known, asked = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         known[order[:known_count]] = True
         asked[random.permutation(np.sort(order[known_count:]))[:sample]] = True
@@ -181,7 +200,7 @@ def pitot_splits(
 
 
 def _pair_codes(table: pd.DataFrame) -> NDArray[np.int64]:
-    """The number of each row's pair of platform and workload, in the order of their names."""
+    """Return the number of each row's pair of platform and workload, in the order of their names."""
     return table.groupby(KEY[:2], sort=True).ngroup().to_numpy()
 
 
@@ -248,7 +267,7 @@ TASKS = {
 
 
 def get_task(name: str) -> Task:
-    """The task of that name. Raises TaskError."""
+    """Return the task of that name. Raise TaskError if it is unknown."""
     if name not in TASKS:
         raise TaskError(f"unknown task {name!r}; known: {', '.join(TASKS)}")
     return TASKS[name]

@@ -1,4 +1,4 @@
-"""`python -m research accuracy_tables`: the pages of docs/accuracy/, written from stored results."""
+"""`python -m research accuracy_tables`: write the pages of docs/accuracy/ from stored results."""
 
 import argparse
 import csv
@@ -93,9 +93,9 @@ def chosen_studies(names: list[str]) -> list[Study]:
 
 
 def measure_study(study: Study, data: Path, jobs: int, repository: Path | None = None) -> float:
-    """The seconds of an evaluation, whose result is stored.
+    """Run an evaluation, store its result and return its duration in seconds.
 
-    A database is made for the study in a folder that is removed; only that of the `repository` is used as it is.
+    A study of a database uses a temporary one. Only the database of the `repository` exists already.
     """
     with tempfile.TemporaryDirectory() as folder:
         state = str(repository) if study.dataset == WHOLE_REPOSITORY else folder
@@ -115,7 +115,7 @@ def measure_study(study: Study, data: Path, jobs: int, repository: Path | None =
 
 
 def run_command(arguments: list[str], state: str) -> None:
-    """Run a command of this project with a database of its own."""
+    """Run a command of this project with the database of the folder `state`."""
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     done = subprocess.run(  # noqa: S603 (our own arguments)
         [sys.executable, "-m", "research", *arguments],

@@ -1,4 +1,4 @@
-"""`python -m research case_study`: the stages of HOG and SGM on another machine, by MPET and by plain estimates."""
+"""`python -m research case_study`: predict stages of HOG and SGM on another machine, by MPET and by plain estimates."""
 
 import argparse
 import csv
@@ -89,7 +89,7 @@ class Command(BaseCommand):
 def chosen_pairs(
     database: Database, references: Sequence[str] | None, targets: Sequence[str] | None
 ) -> list[tuple[int, int]]:
-    """(reference, target) of different platforms; a name that is not there is an error."""
+    """Return the pairs (reference, target) of different platforms. Raise CommandError if a name is unknown."""
     names = database.platforms
     for name in (*(references or ()), *(targets or ())):
         if name not in names:
@@ -99,7 +99,10 @@ def chosen_pairs(
 
 
 def facts_of(deliveries: Sequence[Measurements], reference: str, costs: Mapping[str, StageCost] | None) -> CaseFacts:
-    """Ceilings and bounds as the deliveries say them; costs as counted, else by the reference's own counters."""
+    """Return the rooflines and bounds of the deliveries, and the costs.
+
+    If no costs are given, they are those that the reference's own counters measured.
+    """
     rooflines = {
         platform.name: roofline
         for delivery in deliveries
@@ -111,7 +114,10 @@ def facts_of(deliveries: Sequence[Measurements], reference: str, costs: Mapping[
 
 
 def counted_costs(deliveries: Sequence[Measurements], reference: str) -> dict[str, StageCost]:
-    """What the reference's counters read on one thread, by workload; those that were not all counted are left out."""
+    """Return the counter readings of the reference on one thread, by workload.
+
+    Workloads without all counters are left out.
+    """
     costs = {}
     for delivery in deliveries:
         for profile in delivery.profiles:
@@ -126,13 +132,13 @@ def counted_costs(deliveries: Sequence[Measurements], reference: str) -> dict[st
 
 
 def median_reading(counters: CounterTable, name: str) -> float:
-    """The median of a counter's readings on one thread; NaN where there is none."""
+    """Return the median of a counter's readings on one thread, or NaN if there are none."""
     wanted = (np.array(counters.counter) == name) & (counters.n == 1) & np.isfinite(counters.value)
     return float(np.median(counters.value[wanted])) if wanted.any() else float("nan")
 
 
 def read_costs(path: Path) -> dict[str, StageCost]:
-    """The counted instructions of a CSV file with COST_COLUMNS, by workload."""
+    """Return the costs by workload from a CSV file with COST_COLUMNS."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
@@ -151,7 +157,7 @@ def read_costs(path: Path) -> dict[str, StageCost]:
 
 
 def case_summary(predictions: Sequence[StagePrediction]) -> list[str]:
-    """Errors of each pair of machines by way, and of all; for the terminal."""
+    """Return the lines for the terminal: deviations for each pair of machines, and errors over all pairs by way."""
     pairs = list(dict.fromkeys((one.reference, one.target) for one in predictions))
     lines = []
     for reference, target in pairs:
@@ -180,7 +186,7 @@ def formatted_cell(value: float | None) -> str:
 
 
 def write_case_study(folder: Path, predictions: Sequence[StagePrediction], origin: str) -> None:
-    """Every prediction at every n as CSV, the errors as JSON, the figures."""
+    """Write every prediction at every n as CSV, the errors as JSON, and the figures."""
     with (folder / "case-study.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("reference", "target", "stage", "way", "n", "predicted_s", "measured_s"))

@@ -1,4 +1,4 @@
-"""`python -m research choose_try_workloads`: which twelve of the kit's workloads `mpet try` should run."""
+"""`python -m research choose_try_workloads`: choose twelve of the kit's workloads for `mpet try`."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""`python -m research evaluate_ablation`: a method with one ingredient changed, each in turn."""
+"""`python -m research evaluate_ablation`: evaluate variants of a method that change one ingredient each."""
 
 import argparse
 from typing import Any

@@ -1,4 +1,4 @@
-"""`python -m research evaluate_advice`: how often the advised number of threads is right."""
+"""`python -m research evaluate_advice`: measure how often the advised thread count is right."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""`python -m research evaluate_bridge`: which shared workloads tell most about a machine."""
+"""`python -m research evaluate_bridge`: compare sets of shared workloads by the errors of predictions that use them."""
 
 import argparse
 import datetime

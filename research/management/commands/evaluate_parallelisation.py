@@ -1,4 +1,4 @@
-"""`python -m research evaluate_parallelisation`: how wrong curves are that are predicted from t(1) and a strategy."""
+"""`python -m research evaluate_parallelisation`: measure the errors of curves predicted from t(1) and a strategy."""
 
 import argparse
 import json
@@ -57,7 +57,10 @@ class Command(BaseCommand):
 
 
 def parallelisation_statistics(results: Sequence[ParallelisationErrors]) -> dict[str, dict[str, float | None]]:
-    """Errors over the profiles that nobody refused, the same for all; coverage in percent of the measured times."""
+    """Return the statistics by method or law. Errors are over the profiles that no method or law refused.
+
+    Coverage is in percent of the measured times.
+    """
     common = [result for result in results if None not in result.errors.values()]
     by_method: dict[str, dict[str, float | None]] = {}
     for name in results[0].errors:

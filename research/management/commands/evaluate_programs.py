@@ -1,4 +1,4 @@
-"""`python -m research evaluate_programs`: coverage of the intervals of whole programs, by rule of addition."""
+"""`python -m research evaluate_programs`: measure how often the intervals of whole programs are right, by rule."""
 
 import argparse
 import json

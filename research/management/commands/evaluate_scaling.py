@@ -1,4 +1,4 @@
-"""`python -m research evaluate_scaling`: how wrong scaling models are."""
+"""`python -m research evaluate_scaling`: measure the errors of scaling models."""
 
 import argparse
 import json
@@ -139,7 +139,7 @@ class Command(BaseCommand):
         return None if options["dataset"] is None else [read_folder(options["dataset"], self.stderr)]
 
     def databases(self) -> list[Database]:
-        """One of each delivery, or that of what is stored."""
+        """Return one database for each delivery, or that of the stored profiles."""
         if self.measurements is None:
             return [read_database()]
         return [database_from_measurements(delivery) for delivery in self.measurements]

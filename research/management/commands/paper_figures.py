@@ -1,4 +1,4 @@
-"""`python -m research paper_figures`: the tables and figures of the paper on any database."""
+"""`python -m research paper_figures`: compute the tables and figures of the paper for any database."""
 
 import argparse
 import csv
@@ -90,7 +90,7 @@ class Command(BaseCommand):
 
 
 def write_results(folder: Path, results: PaperResults) -> None:
-    """A CSV for each table, all of them as JSON, and each figure as Plotly JSON and as a page of its own."""
+    """Write each table as CSV, all tables as JSON, and each figure as Plotly JSON and as an HTML page."""
     (folder / "paper.json").write_text(json.dumps(results, indent=1, allow_nan=False) + "\n")
     for name, rows in results.items():
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
@@ -112,7 +112,7 @@ def keep_report(results: PaperResults, subject: Subject, sample: int | None, see
 
 
 def paper_summary(results: PaperResults) -> list[str]:
-    """Table 5, the shares and the ablation, for the terminal."""
+    """Return the lines for the terminal: Table 5, the shares and the ablation."""
     columns = ("av", "med", "min", "max", "p70", "p80", "p95", "count", "refused")
     rows = [
         [row["platforms"], row["part"], *(formatted_number(row[name], 3) for name in columns)]

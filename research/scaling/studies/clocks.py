@@ -1,4 +1,4 @@
-"""papers/003, Section 4.3: how many points the memory wall needs, against Amdahl's law and three learners."""
+"""Learning curves of the memory wall model, Amdahl's law and three learners (papers/003, Section 4.3)."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ from research.scaling.studies.workloads import MeasuredWorkload
 
 TABLE_1 = Path(__file__).with_name("memory_wall_table_1.csv")
 CLOCKS_MHZ = np.arange(1200.0, 2501.0, 100.0)  # Section 4.1
-MEMORY_MHZ = 2133.0  # DDR4 of the paper's processor; the paper does not print it
+# DDR4 memory of the paper's processor. The paper does not state this clock.
+MEMORY_MHZ = 2133.0
 CORES = np.arange(1.0, 25.0)
 SMALLEST = 4
 SEARCH_FOLDS = 3
 GAMMA = [10.0**e for e in range(-5, 1)]
 LEAST_SPEEDUP = 0.05
-GRID_STEP = 0.01  # of f: a search from the best of these
+# Step of the grid of f. The search starts at the best point of the grid.
+GRID_STEP = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Measured speedups (N,) over `X` (N, 2): cores and clock ratio."""
+    """Measured speedups (N,) at `X` (N, 2): cores and clock ratio."""
 
     name: str
     X: FloatArray
@@ -44,8 +46,11 @@ Learner = Callable[[FloatArray, FloatArray, FloatArray, int], FloatArray]
 
 
 def published_surfaces(seed: int = 0) -> list[Surface]:
-    """The 25 applications of Table 1 on 24 cores x 14 clocks, with noise as large as what the paper's fit left over:
-    normal, with Table 1's mean squared error as its variance. Speedups stay at or above 0.05."""
+    """Return the 25 applications of Table 1 on 24 cores x 14 clocks, with noise.
+
+    The noise is as large as the residuals of the paper's fit: it is normal and its variance is the mean squared error
+    of Table 1. Speedups stay at or above 0.05.
+    """
     n, ratio = (axis.ravel() for axis in np.meshgrid(CORES, CLOCKS_MHZ / MEMORY_MHZ, indexing="ij"))
     rng = np.random.default_rng(seed)
     surfaces = []
@@ -58,9 +63,9 @@ def published_surfaces(seed: int = 0) -> list[Surface]:
 
 
 def measured_surface(measured: MeasuredWorkload) -> Surface:
-    """Speedups t(1)/t(n) at each clock; over the thread counts alone where no clock was held.
+    """Return the speedups t(1)/t(n) at each clock, or over the thread counts alone if no clock was fixed.
 
-    Errors: TooFewPoints without n = 1 at a clock, or with fewer than twice SMALLEST points.
+    Clocks without a run at n = 1 are left out. Raise TooFewPoints if fewer than twice SMALLEST points remain.
     """
     points, clocks = measured.points, measured.points.clocks_mhz
     points = points.over_clocks if len(clocks) > 1 else points.take(points.own)
@@ -82,12 +87,12 @@ def learn_memory_wall(X: FloatArray, speedup: FloatArray, X_new: FloatArray, see
 
 
 def learn_amdahl(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
-    """Amdahl's law with the f in 0..1 that minimises the mean squared error of the speedup.
+    """Return speedups by Amdahl's law, with the f in 0..1 that minimises the mean squared error of the speedup.
 
         S(n) = 1/(1 - f + f/n)
 
-    Parameters: `X` (N, 2) cores and clock ratio, `speedup` (N,), `X_new` (M, 2); the law ignores the clock. Returns
-    speedups (M,), no unit. Source: papers/003, Eq. 5 and Section 4.2.
+    Parameters: `X` (N, 2) cores and clock ratio, `speedup` (N,), `X_new` (M, 2). The law ignores the clock. Returns
+    speedups (M,), without unit. Source: papers/003, Eq. 5 and Section 4.2.
 
     >>> X = np.array([[1.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
     >>> learn_amdahl(X, np.array([1.0, 1.6, 16 / 7]), np.array([[3.0, 1.0]]), 0).round(3)  # f = 0.75
@@ -106,7 +111,7 @@ def learn_amdahl(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: in
 
 
 def _grid_search_learner(estimator: Any, grid: dict[str, list[float]]) -> Learner:
-    """Hyper-parameters by 3-fold cross-validation on a grid, anew for each set of points (Section 4.3)."""
+    """Return a learner that chooses hyper-parameters by 3-fold cross-validation on each set of points (Section 4.3)."""
 
     def learner(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
         folds = KFold(SEARCH_FOLDS, shuffle=True, random_state=seed)
@@ -117,7 +122,7 @@ def _grid_search_learner(estimator: Any, grid: dict[str, list[float]]) -> Learne
 
 
 def learn_tree(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
-    """A regression tree without limits, as in Section 4.3."""
+    """Return speedups by a regression tree without limits, as in Section 4.3."""
     return np.asarray(DecisionTreeRegressor(random_state=seed).fit(X, speedup).predict(X_new))
 
 
@@ -131,7 +136,7 @@ LEARNERS: dict[str, Learner] = {
 
 
 def training_sizes(count: int) -> list[int]:
-    """4, 8, 16, ... as long as some points are left to be asked.
+    """Return 4, 8, 16, ... as long as some points are left to be predicted.
 
     >>> training_sizes(336), training_sizes(8)
     ([4, 8, 16, 32, 64, 128, 256], [4])
@@ -145,10 +150,11 @@ def training_sizes(count: int) -> list[int]:
 def learning_curves(
     surfaces: Sequence[Surface], repeats: int = 10, seed: int = 0, models: Sequence[str] = tuple(LEARNERS)
 ) -> Iterator[dict[str, Any]]:
-    """For each surface and number of points: the median over `repeats` random sets of each model's mean squared error
-    of the speedup at the points that were not learned (the paper's Figure 7; it has 100 repeats).
+    """Yield the error of each model for each surface and number of learned points.
 
-    Yields {surface, points, mse: {model: ...}}. All models get the same sets.
+    The error is the median over `repeats` random sets of points, of the mean squared error of the speedup at the points
+    that were not learned (the paper's Figure 7, which has 100 repeats). The items are {surface, points, mse: {model:
+    ...}}. All models learn the same sets.
     """
     rng = np.random.default_rng(seed)
     for surface in surfaces:
@@ -167,8 +173,10 @@ def learning_curves(
 
 
 def means_over_surfaces(curves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """By number of points: the mean and standard deviation of the medians (papers/003, Figures 10 and 11), and on how
-    many surfaces each model is the best.
+    """Return one row for each number of points and model, with statistics over the surfaces.
+
+    `mean` and `deviation` are the mean and standard deviation of the medians (papers/003, Figures 10 and 11). `best_on`
+    is the number of surfaces on which the model is the best.
 
     >>> curves = [{"points": 4, "mse": {"a": 1.0, "b": 3.0}}, {"points": 4, "mse": {"a": 3.0, "b": 4.0}}]
     >>> [(row["model"], row["mean"], row["deviation"], row["best_on"]) for row in means_over_surfaces(curves)]

@@ -1,4 +1,4 @@
-"""papers/000, Sections 3.2-3.5: the extended Amdahl model on times over size and threads, at once and as a stream."""
+"""The extended Amdahl model on times by size and threads, at once and as a stream (papers/000, Sections 3.2-3.5)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SIZE_STATISTICS = (
 
 @dataclass(frozen=True, eq=False)
 class Mispredictions:
-    """Predicted and measured seconds at N points (n, size), NaN where nothing was predicted."""
+    """Predicted and measured seconds at N points (n, size). Points without a prediction are NaN."""
 
     n: FloatArray
     size: FloatArray
@@ -42,7 +42,7 @@ class Mispredictions:
 
     @property
     def percent(self) -> FloatArray:
-        """The misprediction in percent of the predicted time, as in the Figures 5, 9, 11 and 12 of papers/000.
+        """Return the mispredictions in percent of the predicted time, as in Figures 5, 9, 11 and 12 of papers/000.
 
         >>> Mispredictions(*np.array([[1.0], [5.0], [8.0], [10.0]])).percent
         array([-25.])
@@ -50,8 +50,9 @@ class Mispredictions:
         return 100.0 * self.seconds / self.predicted_s
 
     def statistics(self) -> dict[str, float | int | None]:
-        """STATISTICS, of absolute mispredictions; None where nothing was predicted. `large_within_10`: of the larger
-        half of the sizes, as small ones are mostly noise (Section 3.2).
+        """Return SIZE_STATISTICS of the absolute mispredictions. Without predictions, only the count is not None.
+
+        `large_within_10` covers the larger half of the sizes only, as small ones are mostly noise (Section 3.2).
 
         >>> said = Mispredictions(*np.array([[1.0, 2.0], [5.0, 5.0], [10.0, 4.0], [10.5, 6.0]]))
         >>> said.statistics()["within_10"], said.statistics()["max_s"]
@@ -81,16 +82,16 @@ class Mispredictions:
 
 
 def size_study(measured: MeasuredWorkload, model: ExtendedAmdahl, seed: int = 0, shuffles: int = 10) -> dict[str, Any]:
-    """How far the extended Amdahl model, with the settings of `model`, is from what was measured, in the four WAYS.
+    """Compare the extended Amdahl model with measured times in the four WAYS. `model` has the settings.
 
-    - fitted to all: the model of all points, at those points (Sections 3.2, 3.3; Figures 5-6, 9-10);
-    - size left out: each size but the smallest and the largest, of the model of all other sizes;
+    - fitted to all: the model is fitted to all points and compared there (Sections 3.2, 3.3; Figures 5-6, 9-10);
+    - size left out: each size but the smallest and the largest is predicted by the model of all other sizes;
     - stream, updated: single runs in random order, each predicted just before it is learned (Figures 12, 14);
     - stream, first estimate: the same, but learning ends with the first estimate of T_seq (Figures 11, 13).
 
-    Errors are in percent of the predicted time, as the paper's. The statistics of the streams are over `shuffles`
-    orders; `mispredictions` has the points of the first. Errors: TooFewPoints where degree + 2 sizes, or more than
-    one thread count, were not measured.
+    Errors are in percent of the predicted time, as in the paper. The statistics of the streams are over `shuffles`
+    orders; `mispredictions` has the points of the first order. Raise TooFewPoints if fewer than degree + 2 sizes, or no
+    thread count above 1, were measured.
     """
     points = measured.points.over_sizes
     needed = model.degree + 2
@@ -139,11 +140,11 @@ def _streams(
 
 
 def streaming_predictions(model: ExtendedAmdahl, X: FloatArray, t: FloatArray, *, update: bool = True) -> FloatArray:
-    """The model's prediction of each point just before it learned the point (Section 3.5), in seconds (N,).
+    """Return the prediction of each point just before the model learns the point (Section 3.5), in seconds (N,).
 
-    The points come in the order of X. With `update=False` the model stops learning once it can answer: the first
-    approximation that has seen k + 1 sizes at p = 1 and one point at p > 1 (Figures 11, 13; updated: 12, 14).
-    NaN: before that.
+    The points are learned in the order of X. With `update=False`, the model stops learning at its first approximation,
+    after k + 1 sizes at p = 1 and one point at p > 1 (Figures 11, 13; with updates: 12, 14). Before that, there is no
+    prediction (NaN).
 
     >>> X = np.array([[1, 1.0], [1, 2.0], [2, 2.0], [2, 4.0]])
     >>> streaming_predictions(ExtendedAmdahl(degree=1), X, np.array([1.0, 2.0, 1.5, 3.0])).round(9)

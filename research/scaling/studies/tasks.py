@@ -1,4 +1,4 @@
-"""papers/002, Section 5: task programs on larger inputs, and more threads, than were learned."""
+"""Task programs on larger inputs and more threads than were learned (papers/002, Section 5)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ from profiles.arrays import FloatArray
 from research.scaling.studies.workloads import MeasuredWorkload
 
 TASK_STRATEGIES = ("recursive", "task_graph", "nested")
-EXPONENTIAL = ("fib", "nqueens")  # work grows exponentially in the size: the models get 2^size (Section 5.1)
+# Programs with work that grows exponentially with the size. The models get 2^size (Section 5.1).
+EXPONENTIAL = ("fib", "nqueens")
 MOST_EXPONENT = 100.0
 LEAST_SIZES = 5
-LEARNED_SHARE = 2 / 3  # of the sizes, the smallest ones
+# Share of the sizes that is learned, the smallest ones.
+LEARNED_SHARE = 2 / 3
 TASK_STATISTICS = ("mean", "median", "max", "bias")
 
 
 class DirectRegression(ScalingModel):
-    """The time itself by one positive LassoLarsCV on products of Eq. 11's terms of x with 1/p, 1 and p: what papers/002
-    compares with. Needs `n` and `size`.
+    """A regression of the time itself, with which papers/002 compares its model. Needs `n` and `size`.
+
+    It is one positive LassoLarsCV on products of Eq. 11's terms of x with 1/p, 1 and p.
 
     >>> x, p = (grid.ravel() for grid in np.meshgrid([4.0, 8.0, 16.0, 32.0], [1.0, 2.0, 4.0]))
     >>> model = DirectRegression().fit(np.stack([p, x], axis=1), x / p)
@@ -54,20 +57,24 @@ class DirectRegression(ScalingModel):
 
 @dataclass(frozen=True)
 class Split:
-    """Which points are learned, and which are held out: the larger sizes, on more threads where there are many."""
+    """The masks of the learned and of the held-out points.
+
+    The larger sizes are held out, at the larger thread counts if many were measured.
+    """
 
     learned: NDArray[np.bool_]
     held_out: NDArray[np.bool_]
 
 
 def task_study(measured: MeasuredWorkload) -> dict[str, Any]:
-    """Errors |actual - predicted|/actual of the task graph model and of direct regression, in percent.
+    """Return the errors |actual - predicted|/actual of the task graph model and of direct regression, in percent.
 
-    The smaller two thirds of the sizes are learned, the others asked (the paper: up to 8 workers, 30 to 36 asked; here
-    the lower half of the thread counts where more than four were measured, else all of them on both sides).
-    Work, delay, missing work and counts are read from the parts as in `MeasuredPoints.task_measures`.
+    The smaller two thirds of the sizes are learned and the others predicted. If more than four thread counts were
+    measured, the lower half of them is learned and the upper half predicted; otherwise all of them are used for both.
+    (The paper learns with up to 8 workers and predicts 30 to 36.) Work, delay, missing work and counts are read from
+    the parts as in `MeasuredPoints.task_measures`.
 
-    Errors: TooFewPoints for fewer than five sizes with a profile pass, or none of them at n = 1.
+    Raise TooFewPoints if fewer than five sizes have a profile pass and parts at n = 1.
     """
     points = _split_points(measured)
     X = np.stack([points.n, model_size(measured.workload, points.size)], axis=1)
@@ -99,7 +106,7 @@ def task_study(measured: MeasuredWorkload) -> dict[str, Any]:
 
 
 def _split_points(measured: MeasuredWorkload) -> MeasuredPoints:
-    """The points of all sizes that have parts, and parts at n = 1 of their size."""
+    """Return the points of all sizes that have parts, and parts at n = 1 of the same size."""
     points = measured.points.over_sizes
     measures = points.task_measures()
     points = points.take(~np.isnan(measures["work_s"]) & ~np.isnan(measures["tasks"]))
@@ -113,9 +120,10 @@ def _describe_extent(points: MeasuredPoints) -> dict[str, list[float]]:
 
 
 def split_by_size(points: MeasuredPoints) -> Split:
-    """Smaller sizes on fewer workers are learned, as in Table 1 of papers/002.
+    """Split the points as in Table 1 of papers/002: smaller sizes on fewer workers are learned.
 
-    The smaller LEARNED_SHARE of the sizes; where more than four thread counts were measured, at the lower half of them.
+    The smaller LEARNED_SHARE of the sizes is learned. If more than four thread counts were measured, only the lower
+    half of them is learned, and only the upper half is held out.
     """
     last = points.sizes[max(round(len(points.sizes) * LEARNED_SHARE), 3) - 1]
     small, few = points.size <= last, np.ones(len(points), dtype=np.bool_)
@@ -127,7 +135,7 @@ def split_by_size(points: MeasuredPoints) -> Split:
 
 
 def model_size(workload: str, size: FloatArray) -> FloatArray:
-    """The input size that the models get: 2^size for the EXPONENTIAL programs, as work grows exponentially with it.
+    """Return the input size for the models: 2^size for EXPONENTIAL programs, as their work grows exponentially with it.
 
     >>> model_size("fib", np.array([10.0])), model_size("mergesort", np.array([10.0]))
     (array([1024.]), array([10.]))
@@ -144,5 +152,5 @@ def _model_errors(model: ScalingModel, X: FloatArray, t: FloatArray) -> dict[str
 
 
 def _error_relative_to_work(modelled: FloatArray, actual: FloatArray, work: FloatArray) -> float:
-    """The mean absolute error of a part, in percent of the work."""
+    """Return the mean absolute error of a part, in percent of the work."""
     return float(100.0 * (np.abs(modelled - actual) / work).mean())

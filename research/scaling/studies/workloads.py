@@ -1,4 +1,4 @@
-"""The data of the studies: the runs of one workload on one platform, of several sizes or at several clocks."""
+"""Data of the studies: the runs of one workload on one platform, with several sizes or at several clocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from profiles.measurements import Measurements, RunTable
 
 @dataclass(frozen=True)
 class MeasuredWorkload:
-    """The runs, variations too; `own_size`: the size of runs that name none, None = unknown."""
+    """The runs of one workload on one platform, including variations.
+
+    `own_size` is the size of runs that do not state one; None if it is unknown.
+    """
 
     workload: str
     platform: str
@@ -28,7 +31,10 @@ class MeasuredWorkload:
         return measured_points(self.runs, self.own_size)
 
     def single_runs(self) -> tuple[FloatArray, FloatArray]:
-        """Every clean run at the platform's own clocks: n and size (N, 2), and its time in seconds (N,)."""
+        """Return n and size (N, 2), and the time in seconds (N,), of every clean run at the platform's own clocks.
+
+        Runs of unknown size are left out.
+        """
         runs = self.runs
         nothing = np.full(len(runs), np.nan)
         size, clock = (nothing if column is None else column for column in (runs.size, runs.clock_mhz))
@@ -38,7 +44,7 @@ class MeasuredWorkload:
         return np.stack([runs.n[rows].astype(np.float64), size[rows]], axis=1), runs.time_s[rows]
 
     def between(self, smallest: float, largest: float) -> MeasuredWorkload:
-        """Only the runs of these sizes; those of no known size are left out."""
+        """Return the workload with only the runs of these sizes. Runs of unknown size are left out."""
         own = np.nan if self.own_size is None else self.own_size
         nothing = np.full(len(self.runs), np.nan)
         size = nothing if self.runs.size is None else self.runs.size
@@ -50,7 +56,7 @@ class MeasuredWorkload:
 
 
 def measured_workloads(measurements: Measurements) -> list[MeasuredWorkload]:
-    """A MeasuredWorkload for each profile."""
+    """Return one MeasuredWorkload for each profile."""
     workloads = []
     for record in measurements.profiles:
         workload, platform = measurements.workloads[record.workload], measurements.platforms[record.platform]

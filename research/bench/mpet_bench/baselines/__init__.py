@@ -1,1 +1,1 @@
-"""The entries that every task is compared with; each module has a class `Entry`."""
+"""Baselines for all tasks. Each module has a class `Entry`."""

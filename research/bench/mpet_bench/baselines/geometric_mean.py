@@ -1,4 +1,4 @@
-"""Every platform has one speed and every workload one size at each n: geometric means of the known times."""
+"""Geometric means of the known times: at each n, every platform has one speed and every workload one size."""
 
 from mpet_bench.curves import LogMatrix, conformal_interval
 

@@ -1,4 +1,4 @@
-"""Gradient boosting on what the additive model leaves, from n, the names, and all numbers known of the platform."""
+"""Gradient boosting on the residuals of the additive model, from n, the names, and all numbers of the platform."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,8 @@ class Entry:
         matrix = LogMatrix(self.table, both)
         effects = matrix.times(matrix.effects())
         features = both.select_dtypes("number").drop(columns="time_s").assign(effects=np.log(effects))
-        for name in {"platform", "workload", *TEXTS} & {*both}:  # the mean time of what shares the text, for the text
+        # Each text is replaced by the mean of ln t over the rows with the same text.
+        for name in {"platform", "workload", *TEXTS} & {*both}:
             features[name] = both[name].fillna("").map(np.log(self.table["time_s"]).groupby(self.table[name]).mean())
         known = len(self.table)
         features = features.loc[:, features[:known].nunique() > 1]

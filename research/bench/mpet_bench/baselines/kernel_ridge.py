@@ -1,4 +1,4 @@
-"""Kernel ridge regression for each workload, from what the additive model leaves of a platform's other workloads."""
+"""Kernel ridge regression for each workload, from a platform's residuals of the additive model on other workloads."""
 
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
@@ -18,7 +18,8 @@ class Entry:
         squares = pairwise_distances(np.nan_to_num(rest)) ** 2
         kernel = np.exp(-squares / max(np.median(squares), 1e-12))
         for workload in np.unique(matrix.at[1] // width):
-            columns = slice(workload * width, (workload + 1) * width)  # one for each n
+            # One column for each n.
+            columns = slice(workload * width, (workload + 1) * width)
             known = ~np.isnan(rest[:, columns.start])
             if known.any():
                 ridge = KernelRidge(alpha=0.1, kernel="precomputed")

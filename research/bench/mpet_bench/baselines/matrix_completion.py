@@ -1,4 +1,4 @@
-"""Matrix completion: alternating least squares with 4 factors in log space, on what the additive model leaves."""
+"""Matrix completion: alternating least squares with 4 factors in log space, on the residuals of the additive model."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The default method of MPET, of the distribution mpet-core."""
+"""The default method of MPET, from the distribution mpet-core."""
 
 from mpet_bench.regressor import KNOWN_OF_PLATFORM, MpetRegressor
 

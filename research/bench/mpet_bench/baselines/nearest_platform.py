@@ -1,4 +1,4 @@
-"""The time on the most similar platform that knows the workload, scaled by the geometric mean of the speed ratios."""
+"""The time on the most similar platform with the workload, scaled by the geometric mean of the speed ratios."""
 
 import numpy as np
 
@@ -13,7 +13,8 @@ class Entry:
         matrix = LogMatrix(self.table, questions)
         values, filled = matrix.values, matrix.effects()
         for target in np.unique(matrix.at[0]):
-            ratios = values[target] - values  # of each platform to the target, at every column that both know
+            # Log ratios of the target to each platform, at every column that both have.
+            ratios = values[target] - values
             shared = np.maximum((~np.isnan(ratios)).sum(axis=1), 1)
             speed = np.nansum(ratios, axis=1) / shared
             distance = np.sqrt(np.nansum((ratios - speed[:, None]) ** 2, axis=1) / shared)
