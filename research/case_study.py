@@ -143,7 +143,7 @@ def case_predictions(
     hide_programs: bool = True,
     all_references: bool = False,
 ) -> Iterator[StagePrediction]:
-    """Yield the prediction of every stage by every way that gives one.
+    """Yield the predictions of every stage by every way. Ways that cannot predict a stage are left out.
 
     All stages of both applications are hidden on the target, and all other workloads are known there. Without
     `hide_programs`, only the stage itself is hidden, as in the paper. MPET, MPET 2020, the speed ratio and clock

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 class LogMatrix:
-    """ln(n t(n)) of a table, with platforms in rows and (workload, n) in columns. Unknown pairs are NaN.
+    """A table's ln(n t(n)) as a matrix, with platforms in rows and (workload, n) in columns. Unknown pairs are NaN.
 
     Every curve has a value at every n of the table and of the questions: interpolated in ln n, and constant beyond both
     ends. `at` is a pair of arrays (K,), the row and the column of each question. `times` converts values there to
@@ -76,9 +76,9 @@ def additive_model(values: Floats, rounds: int = 20) -> Floats:
 def conformal_interval(entry: Any, table: pd.DataFrame, questions: pd.DataFrame, level: float) -> Floats:
     """Return intervals (K, 2) around the predictions of a fitted entry, by split conformal prediction.
 
-    A tenth of the known pairs, at most 500, is hidden from another entry of the same class. The quantile of its
-    |ln(predicted / measured)| is the half width. The intervals are valid if the questions are like random pairs, and
-    not if they are harder.
+    A tenth of the known pairs, at most 500, is hidden from another entry of the same class. The half width is the
+    `level` quantile of the other entry's |ln(predicted / measured)| on these pairs. The intervals are valid if the
+    questions are like random pairs, and not if they are harder.
     """
     pair = table.groupby(KEY[:2], sort=True).ngroup().to_numpy()
     drawn = np.random.RandomState(0).permutation(pair.max() + 1)

@@ -32,7 +32,7 @@ def make_key(seed: int) -> Words:
 
 
 def split(key: Words, count: int) -> Words:
-    """Return `jax.random.split`: (count, 2)."""
+    """Return `jax.random.split` of the key: `count` keys (count, 2)."""
     return np.stack(_blocks(key, count), axis=1)
 
 
@@ -43,9 +43,9 @@ def fold_in(key: Words, data: int) -> Words:
 
 
 def permutation(key: Words, count: int) -> NDArray[np.int64]:
-    """Return `jax.random.permutation` of 0 .. count - 1.
+    """Return `jax.random.permutation` of 0 .. count - 1, by repeated sorting with random keys.
 
-    The numbers are sorted by random keys, and so often that equal keys do not matter.
+    The sort is repeated so often that equal keys do not matter.
     """
     order = np.arange(count)
     for _ in range(int(np.ceil(3 * np.log(max(1, count)) / np.log(np.iinfo(np.uint32).max)))):

@@ -1,4 +1,4 @@
-"""Gradient boosting on the residuals of the additive model, from n, the names, and all numbers of the platform."""
+"""Gradient boosting on the residuals of the additive model, from n, the names, and the platform's numeric facts."""
 
 import numpy as np
 import pandas as pd
