@@ -1,13 +1,13 @@
-"""How well `mpet ci` translates, on two public histories that ran on GitHub's runners (docs/ci.md has the results).
+"""Accuracy of `mpet ci` on two public benchmark histories from GitHub's runners (docs/ci.md has the results).
 
     curl -O https://raw.githubusercontent.com/jannikmi/timezonefinder/gh-pages/dev/bench/data.js
     git clone --branch benchmark-data https://github.com/nubo-db/dynoxide dynoxide-data
     python -m lab.ci_histories --timezonefinder data.js --dynoxide dynoxide-data/runs
 
-Constants are chosen on one history, by the density of what is measured when one run is left out, and everything is
-reported on the other one with them. False alarms and detection are those of a user: each run whose predecessor had
-another CPU is compared with the runs before it. What changed in truth is unknown, so that each alarm counts as a false
-one.
+The constants are chosen on one history by leave-one-run-out cross-validation (the mean log density of the measured
+times), and the results are reported on the other history. False alarms and detection are computed as a user sees them:
+each run is compared with the runs before it if its predecessor had another CPU. True changes are unknown, so each alarm
+counts as a false one.
 """
 
 import argparse
@@ -29,13 +29,16 @@ from mpet.ci.report import compare_with_history  # noqa: E402
 
 GRID = {"WALK_SD": (0.1, 0.2), "CPU_SD": (1.5, 4.0), "FOLLOW_SD": (0.5, 1.5)}
 INJECTED = (1.10, 1.25)
-FIRST = (5, 10)  # runs that are known before the first comparison
-LEAST_CONTROL_COUNT = 50  # operations behind a percentile of DynamoDB Local
+FIRST = (5, 10)  # numbers of runs before the first comparison
+LEAST_CONTROL_COUNT = 50  # fewest operations behind a percentile of DynamoDB Local
 
 
 def read_dynoxide(folder: Path) -> list[Run]:
-    """criterion's times of each run. Calibration: the medians of DynamoDB Local in the same job, whose image is the
-    same in all runs, as a stand-in for the kernels."""
+    """Return the criterion times of each run, in the order of time.
+
+    The calibration consists of the medians of DynamoDB Local in the same job, as a substitute for the kernels, because
+    its image is the same in all runs.
+    """
     runs = []
     for run in sorted(folder.iterdir()):
         system, times, control = (
@@ -54,10 +57,12 @@ def without_calibration(runs: list[Run]) -> list[Run]:
 
 
 def errors_of_leaving_one_run_out(runs: list[Run], alone: bool) -> tuple[list[float], float, float]:
-    """|translated - measured| / measured of each benchmark in each run; the share of 90 % intervals that hold it; the
-    mean of -log density of Student's distribution, which is small where intervals are narrow and hold.
+    """Return the sorted relative errors, the coverage of the 90 % intervals, and the score.
 
-    `alone`: nothing of the run is known but its CPU model (and its calibration), not even its other benchmarks."""
+    There is one error |translated - measured| / measured per benchmark and run. The score is the mean of -log density
+    of Student's t distribution; it is small if the intervals are narrow and contain the measured times. With `alone`,
+    only the CPU model and the calibration of the left-out run are used, not its other benchmarks.
+    """
     errors, covered, scores = [], [], []
     for i, run in enumerate(runs):
         rest = runs[:i] + runs[i + 1 :]
@@ -73,8 +78,8 @@ def errors_of_leaving_one_run_out(runs: list[Run], alone: bool) -> tuple[list[fl
 
 
 def alarms_across_cpus(runs: list[Run], first: int) -> str:
-    """Comparisons with a base on another CPU, how many say "slower", and of benchmarks made slower, how many are found
-    by name."""
+    """Summarise the comparisons with a run on another CPU: their number, the alarms, and the share of injected
+    slowdowns that are detected."""
     heads = [i for i in range(first, len(runs)) if runs[i].cpu != runs[i - 1].cpu]
     alarms = sum(compare_with_history(runs[:i], runs[i]).is_slower for i in heads)
     told = f"{first} earlier runs or more: {len(heads)} comparisons of two CPUs, {alarms} with an alarm"
@@ -99,7 +104,7 @@ def set_constants(constants: dict[str, float]) -> None:
 
 
 def chosen_constants(runs: list[Run]) -> dict[str, float]:
-    """Those of the grid with the best score."""
+    """Return the constants of the grid that have the best score."""
     best = (math.inf, {})
     for values in itertools.product(*GRID.values()):
         constants = dict(zip(GRID, values, strict=True))

@@ -1,4 +1,4 @@
-"""How simple the code is: the figures of docs/code-map.md, computed from the source and from traced walks (walks.py).
+"""Metrics of the code's simplicity: the figures of docs/code-map.md, from the source and from traced walks (walks.py).
 
 `make figures` prints the table and writes it into the page. Product code means the applications without migrations.
 """
@@ -20,24 +20,24 @@ from lab.walks import PAGE as WALKS_PAGE
 
 PAGE = ROOT / "docs" / "code-map.md"
 BEGIN, END = "<!-- figures: written by make figures -->", "<!-- end of the figures -->"
-# Files and folders that Django or Python ask for by name, however short they are.
+# Django or Python load these files and folders by name, so they may be short.
 ASKED_FOR = {
     *("__init__.py", "admin.py", "api_urls.py", "apps.py", "asgi.py", "settings.py", "settings_test.py", "signals.py"),
     *("tasks.py", "tests.py", "urls.py", "wsgi.py"),
 }
 ASKED_FOR_FOLDERS = {"commands", "templatetags"}
-# From the mathematics to the browser.
+# The classes are listed from the mathematics to the browser.
 SHAPES_OF_ANSWER = (
     "predictor.core.answers.Answer",
     "predictor.predictions.question.Basis",
-    "predictor.predictions.document.AnswerDocument",  # stored, sent and shown as it is
+    "predictor.predictions.document.AnswerDocument",  # stored, sent and shown unchanged
     "predictor.models.Prediction",
 )
 SHAPES_OF_QUESTION = (
     "predictor.pages.forms.PredictionForm",
     "predictor.api.predictions.PredictionRequestSerializer",
     "predictor.predictions.question.PredictionRequest",
-    "predictor.core.scenarios.scenario.ScenarioQuery",  # a core Query, which the method is given as it is
+    "predictor.core.scenarios.scenario.ScenarioQuery",  # a core Query, which is passed to the method unchanged
 )
 FILES_OF_NEW_FIELD = (
     "predictor/predictions/document.py",
@@ -59,7 +59,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the table. `start` is the number at which the third edition began; a goal may be empty."""
+    """One row of the table. `start` is the value at the start of the third edition, and `goal` may be empty."""
 
     name: str
     start: str
@@ -80,7 +80,7 @@ def read_modules(root: Path, *folders: str) -> list[Module]:
 
 
 def body_lines(function: FunctionNode) -> int:
-    """Number of lines of the body, from its first statement after the docstring; 0 where there is nothing else.
+    """Return the number of lines of the body without the docstring.
 
     >>> body_lines(ast.parse("def f(x):\\n    'Returns x + 1.'\\n    y = 1\\n    return x + y").body[0])
     2
@@ -90,7 +90,7 @@ def body_lines(function: FunctionNode) -> int:
 
 
 def lines_of_bodies(module: Module) -> int:
-    """Number of lines inside function bodies; those of a nested function count once, as lines of the outer one."""
+    """Return the number of lines inside function bodies. Lines of nested functions count once."""
     covered: set[int] = set()
     for function in module.functions:
         last = function.end_lineno or 0
@@ -99,15 +99,15 @@ def lines_of_bodies(module: Module) -> int:
 
 
 def comment_lines(module: Module) -> int:
-    """Number of lines that hold only a comment."""
+    """Return the number of lines that contain only a comment."""
     tokens = tokenize.generate_tokens(io.StringIO(module.source).readline)
     return sum(token.type == tokenize.COMMENT and token.line.lstrip().startswith("#") for token in tokens)
 
 
 def functions_with_one_caller(modules: list[Module]) -> list[FunctionNode]:
-    """Undecorated functions of modules, not methods, whose name the product mentions once besides the definition.
+    """Return the undecorated module-level functions whose name occurs only once in the product besides the definition.
 
-    Names that more than one function has are left out.
+    Names that are defined more than once are left out.
     """
     mentions: Counter[str] = Counter()
     defined: dict[str, list[FunctionNode]] = {}
@@ -125,9 +125,9 @@ def functions_with_one_caller(modules: list[Module]) -> list[FunctionNode]:
 
 
 def imports_inside(modules: list[Module], package: str) -> tuple[set[str], set[tuple[str, str]]]:
-    """The members of a package, modules and subpackages, and the pairs (importer, imported) of members.
+    """Return the members of a package (modules and subpackages) and the pairs (importer, imported) of members.
 
-    What a module of a subpackage imports or offers counts as the subpackage's.
+    Imports from and into a module of a subpackage count for the subpackage.
     """
     inside = [
         (module.path.parts[1].removesuffix(".py"), module) for module in modules if module.path.parts[0] == package
@@ -147,7 +147,7 @@ def imports_inside(modules: list[Module], package: str) -> tuple[set[str], set[t
 
 
 def source_rows(root: Path) -> Iterator[Row]:
-    """The rows that the source alone answers."""
+    """Yield the rows that are computed from the source alone."""
     product, tests = read_modules(root, *APPLICATIONS), read_modules(root, "tests")
     lines = sum(module.lines for module in product)
     bodies = [body_lines(function) for module in product for function in module.functions]
@@ -175,7 +175,7 @@ def source_rows(root: Path) -> Iterator[Row]:
 
 
 def walk_rows(walks: Mapping[str, Trace]) -> Iterator[Row]:
-    """The rows that the traced walks of docs/architecture.md answer."""
+    """Yield the rows that are computed from the traced walks of docs/architecture.md."""
     count = {name: len(trace.files) for name, trace in walks.items()}
     method = set(walks["method"].files)
     inside = {name: len(method & set(walks[name].files)) for name in ("prediction", "ranking")}
@@ -188,7 +188,7 @@ def walk_rows(walks: Mapping[str, Trace]) -> Iterator[Row]:
 
 
 def shape_rows() -> Iterator[Row]:
-    """The rows that people count: what is listed above, each of which a test looks up."""
+    """Yield the rows that are counted by hand. A test checks that the names listed above exist."""
     shapes = f"{len(SHAPES_OF_ANSWER)} / {len(SHAPES_OF_QUESTION)}"
     yield Row("shapes of one answer / one question", "5 / 6", "2 / 2", shapes)
     yield Row("files to touch for a new field of an answer", "6", "2", f"{len(FILES_OF_NEW_FIELD)}")
@@ -196,13 +196,13 @@ def shape_rows() -> Iterator[Row]:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as a table of Markdown."""
+    """Return the rows as a Markdown table."""
     head = ["| figure | start | goal | now |", "|---|---|---|---|"]
     return "\n".join([*head, *(f"| {row.name} | {row.start} | {row.goal} | {row.now} |" for row in rows)])
 
 
 def with_table(page: str, text: str) -> str:
-    """The page with the text between the two markers."""
+    """Return the page with the text between the two markers replaced by `text`."""
     return re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: f"{BEGIN}\n\n{text}\n\n{END}", page, flags=re.S)
 
 

@@ -1,13 +1,13 @@
-"""Whether two builds of the kit have the same times: `make static` against the compiler's own machine (docs/kit.md).
+"""Comparison of the times of two builds of the kit: `make static` and the native build (docs/kit.md).
 
     make -C benchmarks/kit build/mpet-bench-clean
     make -C benchmarks/kit static ARCHITECTURES=x86_64
     python -m lab.kit_builds benchmarks/kit/build benchmarks/kit/build/static/x86_64/v4
 
-Both builds run in turn, so that what disturbs the one disturbs the other. On one thread the processor time of a whole
-run is compared, which other programs change less than its time; on several threads, which wait for each other, the
-time that the program measures of its sections. Printed are the median of the pairs' ratios, their quartiles, and the
-ratio of the least times, which other programs disturbed least.
+The two builds run alternately, so that disturbances affect both. On one thread the processor time of the whole run is
+compared, because other programs affect it less than the elapsed time. On several threads, which wait for each other,
+the time that the program measures for its sections is compared. The table has the median and the quartiles of the
+ratios of the pairs, and the ratio of the minimum times, which other programs affected least.
 """
 
 import argparse
@@ -21,7 +21,7 @@ WORKLOADS = ("hog", "fft", "nbody", "spmv", "mandelbrot_static", "sgm", "jacobi"
 
 
 def seconds_of(build: Path, application: str, scale: str, threads: int) -> float:
-    """Processor time on one thread, the sections' time on several."""
+    """Return the processor time of a run on one thread, or the time of its sections on several threads, in seconds."""
     program = [str(build / "mpet-bench-clean"), "--application", application, "--scale", scale, "--n", str(threads)]
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen([*program, "--repeats", "1", "--attempts", "1"], stdout=output)
@@ -36,7 +36,7 @@ def seconds_of(build: Path, application: str, scale: str, threads: int) -> float
 
 
 def table_of(measured: dict[tuple[str, int], list[tuple[float, float]]]) -> str:
-    """`measured`: pairs of native and static times."""
+    """Return the Markdown table of `measured`, which maps (workload, n) to pairs of native and static times."""
     rows = ["| workload | n | static / native | quartiles | least / least | pairs |", "|---|---|---|---|---|---|"]
     for (name, threads), pairs in measured.items():
         low, middle, high = statistics.quantiles((static / native for native, static in pairs), n=4)
@@ -62,7 +62,7 @@ def main() -> None:
     }
     for pair in range(arguments.pairs):
         for (name, threads), found in measured.items():
-            # Who is first alternates: a machine that warms up would otherwise favour one of them.
+            # The order alternates, because a machine that warms up would otherwise favour one build.
             order = (arguments.native, arguments.static) if pair % 2 else (arguments.static, arguments.native)
             times = {build: seconds_of(build, name, arguments.scale, threads) for build in order}
             found.append((times[arguments.native], times[arguments.static]))

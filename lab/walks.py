@@ -1,7 +1,7 @@
-"""Which files one prediction, one upload and one ranking page pass: docs/architecture.md lists them.
+"""Tracing of the files that one prediction, one upload and one ranking page pass, as listed in docs/architecture.md.
 
 `make figures` traces the three on the samples of the tests, in a database in memory, and writes the lists. The first
-call of each, which fills the caches of the process, is not counted.
+call of each fills the caches of the process and is not counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PACKAGES = tuple(f"{ROOT / application}{os.sep}" for application in APPLICATIONS
 
 @dataclass
 class Trace:
-    """Paths of files below the root, each with the names of its functions, in the order in which they were called."""
+    """The files that were passed, by path, with the names of their functions in the order of the calls."""
 
     files: dict[str, list[str]] = field(default_factory=dict)
 
@@ -43,7 +43,7 @@ class Trace:
 
 @contextmanager
 def traced(below: CodeType | None = None) -> Iterator[Trace]:
-    """Collect the functions of the product that are called; with `below`, only during calls of that function."""
+    """Collect the product functions that are called in the block. With `below`, only during calls of that function."""
     trace, depth = Trace(), 0
 
     def profile(frame: FrameType, event: str, _argument: Any) -> None:
@@ -51,7 +51,7 @@ def traced(below: CodeType | None = None) -> Iterator[Trace]:
         code = frame.f_code
         if code is below:
             depth += {"call": 1, "return": -1}.get(event, 0)
-        # The code of a module runs when it is first imported, which is no part of a prediction.
+        # The code of a module runs when it is first imported, which is not part of a prediction.
         is_ours = code.co_filename.startswith(PACKAGES) and code.co_name != "<module>"
         if event == "call" and is_ours and (below is None or depth > 0):
             trace.note(code)
@@ -67,7 +67,7 @@ def traced(below: CodeType | None = None) -> Iterator[Trace]:
 
 @contextmanager
 def sample_site() -> Iterator[None]:
-    """A database in memory with the measurements of 4 machines and 6 workloads."""
+    """Set up Django with a database in memory that has the measurements of 4 platforms and 6 workloads."""
     import django  # noqa: PLC0415
     from django.test.runner import DiscoverRunner  # noqa: PLC0415
 
@@ -87,7 +87,7 @@ def sample_site() -> Iterator[None]:
 
 
 def trace_second(ask: Callable[[int], Any], below: CodeType | None = None) -> Trace:
-    """Trace the second of two calls; each gets its number, so that it can ask something that is not stored yet."""
+    """Trace the second of two calls. Each call gets its number, so that it can request something not stored yet."""
     ask(0)
     with traced(below) as trace:
         ask(1)
@@ -95,13 +95,13 @@ def trace_second(ask: Callable[[int], Any], below: CodeType | None = None) -> Tr
 
 
 def trace_walks() -> dict[str, Trace]:
-    """The three walks of docs/architecture.md by name, and the parts of them that the figures count."""
+    """Return the three walks of docs/architecture.md by name, and the parts of them that the figures count."""
     with sample_site():
         return trace_predictions() | {"upload": trace_upload(), "ranking": trace_ranking()}
 
 
 def trace_predictions() -> dict[str, Trace]:
-    """A stored prediction of a user with a token over the API; the service alone; the default method alone."""
+    """Trace a prediction that is stored over the API with a token, the service alone, and the default method alone."""
     from django.contrib.auth import get_user_model  # noqa: PLC0415
     from django.test import Client  # noqa: PLC0415
 
@@ -137,7 +137,7 @@ def trace_predictions() -> dict[str, Trace]:
 
 
 def trace_upload() -> Trace:
-    """The processing of a received tarball, with what the process does that reads it."""
+    """Trace the processing of a received tarball, including the code that otherwise runs in the reading process."""
     from django.contrib.auth import get_user_model  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
@@ -160,7 +160,7 @@ def trace_upload() -> Trace:
         return keep_tarball(packed, owner, Upload.Visibility.PUBLIC, "results.tar.gz")
 
     received = [receive(0), receive(1)]
-    # What other applications do once the profiles are stored is a walk of its own: it asks the default method.
+    # Receivers of `delivered` are disabled: they call the default method, which is a walk of its own.
     with mock.patch("benchmarks.reading._run_process", read_here), mock.patch.object(delivered, "receivers", []):
         trace = trace_second(lambda number: processing.process(received[number]))
     if Upload.objects.exclude(status=Upload.Status.ACCEPTED).exists():
@@ -169,7 +169,7 @@ def trace_upload() -> Trace:
 
 
 def trace_ranking() -> Trace:
-    """The page that ranks the measured platforms of one workload."""
+    """Trace the page that ranks the measured platforms of one workload."""
     from django.test import Client  # noqa: PLC0415
 
     def show(number: int) -> None:
@@ -181,13 +181,13 @@ def trace_ranking() -> Trace:
 
 
 def purpose_of(path: str) -> str:
-    """The first sentence of the docstring of a module."""
+    """Return the first sentence of a module's docstring, without its full stop."""
     docstring = ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or ""
     return re.split(r"(?<=\.)\s(?=[A-Z])", " ".join(docstring.split()), maxsplit=1)[0].removesuffix(".")
 
 
 def walk_table(trace: Trace) -> str:
-    """Files in the order of their first function, which is named, and what each is for."""
+    """Return the Markdown table of the files, in the order of the calls, with first function and purpose of each."""
     rows = [
         f"| {number} | `{path}` | `{names[0]}` | {purpose_of(path)} |"
         for number, (path, names) in enumerate(((path, names or ["-"]) for path, names in trace.files.items()), start=1)
@@ -200,7 +200,7 @@ def markers(name: str) -> tuple[str, str]:
 
 
 def with_walks(page: str, walks: dict[str, Trace]) -> str:
-    """The page with each table between its markers; the files of the default method are in one of their own."""
+    """Return the page with each table between its markers. The files of the default method have a separate table."""
     method = walks["method"].files
     for name, trace in walks.items():
         shown = trace if name == "method" else Trace({k: v for k, v in trace.files.items() if k not in method})
@@ -212,6 +212,6 @@ def with_walks(page: str, walks: dict[str, Trace]) -> str:
 
 
 def files_in_page(page: str, name: str) -> list[str]:
-    """The files that the page lists for a walk."""
+    """Return the files that the page lists for a walk."""
     begin, end = markers(name)
     return re.findall(r"^\| \d+ \| `([^`]+)`", page.partition(begin)[2].partition(end)[0], flags=re.M)

@@ -1,4 +1,4 @@
-"""Every page and every address of the API that says something of one profile, and what each must answer."""
+"""Every page and API address about one profile, and the checks of their responses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.mpet_site.api_samples import API, read, strict_json
 LARGEST_ANSWER = 8 << 20  # bytes
 REFUSED = 422
 EVERY_METHOD = "MPET_HOSTILE_EXAMPLES" in os.environ
-OTHERS = {"account", "tokens", "uploads", "kit", "evaluations"}  # say nothing of profiles
+OTHERS = {"account", "tokens", "uploads", "kit", "evaluations"}  # API paths that do not depend on profiles
 OFFERED_CHANGES: tuple[dict[str, Any], ...] = (
     {"platform_changes": {"n_max": 3}},
     {"platform_changes": {"n_max": 4096}},
@@ -35,7 +35,7 @@ OFFERED_CHANGES: tuple[dict[str, Any], ...] = (
 
 @cache
 def readable_paths() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Each path of the published schema that can be read, and the query parameters that it needs."""
+    """Return each path of the published schema that has a GET operation, with its required query parameters."""
     paths = SchemaGenerator().get_schema(request=None, public=True)["paths"]
     return tuple(
         (path, tuple(given["name"] for given in what["get"].get("parameters", ()) if needed_in_query(given)))
@@ -49,7 +49,10 @@ def needed_in_query(parameter: dict[str, Any]) -> bool:
 
 
 def addresses_of(profile: Profile) -> Iterator[str]:
-    """Pages, and paths of the API with everything that they need, about a profile, its platform and its workload."""
+    """Yield the addresses of pages and of the API about a profile, its platform and its workload.
+
+    API addresses include the required query parameters.
+    """
     yield from page_addresses(profile)
     workload, platform = profile.workload.slug, profile.platform.slug
     near = Profile.objects.visible_to(None).order_by("-pk")
@@ -93,7 +96,7 @@ def page_addresses(profile: Profile) -> Iterator[str]:
 
 
 def questions_about(profile: Profile) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What can be asked of the API by a body: an address, and the body."""
+    """Yield the POST requests to the API about a profile: address and body."""
     pair = {"workload": profile.workload.slug, "target": profile.platform.slug}
     for method in METHODS if EVERY_METHOD else ("mpet", "mpet2020", "usl"):
         yield f"{API}predictions/", pair | {"method": method}
@@ -111,7 +114,7 @@ def pages_of_answer(uid: str) -> tuple[str, ...]:
 
 
 def wrong_answers(profile: Profile, token: str) -> dict[str, str]:
-    """What is wrong with an answer about the profile, by address: nothing is where this is empty."""
+    """Request everything about the profile, and return the fault of each bad response by address."""
     client = Client(raise_request_exception=False, headers={"Authorization": f"Bearer {token}"})
     found = {
         address: fault_of(client.get(address, follow=True), {200, REFUSED} if may_be_refused(address) else {200})
@@ -126,12 +129,12 @@ def wrong_answers(profile: Profile, token: str) -> dict[str, str]:
 
 
 def may_be_refused(address: str) -> bool:
-    """Whether the address asks for a prediction, of which there may be none."""
+    """Return whether the address requests a prediction, which may be impossible."""
     return "preview" in address or "/advice/" in address or address.startswith(reverse("unstored-answer"))
 
 
 def fault_of(response: Any, allowed: set[int]) -> str:
-    """Why this is no good answer: its status, a number that is none, or its length; "" where it is one."""
+    """Return why the response is bad (its status, its length or invalid JSON such as NaN), or "" if it is good."""
     content = read(response)
     if response.status_code not in allowed:
         return f"status {response.status_code}: {content[:300].decode(errors='replace')}"

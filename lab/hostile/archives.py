@@ -1,4 +1,4 @@
-"""Mutated tarballs: from good ones, by bytes, by container, by manifest, by document, by cell, and by meaning."""
+"""Mutated tarballs: good ones with changed bytes, container, members, manifest, documents, cells or meaning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ THREADS = (16, 17, 64, 256, 1024, 4096, 65_535, 65_536, 65_537, 1_000_000, 3_000
 
 @cache
 def good_tarballs() -> tuple[bytes, ...]:
-    """What is mutated: small ones of every kind, and what the kit wrote on a real machine."""
+    """Return the tarballs to mutate: small ones of every kind, and one that the kit wrote on a real machine."""
     made = (
         sample_measurements(1, 2, environment={"LANG": "C"}, log="all well\n"),
         sample_measurements(1, 1, seed=1, counters=False),
@@ -38,18 +38,18 @@ def good_tarballs() -> tuple[bytes, ...]:
 
 
 def tarball_of(files: Files, top: str = TOP, also: Callable[[tarfile.TarFile], None] | None = None) -> bytes:
-    """The same bytes at any time: the four of the header that tell the time of packing are 0."""
+    """Pack the files reproducibly: the four bytes of the gzip header with the time are set to 0."""
     content = pack(files, top, also)
     return content[:4] + bytes(4) + content[8:]
 
 
 def fresh_files(rng: random.Random) -> Files:
-    """The members of a good tarball under a name that no other has, so that the same bytes never come twice."""
+    """Return the members of a good tarball with a random log and other facts of the platform. No two are equal."""
     files = dict(files_of(rng.choices(good_tarballs(), (8, 4, 4, 3, 1))[0]))
     platform = json.loads(files["platform.json"])
     if rng.random() < 0.7:
         platform |= {"name": f"machine-{rng.getrandbits(32):08x}", "cpu_model": f"CPU {rng.getrandbits(24):06x}"}
-    else:  # a machine that is there: differing facts
+    else:  # an existing platform with differing facts
         platform["kernel"] = f"Linux {rng.getrandbits(16)}"
     files["platform.json"] = json.dumps(platform).encode()
     files["log.txt"] = f"{rng.getrandbits(64):016x}\n".encode()
@@ -57,7 +57,7 @@ def fresh_files(rng: random.Random) -> Files:
 
 
 def mutated_tarball(rng: random.Random) -> tuple[str, str, bytes]:
-    """The family of the mutation, what was done, and the tarball."""
+    """Return the family of the mutation, a description of the change, and the tarball."""
     family = rng.choices(list(FAMILIES), [weight for weight, _ in FAMILIES.values()])[0]
     done, content = FAMILIES[family][1](rng, fresh_files(rng))
     return family, done, content
@@ -86,7 +86,7 @@ def change_bytes(rng: random.Random, files: Files) -> tuple[str, bytes]:
 
 
 def change_tar(rng: random.Random, files: Files) -> tuple[str, bytes]:
-    """The gzip file is right, what is in it is not."""
+    """Change the tar file inside a valid gzip file."""
     content = bytearray(gzip.decompress(tarball_of(files)))
     block = 512 * rng.randrange(len(content) // 512)
     kind = rng.choice(("header byte", "size", "checksum", "cut", "swap blocks", "trailing", "zero block", "not tar"))
@@ -110,7 +110,7 @@ def change_tar(rng: random.Random, files: Files) -> tuple[str, bytes]:
 
 
 def change_members(rng: random.Random, files: Files) -> tuple[str, bytes]:
-    """Members that should not be there, or are not what they should be."""
+    """Remove, empty or reorder members, change the top folder, or add a stray member."""
     names = list(files)
     kind = rng.choice(("type", "name", "missing", "twice", "folder", "many", "nested", "pax", "empty", "top", "order"))
     if kind == "missing":
@@ -165,7 +165,7 @@ def _with_stray_member(rng: random.Random, files: Files, kind: str) -> tuple[str
 
     try:
         return f"{kind} {bad[:10]!r}" if kind == "name" else kind, tarball_of(files, also=also)
-    except ValueError:  # tarfile itself refuses to write it
+    except ValueError:  # tarfile refuses to write the member
         return f"{kind} as bytes", change_bytes(rng, files)[1]
 
 
@@ -192,7 +192,7 @@ def change_manifest(rng: random.Random, files: Files) -> tuple[str, bytes]:
 
 
 def change_json(rng: random.Random, files: Files) -> tuple[str, bytes]:
-    """A document with a manifest that fits it."""
+    """Change a JSON document, and write a manifest that matches it."""
     name = rng.choice(("platform.json", "platform.json", "workloads.json", "workloads.json", "environment.json"))
     document = json.loads(files.get(name, b"{}"))
     if rng.random() < 0.1:
@@ -206,7 +206,7 @@ def change_json(rng: random.Random, files: Files) -> tuple[str, bytes]:
 
 
 def change_topology(rng: random.Random, files: Files) -> tuple[str, bytes]:
-    """Numbers of a machine that fit each other, however unlikely, and some that do not."""
+    """Change the topology to unlikely numbers, which are consistent in most cases."""
     platform = json.loads(files["platform.json"])
     threads = rng.choice(THREADS)
     platform["threads"] = platform["n_max"] = threads
@@ -232,7 +232,7 @@ def change_topology(rng: random.Random, files: Files) -> tuple[str, bytes]:
 
 
 def change_cells(rng: random.Random, files: Files) -> tuple[str, bytes]:
-    """Cells, rows and columns of a CSV, with a manifest that fits."""
+    """Change cells, rows and columns of a CSV file, and write a manifest that matches it."""
     name = rng.choice([one for one in ("runs.csv", "runs.csv", "counters.csv") if one in files])
     table = list(csv.reader(io.StringIO(files[name].decode(), newline="")))
     if len(table) < 2:
@@ -300,7 +300,7 @@ def _change_header(rng: random.Random, table: Rows) -> str:
 
 
 def _many_rows(rng: random.Random, table: Rows) -> str:
-    """Very many rows that differ in `repeat`: no duplicates."""
+    """Add very many rows with different values of `repeat`, so that they are not duplicates."""
     count = rng.choice((2_000, 20_000, 60_000))
     if "repeat" in table[0]:
         place = table[0].index("repeat")
@@ -333,7 +333,7 @@ def _damage_text(rng: random.Random, content: bytes) -> tuple[str, bytes]:
 
 
 def change_meaning(rng: random.Random, files: Files) -> tuple[str, bytes]:
-    """Rows that obey every rule of the format, and that no machine has ever measured."""
+    """Write rows that obey every rule of the format, but that no real machine would measure."""
     rows = list(csv.DictReader(io.StringIO(files["runs.csv"].decode(), newline="")))
     kind = rng.choice(list(MEANINGS))
     rows = MEANINGS[kind](rng, rows)
@@ -366,7 +366,7 @@ def _unlikely_counters(rng: random.Random, counters: list[dict[str, str]]) -> st
 
 
 def _set_time(row: dict[str, str], time_ns: int, part: str = "use_ns") -> None:
-    """Another time, all of it in one part where there are parts."""
+    """Set the time of a row. In a profile pass, all of it is in one part."""
     time_ns = max(1, min(time_ns, LARGEST_NS // int(row["n"])))
     row["time_ns"] = str(time_ns)
     if row["pass"] == "profile":
@@ -421,7 +421,7 @@ def _one_repeat(rng: random.Random, rows: list[dict[str, str]]) -> list[dict[str
 
 
 def _variations(rng: random.Random, rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Sizes and clocks at the ends of what a number can be."""
+    """Add rows with extreme sizes or clocks."""
     column = rng.choice(("size", "clock_mhz"))
     values = rng.sample(("5e-324", "1e-300", "0.5", "1", "100", "2000", "100000", "1e15", "1.7e308"), 3)
     rows = [{"size": "", "clock_mhz": "", **row} for row in rows]

@@ -1,4 +1,4 @@
-"""Sending mutations, and what must hold after each: the counts, the reasons, the time, no error of the server."""
+"""Sending of mutations, and the checks after each: row counts, reasons, time, no server error."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from predictor.models import Prediction
 from profiles.models import Platform, Profile, Workload
 
 HANGS_AFTER_S = 120
-WHOLE_MEMBER = re.compile(  # what is wrong with a CSV as a whole, and no line to blame
+WHOLE_MEMBER = re.compile(  # reasons that concern a CSV file as a whole, so that they have no line
     r"missing|is larger|UTF-8|UTF-16|sha256|bytes, |columns?\b|no good row|no row|not listed|twice|path|not a plain"
     r"|folder|empty|members?\b|is not CSV|more than \d+ (?:runs|workloads)|is mapped"
 )
 IN_MEMBER = {"tarball: json", "tarball: cells", "tarball: topology"}
-DEFECTS = (b"internal error", UNEXPECTED.encode())  # what is said where the fault is ours
-LOOKED_AT = 5  # addresses after each accepted upload
+DEFECTS = (b"internal error", UNEXPECTED.encode())  # texts of responses to an error of the server
+LOOKED_AT = 5  # number of addresses to visit after each accepted upload
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Answered:
     content_type: str
     seconds: float
     peak_bytes: int = 0
-    error: str = ""  # the end of the traceback, where it is known
+    error: str = ""  # the end of the traceback, if known
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Sender(Protocol):
 
 @dataclass
 class Figures:
-    """What is counted on the way."""
+    """The counts and extremes of a campaign."""
 
     families: Counter[tuple[str, str]] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Figures:
 
 
 class InProcess:
-    """Django answers in this process: seconds are processor time, that of readers included, and exceptions are seen."""
+    """A sender that calls Django in this process. Seconds are processor time, including the reading processes."""
 
     signs_in_to_pages = True
 
@@ -114,7 +114,7 @@ class InProcess:
 
 
 class Live:
-    """A server answers: seconds are those of the clock. Pages see nobody signed in."""
+    """A sender that calls a server. Seconds are elapsed time, and pages are requested without a session."""
 
     signs_in_to_pages = False
 
@@ -133,12 +133,12 @@ class Live:
 
 
 def _processor_seconds() -> float:
-    """Of this process and of those that it waited for."""
+    """Return the processor time of this process and of the child processes that it waited for."""
     return sum(os.times()[:4])
 
 
 def _reset_peak() -> int:
-    """The bytes in memory now; the peak is counted anew where the system can."""
+    """Reset the peak memory if the system supports it, and return the bytes in memory now."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -169,12 +169,12 @@ def _alarm(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-# The server adds to these by itself: it evaluates its own data after the start, and computes what its pages show.
+# The server itself adds rows to these: it evaluates its data after the start, and computes results for its pages.
 COMPUTED = ("Computation", "Evaluation", "EvaluatedMethod")
 
 
 def stored_counts() -> dict[str, int]:
-    """Rows of every table that users fill; of the uploads those that were accepted, and those in hand."""
+    """Return the number of rows of every table that users fill, and of accepted and unfinished uploads."""
     own = ("profiles", "predictor", "accounts")
     models = [
         model for name in own for model in apps.get_app_config(name).get_models() if model.__name__ not in COMPUTED
@@ -189,7 +189,7 @@ def stored_counts() -> dict[str, int]:
 
 
 def known_names() -> Known:
-    """Slugs and identifiers that anybody may see."""
+    """Return the public slugs and identifiers."""
     seen = [model.objects.visible_to(None).order_by("pk") for model in (Platform, Workload)]
     platforms, workloads = (list(rows.values_list("slug", flat=True)[:40]) for rows in seen)
     profiles = Profile.objects.visible_to(None).order_by("pk").values_list("uid", flat=True)[:200]
@@ -198,7 +198,7 @@ def known_names() -> Known:
 
 
 class Campaign:
-    """Mutations sent one after another; what does not hold is a Failure."""
+    """A series of mutations, sent one after another. Each failed check is recorded as a Failure."""
 
     def __init__(
         self, send: Sender, known: Known, seed: int, slow_s: float, make: Callable[..., Mutation] = mutation
@@ -213,7 +213,7 @@ class Campaign:
         return self.figures
 
     def one(self, mutated: Mutation) -> str:
-        """Send it, and check what it may have done; says what became of it."""
+        """Send a mutation, check its effects, and return its outcome."""
         answer = self.ask(mutated.sent, str(mutated))
         counts, before = stored_counts(), self.counts
         self.counts = counts
@@ -245,7 +245,7 @@ class Campaign:
         self.figures.failures.append(Failure(what, str(where), detail))
 
     def check_reason(self, mutated: Mutation, answer: Answered, report: dict[str, Any]) -> None:
-        """A tarball: reasons with member and line. Other requests of the API: a problem document."""
+        """Check that a refused tarball has reasons with member and line, and other API responses a problem document."""
         sent, problem = mutated.sent, answer.content_type.startswith("application/problem")
         if not report:
             if sent.path.startswith(API) and sent.method != "HEAD" and not problem:
@@ -259,7 +259,7 @@ class Campaign:
                 self.fail("no reason, member or line", mutated, str(error)[:200])
 
     def look_at(self, mutated: Mutation, report: dict[str, Any]) -> None:
-        """Some of the addresses that show what was accepted."""
+        """Visit some of the addresses that show an accepted upload."""
         rng = random.Random(f"{self.seed}:{mutated.number}:look")
         signed = report.get("visibility") == "private"
         uids = report["report"].get("profiles") or report.get("profiles") or []
@@ -278,7 +278,7 @@ class Campaign:
     def visit(self, address: str, why: object, signed: bool = False, status: tuple[int, ...] = (200,)) -> Answered:
         answer = self.ask(Sent("GET", address, signed=signed), f"{address} after {why}" if why else address)
         if answer.status == 422 and "problem" in answer.content_type:
-            return answer  # what cannot be predicted is told so
+            return answer  # a problem document that explains why no prediction is possible
         if answer.status not in status and answer.status < 500:
             self.fail(
                 f"{answer.status} for a page", f"{address} after {why}", answer.body[:200].decode(errors="replace")
@@ -288,13 +288,15 @@ class Campaign:
 
 @contextmanager
 def probes(url: str, slow_s: float, campaign: Campaign) -> Iterator[None]:
-    """Ask /healthz four times a second as long as the block runs; what is slow or no 200 is a failure of the campaign.
-    Prints how many there were, and the slowest."""
+    """Request /healthz four times a second while the block runs, and print the number of requests and the slowest time.
+
+    Slow responses and statuses other than 200 are failures of the campaign.
+    """
     done, taken = threading.Event(), list[float]()
 
     def probe() -> None:
         while not done.wait(0.25):
-            client = Connection(url)  # a connection that is kept would wait for its worker
+            client = Connection(url)  # a persistent connection would wait for its worker
             answer = client.timed("read", "GET", "/healthz")
             client.close()
             taken.append(answer.seconds)
@@ -312,7 +314,10 @@ def probes(url: str, slow_s: float, campaign: Campaign) -> Iterator[None]:
 
 
 def is_told(error: dict[str, Any], in_member: bool) -> bool:
-    """Whether an error of a report has its reason; its member, where a member was changed; its line in a CSV."""
+    """Return whether an error of a report is complete.
+
+    It must have a reason, the member if a member was changed, and the line if the member is a CSV file.
+    """
     reason, member = error["reason"], error["member"]
     if re.fullmatch(r"and \d+ more", reason):
         return True
@@ -321,13 +326,13 @@ def is_told(error: dict[str, Any], in_member: bool) -> bool:
 
 
 def outcome_of(sent: Sent, answer: Answered) -> tuple[str, dict[str, Any]]:
-    """accepted, refused, read or failed; and the report where the answer is one of an upload."""
+    """Return the outcome (accepted, refused, read or failed) and the report, which is empty except for uploads."""
     if answer.status >= 400:
         return ("failed" if answer.status >= 500 else "refused"), {}
     if sent.method in {"GET", "HEAD", "OPTIONS", "TRACE"}:
         return "read", {}
     if not sent.path.startswith(f"{API}uploads/"):
-        # a page: 200 shows a form again, 302 leads on
+        # A page responds with 200 if it shows the form again, and with 302 if it accepts it.
         return ("accepted" if sent.path.startswith(API) or answer.status == 302 else "read"), {}
     report = json.loads(answer.body) if answer.body else {}
     if "workloads" in report:  # a preview
@@ -338,7 +343,7 @@ def outcome_of(sent: Sent, answer: Answered) -> tuple[str, dict[str, Any]]:
 
 
 def profile_addresses(uid: str, platform: str, workload: str) -> list[str]:
-    """The pages and API paths that one profile appears on."""
+    """Return the pages and API paths that show one profile."""
     platforms, workloads = f"platforms/{platform}/", f"workloads/{workload}/"
     return [
         "/", "/platforms/", "/workloads/", "/profiles/", f"/profiles/{uid}/", f"/profiles/{uid}/?budget=time",

@@ -1,14 +1,16 @@
-"""Ten thousand things that a stranger may send, and what became of the database and of the site.
+"""Ten thousand hostile requests, and checks of the database and the site afterwards.
 
     python -m lab.hostile.campaign [--count 10000] [--seed 1] [--only K ...] [--database sqlite|postgresql] [--live]
                                      [--formats]
 
-In a temporary installation with the demo. Each mutation is a function of seed and number: --only 17 sends number 17
-alone. --live sends to gunicorn as `make run` starts it, and asks for /healthz all the while; without it Django answers
-in this process, where processor time and memory are seen. --formats sends files of other tools, damaged, long, deep
-and with large numbers, most of them for a preview. After a refusal every count must be what it was and the reason must
-be told; nothing may answer 5xx, say "internal error" or take over --slow seconds; in the end every page and every
-address of the API must answer 200. Exits with 1 where one of this does not hold.
+The campaign runs in a temporary installation with the demo. Each mutation is a function of seed and number: --only 17
+sends only number 17. With --live, the requests go to gunicorn as `make run` starts it, and /healthz is requested
+meanwhile. Without it, Django responds in this process, where processor time and memory can be measured. --formats sends
+files of other tools that are damaged, long, deeply nested or have large numbers, most of them for a preview.
+
+After a refusal all row counts must be unchanged, and the response must have a reason. No response may have a status of
+5xx, contain "internal error" or take longer than --slow seconds. At the end every page and every API address must
+return 200. The exit status is 1 if one of these checks fails.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ MEMORY_LIMIT = 6 * 2**30
 
 
 def print_report(campaign: Campaign, seconds: float, before_bytes: int, memory: int) -> None:
-    """The table of what became of what, and every failure."""
+    """Print the table of outcomes by family, and every failure."""
     figures = campaign.figures
     outcomes = sorted({outcome for _, outcome in figures.families})
     print(f"\n{'family':<24}" + "".join(f"{name:>10}" for name in outcomes))
@@ -53,7 +55,7 @@ def print_report(campaign: Campaign, seconds: float, before_bytes: int, memory: 
 
 
 def print_failures(failures: list[Failure]) -> None:
-    """Equal ones together: numbers and identifiers left out."""
+    """Print the failures, grouped by their text without numbers and identifiers."""
     kinds: dict[str, list[Failure]] = {}
     for one in failures:
         detail = re.sub(r"[0-9a-f-]{20,}|[0-9]+", "*", one.detail.strip()[-150:])
@@ -93,7 +95,7 @@ def main() -> int:
 
 
 def attack(arguments: argparse.Namespace, url: str) -> int:
-    """The whole campaign, against the server at `url`, or in this process where that is empty."""
+    """Run the whole campaign against the server at `url`, or in this process if `url` is empty."""
     from tqdm import tqdm  # noqa: PLC0415
 
     from accounts.models import ApiToken  # noqa: PLC0415
@@ -118,7 +120,7 @@ def attack(arguments: argparse.Namespace, url: str) -> int:
     numbers = arguments.only or range(arguments.first, arguments.first + arguments.count)
     with probes(url, arguments.healthz, campaign) if url else nullcontext():
         campaign.run(tqdm(numbers, desc="mutations", mininterval=5))
-    if not url:  # some pages need somebody signed in
+    if not url:  # some pages need a session, which a live sender does not have
         print(f"swept: {sweep(campaign, walk)} addresses")
     print_report(campaign, time.monotonic() - start, before, status_bytes("VmRSS"))
     return 1 if campaign.figures.failures else 0

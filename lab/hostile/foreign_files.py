@@ -1,4 +1,4 @@
-"""Files of other tools as strangers may send them: specimens changed by bytes, texts, nesting, numbers and length."""
+"""Mutated files of other tools: specimens with changed bytes, texts, nesting, numbers and length."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MACHINE = json.dumps({"name": "laptop", "cpu_model": "ACME 1000", "threads": 8})
 TOKENS = (b"null", b"-1", b"1e999", b"{}", b"[]", b'""', b"\0", b"\xff", b"NaN", b"9" * 400, b"<", b",", b"\n", b"true")
 LONG = (" ", "\t", "9", "x", "-", "/", "a ", "1.", "(", "threads ", "Threads: 2 ", "Processor: ", "/threads:", "[", "é")
 LENGTHS = (300, 4_000, 40_000, 400_000)
-MOST_BYTES = 2_500_000  # somewhat more than is read
+MOST_BYTES = 2_500_000  # slightly more than the server reads
 
 
 def foreign_mutation(seed: int, number: int, known: Known) -> Mutation:
-    """The mutated file of that seed and number, most of them for a preview."""
+    """Return the mutated files of a seed and a number. Most of them are sent for a preview."""
     rng = random.Random(f"{seed}:{number}:foreign")
     tool, kind, files = mutated_files(rng)
     size = max(len(content) for _, content in files)
@@ -27,7 +27,7 @@ def foreign_mutation(seed: int, number: int, known: Known) -> Mutation:
 
 
 def mutated_files(rng: random.Random) -> tuple[str, str, list[tuple[str, bytes]]]:
-    """A tool, a kind of change, and the specimens of that tool by name, one of which is changed so."""
+    """Return a tool, a kind of change, and the tool's specimens with their names, where one specimen is changed."""
     tool, kind = rng.choice(list(FILES)), rng.choice(list(CHANGES))
     files = [(name, (SPECIMENS / name).read_bytes()) for name in FILES[tool]]
     place = rng.randrange(len(files))
@@ -56,7 +56,7 @@ def _sent(rng: random.Random, tool: str, files: list[tuple[str, bytes]]) -> Sent
 
 
 def damage(rng: random.Random, content: bytes) -> bytes:
-    """Up to four pieces replaced, left out or put in."""
+    """Replace, remove or insert up to four pieces."""
     for _ in range(rng.randint(1, 4)):
         start = rng.randrange(len(content) + 1)
         end = min(len(content), start + rng.choice((0, 1, 3, 40, 400)))
@@ -65,7 +65,7 @@ def damage(rng: random.Random, content: bytes) -> bytes:
 
 
 def _put_in(rng: random.Random, content: bytes, text: str) -> bytes:
-    """At a place between two words, or instead of one."""
+    """Insert the text after a word, or replace a word by it."""
     words = list(re.finditer(rb"[\w.]+", content))
     if not words:
         return content + text.encode(errors="surrogatepass")
@@ -87,7 +87,7 @@ def deep(rng: random.Random, content: bytes) -> bytes:
 
 
 def large_number(rng: random.Random, content: bytes) -> bytes:
-    """In place of a number."""
+    """Replace a number by a hostile one."""
     hostile = rng.choice(rng.choice((INTEGERS, FLOATS, NOT_NUMBERS, ("9" * 5_000, "true", "1.2.3", "-0", "0" * 9_000))))
     numbers = list(re.finditer(rb"\d[\d.]*", content))
     if not numbers:
@@ -101,7 +101,7 @@ def word(rng: random.Random, content: bytes) -> bytes:
 
 
 def repeated(rng: random.Random, content: bytes) -> bytes:
-    """A line, or a few together, again and again."""
+    """Repeat a line or a few consecutive lines many times."""
     lines = content.splitlines(keepends=True) or [b"x\n"]
     start = rng.randrange(len(lines))
     some = b"".join(lines[start : start + rng.choice((1, 2, 12))])
@@ -110,7 +110,7 @@ def repeated(rng: random.Random, content: bytes) -> bytes:
 
 
 def document(rng: random.Random, content: bytes) -> bytes:
-    """Values of a JSON document; of what is none, or too deep for this process, a word."""
+    """Change values of a JSON document, or replace a word if the content is not JSON or is nested too deeply."""
     try:
         return change_document(rng, json.loads(content))[1].encode(errors="surrogatepass")
     except (ValueError, RecursionError):

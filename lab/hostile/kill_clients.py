@@ -1,6 +1,6 @@
-"""Clients of a site that is killed again and again (lab.hostile.kills), and what they were answered.
+"""Clients of a site that is repeatedly killed (lab.hostile.kills), and the responses that they received.
 
-Each asks again as long as no answer comes, as a careful program does.
+Claims and deletions are repeated until a response comes, as a careful program does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GONE = {404, 409}
 
 @dataclass
 class Quarantined:
-    """An upload without an account, and what was asked about it. `answers`: status by who claimed it."""
+    """An upload without an account, and the requests about it. `answers` maps each claimant to the status received."""
 
     tarball: Tarball
     path: str
@@ -36,7 +36,7 @@ class Quarantined:
 
 
 class Clients:
-    """Threads that send, claim, delete and fetch while `sending` is set."""
+    """A set of threads that send, claim, delete and fetch while `sending` is set."""
 
     def __init__(self, site: Site, tarballs: Tarballs, may_send: Callable[[], bool], rng: random.Random) -> None:
         self.site, self.tarballs, self.may_send, self.rng = site, tarballs, may_send, rng
@@ -65,7 +65,7 @@ class Clients:
             turn()
 
     def upload(self) -> None:
-        """Gives up where no answer comes."""
+        """Send a tarball with an account. It is not sent again if no response comes."""
         tarball = self.tarballs.make()
         self.counts["sent"] += 1
         status, document = self._once("POST", "uploads/", "ada", tarball)
@@ -82,7 +82,7 @@ class Clients:
             self.deleted.add(sha256)
 
     def send_without_account(self) -> None:
-        """Most of these are claimed, some by two users at once; others are deleted, or left."""
+        """Send a tarball without an account, then claim it (sometimes by two users at once), delete it or leave it."""
         tarball = self.tarballs.make()
         status, document = self._once("POST", "quarantine/", "", tarball)
         if status not in {201, 202}:
@@ -105,7 +105,10 @@ class Clients:
         row.answers = dict(zip(claimants, ended, strict=True))
 
     def fetch_dump(self) -> None:
-        """What is served is a whole archive, and is what the document says unless another dump came meanwhile."""
+        """Fetch a dump and check that it is an intact archive.
+
+        It must also have the announced hash, unless a new dump was published meanwhile.
+        """
         form = self.rng.choice(("csv", "parquet", "sqlite"))
         _, before = self._once("GET", "dump/")
         status, content = self._once("GET", f"dump/{form}/")
@@ -116,7 +119,7 @@ class Clients:
         self.wrong += what_is_wrong_with(content, form, before if before == after else None)
 
     def _until_answered(self, method: str, path: str, name: str, expected: set[int]) -> int:
-        """0 where the campaign rests before an answer came."""
+        """Repeat a request until it gets an expected status, and return it, or 0 if sending stops before."""
         while self.sending.is_set():
             status, _ = self._once(method, path, name)
             if status in expected:
@@ -135,7 +138,7 @@ class Clients:
 
 
 def what_is_wrong_with(content: bytes, form: str, document: dict | None) -> list[str]:
-    """Of a fetched archive of the dump."""
+    """Return the faults of a fetched dump archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             damaged = archive.testzip()

@@ -1,4 +1,4 @@
-"""The site that is killed (lab.hostile.kills): its processes, and the tarballs that are sent to it."""
+"""The site that lab.hostile.kills kills: its processes, and the tarballs that are sent to it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from profiles.measurements import Measurements
 from tests.paths import ROOT
 from tests.samples import sample_measurements, sample_runs
 
-SIZES = ((1, 3), (1, 3), (4, 6), (40, 6))  # repeats of the thread counts and workloads of a tarball
+SIZES = ((1, 3), (1, 3), (4, 6), (40, 6))  # repeats of each thread count, and workloads, of a tarball
 PUBLISH = 'while :; do "$0" manage.py publish_dump; sleep 0.2; done'
 
 
@@ -44,7 +44,7 @@ class Tarball:
 
 
 class Tarballs:
-    """Tarballs of which no two have the same bytes."""
+    """A source of tarballs that all have different bytes."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -75,7 +75,7 @@ def _repeated(repeats: int, workloads: int) -> Measurements:
 
 
 class Site:
-    """The processes of one site, each in a group of its own."""
+    """The processes of one site. Each process has its own process group."""
 
     def __init__(self, folder: Path, mode: str, environment: dict[str, str]) -> None:
         with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -89,7 +89,7 @@ class Site:
             "MPET_STATE_DIR": str(folder),
             "MPET_TASKS": mode,
             **{f"MPET_THROTTLE_{whose}": "" for whose in ("ANON", "USER", "QUARANTINE")},
-            "MPET_UPLOAD_MAX_ATTEMPTS": "20",  # none of the kills is a file's doing
+            "MPET_UPLOAD_MAX_ATTEMPTS": "20",  # the default would blame the file for the kills
             "OPENBLAS_NUM_THREADS": "1",
             **environment,
         }
@@ -98,7 +98,7 @@ class Site:
         self.commands = {
             "server": [
                 *(sys.executable, "-m", "gunicorn", "mpet_site.wsgi", "--bind", f"127.0.0.1:{self.port}"),
-                *("--workers", "2", "--preload"),  # so that the next worker is there at once
+                *("--workers", "2", "--preload"),  # --preload lets gunicorn replace a killed worker at once
             ]
         }
         self.commands["publisher of dumps"] = ["sh", "-c", PUBLISH, sys.executable]
@@ -115,7 +115,7 @@ class Site:
         return result.stdout.strip()
 
     def start(self) -> None:
-        """Start what does not run, and wait until the server answers."""
+        """Start the processes that do not run, and wait until the server responds."""
         for name, command in self.commands.items():
             if name not in self.processes:
                 self.processes[name] = subprocess.Popen(
@@ -135,7 +135,7 @@ class Site:
             return False
 
     def kill(self, victim: str) -> None:
-        """SIGKILL to everything, to the group of one command, or to one of gunicorn's workers, which it replaces."""
+        """Send SIGKILL to everything, to the process group of one command, or to one worker of gunicorn."""
         if victim == "one of gunicorn's workers":
             children = _children(self.processes["server"].pid)
             if children:
@@ -153,7 +153,10 @@ class Site:
         return [*others, *["one of gunicorn's workers"] * 4]
 
     def ask(self, method: str, path: str, token: str = "", tarball: Tarball | None = None) -> tuple[int, Any]:
-        """Status and document (bytes of what is no JSON) of a request to the API; status 0 where no answer came."""
+        """Send a request to the API, and return the status and the JSON document, or the bytes of another type.
+
+        The status is 0 if no response came.
+        """
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         data = None
         if tarball is not None:

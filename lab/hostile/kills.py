@@ -1,22 +1,22 @@
-"""Kills servers, workers and makers of dumps at random moments while clients write, and looks at what is left.
+"""Kill test: servers, workers and dump publishers are killed at random moments while clients write.
 
     python -m lab.hostile.kills --kills 200 --mode immediate
     python -m lab.hostile.kills --kills 200 --mode database [--database postgresql]
 
-starts real processes (gunicorn with 2 workers; a process that makes the public dump again and again; in database mode
-two `manage.py db_worker` too) on a state folder and a database of their own. Clients (lab.hostile.kill_clients) send
-tarballs with and without an account, claim the latter, delete uploads and fetch the dump, while every few seconds one
-process, or all of them, gets SIGKILL and what is missing is started again. After each round of kills another process
-makes a dump, at once, and the site is left alone: within a minute
+starts real processes on a temporary state folder and database: gunicorn with 2 workers, a process that publishes the
+dump repeatedly, and in database mode two `manage.py db_worker`. Clients (lab.hostile.kill_clients) send tarballs with
+and without an account, claim the latter, delete uploads and fetch the dump. Meanwhile, every few seconds, one process
+or all of them are killed with SIGKILL and then restarted. After each round of kills another process publishes a dump,
+and the clients pause. Within a minute
 
-- every upload that was answered with 201 or 202 is accepted, unless its deletion was asked for;
-- every upload without an account is its sender's still, or of exactly one of those who claimed it, or deleted, as they
-  were answered; no file is stored twice, and no claim or deletion is half done;
-- nothing is being processed or enqueued, and the tables hold exactly the profiles, runs and readings of the uploads
-  that are there, the revision as often raised.
+- every upload that received 201 or 202 must be accepted, unless its deletion was requested;
+- every upload without an account must still belong to its quarantine, or to exactly one claimant, or be deleted, as
+  the responses stated; no file may be stored twice, and no claim or deletion may be incomplete;
+- nothing may be in process or enqueued, the tables must have exactly the profiles, runs and readings of the existing
+  uploads, and the revision must have been raised once per change.
 
-At the end no file is left that no upload names. Every dump that was fetched meanwhile was whole. Prints the figures;
-status 1 where something is wrong.
+At the end no file may be left without an upload, and every fetched dump must have been intact. The command prints the
+figures. The exit status is 1 if a check failed.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from lab.hostile.kill_clients import CLAIMANTS, GONE, Clients, Quarantined
 from lab.hostile.killed_site import Site, Tarballs
 from lab.hostile.servers import DATABASES, postgresql
 
-QUIET_S = 60.0  # within which all must be in order
-MOST_WAITING = 8  # uploads, before the clients wait
+QUIET_S = 60.0  # time limit for all checks to pass after a round
+MOST_WAITING = 8  # clients pause while more uploads wait
 RUN_TABLES = ("profiles_run", "profiles_counterreading", "profiles_scalingcurves", "profiles_featurevector")
 LEFT_HOLDERS = (
     "auth_user WHERE username LIKE 'quarantine-%' AND id NOT IN (SELECT holder_id FROM benchmarks_quarantine)"
 )
-# A process that was killed before it stored the upload left these; nobody was told their secret.
+# A process that was killed before it stored the upload leaves such rows. Their secret was never sent.
 NEVER_CAME = (
     "benchmarks_quarantine q WHERE NOT EXISTS (SELECT 1 FROM benchmarks_upload u WHERE u.owner_id = q.holder_id)"
 )
@@ -60,7 +60,7 @@ WORK = {
 
 @dataclass
 class Figures:
-    """What a campaign did and found."""
+    """The counts and findings of a campaign."""
 
     mode: str
     kills: Counter[str] = field(default_factory=Counter)
@@ -91,7 +91,7 @@ class Campaign:
         environment: dict[str, str] | None = None,
         longest_pause_s: float = 3.0,
     ) -> None:
-        """`longest_pause_s`: before a kill, while clients write."""
+        """Prepare a campaign. `longest_pause_s` is the longest time between two kills."""
         self.folder = folder
         self.database_url = (environment or {}).get("DATABASE_URL", "")
         self.rng = random.Random(seed)
@@ -102,8 +102,11 @@ class Campaign:
         self.longest_pause_s = longest_pause_s
 
     def run(self, kills: int, rounds: int, *, age_files: bool = False) -> Figures:
-        """Kill so often, in so many rounds. `age_files`: orphans are made old instead of waiting until they are. A
-        database that is in the folder already was migrated."""
+        """Run the campaign with this number of kills and rounds, and return its figures.
+
+        With `age_files`, the modification times of orphaned files are set back instead of waiting. A database that
+        already exists in the folder must be migrated.
+        """
         started = time.monotonic()
         if not (self.folder / "mpet.sqlite3").exists():
             self.site.manage("migrate", "--verbosity", "0")
@@ -147,7 +150,7 @@ class Campaign:
         self._wait_for_order(started)
 
     def _publish(self) -> None:
-        """Where the killed process was making one, the next process may."""
+        """Publish a dump, even if the killed process was just making one."""
         try:
             self.site.manage("publish_dump")
             self.figures.dumps_made_after_kills += 1
@@ -155,12 +158,12 @@ class Campaign:
             self.figures.wrong.append("no dump can be made")
 
     def _next_victim(self) -> str:
-        """Any; one that was not killed yet as long as there is one, in turn."""
+        """Return a random victim, preferably one that was not killed yet."""
         spared = sorted({*self.site.victims()} - {*self.figures.kills})
         return self.rng.choice(spared or self.site.victims())
 
     def _wait_for_order(self, started: float) -> None:
-        """Note how long it took until all was in order, or what was not after a minute."""
+        """Wait until all checks pass. Record the time it took, and what still fails after a minute."""
         while (wrong := self.disorder()) and time.monotonic() - started < QUIET_S:
             time.sleep(0.5)
         took = round(time.monotonic() - started, 1)
@@ -168,7 +171,7 @@ class Campaign:
         self.figures.wrong += wrong
 
     def disorder(self) -> list[str]:
-        """What is not as it should be, in the database alone."""
+        """Return the failed checks of the database."""
         uploads = self._rows(
             "SELECT sha256, status, attempts, source_id, report, username"
             " FROM benchmarks_upload u LEFT JOIN auth_user a ON a.id = u.owner_id"
@@ -186,7 +189,7 @@ class Campaign:
         return wrong
 
     def _wrong_owners(self, owners: dict[str, list[str]]) -> list[str]:
-        """What is lost, not deleted, or there twice."""
+        """Return uploads that are lost, duplicated, not deleted or owned by the wrong user."""
         clients = self.clients
         wrong = [f"{sha256} is there {len(names)} times, of {names}" for sha256, names in owners.items() if names[1:]]
         lost = {*clients.acknowledged} - clients.deletion_asked - {*owners}
@@ -224,7 +227,11 @@ class Campaign:
         return [f"{count} {what}" for what, count in counts.items() if count]
 
     def _wrong_revisions(self) -> list[str]:
-        """The public one is raised by each delivery, and again when that is withdrawn; a user's by each delivery."""
+        """Return wrong revisions.
+
+        Each public delivery and each withdrawal of one raises the public revision. Each private delivery raises the
+        revision of its user.
+        """
         numbers = dict(self._rows("SELECT key, number FROM profiles_revision"))
         public = self._count("profiles_source WHERE private_to_id IS NULL") + 2 * self._count(
             "profiles_withdrawnsource"
@@ -238,7 +245,7 @@ class Campaign:
         return wrong
 
     def _sweep(self, age_files: bool) -> None:
-        """Wait until no file is left that no upload names, and no quarantine whose upload never came."""
+        """Wait until there are no orphaned files, and no quarantines without an upload."""
         orphans = self._orphans()
         self.figures.orphaned_files = len(orphans)
         if age_files:
@@ -269,8 +276,10 @@ class Campaign:
 
 
 def may_belong_to(row: Quarantined, owner: str | None) -> bool:
-    """Whether an upload that was sent without an account may be of that user (None: is nowhere), as its sender was
-    answered."""
+    """Return whether an upload that was sent without an account may belong to `owner`, given the responses.
+
+    `owner` is None if the upload does not exist.
+    """
     if row.deletion_asked:
         return owner is None or (owner.startswith("quarantine-") and not row.deleted)
     winners = [name for name, status in row.answers.items() if status == 200]

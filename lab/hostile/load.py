@@ -1,12 +1,12 @@
-"""How many readers and writers the server serves at once, and how long they wait.
+"""Load test: the number of readers and writers that the server serves at once, and their response times.
 
     python -m lab.hostile.load [--database sqlite postgresql] [--clients 50] [--seconds 60] [--hostile-previews 1]
 
-For each database: a temporary MPET with the demo, served as `make run` does it, without rate limits since all clients
-have one address. Most clients read pages and the API without pausing; a few (`--writers`) store predictions, and one
-(`--uploaders`) sends tarballs and has them processed in the request. Beside them, `--hostile-previews` accounts send
-mutated files of other tools for a preview without a pause, under the rate of previews that a server has unless it is
-told otherwise. Exits with 1 where a request failed or where the 99th percentile of the reads is over --p99 seconds.
+For each database, a temporary MPET with the demo is served as by `make run`, without rate limits, because all clients
+have the same address. Most clients read pages and the API without a pause. A few (`--writers`) store predictions, and
+one (`--uploaders`) sends tarballs, which are processed during the request. In addition, `--hostile-previews` accounts
+send mutated files of other tools for a preview without a pause, with the server's default rate limit for previews. The
+exit status is 1 if a request failed or if the 99th percentile of the reads exceeds --p99 seconds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LISTS = (
 )  # fmt: skip
 SHARES = {"pages": 4, "details": 4, "lists": 3, "answers": 3, "predictions": 1}
 UPLOAD_PAUSE_S = 5.0
-PREVIEW_RATE = "10/min"  # the default: a stream of previews is what it is there for
+PREVIEW_RATE = "10/min"  # the default, which is meant for such a stream of previews
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Answer:
     kind: str  # read, write or hostile
     path: str
     seconds: float
-    status: int | str  # or what went wrong instead
+    status: int | str  # HTTP status, or name of the exception
     started: float = 0.0
 
 
 @dataclass
 class Contents:
-    """What there is to be asked about."""
+    """The rows of the database that clients request."""
 
     platforms: list[str]
     workloads: list[str]
@@ -66,7 +66,7 @@ class Contents:
 
 
 class Client:
-    """One connection, kept as long as the server keeps it."""
+    """An HTTP client with one persistent connection."""
 
     def __init__(self, url: str, token: str = "") -> None:
         self.address = urlsplit(url)
@@ -74,13 +74,13 @@ class Client:
         self.connection: http.client.HTTPConnection | None = None
 
     def ask(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> tuple[int, bytes]:
-        """Status and body."""
+        """Send a request and return status and body."""
         return self.exchange(method, path, body, kind, {})[:2]
 
     def exchange(
         self, method: str, path: str, body: bytes | None, kind: str, also: dict[str, str]
     ) -> tuple[int, bytes, str]:
-        """Status, body and content type. A connection that the server closed meanwhile is opened again."""
+        """Send a request and return status, body and content type. A connection closed by the server is reopened."""
         headers = self.headers | also | ({"Content-Type": kind} if kind else {})
         for last in (False, True):
             kept = self.connection is not None
@@ -89,7 +89,7 @@ class Client:
                     self.address.hostname or "", self.address.port, timeout=TIMEOUT_S
                 )
             try:
-                with suppress(BrokenPipeError):  # refused before all was sent: the answer may be there
+                with suppress(BrokenPipeError):  # the server may have responded before everything was sent
                     self.connection.request(method, path, body, headers)
                 response = self.connection.getresponse()
                 content = response.read()
@@ -119,7 +119,7 @@ class Client:
 
 def contents_of(url: str) -> Contents:
     client = Client(url)
-    client.headers = {}  # nothing compressed
+    client.headers = {}  # no compression
 
     def rows(path: str) -> list[dict]:
         return json.loads(client.ask("GET", f"/api/v1/{path}?page_size=200")[1])["results"]
@@ -134,7 +134,7 @@ def contents_of(url: str) -> Contents:
 
 
 def reads(rng: random.Random, there: Contents) -> Iterator[str]:
-    """Addresses without end, as visitors and programs ask for them."""
+    """Yield endless addresses, mixed as visitors and programs request them."""
     kinds: dict[str, Callable[[], str]] = {
         "pages": lambda: rng.choice(PAGES),
         "lists": lambda: f"/api/v1/{rng.choice(LISTS)}",
@@ -147,13 +147,13 @@ def reads(rng: random.Random, there: Contents) -> Iterator[str]:
 
 
 def detail(rng: random.Random, there: Contents) -> str:
-    """One platform, workload or profile, as a page or as JSON."""
+    """Return the address of a platform, workload or profile, as a page or as JSON."""
     kind = rng.choice(("platforms", "workloads", "profiles"))
     return f"{rng.choice(('', '/api/v1'))}/{kind}/{quote(rng.choice(getattr(there, kind)))}/"
 
 
 def answer(rng: random.Random, there: Contents) -> str:
-    """What is computed: a preview, a ranking, a comparison."""
+    """Return the address of a computed result: a preview, a ranking or a comparison."""
     workload, target = rng.choice(there.pairs)
     pair = f"?workload={quote(workload)}&target={quote(target)}"
     return rng.choice(
@@ -177,7 +177,7 @@ def stored_prediction(rng: random.Random, there: Contents) -> str:
 
 
 class Crowd:
-    """All clients of one measurement, and what they were answered."""
+    """All clients of one measurement, and the responses that they received."""
 
     def __init__(self, url: str, token: str, seconds: float, seed: int, hostile: Sequence[str] = ()) -> None:
         self.url, self.token, self.seed, self.hostile = url, token, seed, hostile
@@ -214,7 +214,7 @@ class Crowd:
             time.sleep(rng.random())
 
     def attack(self, token: str) -> None:
-        """Previews of mutated files, one after another, from one account."""
+        """Request previews of mutated files, one after another, from one account."""
         from lab.hostile.foreign_files import foreign_mutation  # noqa: PLC0415  (needs settings)
         from lab.hostile.mutations import Known  # noqa: PLC0415
 
@@ -238,7 +238,7 @@ class Crowd:
 
 
 def multipart(tarball: bytes, visibility: str) -> tuple[bytes, str]:
-    """The body of an upload and its content type."""
+    """Return the body of an upload and its content type."""
     boundary = "mpet-hostile"
     body = (
         f'--{boundary}\r\nContent-Disposition: form-data; name="visibility"\r\n\r\n{visibility}\r\n'
@@ -255,7 +255,7 @@ def loop_s(_: int) -> float:
 
 
 def cores_worth() -> float:
-    """How many cores' work the cores do at once; fewer than there are where other guests of the host use them too."""
+    """Return the number of cores that are effectively available. It is lower if other guests of the host use them."""
     cores = os.cpu_count() or 1
     with ProcessPoolExecutor(cores) as pool:
         alone = min(loop_s(0) for _ in range(3))
@@ -264,7 +264,7 @@ def cores_worth() -> float:
 
 
 def measure(made: Installation, arguments: argparse.Namespace) -> list[Answer]:
-    """The answers of one server, after every address was asked for once or so."""
+    """Measure one server after a warm-up, and return the responses."""
     token = made.manage("api_token", "load")
     with served(made, WORKERS=str(arguments.workers)) if arguments.workers else served(made) as url:
         hostile = [made.manage("api_token", f"hostile-{number}") for number in range(arguments.hostile_previews)]
@@ -279,14 +279,16 @@ def measure(made: Installation, arguments: argparse.Namespace) -> list[Answer]:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The smallest of the values that at least this share of them does not exceed; NaN of none."""
+    """Return a percentile of the values (one of them, without interpolation), or NaN if there are none."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
 
 
 def is_failure(answer: Answer) -> bool:
-    """Whatever is neither a success nor a redirect; of what is hostile, what the server did not answer for. It is told
-    to come back (503) while another file is read."""
+    """Return whether a request failed: it received no response, or an error status.
+
+    For hostile requests, 4xx and 503 are no failures: the server responds with 503 while it reads another file.
+    """
     if answer.kind == "hostile":
         return not isinstance(answer.status, int) or (answer.status >= 500 and answer.status != 503)
     return not isinstance(answer.status, int) or answer.status >= 400
@@ -307,7 +309,7 @@ def print_answers(database: str, answers: list[Answer], seconds: float) -> None:
 
 
 def print_slowest(answers: list[Answer], most: int) -> None:
-    """The addresses, without names in them, that took longest in the median."""
+    """Print the addresses, with names replaced by *, that have the longest median times."""
     by_shape: dict[str, list[float]] = defaultdict(list)
     for one in answers:
         parts = urlsplit(one.path)

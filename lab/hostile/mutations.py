@@ -1,4 +1,4 @@
-"""What strangers send, made from a seed and a number: the same two always make the same bytes."""
+"""Mutated requests, made from a seed and a number. The same seed and number always give the same bytes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PAGE_PARAMETERS = {
 
 @dataclass(frozen=True)
 class Sent:
-    """One request, as bytes. `signed`: with the token of a user who may upload, or that user's session."""
+    """One request. If `signed`, it is sent with the token of a user who may upload, or with that user's session."""
 
     method: str
     path: str
@@ -59,7 +59,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Mutation:
-    """`family` says what kind it is, `done` what was changed."""
+    """A mutated request. `family` is the kind of the mutation, and `done` describes what was changed."""
 
     number: int
     family: str
@@ -72,7 +72,7 @@ class Mutation:
 
 @dataclass
 class Known:
-    """Names that the database has, so that mutated requests are about something."""
+    """Names in the database, so that mutated requests refer to existing rows."""
 
     platforms: list[str]
     workloads: list[str]
@@ -81,7 +81,7 @@ class Known:
 
 
 def mutation(seed: int, number: int, known: Known) -> Mutation:
-    """The mutation of that seed and number. With the same names known, the same request."""
+    """Return the mutation of a seed and a number. The same known names give the same request."""
     rng = random.Random(f"{seed}:{number}")
     family = rng.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
     detail, done, sent = KINDS[family][1](rng, known)
@@ -92,7 +92,7 @@ Made = tuple[str, str, Sent]
 
 
 def upload(rng: random.Random, known: Known) -> Made:
-    """A mutated tarball in a request that is right."""
+    """Return a mutated tarball in a valid request."""
     family, done, content = mutated_tarball(rng)
     visibility = rng.choice(("public", "public", "public", "private"))
     body = form([("visibility", None, visibility.encode()), ("file", "results.tar.gz", content)])
@@ -100,7 +100,7 @@ def upload(rng: random.Random, known: Known) -> Made:
 
 
 def upload_form(rng: random.Random, known: Known) -> Made:
-    """A good tarball in a request that is not."""
+    """Return a good tarball in an invalid request."""
     good = tarball_of(fresh_files(rng))
     kind = rng.choice(list(FORMS))
     body, content_type = FORMS[kind](rng, good)
@@ -109,7 +109,7 @@ def upload_form(rng: random.Random, known: Known) -> Made:
 
 
 def form(parts: list[tuple[str, str | None, bytes]]) -> bytes:
-    """Multipart form data: name, file name where it is a file, content."""
+    """Encode multipart form data. Each part is (name, file name or None, content)."""
     pieces = []
     for name, filename, content in parts:
         file = "" if filename is None else f'; filename="{filename}"'
@@ -173,7 +173,7 @@ FORMS: dict[str, Callable[[random.Random, bytes], tuple[bytes, str]]] = {
 
 
 def prediction(rng: random.Random, known: Known) -> Made:
-    """A question with mutated values."""
+    """Return a prediction request with mutated values."""
     question: dict[str, Any] = {
         "workload": rng.choice(known.workloads),
         "target": rng.choice(known.platforms),
@@ -199,7 +199,7 @@ def prediction(rng: random.Random, known: Known) -> Made:
 
 
 def page_form(rng: random.Random, known: Known) -> Made:
-    """The form of a prediction, sent from the page."""
+    """Return a mutated prediction form, as sent from the page."""
     fields = {"workload": rng.choice(known.workloads), "target": rng.choice(known.platforms), "method": "mpet"}
     names = ("n", "references", "scenario", "strategy", "workload_changes.work", "platform_changes.n_max", "mpet.k")
     fields |= {name: hostile_cell(rng) for name in rng.sample((*names, "workload", "target", "method"), 2)}
@@ -209,7 +209,7 @@ def page_form(rng: random.Random, known: Known) -> Made:
 
 @cache
 def api_operations() -> tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]:
-    """Method, path, query parameters and those of them that are required, of all that the published schema lists."""
+    """Return method, path, query parameters and required query parameters of each operation in the published schema."""
     schema = yaml.load((ROOT / "docs" / "openapi.yaml").read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     found = []
     for path, operations in sorted(schema["paths"].items()):
@@ -221,12 +221,12 @@ def api_operations() -> tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]],
 
 
 def published_paths() -> list[tuple[str, tuple[str, ...]]]:
-    """The paths that can be read, and the query parameters that each requires."""
+    """Return the paths that have a GET operation, with the query parameters that each requires."""
     return [(path, required) for method, path, _, required in api_operations() if method == "get"]
 
 
 def api_query(rng: random.Random, known: Known) -> Made:
-    """A path of the API with mutated parameters, sometimes by another method."""
+    """Return a request to an API path with mutated parameters, sometimes with another HTTP method."""
     _, path, names, _ = rng.choice(api_operations())
     address = re.sub(r"\{(\w+)\}", lambda found: _argument(rng, path, found[1], known), path)
     query = _query(rng, [*names, "format", "page"], known)
@@ -240,7 +240,7 @@ def api_query(rng: random.Random, known: Known) -> Made:
 
 
 def page_query(rng: random.Random, known: Known) -> Made:
-    """A page with mutated parameters."""
+    """Return a request for a page with mutated parameters."""
     path, names = rng.choice(list(PAGE_PARAMETERS.items()))
     address = re.sub(r"\{(\w+)\}", lambda found: _argument(rng, path, found[1], known), path)
     query = _query(rng, list(names), known)
@@ -249,7 +249,7 @@ def page_query(rng: random.Random, known: Known) -> Made:
 
 
 def _argument(rng: random.Random, path: str, name: str, known: Known) -> str:
-    """What stands in the path: usually something that is there."""
+    """Return a value for a path parameter, usually the name of an existing row."""
     if rng.random() < 0.15:
         return quote(hostile_cell(rng)[:300].encode(errors="replace"), safe="") or "x"
     kind = next((kind for kind in ("platform", "workload", "profile", "prediction") if name == kind), "")
@@ -259,7 +259,10 @@ def _argument(rng: random.Random, path: str, name: str, known: Known) -> str:
 
 
 def _query(rng: random.Random, names: list[str], known: Known) -> str:
-    """Good values for most parameters, a hostile one for some; sometimes twice, or one that nobody knows."""
+    """Return a query string with good values for most parameters and hostile values for one or two.
+
+    Sometimes a parameter occurs twice or is unknown.
+    """
     chosen = rng.sample(names, rng.randint(1, min(4, len(names))))
     pairs = [(name, _good_value(rng, name, known)) for name in chosen]
     for _ in range(rng.choice((1, 1, 2))):
@@ -292,7 +295,7 @@ def _good_value(rng: random.Random, name: str, known: Known) -> str:
 
 
 def other_body(rng: random.Random, known: Known) -> Made:
-    """Every other thing that takes a body, with one that it does not expect."""
+    """Return a request with an unexpected body to an operation other than GET."""
     method, path, _, _ = rng.choice([one for one in api_operations() if one[0] != "get"])
     address = re.sub(r"\{(\w+)\}", lambda found: _argument(rng, path, found[1], known), path)
     text = rng.choice((hostile_json(rng), json.dumps({"name": hostile_cell(rng), "scope": hostile_cell(rng)}), ""))

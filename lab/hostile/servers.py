@@ -1,4 +1,4 @@
-"""A server of its own for a campaign: a temporary state folder or a temporary PostgreSQL, the demo, gunicorn."""
+"""A temporary server for a campaign: a state folder, SQLite or PostgreSQL, the demo and gunicorn."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NO_THROTTLES = {f"MPET_THROTTLE_{name}": "" for name in LIMITED}  # all requests
 
 @dataclass(frozen=True)
 class Installation:
-    """The environment of one MPET: its state folder and its database."""
+    """An installation of MPET, defined by its environment variables (state folder, database)."""
 
     environment: dict[str, str]
 
     def manage(self, *arguments: str) -> str:
-        """What a command of manage.py prints; ends the campaign where it fails."""
+        """Run a command of manage.py and return its output. Raises CalledProcessError if it fails."""
         command = [sys.executable, "manage.py", *arguments]
         result = subprocess.run(command, cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, text=True, check=True)
         return result.stdout.strip()
@@ -38,8 +38,11 @@ class Installation:
 
 @contextmanager
 def installation(database: str, demo: bool = True, reference: bool = False, **settings: str) -> Iterator[Installation]:
-    """A migrated MPET in a temporary folder, with the demo, and with the measured machines of benchmarks/reference that
-    `make run` also imports; `database` is one of DATABASES or a URL."""
+    """Yield a migrated MPET in a temporary folder, by default with the demo.
+
+    With `reference`, it also has the measured platforms of benchmarks/reference, which `make run` imports. `database`
+    is one of DATABASES or a URL.
+    """
     with bare_installation(database, **settings) as made:
         made.manage("migrate", "--verbosity", "0")
         made.manage("collectstatic", "--noinput", "--verbosity", "0")
@@ -52,7 +55,7 @@ def installation(database: str, demo: bool = True, reference: bool = False, **se
 
 @contextmanager
 def bare_installation(database: str, **settings: str) -> Iterator[Installation]:
-    """An MPET in a temporary folder, with a database without any table."""
+    """Yield an MPET in a temporary folder, with an empty database without tables."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mpet-hostile-")))
         environment = os.environ | NO_THROTTLES | {
@@ -62,7 +65,8 @@ def bare_installation(database: str, **settings: str) -> Iterator[Installation]:
             "OPENBLAS_NUM_THREADS": "1",
         } | settings  # fmt: skip
         environment.pop("DATABASE_URL", None)
-        environment.pop("DJANGO_SETTINGS_MODULE", None)  # this process's: those of the tests, without a cache of pages
+        # This process uses the test settings, which have no page cache; the server must not inherit them.
+        environment.pop("DJANGO_SETTINGS_MODULE", None)
         if database != "sqlite":
             environment["DATABASE_URL"] = stack.enter_context(postgresql(database))
         yield Installation(environment)
@@ -70,7 +74,7 @@ def bare_installation(database: str, **settings: str) -> Iterator[Installation]:
 
 @contextmanager
 def postgresql(database: str) -> Iterator[str]:
-    """The URL of a temporary PostgreSQL with its defaults, as `initdb` makes it; or the URL that was given."""
+    """Yield the URL of a temporary PostgreSQL server with the defaults of `initdb`, or `database` if it is a URL."""
     if database != "postgresql":
         yield database
         return
@@ -85,7 +89,7 @@ def postgresql(database: str) -> Iterator[str]:
 
 @contextmanager
 def served(made: Installation, **variables: str) -> Iterator[str]:
-    """The address of the server that `make run` starts, on a free port; `variables` are the Makefile's."""
+    """Start the server of `make run` on a free port and yield its URL. `variables` are set in the Makefile."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = gunicorn_command(port, **variables)
@@ -102,7 +106,7 @@ def served(made: Installation, **variables: str) -> Iterator[str]:
 
 
 def gunicorn_command(port: int, **variables: str) -> list[str]:
-    """The last command of `make run`, read from the Makefile so that what is measured is what the docs say."""
+    """Return the last command of `make run`, read from the Makefile so that the documented server is measured."""
     assignments = [f"{name}={value}" for name, value in {"PORT": str(port), "DEMO": "0", **variables}.items()]
     lines = subprocess.run(
         ["make", "--dry-run", "--no-print-directory", "run", *assignments],

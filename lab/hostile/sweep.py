@@ -1,4 +1,4 @@
-"""Every page and every address of the API, opened once after a campaign."""
+"""Requests for every page and every API address after a campaign."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.browser.walk import Walk
 
 SWEPT_PROFILES = 100
 OTHERS = ("tokens/", "docs/")
-UNPREDICTABLE = {"program-measure-next"}  # of a measured program: all machines of the demo are simulated
+UNPREDICTABLE = {"program-measure-next"}  # its program is measured, but all platforms of the demo are simulated
 
 
 def sweep(campaign: Campaign, walk: Walk) -> int:
-    """Every page, every address of the API, every platform and workload: how many answered."""
+    """Visit every page, every API address, every platform and every workload. Returns the number of requests."""
     before = campaign.figures.requests
     for name, address, signed in walk.everywhere():
         campaign.visit(address, f"all ({name})", signed, (200, 302, 422) if name in UNPREDICTABLE else (200, 302))
@@ -36,7 +36,7 @@ def sweep(campaign: Campaign, walk: Walk) -> int:
 
 
 def api_addresses(profile: Profile) -> list[str]:
-    """Every path of the published schema that can be read, with what it requires, about this profile."""
+    """Return every GET path of the published schema with its required parameters, about this profile."""
     workload, target = profile.workload.slug, profile.platform.slug
     seen = Profile.objects.visible_to(None).order_by("pk")
     platforms = list(seen.filter(workload=profile.workload).values_list("platform__slug", flat=True)[:2])

@@ -1,4 +1,4 @@
-"""What a stranger may write where a number, a word or a document is expected."""
+"""Hostile values to send instead of a number, a word or a document."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ WORDS = (
 
 
 def hostile_cell(rng: random.Random) -> str:
-    """A cell of a CSV, or the value of a parameter."""
+    """Return a hostile CSV cell or parameter value."""
     return rng.choice(rng.choice((INTEGERS, INTEGERS, FLOATS, FLOATS, NOT_NUMBERS, WORDS)))
 
 
 def hostile_json(rng: random.Random) -> str:
-    """The text of a JSON value, or of what is none."""
+    """Return the text of a JSON value, which may be invalid."""
     numbers = lambda: rng.choice(rng.choice((INTEGERS, FLOATS)))  # noqa: E731
     makers = (
         numbers,
@@ -48,7 +48,7 @@ def hostile_json(rng: random.Random) -> str:
 
 
 def nested(rng: random.Random) -> str:
-    """Brackets in brackets, or very many side by side."""
+    """Return deeply nested brackets, or an array of very many empty arrays."""
     depth = rng.choice((50, 500, 5000, 100_000))
     opening, closing = rng.choice((("[", "]"), ('{"a":', "}")))
     inner = "1" if opening != "[" else ""
@@ -57,13 +57,13 @@ def nested(rng: random.Random) -> str:
 
 
 class Raw(str):
-    """A text that stands in a JSON document as it is."""
+    """A text that `dump` writes into a JSON document unchanged."""
 
     __slots__ = ()
 
 
 def dump(value: Any) -> str:
-    """The JSON text of a document in which a Raw stands for itself."""
+    """Return the JSON text of a document, in which Raw values are written unchanged."""
     if isinstance(value, Raw):
         return str(value)
     if isinstance(value, dict):
@@ -74,7 +74,7 @@ def dump(value: Any) -> str:
 
 
 def change_document(rng: random.Random, document: Any) -> tuple[str, str]:
-    """What was changed, and the text of the document with one to three such changes; `document` is changed too."""
+    """Make one to three changes to `document` in place. Return their description and the text of the document."""
     changes = [_change_once(rng, document) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
     return "; ".join(changes), dump(document)
 

@@ -1,8 +1,8 @@
-"""How an evaluation grows with the processes of a cluster: measured for 1 and 2, and reckoned for more.
+"""Speedup of an evaluation by the number of processes of a cluster: measured for 1 and 2, estimated for more.
 
     OPENBLAS_NUM_THREADS=1 python -m lab.performance.cluster_growth [--platforms 2000] [--predictions 600]
 
-The formula, with what is measured of each part, is in docs/scale.md#how-it-grows.
+docs/scale.md#how-it-grows has the formula and the measurements of its terms.
 """
 
 import argparse
@@ -28,17 +28,17 @@ MPET = METHODS["mpet"]
 
 @dataclass(frozen=True)
 class Costs:
-    """What is measured of one evaluation: seconds of processor time, and bytes."""
+    """The measured costs of one evaluation: processor time in seconds, and bytes."""
 
     prediction_s: float  # of one prediction, on a worker
     task_s: float  # of the client and the scheduler, for one task and its result
     database_bytes: int
     outcome_bytes: float  # of one prediction's result
-    bytes_per_s: float  # over which the database and the results go
+    bytes_per_s: float  # network bandwidth for the database and the results
 
 
 def expected_seconds(costs: Costs, predictions: int, processes: int) -> float:
-    """T(W) of so many predictions on W processes (docs/scale.md#how-it-grows).
+    """Return T(W), the expected time of P predictions on W processes (docs/scale.md#how-it-grows).
 
         T(W) = S (1 + ceil(log2 W)) / r + max(B c, ceil(B / W) b t) + P s / r,    B = ceil(P / b)
 
@@ -55,7 +55,7 @@ def expected_seconds(costs: Costs, predictions: int, processes: int) -> float:
 
 
 def batch_size(predictions: int, processes: int) -> int:
-    """Of `batches_of`, for an evaluation of one method."""
+    """Return the size of the batches that `batches_of` makes for an evaluation of one method."""
     return max(1, min(PREDICTIONS_PER_BATCH, -(-predictions // (BATCHES_PER_PROCESS * processes))))
 
 
@@ -64,7 +64,7 @@ def nothing(shared, batch):
 
 
 def seconds_of_task(cluster: Cluster) -> float:
-    """Processor time of this process, which is client and scheduler, for one task that does nothing."""
+    """Return the processor time of this process, which is client and scheduler, for one empty task."""
     batches = [list(range(25))] * EMPTY_TASKS
     list(cluster.map(nothing, None, batches[:10]))
     start = time.process_time()
@@ -73,7 +73,10 @@ def seconds_of_task(cluster: Cluster) -> float:
 
 
 def busiest_seconds(database, protocol, cluster: Cluster) -> float:
-    """Processor time of the worker that took the most, for one evaluation: what a machine of its own would take."""
+    """Return the processor time of the busiest worker during one evaluation.
+
+    The evaluation would take this long if each worker ran on a separate machine.
+    """
     before = cluster.client.run(time.process_time)
     evaluate(database, [MPET], protocol, executor=cluster)
     after = cluster.client.run(time.process_time)
@@ -113,7 +116,8 @@ def main() -> None:
     with local_cluster(1) as one, local_cluster(2) as two:
         costs = measured_costs(database, protocol, two)
         scatters = [scatter_seconds(two, database) for _ in range(options.rounds)]
-        for cluster in (one, two):  # every process has begun, and has the database
+        # After a first evaluation every process runs and has the database.
+        for cluster in (one, two):
             busiest_seconds(database, protocol, cluster)
         rounds = [
             [busiest_seconds(database, protocol, cluster) for cluster in (one, two)] for _ in range(options.rounds)

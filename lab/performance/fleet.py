@@ -1,17 +1,17 @@
-"""What everything costs as a database grows: import, snapshot, predictions, ranking, distances, pages, API, upload.
+"""Costs by the size of the database: import, snapshot, predictions, ranking, distances, pages, API, upload.
 
     python -m lab.performance.fleet [--sizes 10x100 100x100 1000x100 10000x100] [--dataset DIR [--copies 4]]
                                       [--json FILE]
     python -m lab.performance.fleet --walk [--dataset DIR [--copies 2]] [--database postgresql] [--seconds 600]
 
-For each size (platforms x workloads) a database of its own, in a temporary folder, with made profiles: times by a model
-of low rank, at three thread counts. `--dataset` adds a folder of the dataset form, `--copies` one with each machine so
-often, under other names. Prints a table with a column for each, and the growth from the first size to the last. Seconds
-are processor time where not said otherwise.
+For each size (platforms x workloads) it makes a database in a temporary folder, with synthetic profiles: times by a
+low-rank model, at three thread counts. `--dataset` adds a folder in the dataset format, and `--copies` adds the same
+dataset with K copies of each machine under different names. The output is a table with one column per database and the
+growth from the first size to the last. Seconds are processor time unless stated otherwise.
 
-`--walk` opens every page and list, and calls every chore, dump and command, on one database instead: of the datasets
-with their copies, or where none is given the one that MPET_STATE_DIR names. It prints the processor time of each, and
-which queries read a large table whole (lab/performance/walk.py).
+`--walk` opens every page and list and runs every periodic task, dump and command on one database instead: that of the
+datasets with their copies, or the one of MPET_STATE_DIR if no dataset is given. It prints the processor time of each,
+and the queries that scan a large table in full (lab/performance/walk.py).
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ COUNTS = (1, 4, 16)
 PLATFORM = {"vendor": "Made", "architecture": "x86_64", "device_class": "server", "threads": COUNTS[-1]}
 RANK, NOISE = 4, 0.03
 QUESTIONS, WARM = 21, 3
-RANKINGS = 27  # how long one takes depends on how many machines are alike for the workload
+RANKINGS = 27  # the time of a ranking depends on how many machines are similar for the workload
 COMPARED = ("mpet", "mpet2020")
-PAIRS = 2_000  # at most, of the distances between all
-ELEMENTS, INVALID = 84, 0.3  # of vectors whose distances are measured: made profiles have times alone
+PAIRS = 2_000  # most vectors for the distances between all pairs
+ELEMENTS, INVALID = 84, 0.3  # random vectors are used for distances, because synthetic profiles have only times
 SEED = 1
-PARTS = ("snapshot", "again", "answers", "distances", "pages", "api", "upload")  # each in a process of its own
+PARTS = ("snapshot", "again", "answers", "distances", "pages", "api", "upload")  # each runs in a separate process
 
 Row = dict[str, float]
 ROWS = {
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def walked(options: argparse.Namespace) -> str:
-    """The tables of `walk`, of the datasets with their copies or of the database that the environment names."""
+    """Return the tables of `walk` for the datasets with their copies, or for the database of the environment."""
     parts = tuple(options.walk) or WALKS
     if not options.dataset:
         return walk(dict(os.environ), options.seconds, parts)
@@ -134,7 +134,7 @@ def walked(options: argparse.Namespace) -> str:
 
 
 def write_fleet(folder: Path, platforms: int, workloads: int, seed: int = SEED) -> None:
-    """A folder of the form mpet-dataset/1: ln t = work - speed + factors of rank RANK + tilt ln n + noise."""
+    """Write an mpet-dataset/1 folder with ln t = work - speed + factors of rank RANK + (loss - 1) ln n + noise."""
     rng = np.random.default_rng(seed)
     speed, work = rng.normal(size=platforms), rng.normal(size=workloads)
     factors = 0.2 * rng.normal(size=(platforms, RANK)) @ rng.normal(size=(RANK, workloads))
@@ -162,7 +162,7 @@ def write_fleet(folder: Path, platforms: int, workloads: int, seed: int = SEED) 
 
 
 def write_copies(dataset: Path, folder: Path, copies: int) -> None:
-    """The dataset with each of its machines so often, under names of their own."""
+    """Write the dataset with `copies` of each machine, each copy under its own name."""
     shutil.copy(dataset / "dataset.json", folder)
     for path in dataset.glob("*.csv*"):
         rows = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -176,7 +176,7 @@ def name_of(platform: int) -> str:
 
 
 def measured(folder: Path) -> Row:
-    """The numbers of a database that the dataset is imported into."""
+    """Import the dataset into a new database and return its column of the table."""
     with installation("sqlite", demo=False) as made:
         started = time.perf_counter()
         row = {"import_mib": import_mib(folder, made.environment)}
@@ -188,7 +188,7 @@ def measured(folder: Path) -> Row:
 
 
 def import_mib(folder: Path, environment: dict[str, str]) -> float:
-    """The most memory that a process of the import ever had."""
+    """Import the dataset and return the peak memory of the command in MiB."""
     command = [sys.executable, "manage.py", "import_dataset", str(folder)]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
@@ -199,7 +199,7 @@ def import_mib(folder: Path, environment: dict[str, str]) -> float:
 
 
 def in_a_process(part: str, environment: dict[str, str]) -> Row:
-    """What the function measure_`part` returns, in a process with this database."""
+    """Run `measure_<part>` in a new process with this database and return its result."""
     command = [sys.executable, "-c", f"from lab.performance.fleet import report; report({part!r})"]
     done = subprocess.run(
         command,
@@ -215,7 +215,7 @@ def in_a_process(part: str, environment: dict[str, str]) -> Row:
 
 
 def report(part: str) -> None:
-    import django  # noqa: PLC0415  settings are of the folder that the caller made
+    import django  # noqa: PLC0415  the settings depend on the folder that the caller made
 
     django.setup()
     sys.stdout.write(json.dumps(globals()[f"measure_{part}"]()) + "\n")
@@ -228,17 +228,17 @@ def taken(function: Callable[[], Any], clock: Callable[[], float] = time.process
 
 
 def median_ms(functions: Iterable[Callable[[], Any]]) -> float:
-    """Of all but the first WARM."""
+    """Return the median time of the functions in ms, without the first WARM."""
     return 1000 * float(np.median([taken(one) for one in functions][WARM:]))
 
 
 def resident_bytes() -> int:
-    """The most that this process ever had."""
+    """Return the peak memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def own_bytes() -> int:
-    """What this process has now and shares with no other: files that are mapped are not among it."""
+    """Return the memory that this process has now and does not share, in bytes. Mapped files do not count."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["RssAnon"].split()[0]) * 1024
 
@@ -248,16 +248,16 @@ def raw_bytes(database: Any) -> int:
 
 
 def warm_up() -> None:
-    """Load all code that building a snapshot takes, and what it keeps for itself, by one of nothing."""
+    """Load the code for building a snapshot, and fill its internal caches, by building an empty one."""
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
     read_database(origins=("nothing",))
 
 
 def known_pairs(database: Any, count: int, rng: np.random.Generator | None = None) -> list[tuple[int, int]]:
-    """Measured pairs (workload, platform), drawn, that can be predicted without their own profile.
+    """Draw measured pairs (workload, platform) that can be predicted without their own profile.
 
-    Another platform must have the workload, and share another workload with this one.
+    Another platform must have the workload, and must share another workload with the target.
     """
     drawn = (rng or np.random.default_rng(SEED)).permutation(len(database))
     found = (pair for at in drawn if shares_another(database, pair := pair_of(database, at)))
@@ -321,7 +321,7 @@ def measure_answers() -> Row:
 
 
 def ranking_seconds(steps: Iterator[Any]) -> tuple[float, float]:
-    """Until all rows are in order, and until those of the page are computed."""
+    """Return the seconds until all rows are in order, and until the rows of the page are computed."""
     ordered = taken(lambda: (next(steps), next(steps, None)))
     return ordered, ordered + taken(lambda: list(steps))
 
@@ -375,7 +375,7 @@ def measure_pages() -> Row:
         "front_ms": 1000 * taken(lambda: opened("/")),
         "platform_ms": 1000 * taken(lambda: opened(reverse("platform", args=[database.platforms[-1]]))),
         "workload_ms": 1000 * taken(lambda: opened(reverse("workload", args=[database.workloads[-1]]))),
-        "map_s": taken(lambda: workload_map(database)),  # the page answers sooner where this takes long
+        "map_s": taken(lambda: workload_map(database)),  # computed here, because the page responds before a long one
     }
 
 
@@ -395,7 +395,10 @@ def measure_api() -> Row:
         return ask
 
     def medians(more: dict[str, Any]) -> Any:
-        """Seconds of an empty POST and of a question, asked in turn: a machine changes its speed within a run."""
+        """Return the median seconds of an empty POST and of a prediction request.
+
+        The two alternate, because the machine's speed changes during a run.
+        """
         times = [
             (taken(post({}, 400)), taken(post({"workload": workload, "target": target} | more, 201)))
             for workload, target in pairs
@@ -408,7 +411,7 @@ def measure_api() -> Row:
 
 
 def measure_upload() -> Row:
-    """The second of two, as the first one loads code; each of a new machine."""
+    """Measure the second of two uploads, because the first one loads code. Each upload is of a new platform."""
     from predictor.core.methods import METHODS, Query  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
     from tests.benchmarks.uploads import receive, tarball  # noqa: PLC0415

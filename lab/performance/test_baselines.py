@@ -1,6 +1,6 @@
-"""What a prediction of each baseline costs beside one of mpet2020: `pytest lab/performance --benchmark-enable`.
+"""Cost of a prediction of each baseline, compared with mpet2020: `pytest lab/performance --benchmark-enable`.
 
-The databases have the paper's size, and that of a public dataset. Ratios inside one run count, not seconds.
+One database has the size of the paper's, the other that of a public dataset. Compare ratios within a run, not seconds.
 """
 
 import numpy as np

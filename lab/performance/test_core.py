@@ -1,4 +1,4 @@
-"""How fast the paper's method answers: `pytest lab/performance --benchmark-enable`."""
+"""Speed of the paper's method: `pytest lab/performance --benchmark-enable`."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ MPET2020 = METHODS["mpet2020"]
 
 @pytest.fixture(scope="module")
 def small_database():
-    """15 platforms x 17 workloads, all 84 elements valid: the size of the paper's database."""
+    """Return 15 platforms x 17 workloads with all 84 elements valid: the size of the paper's database."""
     arrays = random_arrays(1, 15, 17, missing=0.0, invalid=0.0, groups=(TIME_ONLY._replace(decomposed=True),))
     arrays["features"] = np.random.default_rng(1).random(arrays["features"].shape)
     arrays["t1_s"] = np.random.default_rng(2).random(len(arrays["t1_s"])) + 1
@@ -22,7 +22,7 @@ def small_database():
 
 @pytest.fixture(scope="module")
 def large_database():
-    """357 platforms x 84 workloads, six valid elements: the shape of the largest public dataset."""
+    """Return 357 platforms x 84 workloads with six valid elements: the shape of the largest public dataset."""
     arrays = random_arrays(1, 357, 84, missing=0.0, invalid=0.0, groups=(TIME_ONLY,))
     arrays["features"] = np.random.default_rng(1).random(arrays["features"].shape)
     arrays["features"][:, 6:] = np.nan

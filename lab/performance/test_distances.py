@@ -1,6 +1,7 @@
-"""Distances of many vectors: `pytest lab/performance/test_distances.py --benchmark-enable` on one core.
+"""Speed of distances of many vectors: `pytest lab/performance/test_distances.py --benchmark-enable` on one core.
 
-Beside them the product that they cannot do without, one pass over the memory, and scikit-learn."""
+They are compared with the matrix product that they need, with one pass over the memory, and with scikit-learn.
+"""
 
 import numpy as np
 import pytest

@@ -1,6 +1,7 @@
 """Predictions and rankings among thousands of platforms: `pytest lab/performance/test_fleet.py --benchmark-enable`.
 
-docs/scale.md has what it measured."""
+docs/scale.md has the results.
+"""
 
 import time
 
@@ -14,7 +15,7 @@ from tests.predictor.core.curves import curve_database
 
 WORKLOADS, TARGETS = 40, 15
 SIZES = sized((350, 2_000, 20_000), (30, 60))
-MOST_GROWTH = 3.0  # of a prediction, from the first size to the last
+MOST_GROWTH = 3.0  # greatest growth of a prediction's time from the first size to the last
 EACH_SIZE = pytest.mark.parametrize("platforms", SIZES)
 
 
@@ -50,14 +51,17 @@ def test_estimates_of_all_platforms(benchmark, fleets, platforms):
 
 
 def seconds_of(database, query):
-    """Processor time of a question to `mpet`."""
+    """Return the processor time of a prediction by `mpet`."""
     method, start = METHODS["mpet"], time.process_time()
     assert np.isfinite(method.predict(database, query, method.settings()).t1_s)
     return time.process_time() - start
 
 
 def growth_of_a_prediction(fleets):
-    """Processor time of the same questions, each at its quickest, among very many platforms over that among few."""
+    """Return the ratio of a prediction's processor time among very many platforms to that among few.
+
+    The times are medians over the same queries, where each query counts with its fastest of three runs.
+    """
     few, many = (
         np.median([min(seconds_of(fleets[size], query) for _ in range(3)) for query in queries(SIZES[0])])
         for size in (SIZES[0], SIZES[-1])

@@ -1,4 +1,4 @@
-"""How fast `mpet` answers: `pytest lab/performance/test_mpet.py --benchmark-enable` on one core."""
+"""Speed of `mpet`: `pytest lab/performance/test_mpet.py --benchmark-enable` on one core."""
 
 from dataclasses import fields
 
@@ -16,19 +16,19 @@ MPET = METHODS["mpet"]
 
 @pytest.fixture(scope="module")
 def small_database():
-    """15 platforms x 17 workloads at five thread counts: the size of the paper's database."""
+    """Return 15 platforms x 17 workloads at five thread counts: the size of the paper's database."""
     return curve_database(1, 15, 17, missing=0.0)
 
 
 @pytest.fixture(scope="module")
 def large_database():
-    """350 platforms x 84 workloads at two thread counts: the shape of the largest public dataset."""
+    """Return 350 platforms x 84 workloads at two thread counts: the shape of the largest public dataset."""
     return curve_database(1, 350, 84, missing=0.05, counts=(1, 16))
 
 
 @pytest.fixture(scope="module")
 def long_database():
-    """350 platforms x 16 workloads at twelve thread counts."""
+    """Return 350 platforms x 16 workloads at twelve thread counts."""
     return curve_database(1, 350, 16, missing=0.05, counts=tuple(2**k for k in range(12)))
 
 
@@ -43,7 +43,7 @@ def test_one_prediction_among_15_platforms(benchmark, small_database):
 
 @pytest.mark.parametrize("read", ["times", "everything"])
 def test_one_decomposed_prediction_among_15_platforms(benchmark, read):
-    """Overheads, elements and candidates are worked out when they are read."""
+    """Compare reading the times with reading everything: overheads, elements and candidates are computed lazily."""
     database = Database.build(**decomposed_arrays(1, 15, 26))
 
     def predict():
@@ -65,7 +65,7 @@ def test_one_whole_curve_among_350_platforms(benchmark, long_database):
 
 
 def test_one_prediction_for_a_target_of_five_workloads_among_350_platforms(benchmark, large_database):
-    """Its relatives' workloads are filled in first; A is hidden on them."""
+    """The workloads of related platforms are imputed first, and A is hidden on these platforms."""
     few = large_database.without(5, np.setdiff1d(np.arange(84), [7, 19, 31, 43, 55])).without([4, 6, 7], 3)
     answer = benchmark(MPET.predict, few, Query(3, 5, n=(1, 16)), MPET.settings())
     assert answers_with_an_interval(answer)

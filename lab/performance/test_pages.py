@@ -1,11 +1,10 @@
-"""What each page and each list of the API costs where the database is large: 100,000 profiles, 200 programs on 500
-machines.
+"""Cost of each page and each list of the API with a large database: 100,000 profiles of 200 programs on 500 machines.
 
     pytest lab/performance/test_pages.py --benchmark-enable
 
-makes them in the scratch database of the tests (MPET_BENCHMARK_PROFILES: how many) and prints the times. Without
---benchmark-enable, as among all tests, it opens every page once on a few hundred. What the pages may ask of the
-database, and how, is tested in tests/profiles/test_long_lists.py.
+makes the profiles (their number is MPET_BENCHMARK_PROFILES) in the test database and prints the times. Without
+--benchmark-enable, as in the test suite, every page is opened on a few hundred profiles. The queries of the pages are
+tested in tests/profiles/test_long_lists.py.
 """
 
 import os
@@ -27,7 +26,7 @@ API = "/api/v1/"
 
 
 def store_many(count: int) -> None:
-    """`count` profiles of 12 thread counts: every workload on every platform, a delivery a platform."""
+    """Store `count` profiles of 12 thread counts: every workload on every platform, one delivery per platform."""
     platforms = store_platforms([f"machine-{at:04}" for at in range(count // WORKLOADS)], n_max=48, physical_cores=24)
     workloads = store_workloads([f"program-{at:04}" for at in range(WORKLOADS)], strategy="dynamic_loop")
     counts = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48], dtype=np.int32)
@@ -39,7 +38,7 @@ def store_many(count: int) -> None:
 
 @pytest.fixture(scope="module")
 def many(request, django_db_setup, django_db_blocker):
-    """How many there are."""
+    """Store the profiles and yield their number."""
     enabled = request.config.getoption("benchmark_enable")
     count = int(os.environ.get("MPET_BENCHMARK_PROFILES", "100000")) if enabled else FEW
     with django_db_blocker.unblock(), transaction.atomic():
@@ -101,5 +100,5 @@ def test_page(benchmark, many, name):
         address = reverse(name, args=[Profile.objects.first().uid])
     else:
         address = reverse(PAGES[name])
-        read_database()  # once a revision and process
+        read_database()  # loaded once per revision and process
     opened(benchmark, address)

@@ -1,6 +1,6 @@
-"""What one prediction costs, and what the service adds to the method; what it costs to read a snapshot.
+"""Cost of one prediction, overhead of the service over the method, and cost of reading a snapshot.
 
-Ratios inside one run count, not seconds: pytest lab/performance/test_predictions.py --benchmark-enable
+Compare ratios within a run, not seconds: pytest lab/performance/test_predictions.py --benchmark-enable
 """
 
 from dataclasses import replace
@@ -28,7 +28,7 @@ ROUNDS = 30
 
 @pytest.fixture
 def papers_size(db):
-    """Every workload on every platform, with all 84 elements valid."""
+    """Store every workload on every platform, with all 84 elements valid, and return the snapshot."""
     measurements = sample_measurements(PLATFORMS, WORKLOADS, counters=False)
     rng = np.random.default_rng(1)
     profiles = [
@@ -80,7 +80,7 @@ def test_over_the_api_in_process(benchmark, papers_size, client, django_user_mod
 
 @pytest.fixture
 def many(db):
-    """6,000 profiles of 16 thread counts."""
+    """Store 6,000 profiles with 16 thread counts."""
     platforms = store_platforms([f"p{index:03}" for index in range(MANY[0])])
     workloads = store_workloads([f"w{index:02}" for index in range(MANY[1])])
     pairs = [(platform, workload) for platform in platforms for workload in workloads]

@@ -1,4 +1,4 @@
-"""How long curves and feature vectors take: batches against one by one. Ratios inside one run count, not seconds.
+"""Cost of curves and feature vectors, in batches and one by one. Compare ratios within a run, not seconds.
 
 pytest lab/performance/test_scaling.py --benchmark-enable
 """
@@ -13,7 +13,7 @@ from tests.profiles.scaling.datasets import read_tables
 from tests.samples import sample_counters, sample_runs
 
 PROFILES = sized(300, 30)
-ROWS = sized(None, 400)  # of a public dataset; None: all
+ROWS = sized(None, 400)  # rows of a public dataset (None: all)
 COUNTS = ((1, 2, 4, 8, 16), (1, 2, 4, 8, 12, 16, 24, 32), (1, 4, 16, 64))
 
 

@@ -1,5 +1,5 @@
-"""What a fit costs: each model on one curve of 26 points, the automatic choice with 48 companions, the memory wall on
-24 x 14 points. Ratios inside one run count: pytest lab/performance/test_scaling_models.py --benchmark-enable
+"""Cost of a fit: each model on a curve of 26 points, the automatic choice with 48 companions, and the memory wall on
+24 x 14 points. Compare ratios within a run: pytest lab/performance/test_scaling_models.py --benchmark-enable
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ def test_on_its_own(benchmark, name):
 
 @pytest.mark.benchmark(group="one fit of 26 points")
 def test_automatic_with_companions(benchmark):
-    """The target: under 5 ms a fit and prediction."""
+    """A fit with its prediction should take less than 5 ms."""
     kin = companions_from_curves([(N, curve(seed)) for seed in range(1, 49)])
     t = curve(0)[:26]
     said = benchmark(lambda: AutomaticChoice(26).fit(HALF, t, companions=kin).predict(N[26:, None]))
@@ -47,7 +47,7 @@ def test_automatic_with_companions(benchmark):
 
 @pytest.mark.benchmark(group="memory wall")
 def test_memory_wall_of_24_by_14_points(benchmark):
-    """The target: well under a second."""
+    """A fit should take well under a second."""
     n, ratio = (axis.ravel() for axis in np.meshgrid(np.arange(1.0, 25.0), papers.MEMORY_WALL_MHZ / 2133))
     t = 1 / memory_wall_speedup(n, ratio, papers.MEMORY_WALL["splash2x-radiosity"])
     X = np.stack([n, ratio], axis=1)
@@ -74,7 +74,7 @@ def test_extended_amdahl(benchmark, how):
 @pytest.mark.benchmark(group="task graph")
 @pytest.mark.parametrize("how", ["fit", "interval"])
 def test_task_graph(benchmark, how):
-    """63 sizes on 8 workers, as the paper's sort; an interval costs five fits more."""
+    """63 sizes on 8 workers, as in the paper's sort. An interval needs five more fits."""
     X, t, measures = program(2.0 ** np.linspace(13, 27, 63), np.arange(1.0, 9.0), noise=0.02)
 
     def run():

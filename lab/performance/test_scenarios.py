@@ -1,4 +1,4 @@
-"""What a change costs beside the plain answer, and a ranking beside its predictions: ratios of one run.
+"""Cost of a changed scenario compared with a plain prediction, and of a ranking: compare ratios within a run.
 
 pytest lab/performance/test_scenarios.py --benchmark-enable
 """

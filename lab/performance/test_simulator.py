@@ -1,4 +1,4 @@
-"""What the demo costs: simulating one machine, beside storing what comes out. Ratios inside one run count, not seconds.
+"""Cost of the demo: simulating one machine, compared with storing its results. Compare ratios in a run, not seconds.
 
 pytest lab/performance/test_simulator.py --benchmark-enable
 """

@@ -1,4 +1,4 @@
-"""What a moved slider costs: the server's part, and from the input event until Chromium has redrawn every figure.
+"""Cost of a slider move: the server's part, and the time from the input event until Chromium has redrawn all figures.
 
 pytest lab/performance/test_what_if.py --benchmark-enable
 """
@@ -29,7 +29,7 @@ MOVE = """(value) => new Promise((done) => {
 
 
 def values():
-    """Positions of the slider, never twice the same in turn."""
+    """Return an endless iterator of slider positions, where no two successive ones are the same."""
     return (f"{0.1 + (one % 15) / 10:.1f}" for one in count())
 
 

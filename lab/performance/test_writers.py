@@ -1,4 +1,4 @@
-"""The command that measures how long other writers wait, on an upload that is small where nothing is measured."""
+"""The command that measures how long other writers wait. The upload is small unless times are measured."""
 
 from lab.performance.conftest import sized
 from lab.performance.writers import measure_waits

@@ -1,5 +1,8 @@
-"""Every page, API list, chore, dump and command of a database as it is: processor time, and the queries that read a
-table of over LARGE_ROWS rows whole. `python -m lab.performance.fleet --walk` calls it (docs/scale.md)."""
+"""Processor time and full table scans of every page, API list, periodic task, dump and command on a given database.
+
+Full scans are counted on tables of more than LARGE_ROWS rows. `python -m lab.performance.fleet --walk` runs the walk
+(docs/scale.md).
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ from typing import Any
 from tests.paths import ROOT
 
 LARGE_ROWS = 100_000
-SECONDS = 600  # of processor time, after which a command is ended
+SECONDS = 600  # limit of a command's processor time
 WALKS = ("pages", "chores", "commands")
-NOT_WALKED = {  # commands, and why
+NOT_WALKED = {  # command -> reason
     "accuracy_tables": "reads datasets, not the database",
     "api_token": "writes one row",
     "case_study": "reads a dataset",
@@ -48,7 +51,10 @@ NOT_WALKED = {  # commands, and why
 
 
 def walk(environment: dict[str, str], seconds: int = SECONDS, walks: tuple[str, ...] = WALKS) -> str:
-    """The tables of a database, as Markdown. Each command, and all pages, have a process of their own."""
+    """Return the tables for the database of `environment` as Markdown.
+
+    All pages share one process, all periodic tasks share another, and each command has its own.
+    """
     rows: list[dict[str, Any]] = []
     if "pages" in walks:
         rows += _in_a_process("pages", [], environment, seconds=10 * seconds)
@@ -63,7 +69,10 @@ def walk(environment: dict[str, str], seconds: int = SECONDS, walks: tuple[str, 
 
 
 def commands(folder: Path, workload: str, target: str) -> Iterator[list[str]]:
-    """The commands that read the whole database, each with what it needs. Those that compute for hours get a sample."""
+    """Yield the commands that read the whole database, with their arguments.
+
+    Commands that would compute for hours use a sample.
+    """
     yield ["doctor"]
     yield ["export", str(folder / "parquet")]
     yield ["backup", str(folder / "backup.tar.gz")]
@@ -98,11 +107,12 @@ def _in_a_process(part: str, arguments: list[str], environment: dict[str, str], 
 
 
 def report(part: str, arguments: list[str]) -> None:
-    import django  # noqa: PLC0415  settings are of the folder that the caller made
+    import django  # noqa: PLC0415  the settings depend on the folder that the caller made
 
     django.setup()
     walked = {"pages": walk_pages, "chores": walk_chores, "command": walk_command, "pair": walk_pair}[part]
-    for row in walked(*arguments):  # what is measured stays where the process is ended
+    # Each row is flushed, so that the rows so far are kept if the process is killed.
+    for row in walked(*arguments):
         sys.stdout.write(f"\n{json.dumps(row)}\n")
         sys.stdout.flush()
 
@@ -113,7 +123,7 @@ def walk_pair() -> Iterator[dict[str, str]]:
 
 
 def _walked_profile() -> Any:
-    """A profile of the platform that has the most, and of a workload with a curve where there is one."""
+    """Return the profile with the most thread counts on the platform with the most profiles."""
     from django.db.models import Count  # noqa: PLC0415
 
     from profiles.models import Profile  # noqa: PLC0415
@@ -124,9 +134,11 @@ def _walked_profile() -> Any:
 
 
 def walk_pages() -> Iterator[dict[str, Any]]:
-    """Every page and every list of the API, without what is kept of an answer before; what visitors may not see is
-    opened by a moderator, whom nobody finds in the database afterwards. Addresses that need a body or a token are left
-    out."""
+    """Yield a row for every page and every list of the API, each requested with empty caches.
+
+    A moderator opens what visitors may not see, in a transaction that is rolled back afterwards. Addresses that need a
+    request body or a token are left out.
+    """
     from django.contrib.auth import get_user_model  # noqa: PLC0415
     from django.core.cache import caches  # noqa: PLC0415
     from django.db import transaction  # noqa: PLC0415
@@ -164,7 +176,7 @@ def walk_pages() -> Iterator[dict[str, Any]]:
 
 
 def fixed_addresses() -> list[str]:
-    """Of the pages that are about no profile: all routes without a parameter that an anonymous visitor can open."""
+    """Return the addresses of all routes without a parameter, except those of the admin and of accounts."""
     from django.urls import URLPattern, get_resolver  # noqa: PLC0415
 
     def routes(patterns: Any, before: str = "") -> Iterator[str]:
@@ -186,7 +198,7 @@ def walk_chores() -> Iterator[dict[str, Any]]:
     from profiles.dump.published import publish_dump  # noqa: PLC0415
 
     for chore in registered_periodic_tasks():
-        # The chore starts a process for the dump, whose queries this one would not see.
+        # The periodic task starts another process for the dump, where queries cannot be captured.
         yield measured_row("chore", chore.name, publish_dump if chore.name == "public dump" else chore.function)
 
 
@@ -201,14 +213,14 @@ def walk_command(*arguments: str) -> Iterator[dict[str, Any]]:
 
 
 def measured_row(kind: str, name: str, function: Callable[[], Any]) -> dict[str, Any]:
-    """Processor time of the function, of the processes that it starts too, and the plans of its queries."""
+    """Return a row with the processor time of the function and its child processes, and the plans of its queries."""
     from tests.plans import captured_queries  # noqa: PLC0415
 
     result, error, begun = None, "", _processor_seconds()
     with captured_queries() as queries:
         try:
             result = function()
-        except (Exception, SystemExit) as raised:  # a page or command that fails is a row of the table
+        except (Exception, SystemExit) as raised:  # failed pages and commands are rows of the table, too
             error = f"{type(raised).__name__}: {str(raised)[:80]}"
     seconds = _processor_seconds() - begun
     found = [one for sql, params in queries.items() if (one := _whole(sql, params))]
@@ -223,7 +235,7 @@ def _processor_seconds() -> float:
 
 
 def _whole(sql: str, params: Any) -> dict[str, Any] | None:
-    """What the plan says where the query reads a large table whole, with its processor time alone."""
+    """Return the plan of a query that scans a large table in full, with its processor time, or None."""
     from django.db import connection  # noqa: PLC0415
 
     from tests.plans import plan_of, repeated_reads, shortened, whole_reads  # noqa: PLC0415
@@ -244,12 +256,12 @@ def _whole(sql: str, params: Any) -> dict[str, Any] | None:
     return {"sql": shortened(sql), "plan": "; ".join(details), "repeated": bool(repeated), "alone": _alone[sql]}
 
 
-_alone: dict[str, float] = {}  # seconds of a query
+_alone: dict[str, float] = {}  # SQL -> seconds of the query alone
 _large: set[str] = set()
 
 
 def large_tables() -> frozenset[str]:
-    """The tables of over LARGE_ROWS rows, counted once a process."""
+    """Return the tables of more than LARGE_ROWS rows, which are counted once per process."""
     from django.apps import apps  # noqa: PLC0415
 
     if not _large:
@@ -263,7 +275,7 @@ def large_tables() -> frozenset[str]:
 
 
 def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """One table of times, and one of the plans that read a large table whole."""
+    """Yield the lines of two tables: the times, and the plans that scan a large table in full."""
     yield "| | | processor time (s) | queries | of them read a large table whole |\n|---|---|---|---|---|\n"
     plans: dict[tuple[str, str, bool], list[tuple[str, float]]] = {}
     for row in rows:

@@ -1,9 +1,9 @@
-"""How long somebody else who writes waits while a large upload is stored.
+"""Waiting time of other writers while a large upload is stored.
 
     python -m lab.performance.writers --rows 200000 --workloads 50
 
-makes a database of its own (SQLite; DATABASE_URL for another, which must be empty), has `manage.py import_results`
-store a tarball of so many runs, and meanwhile stores a session every 50 ms. Prints the longest wait.
+makes a temporary SQLite database, or uses the empty one of DATABASE_URL. `manage.py import_results` stores a tarball of
+`--rows` runs, and meanwhile this process stores a session every 50 ms. Prints the longest wait.
 """
 
 import argparse
@@ -29,7 +29,10 @@ def main() -> None:
 
 
 def measure_waits(rows: int, workloads: int) -> dict[str, float]:
-    """Seconds that the other writer waited, and what was stored; in a process of its own, as Django is set up once."""
+    """Return the seconds that the other writer waited, and the number of rows stored.
+
+    It measures in a new process, because Django can be set up only once per process.
+    """
     with tempfile.TemporaryDirectory(prefix="mpet-writers-") as folder:
         environment = dict(os.environ, MPET_STATE_DIR=folder, DJANGO_SETTINGS_MODULE="mpet_site.settings")
         command = [sys.executable, "-c", f"from lab.performance.writers import measure; measure({rows}, {workloads})"]
@@ -38,7 +41,7 @@ def measure_waits(rows: int, workloads: int) -> dict[str, float]:
 
 
 def measure(rows: int, workloads: int) -> None:
-    import django  # noqa: PLC0415  settings are of the folder that the caller made
+    import django  # noqa: PLC0415  the settings depend on the folder that the caller made
 
     django.setup()
     from django.contrib.sessions.backends.db import SessionStore  # noqa: PLC0415

@@ -1,12 +1,12 @@
-"""`mpet try` and `mpet sweep` on programs that nobody of this project wrote, against a server of their own.
+"""Benchmark of `mpet try` and `mpet sweep` on third-party programs, against a temporary server.
 
     apt-get install DEBIAN            # what `python -m lab.programs.campaign --packages debian` prints
     python -m venv /tmp/outside && /tmp/outside/bin/pip install PYPI      # ... --packages pypi
     python -m lab.programs.campaign --python /tmp/outside/bin/python
 
-prints the Markdown tables of docs/outside-programs.md. `--only NAME` measures one program. The first one is sent with
-the kit's results of this machine, which takes a minute or two. The second table compares what is predicted for `TARGET`
-with what was measured there, `elsewhere.csv`.
+prints the Markdown tables of docs/outside-programs.md. `--only NAME` measures one program. The first program is
+uploaded together with the kit's results of this machine, which takes a minute or two. The second table compares the
+predictions for `TARGET` with the times that were measured there (`elsewhere.csv`).
 """
 
 from __future__ import annotations
@@ -39,21 +39,23 @@ sys.path.insert(0, str(CLIENT))
 from mpet import Client, MpetError  # noqa: E402
 from mpet.changes import MeasuredRegion  # noqa: E402
 
-PYTHON = "{python}"  # of the environment with the packages of PyPI
+PYTHON = "{python}"  # placeholder for the interpreter that has the packages of PyPI
 TARGET = "KVM guest, 16 vCPUs of an Intel Xeon, 300 MB L3"  # of benchmarks/reference
-# Times of the same packages and inputs on TARGET, each run on n processors as by `mpet sweep`.
+# The times of the same packages and inputs on TARGET, where each run was pinned to n processors as in `mpet sweep`.
 ELSEWHERE = Path(__file__).with_name("elsewhere.csv")
-COUNTS = (1, 2, 4, 8, 16)  # at which they were measured there
+COUNTS = (1, 2, 4, 8, 16)  # thread counts of ELSEWHERE
 
 
 @dataclass(frozen=True)
 class Program:
-    """One program: those of OpenMP are measured by `mpet try`, all others by `mpet sweep`. `{n}` in a command is the
-    number of threads, as `mpet sweep` has it."""
+    """A program with its command and its package. `mpet try` measures OpenMP programs, and `mpet sweep` all others.
+
+    `{n}` in a command stands for the number of threads, as in `mpet sweep`.
+    """
 
     name: str
     language: str
-    threads: str  # the library that they are of
+    threads: str  # threading library
     package: str  # debian:NAME or pypi:NAME
     command: str
     options: tuple[str, ...] = field(default=())
@@ -115,17 +117,17 @@ PROGRAMS = (
 
 @dataclass
 class Outcome:
-    """What the table says of one program."""
+    """The result of measuring one program: one row of the table."""
 
     ended: str
     wall_s: float
     regions: str = ""
-    times: dict[int, float] = field(default_factory=dict)  # t(n) of the whole, medians
-    predicted: dict[int, tuple[float, float, float]] = field(default_factory=dict)  # on TARGET, with the interval
+    times: dict[int, float] = field(default_factory=dict)  # median t(n) of the whole program
+    predicted: dict[int, tuple[float, float, float]] = field(default_factory=dict)  # n -> time, low, high on TARGET
 
 
 class Campaign:
-    """The client as a command, with one account on one server, in the folder of the inputs."""
+    """A series of calls of the command-line client with one account on one server, run in the folder of the inputs."""
 
     def __init__(self, server: str, token: str, folder: Path, arguments: argparse.Namespace) -> None:
         self.client = Client(server, token)
@@ -181,13 +183,13 @@ class Campaign:
 
 
 def times_of_whole(regions: list[MeasuredRegion]) -> dict[int, float]:
-    """t(n) of a program from the medians of its parts; n at which a region was not measured is left out."""
+    """Return t(n) of a program as the sum of its regions' medians, without each n at which a region is missing."""
     counts = set.intersection(*(set(region.times) for region in regions)) if regions else set()
     return {n: sum(statistics.median(region.times[n]) for region in regions) for n in sorted(counts)}
 
 
 def version_of(package: str, python: str) -> str:
-    """`fasttree 2.1.11-2`, as the package's own client says."""
+    """Return name, installed version and registry of a package, such as `fasttree 2.1.11-2 (Debian)`."""
     registry, _, name = package.partition(":")
     if registry == "debian":
         command = ["dpkg-query", "--show", "--showformat", "${Version}", name]
@@ -211,7 +213,7 @@ HEADER = (
 
 
 def measured_elsewhere(path: Path = ELSEWHERE) -> dict[str, dict[int, float]]:
-    """t(n) on TARGET by program, the medians of its runs."""
+    """Return the median t(n) on TARGET for each program."""
     runs: dict[str, dict[int, list[float]]] = {}
     with path.open() as file:
         for row in csv.DictReader(file):
@@ -220,10 +222,10 @@ def measured_elsewhere(path: Path = ELSEWHERE) -> dict[str, dict[int, float]]:
 
 
 def compared(outcomes: dict[str, Outcome], elsewhere: dict[str, dict[int, float]]) -> Iterator[str]:
-    """What was predicted for TARGET beside what was measured there, a row for each program, and the errors at each n.
+    """Yield the table of predicted and measured times on TARGET: one row per program, then the errors at each n.
 
-    Beside `mpet`: its t(1) with Amdahl's law from the two times measured here, and with ideal scaling. A program that
-    lacks one of these has no row.
+    The errors are those of `mpet` and of two simpler predictions from the t(1) that `mpet` predicts: Amdahl's law with
+    the serial fraction from the two times measured here, and ideal scaling. Programs that lack a time are left out.
     """
     heads = " | ".join(f"n = {n}" for n in COUNTS)
     yield f"| program | {heads} |"

@@ -1,6 +1,6 @@
-"""Inputs of the outside programs, made from a fixed seed: sequences, a picture, a video, sources, a molecule.
+"""Inputs of the third-party programs, made from a fixed seed: sequences, a picture, a video, source files, a molecule.
 
-Each is as large as one run of its program takes half a second to three seconds on one thread.
+Their sizes are chosen so that one run of a program takes half a second to three seconds on one thread.
 """
 
 import json
@@ -16,7 +16,7 @@ camera { location <0, 3, -8> look_at <0, 1, 0> }
 light_source { <10, 15, -10> color rgb 1 area_light <2, 0, 0>, <0, 0, 2>, 4, 4 }
 plane { y, 0 pigment { checker color rgb 1 color rgb 0.2 } finish { reflection 0.3 } }
 """
-# Optimised geometries of water and methane, in angstrom: a row of them is a molecule of any size.
+# The optimised geometry of water, in angstrom. Copies of it form a cluster of any size.
 WATER = (("O", 0.0, 0.0, 0.0), ("H", 0.757, 0.586, 0.0), ("H", -0.757, 0.586, 0.0))
 SKLEARN = """import sys
 
@@ -64,7 +64,7 @@ print(model.get_dispersion(DampingParam(method="pbe"), grad=True)["energy"])
 
 
 def make_inputs(folder: Path) -> None:
-    """Write all inputs into `folder`, the same ones each time."""
+    """Write all inputs into `folder`. Every call writes the same bytes."""
     draw = random.Random(20)
     folder.mkdir(parents=True, exist_ok=True)
     genome = "".join(draw.choices(BASES, k=GENOME))
@@ -99,7 +99,7 @@ def mutated(sequence: str, letters: str, share: float, draw: random.Random) -> s
 
 
 def write_family(path: Path, letters: str, size: tuple[int, int], draw: random.Random) -> None:
-    """So many sequences of that length, which descend from each other."""
+    """Write a family of related sequences as FASTA; `size` is the number of sequences and their length."""
     members, length = size
     family = ["".join(draw.choices(letters, k=length))]
     while len(family) < members:
@@ -108,7 +108,7 @@ def write_family(path: Path, letters: str, size: tuple[int, int], draw: random.R
 
 
 def write_pictures(folder: Path, draw: random.Random) -> None:
-    """A picture with colours and noise (PPM), and a video of a moving one (YUV4MPEG2)."""
+    """Write a coloured picture with noise (PPM) and a video of a moving pattern (YUV4MPEG2)."""
     width, height = 800, 600
     noise = draw.randbytes(width * height)
     pixels = bytearray()
@@ -132,7 +132,7 @@ def write_pictures(folder: Path, draw: random.Random) -> None:
 
 
 def write_water(path: Path, side: int) -> None:
-    """A cube of water molecules, side³ of them."""
+    """Write a cube of side³ water molecules."""
     rows = [
         f"{atom} {x + 3.1 * i:.4f} {y + 3.1 * j:.4f} {z + 3.1 * k:.4f}"
         for i in range(side)
@@ -144,7 +144,7 @@ def write_water(path: Path, side: int) -> None:
 
 
 def write_sources(folder: Path, draw: random.Random) -> None:
-    """Python modules for linters, and JavaScript modules for a bundler."""
+    """Write Python modules for linters, and JavaScript modules for a bundler."""
     folder.mkdir(exist_ok=True)
     for module in range(10):
         lines = ['"""A module."""', ""]
@@ -170,7 +170,7 @@ def write_sources(folder: Path, draw: random.Random) -> None:
 
 
 def write_site(folder: Path, words: list[str], draw: random.Random) -> None:
-    """A site of Markdown pages, for a generator of sites."""
+    """Write a site of Markdown pages for a static site generator."""
     for part in ("content", "layouts/_default"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text('baseURL = "https://example.org/"\ntitle = "site"\n')
@@ -190,7 +190,7 @@ def write_site(folder: Path, words: list[str], draw: random.Random) -> None:
 
 
 def checksum(folder: Path) -> int:
-    """Of all files, so that two machines can say whether they had the same inputs."""
+    """Return the CRC-32 of all files, which shows whether two machines have the same inputs."""
     total = 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         total = zlib.crc32(path.read_bytes(), total)
