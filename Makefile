@@ -16,7 +16,7 @@ DASK_PORT ?= 8786
 REFERENCE := $(wildcard benchmarks/reference/*.tar.gz)
 PYTEST_ARGS ?=
 
-# The first interpreter that is new enough and can make an environment (a name on PATH may be neither).
+# The first interpreter on PATH that is Python 3.11 or newer and has the venv module.
 PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
@@ -91,23 +91,23 @@ cluster: $(VENV)/.installed-dev
 	@echo "For other commands: set -a; . $(CLUSTER)/environment"
 	@exec $(BIN)/honcho start --env $(CLUSTER)/environment --concurrency web=2,worker=2
 
-# pytest ends with 5 where it finds no test, which is a failure unless PYTEST_ARGS chooses some.
+# pytest exits with 5 if it finds no test. This is a failure, unless PYTEST_ARGS selects tests.
 NONE_CHOSEN = { [ $$? = 5 ] && $(if $(PYTEST_ARGS),true,false); }
 
-# Compiled modules are kept, whatever the environment says: a run starts a hundred processes that import them.
+# Bytecode is always written, because a test run starts a hundred processes that import the same modules.
 test lab quick-test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto -m "not alone and not lab" $(PYTEST_ARGS) || $(NONE_CHOSEN)
 	@echo "Those that measure time run alone."
 	$(BIN)/pytest -o testpaths=tests -m "alone and not lab" $(PYTEST_ARGS) || $(NONE_CHOSEN)
 
-# The folders with the most tests for their processor time; CONTRIBUTING.md says how they were chosen.
+# The folders with the most tests per second of processor time. CONTRIBUTING.md describes how they were chosen.
 QUICK := tests/mpet_site/web tests/accounts tests/predictor/predictions tests/predictor/test_comparisons.py \
 	tests/predictor/computations tests/predictor/extrapolation tests/predictor/snapshot tests/predictor/api
 quick-test: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto -m "not (alone or browser or kit or lab or postgresql or shared_data)" $(QUICK) $(PYTEST_ARGS)
 
-# Each process of a test writes a file of its own (pyproject.toml, coverage); all of them are put together at the end.
+# Each test process writes a separate coverage file (see pyproject.toml). They are combined at the end.
 coverage: $(VENV)/.installed-dev
 	@mkdir -p build
 	$(BIN)/coverage erase

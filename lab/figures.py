@@ -68,7 +68,7 @@ class Row:
 
 
 def read_modules(root: Path, *folders: str) -> list[Module]:
-    """Parse all modules below these folders, without migrations."""
+    """Parse all modules below these folders, except migrations."""
     modules = []
     for path in (path for folder in folders for path in sorted((root / folder).rglob("*.py"))):
         if "migrations" not in path.parts:

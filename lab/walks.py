@@ -34,7 +34,7 @@ class Trace:
     files: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, code: CodeType) -> None:
-        # Lambdas and comprehensions have no name that a reader could look up.
+        # Lambdas and comprehensions are left out, because readers cannot look them up by name.
         path = code.co_filename.removeprefix(f"{ROOT}{os.sep}")
         names = self.files.setdefault(path, [])
         if code.co_name not in names and code.co_name.isidentifier():
@@ -127,7 +127,7 @@ def trace_predictions() -> dict[str, Trace]:
     def ask_method(number: int) -> None:
         predict(PredictionRequest(workload=workloads[number], target="machine-3"))
 
-    method: Any = get_method(DEFAULT_METHOD).predict  # a function, or an object that can be called
+    method: Any = get_method(DEFAULT_METHOD).predict  # a function or a callable object
     code = getattr(method, "__code__", None) or type(method).__call__.__code__
     return {
         "prediction": trace_second(ask_api),

@@ -6,7 +6,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-# Tests run side by side, a worker on each core: more threads of linear algebra would only wait for each other.
+# Tests run in parallel, one worker per core, so more threads of linear algebra would only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
@@ -20,17 +20,18 @@ from tests.paths import ROOT
 from tests.scheduling import ModulesTogether, place
 
 SHARED_DATA = ROOT.parent / "shared" / "data"
-# The live server sends headers and body apart: the second would wait 40 ms for the client to acknowledge the first.
+# The live server sends headers and body separately. With Nagle's algorithm the body would wait 40 ms for the client to
+# acknowledge the headers.
 WSGIRequestHandler.disable_nagle_algorithm = True
 ALONE = "alone"
 OTHER_TOOLS = {"browser", "kit", "shared_data"}
-DATABASE_ONLY = os.environ.get("MPET_TESTS_DATABASE_ONLY") == "1"  # what tests/mpet_site/test_postgresql.py asks for
-STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or server is a failure, not a skip
+DATABASE_ONLY = os.environ.get("MPET_TESTS_DATABASE_ONLY") == "1"  # set by tests/mpet_site/test_postgresql.py
+STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # set in CI: a missing browser or server fails the tests
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One process more than cores, because many tests wait for servers, browsers and commands."""
+    """Return one more than the number of cores, because many tests wait for servers, browsers and commands."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -40,7 +41,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ModulesTogether:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With `-m "alone and ..."`, modules that have none of them: to import all takes as long as these tests."""
+    """With `-m "alone and ..."`, ignore modules without such tests: importing all would take as long as these tests."""
     if (
         config.option.markexpr.split()[:1] == [ALONE]
         and collection_path.suffix == ".py"
@@ -55,7 +56,7 @@ def says_alone(module: Path) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes longest first. With MPET_TESTS_DATABASE_ONLY=1: the tests that use the database, and nothing else."""
+    """Sort the slowest tests first. With MPET_TESTS_DATABASE_ONLY=1, select only tests that use just the database."""
     items.sort(key=place)
     unseen = [item.nodeid for item in items if item.get_closest_marker(ALONE) and not says_alone(item.path)]
     if unseen:
@@ -70,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def uses_database(item: pytest.Item) -> bool:
-    """Processes that have an SQLite file of their own (`empty_database`) say nothing of another database."""
+    """Return whether the test uses the configured database, and not a separate SQLite file (`empty_database`)."""
     fixtures = set(getattr(item, "fixturenames", ()))
     if "empty_database" in fixtures:
         return False
@@ -78,7 +79,7 @@ def uses_database(item: pytest.Item) -> bool:
 
 
 def skip_or_fail(reason: str) -> None:
-    """Skip with the reason; where CI promises the tool (MPET_TESTS_STRICT=1), fail instead."""
+    """Skip the test with the reason, or fail it with MPET_TESTS_STRICT=1, as in CI, where all tools are installed."""
     if STRICT:
         pytest.fail(reason)
     pytest.skip(reason)
@@ -86,7 +87,7 @@ def skip_or_fail(reason: str) -> None:
 
 @pytest.fixture
 def shared_data() -> Path:
-    """The folder of public datasets beside the checkout; the test skips where it is not there."""
+    """Return the folder of public datasets next to the checkout, or skip the test if it does not exist."""
     if not SHARED_DATA.is_dir():
         pytest.skip("no ../shared/data beside this checkout")
     return SHARED_DATA
@@ -94,8 +95,10 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker, tmp_path_factory) -> Path | None:
-    """pytest-django's, and a copy of the tables before any test wrote to them; None of another database than SQLite,
-    and where no test that was collected has pytest-django make one."""
+    """Extend pytest-django's fixture: return the path of a copy of the tables before any test wrote to them.
+
+    Returns None if the database is not SQLite, or if no collected test needs the test database.
+    """
     with django_db_blocker.unblock():
         if connection.vendor != "sqlite" or not connection.introspection.table_names():
             return None
@@ -108,7 +111,7 @@ def django_db_setup(django_db_setup, django_db_blocker, tmp_path_factory) -> Pat
 
 @pytest.fixture(scope="session")
 def empty_database(django_db_setup, tmp_path_factory) -> Path:
-    """A migrated SQLite file: processes that a test starts need not migrate, which takes each of them seconds."""
+    """Return a migrated SQLite file, so that processes started by tests need no migration, which takes seconds."""
     if django_db_setup is not None:
         return django_db_setup
     folder = tmp_path_factory.mktemp("database")
@@ -120,27 +123,27 @@ def empty_database(django_db_setup, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def migrated_folder(empty_database, tmp_path) -> Path:
-    """A state folder (MPET_STATE_DIR) whose database has every table."""
+    """Return a state folder (MPET_STATE_DIR) with a migrated database."""
     shutil.copyfile(empty_database, tmp_path / "mpet.sqlite3")
     return tmp_path
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _media_of_this_process() -> None:
-    """Tests run side by side, and what sweeps files that no row names would take away another process's."""
+    """Use one media folder per process, because the sweep of orphaned files would delete those of other processes."""
     django_settings.MEDIA_ROOT = django_settings.STATE_DIR / f"media-{os.getpid()}"
 
 
 @pytest.fixture
 def media(settings, tmp_path) -> Path:
-    """An empty folder for uploaded files, for tests that look at what is in it; the others share one."""
+    """Return an empty media folder, for tests that check its files. The other tests share one folder."""
     settings.MEDIA_ROOT = tmp_path / "media"
     return settings.MEDIA_ROOT
 
 
 @pytest.fixture
 def limit_rates(settings, tmp_path):
-    """limit_rates(scope=rate): these alone are limited, and nothing was counted yet."""
+    """Return limit_rates(scope=rate, ...), which limits only these scopes. All counters start at zero."""
     settings.RATES_FILE = tmp_path / "rates.sqlite3"
 
     def limit(**rates: str | None) -> None:
@@ -156,8 +159,8 @@ def alice():
 
 @pytest.fixture
 def ada():
-    """An account with a password, for tests that sign in."""
-    from tests.pages import user  # noqa: PLC0415  not before Django is set up
+    """Return an account with a password, for tests that sign in."""
+    from tests.pages import user  # noqa: PLC0415  needs Django to be set up
 
     return user("ada")
 
@@ -167,6 +170,6 @@ def bob():
     return get_user_model().objects.create_user("bob")
 
 
-# Times say nothing on a machine that is doing other things as well.
+# Deadlines are off, because times are not reliable on a machine with other load.
 settings.register_profile("mpet", deadline=None)
 settings.load_profile("mpet")

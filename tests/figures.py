@@ -1,4 +1,4 @@
-"""Figures as Plotly's Python package reads them."""
+"""Checks of figures with Plotly's Python package."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from profiles.figures import Chart
 
 
 def check_figure(figure: Mapping[str, Any]) -> go.Figure:
-    """The figure as an object; a ValueError where Plotly's schema has no such attribute, or not this value of it."""
+    """Return the figure as a Plotly object. Raises ValueError if Plotly's schema does not allow it."""
     return go.Figure(figure)
 
 

@@ -1,17 +1,18 @@
-"""Names that are markup for whatever writes them out without a thought."""
+"""Names that are markup, for tests that pages escape them."""
 
 from django.urls import reverse
 
 from profiles.identity.programs import programs_by_source
 from profiles.models import Platform, Revision, Source, Workload
 
-PLATFORM = '<a href="//e.co">X'  # short enough that no label is cut
+PLATFORM = '<a href="//e.co">X'  # short enough that labels are not truncated
 LINK = '<a href="//e.co">X</a><b>&lt;b&gt;'
 
 
 def make_names_hostile() -> None:
-    """Every name and description of platforms and workloads becomes markup, all different; their slugs stay."""
-    for number, platform in enumerate(Platform.objects.order_by("pk")):  # primary keys grow, and labels are cut
+    """Replace all names and descriptions of platforms and workloads by markup. Names stay distinct, slugs unchanged."""
+    # Platforms are numbered, because primary keys grow during the tests and labels are truncated.
+    for number, platform in enumerate(Platform.objects.order_by("pk")):
         platform.name = f"{PLATFORM}{number}"
         platform.cpu_model = platform.vendor = platform.microarchitecture = LINK
         platform.save()
@@ -24,7 +25,7 @@ def make_names_hostile() -> None:
 
 
 def address_of_program() -> str:
-    """Of the only one, whose address follows its name."""
+    """Return the address of the only program, which depends on its name."""
     (program,) = [
         program
         for programs in programs_by_source(Source.objects.values_list("pk", flat=True), None).values()

@@ -1,4 +1,4 @@
-"""What a server writes into its log."""
+"""Capturing of the server's log."""
 
 import io
 import logging
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def written_log(settings, form: str) -> Iterator[io.StringIO]:
-    """As with MPET_LOG_FORMAT=`form`, by the handlers of the settings."""
+    """Capture the log as the handlers of the settings write it with MPET_LOG_FORMAT=`form`."""
     written = io.StringIO()
     handler = settings.LOGGING["handlers"]["console"] | {"formatter": form, "stream": written}
     before = {name: logging.getLogger(name).handlers[:] for name in ("", *settings.LOGGING["loggers"])}

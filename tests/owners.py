@@ -1,4 +1,4 @@
-"""Accounts whose measurements count beside those of others, and accounts whose do not."""
+"""Accounts that are old and confirmed, so that their measurements count among those of others, and new accounts."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,7 @@ def new_account(name: str) -> Any:
 
 
 def old_account(name: str, days: float = 60) -> Any:
-    """A user who signed up so many days ago and has confirmed the address."""
+    """Create a user who signed up `days` ago and has confirmed the address."""
     joined = timezone.now() - timedelta(days=days)
     user = get_user_model().objects.create_user(name, f"{name}@example.org", date_joined=joined)
     confirm_address(user)

@@ -1,4 +1,4 @@
-"""What the tests of pages share: a public database, somebody's private part of it, and how to read a page."""
+"""Helpers for tests of pages: public and private sample data, and functions that read a page."""
 
 import json
 import re
@@ -19,7 +19,7 @@ def user(name: str) -> User:
 
 
 def store_public(**fields) -> list[Profile]:
-    """Twelve decomposed profiles: four workloads on each of three machines."""
+    """Store public decomposed profiles, by default four workloads on each of three platforms."""
     measurements = sample_measurements(**fields)
     return ingest(
         measurements, kind="tarball", label="public.tar.gz", sha256="a" * 64, owner=None, private=False
@@ -27,7 +27,7 @@ def store_public(**fields) -> list[Profile]:
 
 
 def store_private(owner: User) -> list[Profile]:
-    """One simulated profile on a machine and of a workload that nobody else knows."""
+    """Store one private simulated profile on a platform and of a workload that only the owner has."""
     measurements = replace(
         sample_measurements(1, 1, seed=7),
         origin="simulated",
@@ -40,7 +40,7 @@ def store_private(owner: User) -> list[Profile]:
 
 
 def store_dataset() -> list[Profile]:
-    """Four time-only profiles with a licence, of relative workloads."""
+    """Store four time-only profiles with a licence and relative times."""
     measurements = replace(
         sample_measurements(2, 2, seed=3, decomposed=False, counters=False),
         time_kinds={0: "relative", 1: "relative"},
@@ -55,12 +55,12 @@ def store_dataset() -> list[Profile]:
 
 
 def text_of(response) -> str:
-    """The words of a page, without markup."""
+    """Return the text of a page, without markup."""
     return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
 def figures_of(response) -> dict:
-    """The figures that a page carries, by name; a ValueError for one that Plotly would not draw as it is."""
+    """Return the figures of a page by name. Raises ValueError if Plotly's schema does not allow one of them."""
     found = re.findall(r'<script id="([^"]+)" type="application/json">(.*?)</script>', response.content.decode(), re.S)
     figures = {name: json.loads(content) for name, content in found}
     for figure in figures.values():

@@ -1,6 +1,6 @@
-"""Which plans SQLite chooses for queries, and which of them read a large table whole, or once for each row of another.
+"""SQLite's query plans, and the plans that scan a large table in full, or once for each row of another table.
 
-SQLite without ANALYZE chooses by the indexes alone: the plan of a small database is that of a large one.
+Without ANALYZE, SQLite chooses plans by the indexes alone, so a small database has the same plans as a large one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.db import connection
 TABLES_OF_PROFILES = frozenset(
     f"profiles_{name}" for name in ("profile", "run", "counterreading", "scalingcurves", "featurevector")
 )
-# Nearly all rows have the same value of these: to look one up in an index is to read the table.
+# Nearly all rows have the same value in these columns, so an index lookup by them reads almost the whole table.
 UNSELECTIVE = frozenset({"private_to_id", "hidden", "origin", "outlier_reason", "outlier_judge", "decomposed"})
 LOOP = re.compile(r"(?:SCAN|SEARCH) (\w+)")
 ALIAS = re.compile(r'"(\w+)" ([A-Z]\d+)\b')
@@ -28,7 +28,7 @@ Query = tuple[str, Any]  # SQL and its parameters
 
 @dataclass(frozen=True)
 class Step:
-    """A row of EXPLAIN QUERY PLAN, with the steps below it."""
+    """One row of EXPLAIN QUERY PLAN, with its child steps."""
 
     detail: str
     below: tuple[Step, ...]
@@ -36,7 +36,7 @@ class Step:
 
 @contextmanager
 def captured_queries() -> Iterator[dict[str, Any]]:
-    """The different queries of the block, with the parameters of the first of each."""
+    """Collect the distinct queries of the block, each with the parameters of its first execution."""
     queries: dict[str, Any] = {}
 
     def capture(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -60,13 +60,15 @@ def plan_of(sql: str, params: Any) -> tuple[Step, ...]:
 
 
 def whole_reads(sql: str, plan: tuple[Step, ...], tables: frozenset[str] = TABLES_OF_PROFILES) -> list[str]:
-    """The steps of the plan that read one of the tables from end to end, or all of it that is public."""
+    """Return the steps of the plan that scan one of the tables in full, or all of its public rows."""
     return [step.detail for step in _all_steps(plan) if _reads_whole(sql, step, tables)]
 
 
 def repeated_reads(sql: str, plan: tuple[Step, ...], tables: frozenset[str] = TABLES_OF_PROFILES) -> list[str]:
-    """The subqueries of the plan that read one of the tables whole and do so, or have their result run through, for
-    each row of another table: correlated ones, and lists that an inner loop looks its rows up by."""
+    """Return the subqueries of the plan that scan one of the tables in full for each row of another table.
+
+    These are correlated subqueries, and lists whose result an inner loop runs through to look up its rows.
+    """
     found = []
     for steps in _levels(plan):
         loops: list[str] = []
@@ -81,7 +83,7 @@ def repeated_reads(sql: str, plan: tuple[Step, ...], tables: frozenset[str] = TA
 
 
 def shortened(sql: str) -> str:
-    """The query without its columns, for a table of a report."""
+    """Return the query without its columns, shortened for a report."""
     text = re.sub(r"SELECT (DISTINCT )?.*? FROM", r"SELECT \1... FROM", sql.replace('"', ""), count=1)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + " ..."
 

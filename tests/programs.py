@@ -1,4 +1,4 @@
-"""A program as `mpet-profile` reports it: two regions and the serial rest, with times that a test can add up."""
+"""A sample program as `mpet-profile` reports it: two regions and the serial rest, with simple times."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import numpy as np
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
 from tests.samples import sample_platform
 
-MERGE_S, SPLIT_S, REST_S = 4.0, 1.0, 0.5  # on one thread
+MERGE_S, SPLIT_S, REST_S = 4.0, 1.0, 0.5  # times on one thread
 COUNTS = (1, 2)
 
 
@@ -27,7 +27,7 @@ def program_workload(section: str, application: str = "sort", **fields) -> Workl
 
 
 def clean_runs(seconds: dict[int, float], speed: float = 1.0) -> RunTable:
-    """Three clean runs at each n, all of the same time."""
+    """Return three clean runs at each n, all with the same time."""
     n = np.repeat(list(seconds), 3).astype(np.int64)
     time_ns = np.array([round(seconds[count] * 1e9 / speed) for count in n.tolist()], dtype=np.int64)
     return RunTable(
@@ -50,7 +50,7 @@ def program_measurements(
     speed: float = 1.0,
     **fields,
 ) -> Measurements:
-    """Regions that scale ideally, and a rest that does not scale; `speed`: times as fast."""
+    """Return a program with ideally scaling regions and a serial rest. `speed` divides all times."""
     workloads = [program_workload("merge:12", application), program_workload("split:40", application)]
     times = [{n: MERGE_S / n for n in counts}, {n: SPLIT_S / n for n in counts}]
     if serial_rest:
@@ -73,7 +73,7 @@ def program_measurements(
 
 
 def late_program_measurements(platform: PlatformRecord | None = None, counts=(1, 2, 4), **fields) -> Measurements:
-    """The same program where `merge` is a region on two threads and more only; on one, the rest has its work."""
+    """Return the same program, but with `merge` as a region only for n > 1. At n = 1 the serial rest has its work."""
     whole = program_measurements(platform, counts=counts, **fields)
     speed = fields.get("speed", 1.0)
     merge = clean_runs({n: MERGE_S / n for n in counts if n > 1}, speed)

@@ -1,4 +1,4 @@
-"""Small measured databases for tests, made from a seed: arbitrary numbers that obey every rule of the formats."""
+"""Small measured databases for tests, made from a seed: arbitrary numbers that satisfy every rule of the formats."""
 
 from dataclasses import replace
 
@@ -65,7 +65,7 @@ def sample_workload(index: int = 0, **fields) -> WorkloadRecord:
 def sample_runs(
     rng: np.random.Generator, counts=(1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16), repeats=3, decomposed=True, seconds=0.01
 ) -> RunTable:
-    """Runs whose parts sum to n*time_ns exactly, three clean and three profile repeats a thread count."""
+    """Return runs whose parts sum to n*time_ns exactly, by default with three repeats per pass and thread count."""
     fractions = rng.dirichlet([40, 1, 6, 1, 1, 1, 1])
     rows = [
         (n, repeat, profile_pass)
@@ -105,7 +105,7 @@ def sample_counters(rng: np.random.Generator, counts=(1, 2, 4, 8, 16)) -> Counte
 def sample_measurements(
     platforms: int = 3, workloads: int = 4, *, seed: int = 0, decomposed: bool = True, counters: bool = True, **fields
 ) -> Measurements:
-    """Every workload on every platform. Further `fields` replace those of Measurements (origin=..., ...)."""
+    """Return measurements of every workload on every platform. `fields` replace those of Measurements (origin=...)."""
     rng = np.random.default_rng(seed)
     profiles = [
         ProfileRecord(
@@ -129,7 +129,10 @@ def sample_measurements(
 
 
 def varied(runs: RunTable, sizes=(), clocks=(), growth=lambda size: size) -> RunTable:
-    """The runs, and again with each size and each clock in MHz: times in proportion to `growth`, and to 1/clock."""
+    """Return the runs and their copies with each size and each clock (MHz).
+
+    The times of the copies are proportional to `growth(size)` and to 1/clock.
+    """
     tables = [runs]
     for size in sizes:
         tables.append(_scaled(runs, growth(size), size=size, checksum=f"of{size:g}"))
@@ -155,7 +158,7 @@ def varied(runs: RunTable, sizes=(), clocks=(), growth=lambda size: size) -> Run
 
 
 def _scaled(runs: RunTable, factor: float, size=None, clock_mhz=None, checksum="abc123") -> RunTable:
-    """Every part in proportion; what rounding leaves over is use."""
+    """Scale every part by the factor, and add the rounding error to the part of useful work."""
     time_ns = np.maximum((runs.time_ns * factor).astype(np.int64), 1)
     parts_ns = np.where(runs.is_profile_pass[:, None], (runs.parts_ns * factor).astype(np.int64), -1)
     parts_ns[:, 0] += np.where(runs.is_profile_pass, runs.n * time_ns - parts_ns.sum(axis=1), 0)
@@ -171,7 +174,7 @@ def _scaled(runs: RunTable, factor: float, size=None, clock_mhz=None, checksum="
 
 
 def varied_measurements(sizes=(50.0, 200.0), clocks=(1500.0,), growth=lambda size: size, **fields) -> Measurements:
-    """One platform; the first workload, of size 100, also with other sizes and clocks."""
+    """Return measurements on one platform. The first workload has size 100, and also runs of other sizes and clocks."""
     measurements = sample_measurements(1, 2, **fields)
     first, *others = measurements.profiles
     workloads = [replace(measurements.workloads[0], size=100.0, size_unit="rows"), *measurements.workloads[1:]]

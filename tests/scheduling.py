@@ -1,28 +1,28 @@
-"""Which process runs which test, and what first, where several run side by side."""
+"""Distribution and order of the tests in parallel runs."""
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-# Folders whose tests share what takes long to make: the programs of the kit, a browser.
+# The tests of such a folder share slow fixtures: the kit's programs, a browser.
 TOGETHER = ("tests/benchmarks/kit/", "tests/browser/")
-# What takes longest begins first, so that no process waits at the end for another's last test.
+# The slowest tests start first, so that processes do not wait for a single slow test at the end.
 LONGEST = (*TOGETHER, "tests/mpet_site/test_postgresql.py", "tests/mpet_site/test_contract.py")
 
 
 class ModulesTogether(LoadScopeScheduling):
-    """A module's tests go to one process, which makes its fixtures once; so do those of a folder in TOGETHER.
+    """A scheduler that runs the tests of a module, or of a folder in TOGETHER, in one process to share fixtures.
 
-    Marks cannot say so: with pytest 9.2 xdist's `loadgroup` no longer sees them (pytest-xdist issue 1386).
+    The `xdist_group` mark cannot be used: with pytest 9.2, xdist's `loadgroup` ignores it (pytest-xdist issue 1386).
     """
 
     def __init__(self, config: pytest.Config, log) -> None:
         super().__init__(config, log)
-        config.option.loadscopereorder = False  # else modules with most tests begin, whatever they take
+        config.option.loadscopereorder = False  # otherwise modules with most tests start first
 
     def _split_scope(self, nodeid: str) -> str:
         return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.partition("::")[0])
 
 
 def place(item: pytest.Item) -> int:
-    """The key by which tests are sorted; what takes no time in particular stays as it was collected."""
+    """Return the sort key of a test: its position in LONGEST. All other tests stay in the order of collection."""
     return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))

@@ -1,4 +1,4 @@
-"""Rows as no code of this version would write them, in spite of the constraints of their tables."""
+"""Rows that violate the check constraints of their tables, for tests."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,8 +9,10 @@ from django.db import connection
 
 @contextmanager
 def without_checks(*models: Any) -> Iterator[None]:
-    """The checks of these tables do not hold: as an older version, or somebody by hand, left a row. On PostgreSQL until
-    the test's transaction is rolled back."""
+    """Disable the check constraints of these tables, to write rows as an older version or a manual change would.
+
+    On PostgreSQL they stay disabled until the test's transaction is rolled back.
+    """
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("PRAGMA ignore_check_constraints = ON")
@@ -34,7 +36,7 @@ def _drop_checks(cursor: Any, table: str) -> None:
 
 
 def set_without_checks(model: Any, key: int, **columns: Any) -> None:
-    """Set columns of one row to whatever they are, past the model's fields too."""
+    """Set columns of one row without checks, and without the conversions of the model's fields."""
     quote = connection.ops.quote_name
     names = ", ".join(f"{quote(name)} = %s" for name in columns)
     with without_checks(model), connection.cursor() as cursor:

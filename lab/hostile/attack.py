@@ -335,7 +335,7 @@ def outcome_of(sent: Sent, answer: Answered) -> tuple[str, dict[str, Any]]:
         # A page responds with 200 if it shows the form again, and with 302 if it accepts it.
         return ("accepted" if sent.path.startswith(API) or answer.status == 302 else "read"), {}
     report = json.loads(answer.body) if answer.body else {}
-    if "workloads" in report:  # a preview
+    if "workloads" in report:  # the response to a preview
         return ("refused" if report["errors"] else "read"), {"report": {"errors": report["errors"]}}
     if "report" not in report:
         return "accepted", {}

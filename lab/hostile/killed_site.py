@@ -36,7 +36,7 @@ PUBLISH = 'while :; do "$0" manage.py publish_dump; sleep 0.2; done'
 @dataclass(frozen=True)
 class Tarball:
     content: bytes
-    stored: tuple[int, int, int]  # profiles, runs and readings
+    stored: tuple[int, int, int]  # numbers of profiles, runs and readings
 
     @property
     def sha256(self) -> str:

@@ -47,7 +47,7 @@ PREVIEW_RATE = "10/min"  # the default, which is meant for such a stream of prev
 
 @dataclass(frozen=True)
 class Answer:
-    kind: str  # read, write or hostile
+    kind: str  # "read", "write" or "hostile"
     path: str
     seconds: float
     status: int | str  # HTTP status, or name of the exception

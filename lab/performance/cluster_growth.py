@@ -30,10 +30,10 @@ MPET = METHODS["mpet"]
 class Costs:
     """The measured costs of one evaluation: processor time in seconds, and bytes."""
 
-    prediction_s: float  # of one prediction, on a worker
-    task_s: float  # of the client and the scheduler, for one task and its result
+    prediction_s: float  # time of one prediction on a worker
+    task_s: float  # time of the client and the scheduler for one task and its result
     database_bytes: int
-    outcome_bytes: float  # of one prediction's result
+    outcome_bytes: float  # size of one prediction's result
     bytes_per_s: float  # network bandwidth for the database and the results
 
 

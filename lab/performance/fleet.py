@@ -361,7 +361,7 @@ def measure_pages() -> Row:
     from predictor.core.comparisons.documents import workload_map  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
-    reverse("home")  # loads all pages
+    reverse("home")  # imports the code of all pages
     database = read_database()
     client = Client(headers={"host": "localhost"})
     client.get("/healthz")

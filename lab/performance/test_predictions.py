@@ -20,7 +20,7 @@ from tests.predictor.conftest import store
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 from tests.samples import sample_counters, sample_measurements
 
-PLATFORMS, WORKLOADS = sized((15, 17), (4, 4))  # the paper's
+PLATFORMS, WORKLOADS = sized((15, 17), (4, 4))  # the size of the paper's database
 MANY = sized((100, 60), (6, 5))
 REQUEST = PredictionRequest("app0-section0", "machine-1")
 ROUNDS = 30

@@ -17,7 +17,7 @@ from tests.predictor.conftest import store
 from tests.predictor.core.scenarios.answers import decomposed_database, in_scenario
 from tests.samples import sample_measurements
 
-PLATFORMS, WORKLOADS = sized((15, 26), (7, 6))  # the demo's
+PLATFORMS, WORKLOADS = sized((15, 26), (7, 6))  # the size of the demo
 PAPERS = sized((15, 17), (4, 4))
 SCENARIOS = {
     "migration": Scenario(),

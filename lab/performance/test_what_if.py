@@ -15,7 +15,7 @@ from tests.browser.walk import drawn
 from tests.pages import store_public
 
 PAIR = "?workload=app0-section0&target=machine-1"
-PLATFORMS, WORKLOADS = sized((15, 26), (4, 4))  # the demo's
+PLATFORMS, WORKLOADS = sized((15, 26), (4, 4))  # the size of the demo
 ROUNDS = 30
 MOVE = """(value) => new Promise((done) => {
   const plots = [...document.querySelectorAll(".plot")];

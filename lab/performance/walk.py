@@ -151,7 +151,7 @@ def walk_pages() -> Iterator[dict[str, Any]]:
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
     profile = _walked_profile()
-    reverse("home")  # loads all pages
+    reverse("home")  # imports the code of all pages
     yield measured_row("snapshot", "built of all rows", lambda: build_snapshot(None, MEASURED))
     read_database()
     visitor, moderator = (Client(headers={"host": "localhost"}, raise_request_exception=False) for _ in range(2))

@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.paths import ROOT
 
 WRITE_EVERY_S = 0.05
-THREAD_COUNTS, PASSES = 11, 2  # of tests.samples.sample_runs
+THREAD_COUNTS, PASSES = 11, 2  # defaults of tests.samples.sample_runs
 
 
 def main() -> None:

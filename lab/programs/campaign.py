@@ -40,7 +40,7 @@ from mpet import Client, MpetError  # noqa: E402
 from mpet.changes import MeasuredRegion  # noqa: E402
 
 PYTHON = "{python}"  # placeholder for the interpreter that has the packages of PyPI
-TARGET = "KVM guest, 16 vCPUs of an Intel Xeon, 300 MB L3"  # of benchmarks/reference
+TARGET = "KVM guest, 16 vCPUs of an Intel Xeon, 300 MB L3"  # a platform of benchmarks/reference
 # The times of the same packages and inputs on TARGET, where each run was pinned to n processors as in `mpet sweep`.
 ELSEWHERE = Path(__file__).with_name("elsewhere.csv")
 COUNTS = (1, 2, 4, 8, 16)  # thread counts of ELSEWHERE
@@ -56,7 +56,7 @@ class Program:
     name: str
     language: str
     threads: str  # threading library
-    package: str  # debian:NAME or pypi:NAME
+    package: str  # "debian:NAME" or "pypi:NAME"
     command: str
     options: tuple[str, ...] = field(default=())
     prepare: str = ""

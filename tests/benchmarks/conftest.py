@@ -1,4 +1,4 @@
-"""The compiler of the kit, an upload that waits, and folders as the kit has them."""
+"""Fixtures: the kit's compiler, a waiting upload, and folders with the kit's structure."""
 
 import io
 import os
@@ -13,7 +13,7 @@ from tests.benchmarks.uploads import tarball
 
 @pytest.fixture(scope="session", autouse=True)
 def _compile_once():
-    """The kit's Makefiles take the compiler from CXX, wherever they lie."""
+    """Set CXX, from which all of the kit's Makefiles take the compiler, to the cached compiler."""
     with pytest.MonkeyPatch.context() as patch:
         if "CXX" not in os.environ and shutil.which("g++"):
             patch.setenv("CXX", str(CACHED_COMPILER))
@@ -22,7 +22,7 @@ def _compile_once():
 
 @pytest.fixture
 def waiting(alice, media):
-    """An upload of alice's that was kept, and that nobody processed yet."""
+    """Return a stored upload of alice that is not processed yet."""
     return keep_tarball(io.BytesIO(tarball()), alice, "public", "run.tar.gz")
 
 
@@ -48,7 +48,7 @@ def kit_folder(tmp_path):
 
 @pytest.fixture
 def static_build(kit_folder):
-    """What `make static` leaves in the kit's folder for one architecture, and the scripts that go with it."""
+    """Add the files that `make static` writes for one architecture, and the scripts that belong to them."""
     for name, text in {
         "static/measure.sh": "#!/bin/sh\n",
         "mpet-profile": "#!/bin/sh\n",

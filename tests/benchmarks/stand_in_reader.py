@@ -1,4 +1,5 @@
-"""A reader for tests that does what a file might make a reader do: `benchmarks.child_reader` with further tasks."""
+"""A reading process for tests: `benchmarks.child_reader` with more tasks, which misbehave as a hostile file might make
+them."""
 
 import os
 import signal
@@ -36,7 +37,7 @@ def fail(content: Any, **options: Any) -> None:
 
 
 def forge(content: Any, **options: Any) -> Any:
-    """What a reader that was taken over may answer."""
+    """Return an object that a compromised reader could send."""
     return os.system
 
 
@@ -45,7 +46,7 @@ def environment(content: Any, **options: Any) -> dict[str, str]:
 
 
 def niceness(content: Any, **options: Any) -> int:
-    """What the server gives this process, at its start or soon after."""
+    """Return the niceness that the server sets at the start of this process or soon after."""
     time.sleep(0.2)
     return os.nice(0)
 

@@ -1,4 +1,4 @@
-"""Results tarballs for tests: a good one, taken apart, to be changed and packed again by hand."""
+"""Results tarballs for tests: packing, unpacking, and repacking of changed members."""
 
 import csv
 import gzip
@@ -32,7 +32,7 @@ def good_files() -> dict[str, bytes]:
 
 
 def with_manifest(files: dict[str, bytes], /, **fields) -> dict[str, bytes]:
-    """The files with a manifest that fits them."""
+    """Return the files with a manifest that matches them."""
     members = {name: content for name, content in files.items() if name != "manifest.json"}
     manifest = json.loads(files["manifest.json"]) | {"files": {name: entry(members[name]) for name in members}}
     return {"manifest.json": json.dumps(manifest | fields, indent=1).encode()} | members
@@ -43,7 +43,7 @@ def entry(content: bytes) -> dict:
 
 
 def pack(files: dict[str, bytes], top: str = TOP, also: Callable[[tarfile.TarFile], None] | None = None) -> bytes:
-    """Exactly these files below `top` ('' = at the root), then whatever `also` adds to the tar."""
+    """Pack exactly these files below `top` ('' for the root), and then the members that `also` adds."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
         for name, content in files.items():
@@ -70,7 +70,7 @@ def read(content: bytes, **limits):
 
 
 def refusal(content: bytes, **limits) -> ArchiveError:
-    """The error that reading raises; anything else fails the test."""
+    """Return the ArchiveError that reading raises, or fail the test."""
     try:
         read(content, **limits)
     except ArchiveError as error:

@@ -1,4 +1,4 @@
-"""Uploads for tests: a tarball, received as a view or a command would."""
+"""Uploads for tests, received in the same way as by a view or a command."""
 
 import io
 

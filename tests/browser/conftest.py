@@ -18,7 +18,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",  # no request leaves this machine
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",  # blocks requests to other hosts
 ]
 
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's event loop runs in the thread of the test
@@ -30,7 +30,8 @@ def launch(playwright):
 
 @cache
 def running() -> Browser:
-    """One in a process, also where other folders' tests import these fixtures: Playwright cannot be started twice."""
+    """Return the only browser of the process. Playwright cannot be started twice, and other folders import these
+    fixtures."""
     playwright = sync_playwright().start()
     atexit.register(playwright.stop)
     return launch(playwright)
@@ -44,8 +45,10 @@ def chromium() -> Browser:
 
 
 class Watch:
-    """What pages of a context did that no page here may do: errors in the console, requests to other machines.
-    `expected`: words of the one error that a test provokes."""
+    """A recorder of the forbidden events of a browser context: console errors and requests to other hosts.
+
+    Console errors that contain the text `expected` are allowed.
+    """
 
     def __init__(self, context: BrowserContext, own: str) -> None:
         self.own = urlsplit(own).netloc
@@ -64,7 +67,7 @@ class Watch:
             self.errors.append(message.text)
 
     def note(self, request: Request) -> None:
-        """Listening, as a route through which requests go would turn the browser's cache off."""
+        """Record requests to other hosts. This is a listener, because a route would disable the browser's cache."""
         address = urlsplit(request.url)
         if address.scheme in {"http", "https", "ws", "wss"} and address.netloc != self.own:
             self.foreign.append(request.url)
@@ -76,7 +79,7 @@ class Watch:
 
 @pytest.fixture(scope="session")
 def shared_context(chromium, live_server):
-    """One for all tests, with one tab: Plotly is fetched and compiled once, not once a page."""
+    """Yield one browser context for all tests, so that Plotly is loaded and compiled only once."""
     context = chromium.new_context()
     yield context, Watch(context, live_server.url)
     context.close()
@@ -84,8 +87,10 @@ def shared_context(chromium, live_server):
 
 @pytest.fixture
 def visit(shared_context, live_server):
-    """visit(path, width=1280, scheme="light", user=None, expected="") opens a page, in the same tab each time; at the
-    end, none may have misbehaved but as expected. Nobody is signed in before `user` is."""
+    """Yield visit(path, width=1280, scheme="light", user=None, expected=""), which opens a page in the shared tab.
+
+    With `user`, it signs in first. At the end it checks that there were no errors, except `expected` ones.
+    """
     context, watch = shared_context
     watch.forget()
 
@@ -112,7 +117,7 @@ def visit(shared_context, live_server):
 
 @pytest.fixture
 def first_visit(chromium, live_server):
-    """first_visit(path, user=None): by somebody who has nothing of this site in the browser's cache."""
+    """Yield first_visit(path, user=None), which opens a page in a new browser context with an empty cache."""
     opened: list[BrowserContext] = []
 
     def open_page(path: str, user=None) -> Page:
@@ -130,7 +135,7 @@ def first_visit(chromium, live_server):
 
 
 def session_of(user, url: str) -> dict[str, str]:
-    """The cookie of a browser in which the user has signed in."""
+    """Return the session cookie of a browser in which the user has signed in."""
     client = Client()
     client.force_login(user)
     return {

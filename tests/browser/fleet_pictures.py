@@ -1,9 +1,9 @@
-"""The pictures of docs/tutorial/5-fleet.md, of a server that has the fleet, prices and a public program:
+"""Screenshots for docs/tutorial/5-fleet.md from a server that has the fleet, prices and a public program.
 
     MPET_PROGRAM=http://127.0.0.1:8000/programs/.../relax/ pytest tests/browser/fleet_pictures.py
 
-No test (its name is none that pytest collects). The server is one that `make run DATA=sparecores` started; the page of
-the tutorial says how the program and the prices came to it.
+This is not a test, and pytest does not collect it by its name. `make run DATA=sparecores` starts the server, and the
+tutorial page describes how to add the program and the prices.
 """
 
 import os
@@ -14,10 +14,10 @@ from playwright.sync_api import Page
 
 from tests.browser.screenshot import PHONE, WIDE, picture
 
-PATIENCE_MS = 300_000  # until thousands of platforms are computed
+PATIENCE_MS = 300_000  # time limit for computing thousands of platforms
 BY_COST = "?by=cost&min_memory_gib=8"
 LOW = (1000, 560)
-# name of the picture -> address, beside the program's; how large; scheme; where in the page it begins
+# name of the picture -> address relative to the program's, size, colour scheme, element at which the picture begins
 PICTURES = {
     "fleet-platforms": ("/platforms/?search=c8i", LOW, "light", ""),
     "fleet-program": ("", WIDE, "light", ""),
@@ -28,7 +28,7 @@ PICTURES = {
 
 
 def open_computed(page: Page, address: str) -> None:
-    """The page, once nothing of it waits or is being computed any more."""
+    """Open the page and reload it until everything on it is computed."""
     page.goto(address, timeout=PATIENCE_MS)
     for _ in range(PATIENCE_MS // 5_000):
         if not page.get_by_text("computed as soon as").or_(page.get_by_text("This is being computed")).count():

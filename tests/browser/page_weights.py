@@ -1,10 +1,10 @@
-"""What every page weighs and how long it takes in the browser, with the demo: writes docs/page-weights.md.
+"""Size and load time of every page in the browser, with the demo: writes docs/page-weights.md.
 
     python -m tests.browser.page_weights [--repeats 3]
 
-It makes a database of its own in a temporary folder, loads the demo, and serves it as `make run` does: gunicorn, static
-files compressed and for ever. Every page is opened in Chromium with an empty cache, at two widths. Exits with 1 where
-a page is heavier than it may be.
+It makes a database in a temporary folder, loads the demo, and serves it as `make run` does: with gunicorn, and with
+static files compressed and cached indefinitely. Every page is opened in Chromium with an empty cache, at two widths.
+The exit status is 1 if a page is too large.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from tests.paths import ROOT
 
 PAGE = ROOT / "docs" / "page-weights.md"
 WIDTHS = (1280, 390)
-LARGEST_KB = 300  # beside Plotly
+LARGEST_KB = 300  # limit of a page without Plotly
 WORKLOAD, TARGET = "sgm-aggregate-simulated", "xeon-e5-2680-simulated"
 HEAD = """# What the pages weigh
 
@@ -50,7 +50,7 @@ by pages with a figure alone (f), and kept by the browser for ever. The heaviest
 
 @dataclass(frozen=True)
 class Opened:
-    """One page, opened once; sizes in kB as received, `plotly` apart."""
+    """The measurements of opening a page once. Sizes are in kB as received; `size` does not include `plotly`."""
 
     dcl_ms: float
     load_ms: float
@@ -76,8 +76,10 @@ def main() -> int:
 
 
 def prepare(folder: Path) -> tuple[list[tuple[str, str, bool]], dict[str, str]]:
-    """Fills a database below the folder. Every page's name and address and whether it needs an account; the cookie of
-    one."""
+    """Fill a database in the folder, and return the pages and the session cookie of an account.
+
+    Each page is (name, address, whether it needs an account).
+    """
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "mpet_site.settings",
         "DJANGO_ALLOW_ASYNC_UNSAFE": "true",
@@ -118,7 +120,7 @@ def launch(playwright: Any) -> Browser:
 
 @contextmanager
 def served() -> Iterator[str]:
-    """gunicorn, as the Makefile starts it, on a free port."""
+    """Start gunicorn as the Makefile does, but on a free port and with one worker, and yield its URL."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "gunicorn", "mpet_site.wsgi", "--bind", f"127.0.0.1:{port}", "--workers", "1"]
@@ -147,7 +149,7 @@ def wait_for(address: str, seconds: float = 60) -> None:
 def weigh(
     browser: Browser, url: str, pages: list[tuple[str, str, bool]], cookie: dict[str, str], repeats: int
 ) -> dict[str, dict[int, Opened]]:
-    """Every page once to warm the server, then `repeats` times at each width."""
+    """Open every page once to warm up the server, then `repeats` times at each width, and return the medians."""
     found: dict[str, dict[int, Opened]] = {}
     for name, address, own in tqdm(pages, desc="weigh", unit="page"):
         cookies = [cookie | {"url": url}] if own else []
@@ -195,7 +197,7 @@ def report(opened: dict[str, dict[int, Opened]], repeats: int) -> str:
 
 
 def summary(opened: dict[str, dict[int, Opened]]) -> str:
-    """Whether the pages are right, in a few lines."""
+    """Return a paragraph on how many pages are within the limit, with the heaviest and the slowest."""
     wide = {name: widths[WIDTHS[0]] for name, widths in opened.items()}
     kilobytes = [one.size for one in wide.values()]
     heaviest = [f"`{name}` ({wide[name].size:.0f} kB)" for name in heaviest_first(opened)[:3]]

@@ -1,7 +1,7 @@
-"""The pictures of docs/images, made anew: pytest tests/browser/screenshot.py
+"""Screenshots for docs/images: pytest tests/browser/screenshot.py
 
-No test (its name is none that pytest collects): it draws from machines and programs made up here, by a plain model: a
-serial share, and threads that wait the longer for each other the more there are.
+This is not a test, and pytest does not collect it by its name. The pictures show synthetic platforms and programs from
+a simple model with a serial fraction and a waiting time that grows with the number of threads.
 """
 
 import io
@@ -27,7 +27,8 @@ LARGEST_BYTES = 150_000
 DARK = "-dark"
 WIDE, PHONE = (1120, 840), (390, 844)
 
-# name, seconds per unit of work, what a thread of a second NUMA node and a hyperthread are worth, waiting per thread
+# name, seconds per unit of work, relative speed of a thread on the second NUMA node and of an SMT thread, waiting per
+# thread
 MACHINES = [
     ("Fjord 2x8", 1.00, 0.92, 0.32, 0.0030),
     ("Heath 2x8", 0.74, 0.86, 0.28, 0.0042),
@@ -35,7 +36,7 @@ MACHINES = [
     ("Moor 2x8", 0.88, 0.90, 0.22, 0.0035),
     ("Crag 2x8", 0.61, 0.82, 0.30, 0.0050),
 ]
-# name, strategy, units of work, serial share, how much it waits
+# name, strategy, units of work, serial fraction, sensitivity to waiting
 PROGRAMS = [
     ("stencil/sweep", "domain_decomposition", 4.2, 0.015, 1.2),
     ("stereo/aggregate", "wavefront", 2.6, 0.030, 2.6),
@@ -45,7 +46,7 @@ PROGRAMS = [
     ("fluid/pressure", "domain_decomposition", 3.3, 0.022, 1.6),
 ]
 COUNTS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32)
-SHARES = np.array([0.05, 0.55, 0.08, 0.10, 0.07, 0.15])  # of the loss: locks, imbalance, creation, distribution, ...
+SHARES = np.array([0.05, 0.55, 0.08, 0.10, 0.07, 0.15])  # fractions of the loss: locks, imbalance, creation, ...
 
 
 def runs(rng: np.random.Generator, machine: tuple, program: tuple) -> RunTable:
@@ -96,7 +97,7 @@ def made_up() -> Measurements:
     )
 
 
-# Name of the picture -> name of the page (tests/browser/walk.py) and where in it the picture begins.
+# Name of the picture -> name of the page (tests/browser/walk.py) and the element at which the picture begins.
 PICTURES = {
     "front": ("home", ""),
     "platforms": ("platforms", ""),
@@ -138,7 +139,7 @@ def picture(page, name: str, size: tuple[int, int], begin: str = "") -> None:
 
 
 def in_both_schemes(page, part, name: str) -> None:
-    """Writes a picture for light mode and one for dark mode; one whose name says its scheme in that one alone."""
+    """Write a picture in light mode and one in dark mode. Names that end with "-dark" are written in dark mode only."""
     schemes = {"dark": ""} if name.endswith(DARK) else {"light": "", "dark": DARK}
     for scheme, suffix in schemes.items():
         page.emulate_media(color_scheme=scheme)
@@ -164,7 +165,7 @@ def test_pictures(visit, pages):
     picture(visit(walk.public["compare"], PHONE[0], "dark"), "characteristics-phone-dark", PHONE, "#characteristics")
 
 
-# The figures of docs/how-it-works.md: name of the picture -> page, id of the figure there.
+# The figures of docs/how-it-works.md: name of the picture -> page and id of the figure.
 WORKLOAD, TARGET = "sgm-aggregate-simulated", "i9-9900k-simulated"
 OTHERS = ("i7-4771-simulated", "a53-s905-simulated")
 FIGURES = {
@@ -180,7 +181,7 @@ FIGURES = {
 
 @pytest.fixture
 def demo(settings, tmp_path):
-    """The pages of the demo on which the figures are: all is computed from its profiles as the server does it."""
+    """Load the demo and return the addresses of the pages with the figures, by name."""
     settings.MEDIA_ROOT = tmp_path / "media"
     call_command("load_demo", stdout=io.StringIO())
     call_command("paper_figures", "--database", "--origin", "simulated", stdout=io.StringIO())
@@ -207,7 +208,8 @@ def test_figures_of_the_method(visit, demo):
 
 # The figures of docs/case-study.md, from the kit's measurements of three machines.
 KITS = ("amd-epyc", "intel-xeon-amx", "intel-xeon-amx-105mb")
-CASE_STUDY = {"case-study": "case-study-2", "case-study-worth": "case-study-worth"}  # the second pair: EPYC to 105 MB
+# case-study-2 is the second pair, from the EPYC to the Xeon with 105 MB.
+CASE_STUDY = {"case-study": "case-study-2", "case-study-worth": "case-study-worth"}
 
 
 def test_figures_of_the_case_study(chromium, tmp_path):

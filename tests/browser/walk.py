@@ -1,4 +1,4 @@
-"""Every page, with an address to open it at: for the tests that go through all of them."""
+"""All pages with their addresses, for tests that open all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.samples import sample_measurements
 
 WORKLOAD, TARGET = "app0-section0", "machine-1"
 
-# Names of addresses that are no pages: what they answer with is part of one, a redirect, a file, or another project's.
+# Names of addresses that are not pages: they return a part of a page, a redirect, a file, or another project's page.
 NO_PAGES = {
     "predict-possible",
     "what-if-answer",
@@ -40,16 +40,16 @@ NO_PAGES = {
     *("reauthenticate", "second-factor", "second-factor-again"),
     *("mfa_activate_totp", "mfa_deactivate_totp", "mfa_download_recovery_codes", "mfa_generate_recovery_codes"),
     *("mfa_view_recovery_codes", "socialaccount_signup", "socialaccount_login_error"),
-    # the same pages by django-allauth's names
+    # django-allauth's names of the same pages
     *("account_login", "account_logout", "account_signup", "account_email", "account_reauthenticate"),
     *("account_change_password", "account_reset_password", "mfa_authenticate", "mfa_reauthenticate"),
 }
-# What pages, here and elsewhere, show.
+# Pages of this site and of others embed these.
 NO_PAGES |= {"badge", "program-badge", "embed", "picture", "picture-of-prediction"}
 NO_PAGES |= {"own-price-table", "rename-region", "workload-badge"}
-NO_PAGES |= {"favicon", "robots", "former-tokens"}  # files, and a redirect
-NO_PAGES |= {"begin-claim", "claim"}  # on the way from the page of a secret: tests/operations/test_quarantine.py
-# for moderators alone: tests/operations/test_moderation.py
+NO_PAGES |= {"favicon", "robots", "former-tokens"}  # files and a redirect
+NO_PAGES |= {"begin-claim", "claim"}  # steps of a claim, tested in tests/operations/test_quarantine.py
+# Pages for moderators are tested in tests/operations/test_moderation.py.
 NO_PAGES |= {"moderation", "moderation-log", "moderate-undo", "moderate-delivery", "moderate-merge", "moderate-profile"}
 OWN = (
     *("upload", "uploads", "tokens", "device-login", "password_change", "address"),
@@ -57,7 +57,7 @@ OWN = (
     *("mfa_index", "usersessions_list", "socialaccount_connections"),
     *("own-prices", "delete-own-prices"),
 )
-# How many figures a page has at least; the others have none.
+# Page -> minimum number of figures. The other pages have none.
 CHARTS = {
     "home": 1,
     "home, chosen": 1,
@@ -88,18 +88,21 @@ CHARTS = {
 
 @dataclass(frozen=True)
 class Walk:
-    """Name of the page -> its address."""
+    """The addresses of all public pages and of the pages that need an account, by name."""
 
     public: dict[str, str]
     own: dict[str, str]
 
     def everywhere(self) -> list[tuple[str, str, bool]]:
-        """Each page's name and address, and whether it needs an account."""
+        """Return the name and address of each page, and whether it needs an account."""
         return [(*page, False) for page in self.public.items()] + [(*page, True) for page in self.own.items()]
 
 
 def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: str = TARGET) -> Walk:
-    """Of a database with the sample profiles: what anybody sees, and what needs `owner` to be signed in."""
+    """Return the pages of a database with the sample profiles: public pages, and pages that `owner` must sign in for.
+
+    It stores uploads, predictions, a program and an evaluation for them.
+    """
     accepted = receive(packed(sample_measurements(1, 2, seed=4)), owner, "private", "mine.tar.gz")
     rejected = receive(b"no tarball", owner, "public", "broken.tar.gz")
     ApiToken.issue(owner, name="laptop")
@@ -138,7 +141,7 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
 
 
 def predictor_pages(workload: str, target: str) -> dict[str, str]:
-    """Asking and answers of every kind."""
+    """Return the pages of predictions, what-if and ranking, and store the predictions that they show."""
     pair = f"?workload={workload}&target={target}"
     asked = {
         "prediction": {},
@@ -165,7 +168,7 @@ def predictor_pages(workload: str, target: str) -> dict[str, str]:
 
 
 def program_pages(target: str) -> dict[str, str]:
-    """Of a program that was measured on the first of the sample machines."""
+    """Return the pages of a program, and store it as measured on the first sample platform."""
     source = receive(packed(program_measurements()), filename="program.tar.gz").source
     (program,) = programs_by_source([source.pk], None)[source.pk]
     return {
@@ -175,12 +178,12 @@ def program_pages(target: str) -> dict[str, str]:
 
 
 def drawn(page: Page) -> None:
-    """Waits until every figure that is not behind a tab shows a trace."""
+    """Wait until every visible figure shows a trace. Figures behind tabs are not visible."""
     expect(page.locator(".plot:visible:not(:has(.main-svg .trace, .main-svg .hm))")).to_have_count(0, timeout=20_000)
 
 
 def open_all_tabs(page: Page) -> None:
-    """Shows what is behind every tab at once, for what goes through all of a page."""
+    """Show the panels of all tabs at once, for tests that check the whole page."""
     page.evaluate(
         """() => {
           for (const panel of document.querySelectorAll('[role="tabpanel"]')) panel.hidden = false;
@@ -190,7 +193,7 @@ def open_all_tabs(page: Page) -> None:
 
 
 def plain_address(name: str) -> str:
-    """The address of a page that takes no arguments; "" of one that does."""
+    """Return the address of a page, or "" if it needs arguments."""
     try:
         return reverse(name)
     except NoReverseMatch:
@@ -198,7 +201,7 @@ def plain_address(name: str) -> str:
 
 
 def page_names() -> set[str]:
-    """The names of all addresses of the site that are pages."""
+    """Return the names of all addresses of the site that are pages."""
     return set(_names(get_resolver())) - NO_PAGES
 
 

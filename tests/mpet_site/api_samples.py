@@ -1,4 +1,4 @@
-"""A small database behind the API, and clients of its users."""
+"""Sample data and users of the API, and their clients."""
 
 import hashlib
 import io
@@ -25,7 +25,7 @@ def make_user(name: str, **fields: Any) -> Any:
 
 
 def client_of(user: Any = None, scope: str = "upload") -> APIClient:
-    """With a token; without one for None."""
+    """Return an API client with a token of the user, or an anonymous one if `user` is None."""
     client = APIClient(raise_request_exception=False)
     if user is not None:
         _, secret = ApiToken.issue(user, scope)
@@ -39,7 +39,7 @@ def store(measurements: Any, owner: Any = None, private: bool = False, label: st
 
 
 def secret_measurements(**fields: Any) -> Any:
-    """One platform and one workload that nobody else has."""
+    """Return measurements of one platform and one workload that are not in the other samples."""
     measurements = sample_measurements(1, 1, seed=7, **fields)
     measurements.platforms[0] = sample_platform(99, name="secret-machine", cpu_model="Secret CPU")
     measurements.workloads[0] = sample_workload(98, name="secret/kernel", application="secret")
@@ -57,12 +57,12 @@ def read(response: Any) -> bytes:
 
 
 def said(response: Any) -> bytes:
-    """The body, without what differs from request to request."""
+    """Return the body without the request id, which differs between requests."""
     return re.sub(rb'"request_id": "[^"]*"', b'"request_id": ""', read(response))
 
 
 def strict_json(content: bytes) -> Any:
-    """Parsed as a strict reader does it: NaN and Infinity are errors."""
+    """Parse JSON strictly. Raises AssertionError for NaN and Infinity."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is no JSON")

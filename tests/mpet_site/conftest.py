@@ -1,3 +1,3 @@
-"""Schemathesis imports its hooks in a process of its own (test_contract.py): they are no test."""
+"""Exclusion of the schemathesis hooks, which are not tests: test_contract.py runs them in a separate process."""
 
 collect_ignore = ["contract_hooks.py"]

@@ -1,12 +1,12 @@
-"""Loaded by schemathesis (test_contract.py): where a request names a row, it names one that the database holds.
+"""Hooks for schemathesis (test_contract.py) that replace random names in requests by names of existing rows.
 
-Random names and ids would be unknown all the way. A value that is no name (the wrong type, empty, too long) stays as it
-was drawn. What a schema cannot say of two fields together (`profile` or `points`) is made to hold in valid requests.
-What was asked at the bounds of a parameter is not asked again beside other values of the others.
+Random names and ids would never exist in the database. A value that is not a name (wrong type, empty, too long) is left
+unchanged. Valid requests are changed to satisfy the relations between fields that a schema cannot express (`profile` or
+`points`). A case at the bounds of a parameter is not repeated with other values of the other parameters.
 
-MPET_CONTRACT_NAMES is a file: {"platforms": [slugs], "profiles": [ids], "programs": [{"id": ..., "slug": ...}],
-"settings": {method: defaults}, ...}.
-MPET_CONTRACT_ANSWERS will be one: {operation: {status: how many answers}}.
+MPET_CONTRACT_NAMES is the path of a file: {"platforms": [slugs], "profiles": [ids],
+"programs": [{"id": ..., "slug": ...}], "settings": {method: defaults}, ...}.
+MPET_CONTRACT_ANSWERS is the path of a file to write: {operation: {status: number of responses}}.
 """
 
 import atexit
@@ -29,11 +29,11 @@ OF_NAME = {"workload": "workloads", "target": "platforms", "platform": "platform
 LONGEST_NAME = 200
 ANSWERS: defaultdict[str, Counter] = defaultdict(Counter)
 ASKED: set[str] = set()
-CREATED: set[str] = set()  # what answers of POST name: asked for afterwards, it is that and no other row
+CREATED: set[str] = set()  # names in responses to POST, which are not replaced in later requests
 
 
 def row(kind: str, drawn: Any, other_than: str = "") -> Any:
-    """A name of that kind, the same for the same drawn value."""
+    """Return a name of that kind. The same drawn value gives the same name."""
     names = [name for name in NAMES[kind] if name != other_than]
     return names[number(drawn) % len(names)]
 
@@ -48,7 +48,7 @@ def is_name(value: Any) -> bool:
 
 @schemathesis.hook
 def filter_case(context: Any, case: Any) -> bool:
-    """Cases at the bounds of parameters get their names here already, so that equal ones are known."""
+    """Replace the names in cases at the bounds of parameters, and drop cases that become equal to former ones."""
     if not is_at_bounds(case):
         return True
     name_rows(case)
@@ -69,7 +69,7 @@ def is_at_bounds(case: Any) -> bool:
 
 
 def what_is_asked(case: Any) -> tuple[Any, ...]:
-    """Of what is wrong in the query: that alone, whatever stands beside it. Else everything that is sent."""
+    """Return the key by which cases are compared: the wrong query parameter alone if there is one, else the request."""
     asked, bound, mode = (case.operation.label, case.method), case.meta.phase.data, case.meta.generation.mode
     if mode.is_negative and bound.parameter_location == ParameterLocation.QUERY:
         what = bound.parameter or bound.description
@@ -86,15 +86,16 @@ def name_rows(case: Any) -> None:
         if is_valid:
             RELATIONS.get(case.path, lambda body, case: None)(case.body, case)
             if "file" in case.body:
-                case._sync_validated_hashes()  # validated anew it would be invalid: the bytes of a file are no string
+                # A second validation would fail, because the bytes of a file are not a string.
+                case._sync_validated_hashes()
 
 
 @schemathesis.hook
 def after_call(context: Any, case: Any, response: Any) -> None:
-    if response.request.method == case.operation.method.upper():  # a method that is not described is asked, too
+    if response.request.method == case.operation.method.upper():  # schemathesis also tries undocumented methods
         ANSWERS[case.operation.label][response.status_code] += 1
     if case.method == "POST" and response.status_code in {201, 202}:
-        CREATED.update(re.split(r'["/]', response.text))  # names, also in addresses
+        CREATED.update(re.split(r'["/]', response.text))  # names as values or in addresses
 
 
 @atexit.register
@@ -104,7 +105,7 @@ def write_answers() -> None:
 
 def name_in_path(case: Any, is_valid: bool) -> None:
     found = OF_PATH.match(case.path)
-    if found is None or not case.path_parameters or found["kind"] == "kit":  # an architecture is no row
+    if found is None or not case.path_parameters or found["kind"] == "kit":  # an architecture is not a row
         return
     drawn = case.path_parameters.get(found["parameter"])
     if drawn in CREATED:
@@ -136,7 +137,7 @@ def name_in_query(case: Any, is_valid: bool) -> None:
 
 
 def relate_query(path: str, query: dict[str, Any]) -> None:
-    """What the parameters of a question say of each other."""
+    """Make the parameters of a query consistent with each other."""
     if path.endswith("/possible/"):
         if query.get("strategy") or query.get("scenario") == "parallelisation":
             query |= {"strategy": "dynamic_loop", "scenario": "parallelisation"}
@@ -148,7 +149,10 @@ def relate_query(path: str, query: dict[str, Any]) -> None:
 
 
 def keep_order(values: dict[str, Any], none: Any) -> None:
-    """SMT threads are used last: n_nu is below n_ht, of the drawn ones and of every machine in the database (4, 8)."""
+    """Choose n_nu and n_ht so that n_nu < n_ht, because SMT threads are used last.
+
+    This also holds if only one of them is given and the other is the platform's (4 and 8 in this database).
+    """
     for name, least in (("n_nu", 1), ("n_ht", 8)):
         if values.get(name) not in (None, "", none):
             values[name] = least + int(values[name]) % 3
@@ -166,21 +170,21 @@ def name_in_body(body: dict[str, Any]) -> None:
 
 
 def relate_settings(body: dict[str, Any]) -> None:
-    """Settings are those of the method."""
+    """Replace the settings by defaults of the method, and remove unknown ones."""
     known = NAMES["settings"][body.get("method") or "mpet"]
     if body.get("settings"):
         body["settings"] = {name: known[name] for name in body["settings"] if name in known}
 
 
 def relate_batch(body: dict[str, Any], _case: Any) -> None:
-    """Estimates are those of methods that have some."""
+    """Remove `estimate` for methods without estimates."""
     relate_settings(body)
     if body.get("method") not in ("mpet", None):
         body.pop("estimate", None)
 
 
 def relate_prediction(body: dict[str, Any], _case: Any) -> None:
-    """Strategies and changes are those that the scenario takes."""
+    """Keep only the strategy and the changes that the scenario accepts."""
     relate_settings(body)
     if body.get("scenario") == "parallelisation":
         body["strategy"] = "dynamic_loop"
@@ -194,7 +198,7 @@ def relate_prediction(body: dict[str, Any], _case: Any) -> None:
 
 
 def relate_fit(body: dict[str, Any], case: Any) -> None:
-    """Either a profile or points, with the columns and settings of the model."""
+    """Keep either a profile or points, with the columns and settings of the model."""
     model = NAMES["models"][case.path_parameters["name"]]
     if body.get("points") or "size" in model["needed"]:  # no profile in the database has runs of several sizes
         body.pop("profile", None)
@@ -211,7 +215,7 @@ def relate_fit(body: dict[str, Any], case: Any) -> None:
             point |= {name: 1 + number(point) % 100 for name in sorted(names) if point.get(name) is None}
             point |= {name: abs(point[name]) for name in model["measures"] if name in point}
             if "size" in model["needed"]:
-                point["size"] = 2 + abs(point["size"])  # of logarithms
+                point["size"] = 2 + abs(point["size"])  # the models take its logarithm
 
 
 def say_public(body: dict[str, Any], _case: Any) -> None:
@@ -219,8 +223,11 @@ def say_public(body: dict[str, Any], _case: Any) -> None:
 
 
 def relate_upload(body: dict[str, Any], _case: Any) -> None:
-    """The machine and the columns are of a file of another tool; the machine is said once. The bytes that are sent
-    are of no tool: none can be recognised. Several files need a form."""
+    """Make the fields of an upload consistent.
+
+    Platform and columns are only allowed with a form (for files of other tools), and the platform only once. Several
+    files need a form, and it is not "auto", because no tool can be recognised from random bytes.
+    """
     is_several = isinstance(body.get("file"), list) and len(body["file"]) > 1
     if body.get("form") == "auto" or (is_several and "form" not in body):
         body["form"] = "csv"

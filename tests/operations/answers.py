@@ -1,10 +1,10 @@
-"""What every page and every path of the API answers in the installation of the environment.
+"""Hashes of the responses of all pages and API paths, in the installation of the environment.
 
-    python -m tests.operations.answers fill FILE     stores a sample of everything; FILE gets the addresses
-    python -m tests.operations.answers ask FILE      asks for the addresses of FILE, where no migration is missing
+    python -m tests.operations.answers fill FILE     stores sample data, and writes the addresses into FILE
+    python -m tests.operations.answers ask FILE      requests the addresses of FILE; fails if a migration is missing
 
-Both print {address: [status, sha256]} as JSON: pages that need an account as their owner sees them, other pages as
-anybody does, documents of the API as both do.
+Both print {"user address": [status, sha256]} as JSON. Pages that need an account are requested as the owner, other
+pages anonymously, and API documents in both ways.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from pathlib import Path
 
 OWNER, ANYBODY = "ada", "anybody"
 PASSING = re.compile(rb'name="csrfmiddlewaretoken" value="\w+"|"(csrfmiddlewaretoken|request_id)": ?"\w+"')
-# An archive is packed with the time of day, and the list of sessions says how long ago somebody signed in.
+# These depend on the time: the archive has the time of packing, and the list of sessions the time since the login.
 NOT_COMPARED = {"/accounts/export/", "/accounts/sessions/"}
 
 
@@ -61,5 +61,5 @@ if __name__ == "__main__":
     if command == "fill":
         fill(file)
     else:
-        django.core.management.call_command("migrate", "--check")  # fails where one is missing
+        django.core.management.call_command("migrate", "--check")  # fails if a migration is missing
     print(json.dumps(answers(json.loads(file.read_text()))))

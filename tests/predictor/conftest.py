@@ -19,7 +19,7 @@ def without_pair(measurements: Measurements, platform: int, workload: int) -> Me
 
 @pytest.fixture
 def measured(db):
-    """Four platforms with six workloads each, public."""
+    """Store four public platforms with six workloads each."""
     return store(sample_measurements(4, 6, licence="CC0", source="made up"))
 
 
@@ -30,7 +30,7 @@ def owner(django_user_model):
 
 @pytest.fixture
 def started(settings, monkeypatch):
-    """No request has time to compute anything; how often something was started behind one that was committed."""
+    """Leave requests no time to compute anything. Returns the list of started background computations."""
     starts = []
     settings.REQUEST_SECONDS = 0
     monkeypatch.setattr(asking, "begin_soon", starts.append)

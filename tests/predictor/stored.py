@@ -1,4 +1,4 @@
-"""Rows made directly, without runs: for tests of what reads profiles, at any size."""
+"""Rows created directly in the database, without runs, for tests that read any number of profiles."""
 
 import numpy as np
 
@@ -42,8 +42,10 @@ def store_workloads(names, private_to=None, **fields) -> list[Workload]:
 def store_profiles(
     source, pairs, *, seed=0, n=CURVE_N, decomposed=False, only_adds=False, first_key=None
 ) -> list[Profile]:
-    """A profile for each (platform, workload), and the revision of who sees them one higher. `first_key`: the primary
-    key of the first, and so on."""
+    """Store a profile for each pair (platform, workload), and raise the revision of the users who may see them.
+
+    With `first_key`, the primary keys are consecutive numbers from it on.
+    """
     rng = np.random.default_rng(seed)
     seconds = rng.uniform(1, 2, len(pairs))
     profiles = Profile.objects.bulk_create(

@@ -1,4 +1,4 @@
-"""A small database with an evaluation and the paper's report, for tests of the page and of the API."""
+"""Stored evaluations and paper reports, for tests of the pages and the API."""
 
 import time
 

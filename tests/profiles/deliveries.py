@@ -1,4 +1,4 @@
-"""Deliveries of given platforms and workloads, and what is in the database after them."""
+"""Deliveries of given platforms and workloads, and row counts of the database."""
 
 from dataclasses import replace
 from itertools import count
@@ -23,7 +23,7 @@ _numbers = count()
 
 
 def measured(platforms=None, workloads=None, **fields) -> Measurements:
-    """Each of these workloads on each of these platforms, by default one on one."""
+    """Return measurements of each workload on each platform, by default one of each."""
     platforms = [sample_platform()] if platforms is None else platforms
     workloads = [sample_workload()] if workloads is None else workloads
     measurements = sample_measurements(len(platforms), len(workloads), **fields)
@@ -31,7 +31,7 @@ def measured(platforms=None, workloads=None, **fields) -> Measurements:
 
 
 def deliver(measurements=None, *, sha256=None, owner=None, private=False, **options) -> IngestResult:
-    """Ingest, as bytes that were never seen unless `sha256` says so."""
+    """Ingest the measurements, with a new hash unless `sha256` is given."""
     return ingest(
         measurements or measured(),
         kind="tarball",

@@ -1,4 +1,4 @@
-"""The rows that are derived of profiles, read or spoiled, for tests."""
+"""Reading and corrupting the rows that are derived from profiles, for tests."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from profiles.models import FeatureVector, Profile, ScalingCurves
 
 
 def derived() -> list[tuple]:
-    """All that refit rebuilds, floats as their bytes."""
+    """Return all values that refit rebuilds, with arrays as bytes."""
     rows = []
     for profile in Profile.objects.select_related("curves", "feature_vector").order_by("pk"):
         columns = tuple(getattr(profile, name) for name in DERIVED_COLUMNS)

@@ -1,4 +1,4 @@
-"""The members of a good tarball, to be changed."""
+"""Fixture: the members of a good tarball."""
 
 import pytest
 

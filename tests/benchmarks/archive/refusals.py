@@ -1,4 +1,4 @@
-"""Good members and how they are refused once they are changed, for tests."""
+"""Members of good tarballs, and the errors of changed ones, for tests."""
 
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -25,12 +25,12 @@ def first(error: ArchiveError) -> tuple:
 
 
 def reason_of(content: bytes, **limits) -> str:
-    """The first reason for which the tarball is refused."""
+    """Return the first reason for which the tarball is refused."""
     return refusal(content, **limits).problems[0].reason
 
 
 def line_of(content: bytes, wanted: str) -> int:
-    """The line on which a text first stands."""
+    """Return the number of the line on which a text first occurs."""
     return content.decode().split(wanted)[0].count("\n") + 1
 
 
@@ -47,7 +47,7 @@ HEADER = good_members()["runs.csv"].split(b"\n")[0] + b"\n"
 
 
 def changed_row(files, number: int, name: str = "runs.csv", **cells) -> ArchiveError:
-    """The refusal after some cells of the row on line `number` were changed."""
+    """Return the error after changing some cells of the row on line `number`."""
     rows = rows_of(files[name])
     rows[number - 2].update(cells)
     return refused_csv(files, csv_of(rows), name)
@@ -64,7 +64,7 @@ def survives(content: bytes) -> None:
 
 
 def same(a, b) -> bool:
-    """Equality of nested dataclasses of arrays, NaN equal to NaN."""
+    """Return whether nested dataclasses of arrays are equal, where NaN equals NaN."""
     if is_dataclass(a):
         return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
     if isinstance(a, np.ndarray):

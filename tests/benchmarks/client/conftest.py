@@ -21,7 +21,7 @@ sys.path.insert(0, str(PROJECT / "src"))
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path, monkeypatch):
-    """No test reads or writes what the user of this machine keeps."""
+    """Use temporary folders, so that tests do not touch the configuration and cache of the machine's user."""
     monkeypatch.setenv("MPET_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("MPET_CACHE_DIR", str(tmp_path / "cache"))
     for name in ("MPET_TOKEN", "MPET_SERVER"):
@@ -39,7 +39,7 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def server(live_server):
-    store(sample_measurements(4, 6), announced=False)  # that its outliers are judged is tested elsewhere
+    store(sample_measurements(4, 6), announced=False)  # the judgement of outliers is tested elsewhere
     return live_server.url
 
 
@@ -50,7 +50,7 @@ def token(alice):
 
 @pytest.fixture
 def core(monkeypatch):
-    """mpet_core as where its wheel is installed, of the modules that it is built from."""
+    """Provide mpet_core, from the modules that its wheel is built from, as if the wheel were installed."""
     installed = ModuleType("mpet_core")
     installed.read_dump, installed.DumpError = public_dump.read_dump, DumpError
     installed.METHODS, installed.PredictionError = METHODS, PredictionError
@@ -59,8 +59,8 @@ def core(monkeypatch):
 
 @pytest.fixture
 def mpet(server, token, core, monkeypatch, capsys):
-    """Run the command as a shell does: status, standard output, standard error."""
-    cli = importlib.import_module("mpet.cli")  # found once its folder is on the path, which is above
+    """Return a function that runs the command and returns its status, standard output and standard error."""
+    cli = importlib.import_module("mpet.cli")  # imported here, because its folder is added to sys.path above
 
     def run(*words, server=server, token=token):
         as_whom = ["--token", token] if token else []

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""g++ for the tests (CXX), which compiles the kit once: tests build the same programs in one folder after another.
+"""A caching g++ for the tests (CXX), because tests build the same programs of the kit in several folders.
 
-What was compiled is kept in build/compiled/ under a hash of the arguments, of the files that they name and of every
-source and header below the working directory, which is the kit. Anything else goes to g++ as it is.
+Outputs are kept in build/compiled/ under a hash of the arguments, of the files that they name, and of every source and
+header below the working directory, which is the kit. All other calls are passed to g++.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ DAYS = 7
 
 
 def key(arguments: list[str], compiler: str) -> str:
-    """Of what the output depends on: nothing in it names the output's own place."""
+    """Return the hash of everything that the output depends on. The output's path is not part of it."""
     found = hashlib.sha256(f"{compiler} {Path(compiler).stat().st_mtime_ns}".encode())
     if any("native" in word for word in arguments):
         found.update(Path("/proc/cpuinfo").read_bytes().partition(b"\n\n")[0].partition(b"flags")[2])
@@ -30,7 +30,7 @@ def key(arguments: list[str], compiler: str) -> str:
         content = Path(word).read_bytes() if place != output and Path(word).is_file() else b""
         found.update(b"\0output" if place == output else b"\0file" + content if content else b"\0" + word.encode())
     folders = [path for path in Path().iterdir() if path.is_dir() and path.name not in {"build", "results"}]
-    for folder in sorted(folders) + [Path(word) for word in arguments if Path(word).is_dir()]:  # such as -isystem's
+    for folder in sorted(folders) + [Path(word) for word in arguments if Path(word).is_dir()]:  # such as for -isystem
         for path in sorted(folder.rglob("*")):
             if path.suffix in SOURCES and path.is_file():
                 found.update(f"\0{path}\0".encode() + path.read_bytes())
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def keep(output: Path, kept: Path) -> None:
-    """Another process sees it whole or not at all. What no test has asked for in a week goes."""
+    """Store the output atomically, and delete outputs that were not used for DAYS days."""
     KEPT.mkdir(parents=True, exist_ok=True)
     for old in KEPT.iterdir():
         if old.stat().st_mtime < time.time() - DAYS * 86_400:

@@ -7,7 +7,7 @@ from tests.benchmarks.kit.kit_build import BUILDS, make, make_bench, output
 
 @pytest.fixture(scope="session")
 def native() -> Path:
-    """The folder with the kit's programs, built for this machine."""
+    """Return the folder with the kit's programs, built for this machine."""
     folder = BUILDS / "native"
     programs = ("roofline", "topology", "pack", "sweep")
     make(*(str(folder / f"mpet-{name}") for name in programs), build="native", OPTIMISE="-O1")

@@ -1,4 +1,4 @@
-"""Builds the kit in a folder of its own and runs its programs."""
+"""Builds of the kit in a separate folder, and runs of its programs."""
 
 import fcntl
 import os
@@ -11,16 +11,16 @@ from pathlib import Path
 from tests.conftest import skip_or_fail
 from tests.paths import KIT
 
-BUILDS = KIT / "build" / "tests"  # ignored by git; a second run of the tests compiles only what changed
-SHORT_WORKLOADS = "nqueens shared_histogram"  # at their full size, too
+BUILDS = KIT / "build" / "tests"  # ignored by git, and kept so that the next run of the tests compiles only changes
+SHORT_WORKLOADS = "nqueens shared_histogram"  # short even at full size
 WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
 CACHED_COMPILER = Path(__file__).with_name("cached_compiler.py")
-# mpet-profile itself, though not what it preloads, is built with AddressSanitizer: each test looks for errors too.
+# mpet-profile, but not its preloaded libraries, is built with AddressSanitizer, so each test also finds memory errors.
 PROFILER = {
     "PROFILER_EXTRA_FLAGS": "-Werror",
     "PROFILER_PROGRAM_FLAGS": "-O0 -fsanitize=address,undefined -fno-sanitize-recover=all",
 }
-# For a kit that a test builds as users do: the flags of all others, so that nothing is compiled twice.
+# A test that builds the kit as users do passes the same flags as the other tests, so that nothing is compiled twice.
 AS_OTHER_TESTS = {"OPTIMISE": "-O1", "WARNINGS": WARNINGS, "PAPI": "0"} | PROFILER
 
 
@@ -31,9 +31,9 @@ def need(*tools: str) -> None:
 
 
 def make(*goals: str, build: str | Path, timeout: float = 900, **variables: str | None) -> str:
-    """What `make` printed; fails with it where make fails. One process builds at a time, the others wait.
+    """Run `make` in the kit and return its output, or fail the test with it. Only one process builds at a time.
 
-    A variable that is None is the Makefile's own. PAPI is off unless a test wants it: it may or may not be installed.
+    A variable that is None keeps the Makefile's value. PAPI is off by default, because it may not be installed.
     """
     need("make", (variables.get("CXX") or "g++").split()[0])
     settings = {"BUILD": str(BUILDS / build), "WARNINGS": WARNINGS, "PAPI": "0"} | variables
@@ -54,14 +54,15 @@ def make(*goals: str, build: str | Path, timeout: float = 900, **variables: str 
 
 
 def make_bench(kind: str, *names: str, build: str | Path, **variables: str | None) -> Path:
-    """The program mpet-bench-`kind` with these workloads, or all, compiled as one file: headers are read once.
+    """Build mpet-bench-`kind` with these workloads, by default all, and return its path.
 
-    Users compile each workload by itself, as test_workloads.py does once in `make lab`.
+    The workloads are compiled as one file, so that headers are read only once. Users compile each workload separately,
+    as test_workloads.py does once in `make lab`.
     """
     folder = BUILDS / build
     make(
         str(folder / f"mpet-bench-{kind}"),
-        f"--assume-old={folder}/{kind}/prelude.made",  # of use where there are many files
+        f"--assume-old={folder}/{kind}/prelude.made",  # the prelude is only useful for many files
         build=folder,
         WORKLOAD_SOURCES=str(one_unit(*names).relative_to(KIT)),
         PRELUDE="",
@@ -71,7 +72,7 @@ def make_bench(kind: str, *names: str, build: str | Path, **variables: str | Non
 
 
 def one_unit(*names: str) -> Path:
-    """A file with all of these workloads, each in a namespace of its own. Written anew where one has changed."""
+    """Write a file with all of these workloads, each in its own namespace, if it has changed. Returns its path."""
     sources = [KIT / "workloads" / f"{name}.cpp" for name in names] or sorted((KIT / "workloads").glob("*.cpp"))
     texts = {source: source.read_text() for source in sources}
     included = re.findall(r"^#include .*$", "\n".join(texts.values()), re.MULTILINE)
@@ -98,5 +99,5 @@ def output(*command: str | Path, environment: Mapping[str, str] | None = None, t
 
 
 def records(listing: str, kind: str) -> list[list[str]]:
-    """The lines of a bench program that begin with `kind`, as fields."""
+    """Return the lines of a bench program's output that begin with `kind`, as lists of fields."""
     return [line.split("\t")[1:] for line in listing.splitlines() if line.startswith(kind + "\t")]

@@ -1,4 +1,4 @@
-"""Machines as the kernel shows them: folders with the files of /sys and /proc that the kit reads."""
+"""Sample machines: folders with the files of /sys and /proc that the kit reads."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +29,7 @@ class Machine:
     allowed: str | None = None
     has_nodes: bool = True
     l3_shared_by_node: bool = False
-    files: dict[str, str] = field(default_factory=dict)  # further ones, by path
+    files: dict[str, str] = field(default_factory=dict)  # additional files by path
 
     def write(self, root: Path) -> Path:
         for path, content in (self.everything() | self.files).items():
@@ -88,7 +88,7 @@ class Machine:
 
 
 def listed(numbers: list[int]) -> str:
-    """As the kernel writes lists: ranges where numbers follow each other."""
+    """Format numbers as the kernel's lists, with ranges for consecutive numbers."""
     pieces: list[list[int]] = []
     for number in sorted(numbers):
         if pieces and pieces[-1][-1] == number - 1:
@@ -106,13 +106,13 @@ def cpuinfo(cpu: Cpu) -> str:
 
 
 def xeon_split(**settings: object) -> Machine:
-    """Two sockets of eight cores and two threads; siblings are 16 apart, as most Xeons number them."""
+    """Return two sockets of eight cores with two threads each; sibling numbers differ by 16, as on most Xeons."""
     cpus = [Cpu(i, (i % 16) // 8, (i % 16) // 8, (i % 16, i % 16 + 16), max_khz=3200000) for i in range(32)]
     return Machine(cpus, **settings)  # type: ignore[arg-type]
 
 
 def xeon_adjacent() -> Machine:
-    """The same machine with siblings next to each other, as cloud machines often number them."""
+    """Return the same machine with consecutive numbers for siblings, as often on cloud machines."""
     return Machine([Cpu(i, i // 16, i // 16, (i // 2 * 2, i // 2 * 2 + 1)) for i in range(32)])
 
 
@@ -126,7 +126,7 @@ def desktop_without_smt() -> Machine:
 
 
 def big_little() -> Machine:
-    """Four slow cores numbered before four fast ones; ARM gives packages as -1 and no NUMA nodes here."""
+    """Return four slow cores followed by four fast ones. This ARM kernel reports package -1 and no NUMA nodes."""
     small, large = {"CPU implementer": "0x41", "CPU part": "0xd03"}, {"CPU implementer": "0x41", "CPU part": "0xd09"}
     cpus = [
         Cpu(
@@ -142,7 +142,7 @@ def big_little() -> Machine:
 
 
 def epyc() -> Machine:
-    """Two sockets of 32 cores in four NUMA nodes each, two threads a core."""
+    """Return two sockets, each with 32 cores in four NUMA nodes, and two threads per core."""
     name = {"vendor_id": "AuthenticAMD", "model name": "AMD EPYC 7601 32-Core Processor", "cpu MHz": "2195.872"}
     cpus = [Cpu(i, (i % 64) // 32, (i % 64) // 8, (i % 64, i % 64 + 64), cpuinfo=name) for i in range(128)]
     return Machine(cpus, l3_shared_by_node=True)

@@ -1,4 +1,4 @@
-"""Builds mpet-profile and small OpenMP programs, and runs the one on the other."""
+"""Builds of mpet-profile and of small OpenMP programs, and runs of mpet-profile on them."""
 
 import fcntl
 import os
@@ -30,7 +30,7 @@ LIBRARIES = {"gcc": "libmpet_gomp.so", "clang": "libmpet_ompt.so"}
 
 
 def build_profiler() -> Path:
-    """The folder with mpet-profile and its libraries; one process builds, the others wait."""
+    """Build mpet-profile and its libraries, and return their folder. One process builds while the others wait."""
     if shutil.which("make") is None or shutil.which("g++") is None:
         skip_or_fail("no make or g++")
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def build_profiler() -> Path:
 
 
 def compile_program(name: str, compiler: str, folder: Path, *flags: str, output: str | None = None) -> Path:
-    """A program of profiler_programs/, with debug information and OpenMP, by gcc or clang."""
+    """Compile a program of profiler_programs/ with debug information and OpenMP by gcc or clang. Returns its path."""
     source = PROGRAMS / name
     command = COMPILERS[compiler][source.suffix == ".cpp"]
     if shutil.which(command) is None:
@@ -64,7 +64,7 @@ def compile_program(name: str, compiler: str, folder: Path, *flags: str, output:
 
 @cache
 def compiled(command: str, source: Path, flags: tuple[str, ...]) -> bytes:
-    """Once for all tests of this process."""
+    """Return the compiled program. It is compiled once per process."""
     with TemporaryDirectory() as folder:
         program = Path(folder) / "program"
         done = subprocess.run(
@@ -80,7 +80,7 @@ def compiled(command: str, source: Path, flags: tuple[str, ...]) -> bytes:
 
 
 def before_others() -> None:
-    """In the child: real-time priority where that is allowed, so that other programs disturb the measurement less."""
+    """Set real-time priority in the child process, if allowed, so that other programs affect measurements less."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     except PermissionError:
@@ -89,25 +89,25 @@ def before_others() -> None:
 
 @dataclass(frozen=True)
 class Profiled:
-    """What one call of mpet-profile gave."""
+    """The result of one call of mpet-profile."""
 
     status: int
     said: str
-    measurements: Any  # Measurements; None where nothing was delivered
+    measurements: Any  # Measurements, or None without a tarball
     log: str = ""
 
     def sections(self) -> dict[str, Any]:
-        """Section -> its RunTable."""
+        """Return the RunTable of each section."""
         assert self.measurements is not None, self.said
         workloads = self.measurements.workloads
         return {workloads[record.workload].section: record.runs for record in self.measurements.profiles}
 
     def regions(self) -> dict[str, Any]:
-        """All sections but the serial rest."""
+        """Return the RunTable of each section except the serial rest."""
         return {section: runs for section, runs in self.sections().items() if section != REST}
 
     def names(self) -> list[str]:
-        """Of the regions, as workloads."""
+        """Return the workload names of the regions."""
         regions = self.regions()
         return [workload.name for workload in self.measurements.workloads if workload.section in regions]
 
@@ -115,7 +115,7 @@ class Profiled:
 def profile(
     command: list[str | Path], folder: Path, *options: str, environment: dict[str, str] | None = None
 ) -> Profiled:
-    """Runs mpet-profile and reads the tarball, which has to be one the server accepts."""
+    """Run mpet-profile and read its tarball. Raises ArchiveError if the server would not accept it."""
     tarball = folder / "profile.tar.gz"
     tarball.unlink(missing_ok=True)
     arguments = [build_profiler() / "mpet-profile", "--output", tarball, "--name", "test machine", *options, *command]
@@ -139,7 +139,7 @@ def profile(
 def run_preloaded(
     program: Path, library: Path, folder: Path, threads: int, *arguments: str, **environment: str
 ) -> tuple[str, str]:
-    """The output of a program that runs with one of the libraries, and what the library recorded."""
+    """Run a program with one of the libraries preloaded, and return its output and the library's recording."""
     recording = folder / "recording"
     recording.unlink(missing_ok=True)
     preload = " ".join(filter(None, [environment.pop("preload_first", ""), str(library)]))
@@ -162,7 +162,7 @@ def run_preloaded(
 
 
 def eventually(check: Callable[[], None], attempts: int = 15) -> None:
-    """Tries a measurement again, later and later, where others have disturbed it; the tolerance stays what it is."""
+    """Repeat a check with growing pauses until it passes, because other programs may disturb a measurement."""
     for attempt in range(attempts):
         try:
             return check()

@@ -1,4 +1,4 @@
-"""A kit as a server serves it, results to send, and a stand-in for the server that answers what a test wants."""
+"""The kit as served by a server, results to send, and a fake server with given responses."""
 
 import http.server
 import io
@@ -26,7 +26,7 @@ def served_kit(site: str, folder: Path) -> Path:
 
 
 def write_results(kit: Path, name: str, age_s: int, **members: Any) -> Path:
-    """A tarball in the kit's results/ with JSON members; as old as said."""
+    """Write a tarball with JSON members into the kit's results/, with a modification time `age_s` seconds ago."""
     path = kit / "results" / f"mpet-{name}.tar.gz"
     path.parent.mkdir(exist_ok=True)
     with tarfile.open(path, "w:gz") as archive:
@@ -45,7 +45,7 @@ def upload_document(status: str, **fields: Any) -> dict[str, Any]:
 
 @dataclass
 class StandIn:
-    """Gives `answers` one after the other, the last one again and again: status, document, headers."""
+    """A fake server that sends `answers` (status, document, headers) in turn and repeats the last one."""
 
     answers: list[tuple[int, dict[str, Any], dict[str, str]]]
     url: str = ""

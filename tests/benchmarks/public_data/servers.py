@@ -1,4 +1,4 @@
-"""Servers as SpareCores publishes them, with numbers that we made up."""
+"""Synthetic servers in the format that SpareCores publishes."""
 
 import io
 import json
@@ -74,7 +74,7 @@ def stressors(speed: float = 1.0) -> str:
 
 
 def server(speed: float = 1.0, **changed) -> dict[str, str]:
-    """The files of one server; `changed` replaces one, or leaves it out where it is None: geekbench_meta=..."""
+    """Return the files of one server. `changed` replaces files (geekbench_meta=...), or removes them if None."""
     files = {
         "lscpu/stdout": lscpu(),
         "lstopo/stdout": lstopo(),
@@ -117,13 +117,13 @@ def write_files(root: Path, files: dict[str, str]) -> Path:
 
 
 def write_servers(root: Path, servers: dict[str, dict[str, str]]) -> Path:
-    """A clone with its files checked out."""
+    """Write the servers as a clone with its files checked out."""
     files = {f"data/{name}/{member}": text for name, files in servers.items() for member, text in files.items()}
     return write_files(root, files | {"README.md": "not data"})
 
 
 def clone_bare(work: Path) -> Path:
-    """A bare clone of a repository with the files of this folder, beside it."""
+    """Make a repository of the folder and a bare clone of it, and return the clone's path next to the folder."""
     bare = work.parent / "bare"
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "init.defaultBranch=main"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "made"]):
@@ -138,7 +138,7 @@ def times_of(measured: MeasuredFolder, name: str) -> dict[tuple[int, int], float
 
 
 def pack_servers(path: Path, servers: dict[str, dict[str, str]]) -> Path:
-    """The archive that the forge offers."""
+    """Write the servers as the archive that GitHub offers."""
     with tarfile.open(path, "w:gz") as archive:
         for name, files in sorted(servers.items()):
             for member, text in sorted(files.items()):

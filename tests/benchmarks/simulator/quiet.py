@@ -1,4 +1,4 @@
-"""Machines without noise and programs of one phase, for tests that know what has to come out."""
+"""Simulated hardware without noise and programs of one phase, for tests with known results."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def quiet(name, **fields):
 
 
 def steady(name, **fields):
-    """The same without turbo: a core is as fast with busy neighbours as alone."""
+    """Return quiet hardware without turbo, where a core has the same speed whether the others are busy or not."""
     hardware = find_hardware(name)
     return quiet(name, max_mhz=hardware.base_mhz, all_cores_mhz=hardware.base_mhz, **fields)
 
@@ -39,15 +39,15 @@ def seconds(hardware, what, n):
 
 
 def shares(hardware, what, n):
-    """Each part of the thread time, as a fraction."""
+    """Return each part of the thread time as a fraction."""
     done = run(hardware, what, n)
     return dict(zip(PARTS, np.array(done.parts_ns) / (n * done.time_ns), strict=True))
 
 
 def span(graph):
-    """The work on the longest path: no number of threads takes less time than this share of one thread's.
+    """Return the work on the longest path of a task graph, which limits the speedup.
 
-    Tasks are added after those they wait for.
+    Tasks must come after the tasks that they wait for.
     """
     longest = list(graph.work)
     for task, successors in enumerate(graph.successors):

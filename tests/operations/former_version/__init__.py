@@ -1,7 +1,7 @@
-"""A database of the version before accounts came from django-allauth, and what that version answered from it.
+"""A database of the version before accounts used django-allauth, and the responses of that version.
 
-`database.sql.gz` is SQLite's dump of it, `answers.json.gz` what its API said, a token and a session. `filling.py` made
-both, in a checkout of that version (dca64b4), with MPET_SECRET_KEY as here and without throttles:
+`database.sql.gz` is an SQLite dump, and `answers.json.gz` has the API responses, a token and a session. `filling.py`
+made both in a checkout of that version (dca64b4), with the MPET_SECRET_KEY below and without throttles:
 
     MPET_STATE_DIR=FOLDER MPET_SECRET_KEY="the key of the former version" python filling.py FOLDER
 """
@@ -23,5 +23,5 @@ def make_database(path: Path) -> None:
 
 
 def former_answers() -> dict[str, Any]:
-    """`token`, `session`, and `answers`: {address: {"as": who asked, "document": JSON}}."""
+    """Return `token`, `session` and `answers`: {address: {"as": requesting user, "document": JSON}}."""
     return json.loads(gzip.decompress((FOLDER / "answers.json.gz").read_bytes()))

@@ -1,4 +1,4 @@
-"""Fills the database of the former version and writes what that version answers (tests/operations/former_version)."""
+"""Script that fills a database of the former version and writes its responses (tests/operations/former_version)."""
 
 # ruff: noqa: PLC0415
 import gzip
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def fill():
-    """The owner's token; rows in as many tables as the former version's own tests fill."""
+    """Store rows in as many tables as the former version's own tests fill, and return the owner's token."""
     from accounts.models import ApiToken, ConfirmedAddress
     from benchmarks.models import FetchedFolder
     from profiles.models import Platform, Profile, Source
@@ -46,7 +46,7 @@ def addresses():
 
 
 def ask(token):
-    """Each address as the first who gets an answer: anybody, or the owner."""
+    """Request each address anonymously, or as the owner if that fails, and return the successful responses."""
     from django.test import Client
 
     found = {}

@@ -7,11 +7,11 @@ from tests.samples import sample_measurements
 
 @pytest.fixture
 def ada():
-    """A client with a token that may predict."""
+    """Return an API client with a token that may predict."""
     return client_of(make_user("ada"), scope="predict")
 
 
 @pytest.fixture
 def database():
-    """Three platforms with six workloads each."""
+    """Store three platforms with six workloads each."""
     return store(sample_measurements(3, 6))

@@ -1,4 +1,4 @@
-"""A small database, and a ranking of it that waits to be computed."""
+"""Fixtures: a small database, and a ranking that waits to be computed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Databases of known curves for tests of the transfer: platforms and workloads with latent behaviour."""
+"""Databases with known curves for tests of the transfer, generated from latent factors of platforms and workloads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COUNTS = (1, 2, 4, 8, 16)
 
 
 def curve_arrays(seed, platforms=30, workloads=12, *, noise=0.01, missing=0.1, counts=COUNTS, group=TIME_ONLY):
-    """Arguments of Database.build: t(n) from platform speeds, workload work and three latent factors of both."""
+    """Return arguments of Database.build with t(n) from platform speeds, workload work and three latent factors."""
     rng = np.random.default_rng(seed)
     x = np.log(counts)
     speed, work = rng.normal(size=platforms), rng.normal(size=workloads)
@@ -55,7 +55,7 @@ def curve_arrays(seed, platforms=30, workloads=12, *, noise=0.01, missing=0.1, c
 
 
 def time_only_features(counts, time_s):
-    """(N, 84) fitted to times (N, K)."""
+    """Return the features (N, 84) fitted to times (N, K)."""
     n = np.array(counts)
     profiles = []
     for row in time_s:
@@ -66,7 +66,7 @@ def time_only_features(counts, time_s):
 
 
 def decomposed_arrays(seed, platforms=12, workloads=6):
-    """Profiles with all 84 elements of which lock delay is 0 everywhere and imbalance depends on the workload."""
+    """Return arguments for decomposed profiles where lock delay is 0 and imbalance depends on the workload."""
     arrays = curve_arrays(seed, platforms, workloads, group=Group(True, "mpal", "measured"))
     values = np.array(time_only_features(COUNTS, arrays["curve_time_s"].reshape(-1, len(COUNTS))))
     imbalance = 0.02 * (1 + arrays["workload_index"])
@@ -82,7 +82,7 @@ def curve_database(seed, *shape, **options):
 
 
 def without_rows(arrays, dropped):
-    """The arguments without these profiles; every curve has equally many n."""
+    """Return the arguments without the dropped profiles. All curves must have the same number of points."""
     keep = ~dropped
     length = len(arrays["curve_n"]) // len(dropped)
     result = dict(arrays)
@@ -95,13 +95,16 @@ def without_rows(arrays, dropped):
 
 
 def with_times(arrays, time_s):
-    """The arguments of Database.build with other times (N, COUNTS) of their profiles."""
+    """Return the arguments of Database.build with other times (N, COUNTS) and the features fitted to them."""
     features = time_only_features(COUNTS, time_s)
     return arrays | {"features": features, "t1_s": time_s[:, 0], "curve_time_s": time_s.ravel()}
 
 
 def counted_database():
-    """T is slower by twice a counter of the workload, which times on the references do not show."""
+    """Return a database and a counter of its workloads that determines the slowdown on T.
+
+    The log times on T grow by twice the counter, which has no effect on the times on the reference platform.
+    """
     random = np.random.default_rng(5)
     arrays = curve_arrays(5, 2, 40, missing=0.0, noise=0.0)
     counter = random.random(40)
@@ -110,5 +113,5 @@ def counted_database():
     time_s = np.exp(size[w] + 2 * counter[w] * (p == 1))[:, None] / np.array(COUNTS)
     arrays = with_times(arrays, time_s)
     arrays["features"][:, -2] = counter[w]
-    arrays["features"][:, 6] = random.random(40)[w]  # of another kind, and of no use
+    arrays["features"][:, 6] = random.random(40)[w]  # an element that is not informative
     return Database.build(**arrays), counter

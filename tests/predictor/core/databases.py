@@ -1,4 +1,4 @@
-"""Small databases for the core's tests: one from keyword rows, one random from a seed."""
+"""Small databases for tests of the core: from given profiles, or random from a seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIME_ONLY = Group(decomposed=False, runtime="", origin="measured")
 
 
 def features(**elements):
-    """(84,) with the elements given (`redundancy_m` for redundancy.m), the others invalid."""
+    """Return a feature vector (84,) with the given elements (`redundancy_m` for redundancy.m). The others are NaN."""
     values = np.full(len(FEATURE_NAMES), np.nan)
     for name, value in elements.items():
         curve, _, element = name.partition("_")
@@ -22,9 +22,9 @@ def features(**elements):
 
 
 def database_of(profiles, groups=(TIME_ONLY,), **platform_columns):
-    """From {(platform, workload) or (platform, workload, group): (t1_s, features (84,))}, slugs as given.
+    """Build a database from {(platform, workload) or (platform, workload, group): (t1_s, features (84,))}.
 
-    The measured curve of a profile is t(1) / n at n = 1, 2, 4.
+    Platforms and workloads are given by slug. The measured curve of each profile is t(1) / n at n = 1, 2, 4.
     """
     keys = [(*key, 0)[:3] for key in profiles]
     platforms = sorted({key[0] for key in keys})
@@ -52,7 +52,7 @@ def database_of(profiles, groups=(TIME_ONLY,), **platform_columns):
 
 
 def random_arrays(seed, platforms=6, workloads=7, *, missing=0.25, invalid=0.3, groups=None):
-    """Keyword arguments of Database.build: random profiles in random order, with gaps, groups, ties and zeros."""
+    """Return arguments of Database.build: random profiles in random order, with gaps, groups, ties and zeros."""
     rng = np.random.default_rng(seed)
     groups = groups or (
         Group(True, "mpal", "measured"),
@@ -69,10 +69,10 @@ def random_arrays(seed, platforms=6, workloads=7, *, missing=0.25, invalid=0.3, 
     keys = [keys[i] for i in rng.permutation(len(keys))]
     p, w, g = np.array(keys, dtype=np.int64).reshape(-1, 3).T
     values = rng.normal(size=(len(keys), len(FEATURE_NAMES)))
-    values[rng.random(values.shape) < 0.1] = 0.0  # Eq. 21 cannot divide by these
-    values[:, rng.random(len(FEATURE_NAMES)) < 0.1] = 0.5  # elements without spread
+    values[rng.random(values.shape) < 0.1] = 0.0  # zeros, by which Eq. 21 cannot divide
+    values[:, rng.random(len(FEATURE_NAMES)) < 0.1] = 0.5  # elements with the same value in all profiles
     values[rng.random(values.shape) < invalid] = np.nan
-    values[rng.random(len(keys)) < 0.05] = np.nan  # sequential profiles
+    values[rng.random(len(keys)) < 0.05] = np.nan  # sequential profiles, which have no valid element
     n_nu = np.where(rng.random(platforms) < 0.3, np.nan, 4.0)
     n_ht = np.where(rng.random(platforms) < 0.3, np.nan, 8.0)
     t1_s = rng.lognormal(size=len(keys))
@@ -106,14 +106,14 @@ def random_database(seed, *shape, **options):
 
 
 def rebuilt(database, **columns):
-    """The same database with other arguments of Database.build."""
+    """Return the database rebuilt with some arguments of Database.build replaced."""
     return Database.build(
         **{name: getattr(database, name) for name in inspect.signature(Database.build).parameters} | columns
     )
 
 
 def permuted(arrays, seed):
-    """The same database with its platforms, workloads and profiles handed over in another order."""
+    """Return the arguments of Database.build with platforms, workloads and profiles in another order."""
     rng = np.random.default_rng(seed)
     result = dict(arrays)
     for axis, index, tables in (

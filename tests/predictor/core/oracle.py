@@ -1,6 +1,7 @@
-"""mpet2020 once more, slowly: dictionaries and loops, written from the formulas and from nothing of the package.
+"""A slow reference implementation of mpet2020 with dictionaries and loops, written from the formulas alone.
 
-Profiles are {(platform, workload): (t1, [84 values or None])} of the query's group; everything in slugs.
+It uses nothing of the package. Profiles are {(platform, workload): (t1, [84 values or None])} of the query's group, and
+platforms and workloads are given by slug.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ def weights(distances, k):
 
 
 def interpolated(values, r):
-    """`values`: (v_PA, v_PB, v_TB) of every candidate."""
+    """Return the weighted mean of v_TB v_PA / v_PB over the candidates, where `values` has their (v_PA, v_PB, v_TB).
+
+    Without a usable candidate, the result is v_PA of the first candidate, or the mean of v_TB if v_PA is not valid.
+    """
     terms = [
         (v_tb * v_pa / v_pb * weight, weight)
         for (v_pa, v_pb, v_tb), weight in zip(values, r, strict=True)
@@ -66,9 +70,9 @@ def interpolated(values, r):
 
 
 def predict(profiles, all_vectors, workload, target, cannot_have):
-    """(t1, 84 elements, candidates of t(1), candidates of the vector), or None without candidate.
+    """Return (t1, 84 elements, candidates of t(1), candidates of the vector), or None if there is no candidate.
 
-    `all_vectors`: {(platform, workload, any key): vector} of the whole database, for the ranges.
+    `all_vectors` is {(platform, workload, any key): vector} of the whole database, for the ranges.
     """
     profiles = {key: value for key, value in profiles.items() if key != (target, workload)}
     vectors = [vector for key, vector in all_vectors.items() if key[:2] != (target, workload)]

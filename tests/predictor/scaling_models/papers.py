@@ -1,4 +1,4 @@
-"""The papers' own tables and the numbers their text gives for them. Times in seconds."""
+"""Tables of the papers, and the numbers that their text gives for them. Times are in seconds."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Ceilings as the kit writes them, for tests."""
+"""Sample ceilings in the kit's format, for tests."""
 
 MEASURED = {
     "peak_flops": [{"n": 2, "flop_per_s": 240_000_000_000}, {"n": 1, "flop_per_s": 120_000_000_000}],

@@ -1,4 +1,4 @@
-"""The public datasets as curves, read plainly: a second opinion beside the project's own reader."""
+"""A simple reader of the public datasets, independent of the project's own, for comparison."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from profiles.scaling.runs import CurveTable, scaling_curves
 
 
 def read_tables(folder: Path) -> tuple[list[RunTable], list[float], list[float]]:
-    """The runs of every profile and the n_nu and n_ht of its platform (NaN = none)."""
+    """Return the runs of every profile, and n_nu and n_ht of its platform (NaN if it has none)."""
     runs = pd.read_csv(folder / "runs.csv.gz")
     platforms = pd.read_csv(folder / "platforms.csv").set_index("platform_id")
     tables, n_nu, n_ht = [], [], []
@@ -29,6 +29,6 @@ def read_tables(folder: Path) -> tuple[list[RunTable], list[float], list[float]]
 
 
 def read_runs(folder: Path) -> tuple[list[CurveTable], list[float], list[float]]:
-    """The curves of every profile and the n_nu and n_ht of its platform (NaN = none)."""
+    """Return the curves of every profile, and n_nu and n_ht of its platform (NaN if it has none)."""
     tables, n_nu, n_ht = read_tables(folder)
     return [scaling_curves(table) for table in tables], n_nu, n_ht

@@ -7,7 +7,7 @@ from profiles.scaling.runs import CurveTable
 
 
 def curves(n, time_s, imbalance=None, lock=None) -> CurveTable:
-    """Of a profile whose only losses are work imbalance and lock delay, and what is redundant."""
+    """Return the curves of a profile with work imbalance and lock delay as its only losses, and the redundancy."""
     n, time_s = np.array(n), np.array(time_s, dtype=float)
     values = np.full((15, len(n)), np.nan)
     values[0] = time_s

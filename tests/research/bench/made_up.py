@@ -1,4 +1,4 @@
-"""A data set that is small and made up."""
+"""A small synthetic dataset."""
 
 from pathlib import Path
 
@@ -7,12 +7,12 @@ import pandas as pd
 
 
 def made_up_times(platform: int, workload: int, n: int) -> float:
-    """A smooth law with an interaction of platform and workload."""
+    """Return the time by a smooth law with an interaction of platform and workload."""
     return (1 + workload) * (8 + (platform * (workload % 3)) % 5) / (2 + platform % 4) / n**0.9
 
 
 def write_dataset(folder: Path) -> Path:
-    """An mpet-dataset/1 folder of 12 platforms, 12 workloads of two suites, and three n."""
+    """Write an mpet-dataset/1 folder with 12 platforms, 12 workloads of two suites, and three thread counts."""
     folder.mkdir()
     platforms = pd.DataFrame(
         {

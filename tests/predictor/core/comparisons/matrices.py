@@ -1,4 +1,4 @@
-"""The matrix of distances, computed at once."""
+"""The distance matrix, computed in one step."""
 
 from predictor.core.comparisons.documents import LARGEST_MATRIX, matrix_of, positions_with_most_profiles
 from predictor.core.comparisons.mean_distances import mean_distances

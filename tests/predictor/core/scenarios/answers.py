@@ -1,4 +1,4 @@
-"""Answers with known curves, that obey Eq. 3-4, and databases of decomposed profiles."""
+"""Answers with known curves that satisfy Eq. 3-4, and databases of decomposed profiles."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ DECOMPOSED = Group(True, "mpal", "measured")
 
 
 def in_scenario(query: Query, method: str, scenario: Scenario | None = None, **settings) -> ScenarioQuery:
-    """The query as it is asked of a method in a scenario; a migration where none is given."""
+    """Return the query for a method in a scenario, by default a migration."""
     chosen = get_method(method)
     values = chosen.settings_from(settings)
     return ScenarioQuery(**vars(query), method=chosen, settings=values, scenario=scenario or Scenario())
 
 
 def answer_of(n, time_s, *, n_nu=np.nan, n_ht=np.nan, interval=None, decomposed=True, measures=None, **fractions):
-    """t(n) and fractions -> R and U by Eq. 3-4, with the 84 elements fitted; `interval`: a factor below and above."""
+    """Return an answer with R and U from t(n) and the fractions by Eq. 3-4, and with the 84 elements fitted.
+
+    The prediction interval, if any, is t(n) divided and multiplied by the factor `interval`.
+    """
     n, time_s = np.asarray(n, dtype=np.int64), np.asarray(time_s, dtype=float)
     t1_s = float(time_s[0] * n[0])
     curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES}
@@ -43,7 +46,7 @@ def answer_of(n, time_s, *, n_nu=np.nan, n_ht=np.nan, interval=None, decomposed=
 
 
 def assert_consistent(answer):
-    """Eq. 3-4: n t U = R t(1), U and the fractions sum to 1, all in their range."""
+    """Assert Eq. 3-4: n t U = R t(1), U and the fractions sum to 1, and all values are in their ranges."""
     used = answer.curves["utilisation"]
     np.testing.assert_allclose(
         answer.n * answer.time_s * used, answer.curves["redundancy"] * answer.t1_s, rtol=1e-9, atol=0
@@ -57,8 +60,11 @@ def assert_consistent(answer):
 
 
 def decomposed_database(seed=0, platforms=6, workloads=6, *, strategies=None, sequential=(), groups=(DECOMPOSED,)):
-    """Every workload on every platform: t(n), one fraction that grows, counters. `sequential`: workloads known at n = 1
-    alone. Platforms have n_ht = 4 and n_max = 8, but the first, which has no hyperthreads and n_max = 4."""
+    """Return a database with every workload on every platform, its curves, and its counters.
+
+    Each workload has one fraction that grows with n. Workloads in `sequential` are only measured at n = 1. Platforms
+    have n_ht = 4 and n_max = 8, except the first one, which has no SMT threads and n_max = 4.
+    """
     rng = np.random.default_rng(seed)
     names = [f"w{at}" for at in range(workloads)]
     n_max = np.array([4] + [8] * (platforms - 1))

@@ -1,4 +1,4 @@
-"""Made-up results of the kit's sweep over input sizes: times whose laws are known, with noise."""
+"""Synthetic results of the kit's sweep over input sizes: times that follow known laws, with noise."""
 
 import numpy as np
 
@@ -16,7 +16,10 @@ def product_s(size, n):
 
 
 def sort_parts_s(size, n):
-    """Thread seconds in the order of PARTS: tasks in proportion to the size, each creation and wait 50 ns."""
+    """Return thread seconds in the order of PARTS.
+
+    The number of tasks is proportional to the size, and each creation and each wait takes 50 ns.
+    """
     work = 2e-9 * size * np.log2(size) * (1 + 0.1 * (n - 1) / n)
     tasks = size / 512
     return np.array(
@@ -25,7 +28,7 @@ def sort_parts_s(size, n):
 
 
 def runs_of(cells, own_size, repeats=3, noise=0.01, seed=0):
-    """Runs of (n, size, clock_mhz, parts in thread seconds): a clean and a profile pass of each repeat."""
+    """Return the runs of cells (n, size, clock_mhz, parts in thread seconds), one clean and one profile per repeat."""
     rng = np.random.default_rng(seed)
     rows, parts = [], []
     for n, size, clock, split in cells:
@@ -68,7 +71,7 @@ def clock_runs(noise=0.001):
 
 
 def sweep(**fields) -> Measurements:
-    """A matrix product, a merge sort and a workload at three clocks, on one machine with four threads."""
+    """Return a matrix product, a merge sort and a workload at three clocks, on one platform with four threads."""
     workloads = [
         WorkloadRecord("matmul_naive", strategy="domain_decomposition", size=800.0, size_unit="matrix rows"),
         WorkloadRecord("mergesort", strategy="recursive", size=float(2**20), size_unit="elements"),
