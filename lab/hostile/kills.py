@@ -91,7 +91,7 @@ class Campaign:
         environment: dict[str, str] | None = None,
         longest_pause_s: float = 3.0,
     ) -> None:
-        """Prepare a campaign. `longest_pause_s` is the longest time between two kills."""
+        """Prepare a campaign. Before each kill, clients write for up to `longest_pause_s`."""
         self.folder = folder
         self.database_url = (environment or {}).get("DATABASE_URL", "")
         self.rng = random.Random(seed)

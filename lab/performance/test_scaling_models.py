@@ -74,7 +74,7 @@ def test_extended_amdahl(benchmark, how):
 @pytest.mark.benchmark(group="task graph")
 @pytest.mark.parametrize("how", ["fit", "interval"])
 def test_task_graph(benchmark, how):
-    """63 sizes on 8 workers, as in the paper's sort. An interval needs five more fits."""
+    """Fit 63 sizes on 8 workers, as in the paper's sort. An interval needs five more fits."""
     X, t, measures = program(2.0 ** np.linspace(13, 27, 63), np.arange(1.0, 9.0), noise=0.02)
 
     def run():
