@@ -106,7 +106,7 @@ def trace_predictions() -> dict[str, Trace]:
     from django.test import Client  # noqa: PLC0415
 
     from accounts.models import ApiToken  # noqa: PLC0415
-    from predictor.core.methods import DEFAULT_METHOD, get_method  # noqa: PLC0415
+    from predictor.core.methods import predict_from_quiet_profiles  # noqa: PLC0415
     from predictor.predictions.question import PredictionRequest  # noqa: PLC0415
     from predictor.predictions.service import predict  # noqa: PLC0415
 
@@ -127,12 +127,10 @@ def trace_predictions() -> dict[str, Trace]:
     def ask_method(number: int) -> None:
         predict(PredictionRequest(workload=workloads[number], target="machine-3"))
 
-    method: Any = get_method(DEFAULT_METHOD).predict  # a function or a callable object
-    code = getattr(method, "__code__", None) or type(method).__call__.__code__
     return {
         "prediction": trace_second(ask_api),
         "service": trace_second(ask_service),
-        "method": trace_second(ask_method, code),
+        "method": trace_second(ask_method, predict_from_quiet_profiles.__code__),
     }
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-from functools import partial
 
 import pytest
 from django.core.management import call_command, load_command_class
@@ -15,7 +14,6 @@ from tests.paths import ROOT
 from tests.test_docs import read
 
 MACHINES = tuple(simulator.find_hardware(name) for name in ("A53 (S905)", "i7-3667U", "i9-9900K"))
-PROGRAMS = tuple(program for program in simulator.PROGRAMS if program.name.startswith(("sgm/", "hog/")))
 APPS = {
     "predict": "predictor",
     "evaluate": "predictor",
@@ -47,9 +45,8 @@ def expanded(argument: str) -> list[str]:
 
 @pytest.fixture
 def demo(db, monkeypatch):
-    """Three machines of the demo with eight of its programs, stored as `make run` stores them."""
+    """Three machines of the demo, stored as `make run` stores them."""
     monkeypatch.setattr(load_demo, "HARDWARE", MACHINES)
-    monkeypatch.setattr(load_demo, "simulate_tarball", partial(simulator.simulate_tarball, programs=PROGRAMS))
     call_command("load_demo", "--jobs", "1")
 
 

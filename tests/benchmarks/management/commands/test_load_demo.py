@@ -1,3 +1,4 @@
+import gzip
 from functools import cache
 
 import pytest
@@ -7,6 +8,7 @@ from benchmarks import simulator
 from benchmarks.archive import read_archive
 from benchmarks.management.commands import load_demo
 from benchmarks.simulator import find_hardware
+from benchmarks.simulator.simulation import GENERATOR
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Platform, Profile, Revision, Source, Workload
@@ -25,7 +27,8 @@ def few_programs(seed, hardware):
 
 
 @pytest.fixture(autouse=True)
-def little_demo(monkeypatch):
+def little_demo(monkeypatch, tmp_path):
+    monkeypatch.setattr(load_demo, "STORED_TARBALLS", tmp_path / "nothing is stored")
     monkeypatch.setattr(load_demo, "HARDWARE", MACHINES)
     monkeypatch.setattr(load_demo, "simulate_tarball", few_programs)
 
@@ -46,6 +49,36 @@ def test_two_processes_simulate_without_django(monkeypatch, tmp_path):
     call_command("load_demo", "--jobs", "2", "--output", tmp_path)
     names = {read_archive(path.open("rb")).platforms[0].name for path in tmp_path.iterdir()}
     assert names == {hardware.record().name for hardware in MACHINES[:2]}
+
+
+@pytest.mark.parametrize(
+    "machines", [MACHINES[:1], pytest.param(load_demo.HARDWARE, marks=pytest.mark.lab)], ids=["one", "all"]
+)
+def test_what_is_stored_is_what_the_simulator_makes(machines, monkeypatch, tmp_path):
+    """If the simulator changes, `manage.py load_demo --output benchmarks/simulator/demo` writes it again."""
+    monkeypatch.undo()
+    monkeypatch.setattr(load_demo, "HARDWARE", machines)
+    call_command("load_demo", "--output", tmp_path)
+    for path in tmp_path.iterdir():
+        assert gzip.decompress(path.read_bytes()) == gzip.decompress(
+            (load_demo.STORED_TARBALLS / path.name).read_bytes()
+        )
+
+
+@pytest.mark.django_db
+def test_the_default_seed_simulates_nothing(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(load_demo, "HARDWARE", MACHINES[:1])
+    monkeypatch.setattr(load_demo, "simulate_tarball", None)
+    load()
+    assert set(Source.objects.values_list("generator", flat=True)) == {GENERATOR}
+    assert Profile.objects.count() == len(simulator.PROGRAMS)
+
+
+def test_each_machine_of_the_demo_is_stored(monkeypatch):
+    monkeypatch.undo()
+    stored = {path.name for path in load_demo.STORED_TARBALLS.iterdir()}
+    assert stored == {load_demo.tarball_name(hardware) for hardware in load_demo.HARDWARE}
 
 
 @pytest.mark.django_db
