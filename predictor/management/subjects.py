@@ -68,11 +68,20 @@ class WholeTableCommand(BaseCommand):
     table: DumpTable
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("directory", metavar="DIR", type=Path, help="folder to write the file to")
+        parser.add_argument("directory", metavar="DIR", type=Path, help="folder in which the file is written")
         data = parser.add_mutually_exclusive_group()
-        data.add_argument("--dataset", metavar="FOLDER", type=Path, help="a dataset folder, in memory")
-        data.add_argument("--origin", choices=PREDICTION_ORIGINS, help="of the stored profiles; as for evaluate")
-        parser.add_argument("--format", choices=DUMP_FORMS, default="parquet", help="of the file (default: parquet)")
+        data.add_argument(
+            "--dataset",
+            metavar="FOLDER",
+            type=Path,
+            help="dataset folder to read into memory instead of using the database",
+        )
+        data.add_argument(
+            "--origin", choices=PREDICTION_ORIGINS, help="origin of the stored profiles; default as in evaluate"
+        )
+        parser.add_argument(
+            "--format", choices=DUMP_FORMS, default="parquet", help="format of the file (default: parquet)"
+        )
         add_executor_options(parser)
 
     def handle(self, **options: Any) -> None:

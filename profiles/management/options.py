@@ -16,10 +16,11 @@ def add_executor_options(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         metavar="N",
         type=number_of_jobs,
-        help="processes of this host; -1 = one for each core (default: one, and one for each core as soon as they pay)",
+        help="number of processes on this host; -1 = one per core (default: one, and one per core as soon "
+        "as that is faster)",
     )
     where.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a Dask cluster that computes, such as tcp://host:8786"
+        "--scheduler", metavar="ADDRESS", help="address of the Dask cluster to compute on, such as tcp://host:8786"
     )
 
 
@@ -62,8 +63,10 @@ def local_processes(count: int) -> Executor:
 
 
 def add_owner_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--private", action="store_true", help="only the owner sees it and predicts from it")
-    parser.add_argument("--owner", metavar="USERNAME", help="the user whose measurements these are")
+    parser.add_argument(
+        "--private", action="store_true", help="make the data readable, and usable for predictions, by its owner only"
+    )
+    parser.add_argument("--owner", metavar="USERNAME", help="user who owns the measurements")
 
 
 def owner_of(username: str | None, private: bool) -> Any:

@@ -11,7 +11,7 @@ from accounts.models import LIFETIME, ApiToken
 
 
 class Command(BaseCommand):
-    help = "Print a new API token of a user, once; create the user (without a password) if there is none."
+    help = "Create an API token for a user and print it once. If the user does not exist, create it without a password."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
@@ -19,14 +19,18 @@ class Command(BaseCommand):
             "--scope",
             choices=ApiToken.Scope.values,
             default=ApiToken.Scope.UPLOAD.value,
-            help="predict: read what is private to the user, and predict; upload (default): that, and upload",
+            help="predict: read the user's private data and predict; upload (default): also upload",
         )
         end = parser.add_mutually_exclusive_group()
         end.add_argument(
-            "--expires", type=int, metavar="DAYS", default=LIFETIME.days, help="days until it expires (default: 365)"
+            "--expires",
+            type=int,
+            metavar="DAYS",
+            default=LIFETIME.days,
+            help="days until the token expires (default: 365)",
         )
-        end.add_argument("--no-end", action="store_true", help="it is valid until it is revoked")
-        parser.add_argument("--name", default="", help="a word on where it is used, shown in lists of tokens")
+        end.add_argument("--no-end", action="store_true", help="create a token that is valid until it is revoked")
+        parser.add_argument("--name", default="", help="name of the token, shown in lists of tokens")
 
     def handle(self, *args: Any, **options: Any) -> None:
         days = options["expires"]

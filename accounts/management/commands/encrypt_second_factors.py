@@ -11,7 +11,9 @@ from accounts.second_factors import encrypted_anew
 
 
 class Command(BaseCommand):
-    help = "Encrypt the secrets of all second factors with the present secret key: after it was changed, or once."
+    help = (
+        "Encrypt the secrets of all second factors with the current secret key, initially or after the key was changed."
+    )
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:

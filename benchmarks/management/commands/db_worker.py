@@ -8,7 +8,7 @@ from mpet_site.web.periodic_tasks import start_periodic_tasks
 
 
 class Command(db_worker.Command):
-    help = "Process what requests leave to a worker (MPET_TASKS=database), until it is stopped."
+    help = "Run background tasks from the database (MPET_TASKS=database) until stopped."
 
     def handle(self, **options: Any) -> None:
         start_periodic_tasks()

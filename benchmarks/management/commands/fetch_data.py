@@ -18,19 +18,31 @@ from profiles.ingest.service import IngestError
 
 
 class Command(BaseCommand):
-    help = "Import public measurements. What is stored already is kept; an interrupted call goes on where it ended."
+    help = "Import public measurements. Stored machines are skipped, so an interrupted import can be resumed."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("source", metavar="SOURCE", choices=sorted(SOURCES), help=", ".join(sorted(SOURCES)))
-        parser.add_argument("--from", dest="origin", metavar="PATH", type=Path, help="an archive, a clone or a folder")
-        parser.add_argument("--limit", metavar="N", type=int, help="store N machines at most; the next call goes on")
-        parser.add_argument("--update", action="store_true", help="also take what has changed since it was stored")
+        parser.add_argument(
+            "source", metavar="SOURCE", choices=sorted(SOURCES), help=f"data source: {', '.join(sorted(SOURCES))}"
+        )
+        parser.add_argument(
+            "--from",
+            dest="origin",
+            metavar="PATH",
+            type=Path,
+            help="archive, clone or folder to read instead of downloading",
+        )
+        parser.add_argument(
+            "--limit", metavar="N", type=int, help="maximum number of machines to store; the next call continues"
+        )
+        parser.add_argument(
+            "--update", action="store_true", help="also import machines that changed since they were stored"
+        )
 
         parser.add_argument(
             "--slim",
             action="store_true",
-            help="60 workloads only, from a sparse clone that git makes, 22 MB in all; with --update what was stored "
-            "from the whole archive becomes slim, too",
+            help="import 60 workloads only, from a sparse git clone of 22 MB; with --update, also reduce "
+            "machines that were stored from the whole archive",
         )
 
     def handle(self, *, source: str, origin: Path | None, limit: int | None, **options: Any) -> None:

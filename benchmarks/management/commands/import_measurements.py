@@ -28,18 +28,38 @@ def column_mapping(text: str) -> tuple[str, str]:
 
 
 class Command(BaseCommand):
-    help = "Import files that other tools wrote, measured on one machine, all or nothing. Twice is once."
+    help = (
+        "Import measurements of one machine from files of other tools. If one file is invalid, "
+        "nothing is imported. Files that were imported before are skipped."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="of one format and one machine")
         parser.add_argument(
-            "--as", dest="form", metavar="FORMAT", required=True, choices=FORMATS, help=", ".join(FORMATS)
+            "files", metavar="FILE", type=Path, nargs="+", help="files of one format, measured on one machine"
+        )
+        parser.add_argument(
+            "--as",
+            dest="form",
+            metavar="FORMAT",
+            required=True,
+            choices=FORMATS,
+            help=f"format of the files: {', '.join(FORMATS)}",
         )
         machine = parser.add_mutually_exclusive_group()
-        machine.add_argument("--platform", metavar="FILE.json", type=Path, help="platform.json of mpet-results/1")
-        machine.add_argument("--platform-slug", metavar="SLUG", help="a platform that is known")
+        machine.add_argument(
+            "--platform",
+            metavar="FILE.json",
+            type=Path,
+            help="description of the machine, as platform.json of mpet-results/1",
+        )
+        machine.add_argument("--platform-slug", metavar="SLUG", help="slug of an existing platform")
         parser.add_argument(
-            "--map", metavar="NAME=COLUMN", type=column_mapping, action="append", default=[], help="of a plain CSV"
+            "--map",
+            metavar="NAME=COLUMN",
+            type=column_mapping,
+            action="append",
+            default=[],
+            help="column of a plain CSV for a field; repeatable",
         )
         add_owner_arguments(parser)
 

@@ -15,10 +15,13 @@ from profiles.management.options import add_owner_arguments, owner_of
 
 
 class Command(BaseCommand):
-    help = "Import results tarballs (mpet-results/1), each all or nothing. The same file twice is imported once."
+    help = (
+        "Import results tarballs (mpet-results/1), each in one transaction. Files that were imported "
+        "before are skipped."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a tarball written by the kit")
+        parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="tarball written by the benchmark kit")
         add_owner_arguments(parser)
 
     def handle(self, *, files: list[Path], private: bool, owner: str | None, **options: Any) -> None:

@@ -26,7 +26,7 @@ STORED_TARBALLS = Path(__file__).parents[2] / "simulator" / "demo"  # of DEFAULT
 
 
 class Command(BaseCommand):
-    help = "Simulate the demo: 15 machines with 26 workloads each. A second call finds it there and does nothing."
+    help = "Simulate the demo: 15 machines with 26 workloads each. If the demo exists, nothing is done."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
@@ -34,14 +34,14 @@ class Command(BaseCommand):
             metavar="S",
             type=seed_number,
             default=DEFAULT_SEED,
-            help="of the noise (default: 1)",
+            help="random seed of the noise (default: 1)",
         )
         parser.add_argument(
             "--output", metavar="DIR", type=Path, help="write the tarballs to this folder; no database is used"
         )
-        parser.add_argument("--force", action="store_true", help="remove the demo that is there, and make it again")
+        parser.add_argument("--force", action="store_true", help="remove an existing demo and create it again")
         parser.add_argument(
-            "--jobs", metavar="N", type=int, default=-1, help="processes; -1 (the default) = one for each core"
+            "--jobs", metavar="N", type=int, default=-1, help="number of processes; -1 = one per core (default: -1)"
         )
 
     def handle(self, *, seed: int, output: Path | None, force: bool, jobs: int, **options: Any) -> None:

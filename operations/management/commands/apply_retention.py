@@ -8,7 +8,9 @@ from operations.retention import apply_retention
 
 
 class Command(BaseCommand):
-    help = "Delete what was kept for its time (docs/operations.md), as a chore of every server does once an hour."
+    help = (
+        "Delete data whose retention period has ended (docs/operations.md). Every server also does this once an hour."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         for what, count in apply_retention().items():

@@ -12,10 +12,12 @@ from operations.backups.service import create_backup
 
 
 class Command(BaseCommand):
-    help = "Write the database, the uploaded files and the secret key into one file, while the installation serves."
+    help = "Back up the database, the uploaded files and the secret key to one file. The server may keep running."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", type=Path, help="where the backup goes; one that is there goes")
+        parser.add_argument(
+            "file", metavar="FILE", type=Path, help="path of the backup; an existing file is overwritten"
+        )
 
     def handle(self, *, file: Path, **options: Any) -> None:
         try:

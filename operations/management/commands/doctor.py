@@ -8,7 +8,7 @@ from operations.doctor import examine
 
 
 class Command(BaseCommand):
-    help = "Say what is wrong with this installation, in words; the status is 1 where something does not work."
+    help = "Check this installation and report problems. The exit status is 1 if something does not work."
 
     def handle(self, **options: Any) -> None:
         findings = list(examine())

@@ -22,7 +22,7 @@ ASK_EVERY_S = 1.0
 
 
 class Command(migrate.Command):
-    help = f"{migrate.Command.help} One process at a time migrates; a second one waits for it."
+    help = f"{migrate.Command.help} Only one process migrates at a time; others wait."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -31,7 +31,8 @@ class Command(migrate.Command):
             type=float,
             default=0.0,
             metavar="SECONDS",
-            help="wait at most this long until the database answers; with --check, until all migrations are applied",
+            help="maximum time to wait until the database accepts connections or, with --check, until all "
+            "migrations are applied",
         )
 
     def handle(self, *args: Any, wait: float, **options: Any) -> None:

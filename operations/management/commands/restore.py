@@ -12,12 +12,12 @@ from operations.backups.service import restore_backup
 
 
 class Command(BaseCommand):
-    help = "Put a backup in the place of this installation's database, uploaded files and secret key."
+    help = "Replace this installation's database, uploaded files and secret key by those of a backup."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", type=Path, help="what `backup` wrote")
+        parser.add_argument("file", metavar="FILE", type=Path, help="file written by `backup`")
         parser.add_argument(
-            "--replace", action="store_true", help="though this installation holds data, which is lost then"
+            "--replace", action="store_true", help="restore even if this installation contains data, which is lost"
         )
 
     def handle(self, *, file: Path, replace: bool, **options: Any) -> None:

@@ -25,7 +25,7 @@ DISTANCES_TABLE = DumpTable(
 
 
 class Command(WholeTableCommand):
-    help = "Compute how far apart all platforms are (or all workloads), and write every pair that can be compared."
+    help = "Compute the distances between all platforms or all workloads, and write every pair that can be compared."
     table = DISTANCES_TABLE
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

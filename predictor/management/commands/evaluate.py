@@ -34,100 +34,111 @@ CSV_COLUMNS = (
 
 
 class Command(BaseCommand):
-    help = "Measure how wrong methods are: hide what was measured, predict it, compare. Errors are in percent."
+    help = "Evaluate prediction methods: hide measured profiles, predict them and compare. Errors are in percent."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         data = parser.add_mutually_exclusive_group()
         data.add_argument(
-            "--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory: no database is used"
+            "--dataset", metavar="DIR", type=Path, help="dataset folder to read into memory; no database is used"
         )
-        data.add_argument("--database", action="store_true", help="the public profiles of the database (default)")
+        data.add_argument("--database", action="store_true", help="use the public profiles of the database (default)")
         parser.add_argument(
             "--origin",
             choices=PREDICTION_ORIGINS,
-            help="of the stored profiles (default: measured, or simulated where no workload has two platforms)",
+            help="origin of the stored profiles (default: measured, or simulated if no workload was measured "
+            "on two platforms)",
         )
         parser.add_argument(
             "--method",
             metavar="M[,M...]",
             required=True,
             type=lambda text: list(filter(None, map(str.strip, text.split(",")))),
-            help=f"of {', '.join(METHODS)}",
+            help=f"methods to evaluate: {', '.join(METHODS)}",
         )
         parser.add_argument(
-            "--baselines", action="store_true", help="also every baseline, and the noise floor where runs were repeated"
+            "--baselines",
+            action="store_true",
+            help="also evaluate every baseline, and the noise floor where runs were repeated",
         )
-        parser.add_argument(
-            "--by-application", action="store_true", help="also the statistics of the workloads of each application"
-        )
+        parser.add_argument("--by-application", action="store_true", help="also show statistics per application")
         parser.add_argument(
             "--holdout",
             metavar="H[,H...]",
             default="pair",
-            help=f"what is hidden, of {', '.join(HOLDOUTS)} (default: pair)",
+            help=f"what to hide: {', '.join(HOLDOUTS)} (default: pair)",
         )
         parser.add_argument(
             "--references",
             metavar="R",
             type=int,
-            help="know the workload on R random platforms only; with the holdout application, its application too; "
-            "not kept",
+            help="use profiles of the workload (with the holdout application: of its whole application) on R "
+            "random platforms only; the result is not saved",
         )
         parser.add_argument(
             "--unlike",
             action="store_true",
-            help="know the workload on platforms of other microarchitectures than the target's only; not kept",
+            help="use profiles of the workload only from platforms whose microarchitecture differs from the "
+            "target's; the result is not saved",
         )
-        parser.add_argument("--probes", metavar="K", type=int, help="know the target by K random workloads only")
+        parser.add_argument(
+            "--probes", metavar="K", type=int, help="use profiles of K random workloads on the target only"
+        )
         parser.add_argument(
             "--known-n",
             metavar="N",
             type=int,
-            help="know the workload with at most N threads only, and show how wrong the methods are beyond; not kept",
+            help="use profiles of the workload up to N threads only, and show the errors beyond N; the result "
+            "is not saved",
         )
         parser.add_argument(
             "--known-at",
             choices=KNOWN_AT,
-            help="show how wrong the methods are where less is known; ends: every profile at its least and largest "
-            "number of threads only, asked between; most: at its largest only, asked there; workload-most: the "
-            "workload at its largest only on each platform, the others at all; not kept",
+            help="show the errors with fewer known thread counts. ends: only the smallest and the largest "
+            "thread count of every profile are known, those between are predicted; most: only the largest "
+            "one is known, and predicted; workload-most: only the largest one is known for the workload "
+            "on each platform, and all of the other workloads. The result is not saved",
         )
         parser.add_argument(
             "--wrong",
             metavar="SHARE",
             type=float,
-            help="make this share of the profiles wrong, such as 0.05: in another unit, two to ten times too fast or "
-            "slow, n t(n) for t(n), or with much noise; what is compared is not; not kept",
+            help="falsify this share of the profiles, such as 0.05: wrong unit, two to ten times too fast or "
+            "too slow, n t(n) instead of t(n), or strong noise. Errors refer to the true profiles. The "
+            "result is not saved",
         )
-        parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
+        parser.add_argument(
+            "--targets", metavar="FILE", type=Path, help="file of the platforms to predict, one id per line"
+        )
         parser.add_argument(
             "--cut",
             metavar="PxW",
             type=parse_cut_size,
-            help="a small database in place of the whole: P random platforms, each of another cpu_model, and W random "
-            "workloads of theirs; not kept",
+            help="evaluate a small random subset of the database: P platforms with different cpu_model, and W "
+            "of their workloads; the result is not saved",
         )
-        parser.add_argument("--cuts", metavar="N", type=int, help="number of cuts, each evaluated alone (default: 1)")
+        parser.add_argument("--cuts", metavar="N", type=int, help="number of cuts, evaluated separately (default: 1)")
         parser.add_argument(
             "--diverse",
             action="store_true",
-            help="the platforms of a cut are each of another microarchitecture, the instruction sets take turns, and "
-            "no two were new in the same year where that can be",
+            help="choose platforms of different microarchitectures for a cut, with alternating instruction "
+            "sets and, where possible, different launch years",
         )
-        parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only (of each cut)")
-        parser.add_argument("--seed", metavar="S", type=int, default=0, help="of probes, sample and cuts (default: 0)")
+        parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only (per cut)")
+        parser.add_argument(
+            "--seed", metavar="S", type=int, default=0, help="random seed of probes, sample and cuts (default: 0)"
+        )
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
         parser.add_argument(
             "--csv",
             metavar="OUT",
             type=Path,
-            help=f"write a row for each prediction to this file: {', '.join(CSV_COLUMNS)}",
+            help=f"write one row per prediction to this file: {', '.join(CSV_COLUMNS)}",
         )
         add_executor_options(parser)
         parser.add_argument(
             "--save",
             action=argparse.BooleanOptionalAction,
-            help="keep the result for /accuracy/ (default: of the database yes; a dataset's cannot be kept)",
+            help="save the result for /accuracy/ (default: yes for the database; results of a dataset cannot be saved)",
         )
 
     def handle(self, **options: Any) -> None:

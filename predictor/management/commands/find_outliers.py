@@ -14,11 +14,11 @@ from profiles.models import Profile
 
 
 class Command(BaseCommand):
-    help = "Find profiles that cannot be right, and keep them out of predictions. Moderators' decisions stay."
+    help = "Find outliers among the profiles and exclude them from predictions. Decisions of moderators are kept."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--all", action="store_true", help="judge all profiles again, not only those that nobody judged yet"
+            "--all", action="store_true", help="check all profiles again, not only those that were not checked yet"
         )
         add_executor_options(parser)
 

@@ -38,59 +38,78 @@ RANKING_ONLY: dict[str, Any] = {"by": BY_TIME, "where": [], "page": 1, "exact": 
 
 
 class Command(BaseCommand):
-    help = "Predict how a workload runs on a platform where nobody ran it, from the public profiles."
+    help = "Predict the run times of a workload on a platform where it was not measured, from the public profiles."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--workload", metavar="W", required=True, help="slug or name")
+        parser.add_argument("--workload", metavar="W", required=True, help="slug or name of the workload")
         where = parser.add_mutually_exclusive_group(required=True)
-        where.add_argument("--target", metavar="T", help="slug or name of the platform")
-        where.add_argument("--ranking", action="store_true", help="on every platform, the fastest first; not stored")
-        parser.add_argument(
-            "--reference", metavar="P", action="append", help="use only the workload's profiles on P; may be repeated"
+        where.add_argument("--target", metavar="T", help="slug or name of the target platform")
+        where.add_argument(
+            "--ranking", action="store_true", help="predict on every platform, sorted by time; the result is not stored"
         )
-        parser.add_argument("--method", metavar="M", default=DEFAULT_METHOD, help=f"one of {', '.join(METHODS)}")
         parser.add_argument(
-            "--n", metavar="1,2,4", type=parse_thread_counts, help="thread counts; default 1 to n_max, at most 512"
+            "--reference",
+            metavar="P",
+            action="append",
+            help="use only the workload's profiles on platform P; repeatable",
+        )
+        parser.add_argument(
+            "--method", metavar="M", default=DEFAULT_METHOD, help=f"prediction method: {', '.join(METHODS)}"
+        )
+        parser.add_argument(
+            "--n",
+            metavar="1,2,4",
+            type=parse_thread_counts,
+            help="thread counts to predict, at most 512 (default: 1 to n_max)",
         )
         parser.add_argument(
             "--method-settings",  # Django defines --settings itself
             metavar="JSON",
             type=parse_settings,
             default={},
-            help='such as {"t1_workloads": 3}',
+            help='settings of the method, such as {"t1_workloads": 3}',
         )
-        parser.add_argument("--scenario", choices=SCENARIOS, default="migration", help="what is predicted")
-        parser.add_argument("--strategy", choices=STRATEGIES, help="of --scenario parallelisation")
+        parser.add_argument(
+            "--scenario",
+            choices=SCENARIOS,
+            default="migration",
+            help="scenario to predict (docs/scenarios.md; default: migration)",
+        )
+        parser.add_argument(
+            "--strategy", choices=STRATEGIES, help="parallelisation strategy, for --scenario parallelisation"
+        )
         parser.add_argument(
             "--change",
             metavar="NAME=X",
             action="append",
             type=parse_change,
             default=[],
-            help=f"a factor on {', '.join(CHARACTERISTICS)}, or a new {', '.join(PLATFORM_CHANGES)} ('none': no such "
-            "effect); may be repeated",
+            help=f"multiply a characteristic by a factor ({', '.join(CHARACTERISTICS)}), or set a new value of the "
+            f"platform ({', '.join(PLATFORM_CHANGES)}; 'none': no such effect); repeatable",
         )
-        parser.add_argument("--include-simulated", action="store_true", help="let simulated profiles take part")
-        parser.add_argument("--include-outliers", action="store_true", help="let outliers take part (find_outliers)")
-        parser.add_argument("--measure-next", action="store_true", help="say what to measure to narrow the interval")
-        parser.add_argument("--by", choices=RANKING_ORDER.choices, default=BY_TIME, help="order of a ranking")
+        parser.add_argument("--include-simulated", action="store_true", help="include simulated profiles")
+        parser.add_argument("--include-outliers", action="store_true", help="include outliers (see find_outliers)")
+        parser.add_argument("--measure-next", action="store_true", help="suggest measurements that narrow the interval")
+        parser.add_argument("--by", choices=RANKING_ORDER.choices, default=BY_TIME, help="sort order of a ranking")
         parser.add_argument(
             "--where",
             metavar="NAME=VALUE",
             action="append",
             type=parse_filter,
             default=[],
-            help=f"of a ranking, by {', '.join(parameter.name for parameter in RANKING_FILTERS)}; may be repeated",
+            help=f"filter a ranking by {', '.join(parameter.name for parameter in RANKING_FILTERS)}; repeatable",
         )
         parser.add_argument(
             "--page",
             metavar="P",
             type=int,
             default=1,
-            help=f"of a ranking of many platforms, which {RANKED_PER_PAGE} rows are computed; the others are estimated",
+            help=f"page of {RANKED_PER_PAGE} rows to compute in a ranking of many platforms; other rows are estimated",
         )
         parser.add_argument("--exact", action="store_true", help="compute every row of a ranking")
-        parser.add_argument("--json", action="store_true", help="print the whole answer as the API gives it")
+        parser.add_argument(
+            "--json", action="store_true", help="print the complete answer in the JSON format of the API"
+        )
 
     def handle(self, **options: Any) -> None:
         try:

@@ -38,11 +38,11 @@ class Command(WholeTableCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--method", choices=METHODS, default=DEFAULT_METHOD, help=f"default: {DEFAULT_METHOD}")
-        parser.add_argument("--workloads", metavar="W[,W...]", help="slugs; default: all")
         parser.add_argument(
-            "--estimate", action="store_true", help="times are estimated, in one pass for each workload"
+            "--method", choices=METHODS, default=DEFAULT_METHOD, help=f"prediction method (default: {DEFAULT_METHOD})"
         )
+        parser.add_argument("--workloads", metavar="W[,W...]", help="slugs of the workloads to rank (default: all)")
+        parser.add_argument("--estimate", action="store_true", help="estimate the times in one pass per workload")
 
     def parts_of_rows(
         self, database: Database, executor: Executor, options: dict[str, Any]

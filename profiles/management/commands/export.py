@@ -14,11 +14,15 @@ from profiles.dump.files import DUMP_FORMS, DumpRow
 
 
 class Command(BaseCommand):
-    help = "Write everything public as one file a table, with datapackage.json; import_dataset reads it back."
+    help = "Export all public data as one file per table with datapackage.json. import_dataset imports it."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("directory", metavar="DIR", type=Path, help="folder that is empty or not there yet")
-        parser.add_argument("--format", choices=DUMP_FORMS, default="parquet", help="of the files (default: parquet)")
+        parser.add_argument(
+            "directory", metavar="DIR", type=Path, help="output folder, which must be empty or not exist yet"
+        )
+        parser.add_argument(
+            "--format", choices=DUMP_FORMS, default="parquet", help="format of the files (default: parquet)"
+        )
 
     def handle(self, *, directory: Path, format: str, **options: Any) -> None:
         start = time.perf_counter()

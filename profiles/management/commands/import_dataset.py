@@ -20,8 +20,8 @@ from profiles.models import Source
 
 class Command(BaseCommand):
     help = (
-        "Import a dataset folder (mpet-dataset/1), all or nothing, or a public dump (mpet-dump/1), delivery by "
-        "delivery. The same folder twice is imported once."
+        "Import a dataset folder (mpet-dataset/1) in one transaction, or a public dump (mpet-dump/1) "
+        "source by source. A folder that was imported before is skipped."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,10 @@ CSV, CLOUDSPECS, SPARECORES = "csv", "cloudspecs", "sparecores"
 
 
 class Command(BaseCommand):
-    help = "Import prices of public platforms, all or nothing. The same file twice changes nothing."
+    help = (
+        "Import prices of public platforms. If one row is invalid, nothing is imported. Importing a "
+        "file again changes nothing."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         columns = ",".join(PRICE_COLUMNS)
@@ -27,20 +30,21 @@ class Command(BaseCommand):
             metavar="FILE",
             nargs="+",
             type=Path,
-            help=f"a CSV table with the columns {columns}; several are for --as sparecores",
+            help=f"CSV table with the columns {columns}; several files only with --as sparecores",
         )
         parser.add_argument(
             "--as",
             dest="form",
             choices=(CSV, CLOUDSPECS, SPARECORES),
             default=CSV,
-            help="cloudspecs: FILE is the DuckDB file of github.com/TUM-DIS/cloudspecs; sparecores: what the API of "
-            "Spare Cores answers to /server_prices, one page a FILE, or its SQLite file",
+            help="format of FILE (default: csv). cloudspecs: the DuckDB file of github.com/TUM-DIS/cloudspecs; "
+            "sparecores: responses of the Spare Cores API to /server_prices, one page per FILE, or its "
+            "SQLite file",
         )
         parser.add_argument(
             "--date",
             type=datetime.date.fromisoformat,
-            help="of which the prices of cloudspecs are, as 2026-01-31; default: the day on which FILE was written",
+            help="date of the cloudspecs prices, such as 2026-01-31 (default: modification date of FILE)",
         )
 
     def handle(self, *, files: list[Path], form: str, date: datetime.date | None, **options: Any) -> None:

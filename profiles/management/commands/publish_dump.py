@@ -10,7 +10,7 @@ from profiles.dump.published import publish_dump
 
 
 class Command(BaseCommand):
-    help = "Make the public dump that the site offers for download, in all forms, now."
+    help = "Create the public dump that the site offers for download, in all formats."
 
     def handle(self, **options: Any) -> None:
         start = time.perf_counter()

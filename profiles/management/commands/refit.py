@@ -12,10 +12,12 @@ from profiles.management.options import add_executor_options, chosen_executor
 
 
 class Command(BaseCommand):
-    help = "Rebuild curves, features and fits of all profiles from their runs, after a change of the method."
+    help = "Recompute curves, features and fits of all profiles from their runs after a change of the method."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--stale", action="store_true", help="only those made by another version of the method")
+        parser.add_argument(
+            "--stale", action="store_true", help="recompute only profiles derived by another version of the method"
+        )
         add_executor_options(parser)
 
     def handle(self, *, stale: bool, **options: Any) -> None:
