@@ -35,25 +35,27 @@ from mpet.results import ForeignFile, UploadReport
 from mpet.summary import changes_markdown, markdown_cell, name_of
 from mpet.sweep import Machine, Sweep, is_there, merge, newest_kit_results, read_machine, sweep_tarball
 
-app = typer.Typer(no_args_is_help=True, help="Measure parallel programs, and ask how they will run on other machines.")
+app = typer.Typer(no_args_is_help=True, help="Measure parallel programs and predict how they run on other machines.")
 app.add_typer(ci_app, name="ci")
 out, err = Console(), Console(stderr=True)
 # Arguments after the program belong to the program.
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
-JSON = typer.Option(False, "--json", help="Print the answer of the API as JSON.")
-PUBLIC = typer.Option(False, "--public/--private", help="Who may see it: everybody, or you alone.")
-LICENCE = typer.Option(None, help="How others may use it: CC BY 4.0, CC0, ODbL.")
-NAME = typer.Option(None, help="What to call this machine; default: its host name.")
-ACCEPT_EXIT = typer.Option(None, "--accept-exit", help="A status that is no failure either; repeatable.")
+JSON = typer.Option(False, "--json", help="Print the response of the API as JSON.")
+PUBLIC = typer.Option(False, "--public/--private", help="Make the results readable by everybody, or by you only.")
+LICENCE = typer.Option(None, help="Licence of the results: CC BY 4.0, CC0, ODbL.")
+NAME = typer.Option(None, help="Name of this machine; default: its host name.")
+ACCEPT_EXIT = typer.Option(
+    None, "--accept-exit", help="Exit status of the program to accept as success in addition to 0; repeatable."
+)
 GZIP_MAGIC = b"\x1f\x8b"
 ROWS_OF_TRIAL = 3
 # The workloads of the kit that describe a machine best. docs/client.md evaluates the choice.
 TRIAL_WORKLOADS = (
     "hog fft nbody srad spmv edge_pipeline matmul_blocked mandelbrot_dynamic sgm jacobi shared_histogram sparselu"
 )
-COMMIT = typer.Option(None, help="Of the program that is measured; you alone see it.")
-BRANCH = typer.Option(None, help="That the commit is measured for; `mpet changes` compares branches.")
+COMMIT = typer.Option(None, help="Commit of the measured program; visible to you only.")
+BRANCH = typer.Option(None, help="Branch of the commit; `mpet changes` compares branches.")
 
 
 @dataclass
@@ -76,15 +78,19 @@ def print_version(wanted: bool) -> None:
 @app.callback()
 def common(
     context: typer.Context,
-    server: Optional[str] = typer.Option(None, help="Address of the server; default: MPET_SERVER, or the last login."),
+    server: Optional[str] = typer.Option(
+        None, help="URL of the server; default: MPET_SERVER, or the server of the last login."
+    ),
     token: Optional[str] = typer.Option(
-        None, help="API token; default: MPET_TOKEN, or that of the login. Others on this machine can read it here."
+        None,
+        help="API token; default: MPET_TOKEN, or the token of the login. Other users of this machine can "
+        "read this option.",
     ),
     version: bool = typer.Option(
         False, "--version", callback=print_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
-    """Measure parallel programs, and ask how they will run on other machines."""
+    "Measure parallel programs and predict how they run on other machines."
     context.obj = Connection(server, token)
 
 
@@ -137,8 +143,8 @@ def profiler_options(given: Mapping[str, Any], accepted: Optional[list[int]]) ->
 @app.command()
 def login(
     context: typer.Context,
-    server: Optional[str] = typer.Option(None, help="Address of the server; later commands ask it."),
-    no_browser: bool = typer.Option(False, help="Print the address of the page; do not open it."),
+    server: Optional[str] = typer.Option(None, help="URL of the server, which is also used by later commands."),
+    no_browser: bool = typer.Option(False, help="Print the URL of the login page instead of opening it."),
 ) -> None:
     """Sign in with a browser and store the token, or store the token that --token gives."""
     connection: Connection = context.obj
@@ -176,11 +182,13 @@ def logout(context: typer.Context) -> None:
 @app.command()
 def measure(
     context: typer.Context,
-    full: bool = typer.Option(False, help="All numbers of threads, three repeats; else a minute or two."),
-    workloads: Optional[str] = typer.Option(None, help="Some workloads only, as 'hog sgm'."),
-    threads: Optional[str] = typer.Option(None, help="These numbers of threads only, as 1,2,4."),
+    full: bool = typer.Option(
+        False, help="Measure all thread counts with three repeats, instead of a short run of one or two minutes."
+    ),
+    workloads: Optional[str] = typer.Option(None, help="Workloads to measure, such as 'hog sgm'."),
+    threads: Optional[str] = typer.Option(None, help="Thread counts to measure, such as 1,2,4."),
     name: Optional[str] = NAME,
-    upload: bool = typer.Option(True, help="Send what is measured."),
+    upload: bool = typer.Option(True, help="Upload the results."),
     public: bool = PUBLIC,
     licence: Optional[str] = LICENCE,
     as_json: bool = JSON,
@@ -197,14 +205,16 @@ def measure(
 @app.command(context_settings=PASSED_ON)
 def profile(
     context: typer.Context,
-    program: str = typer.Argument(..., help="An OpenMP program; what follows are its arguments."),
-    n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4-8."),
-    repeats: Optional[int] = typer.Option(None, help="Runs of each pass at each number of threads."),
+    program: str = typer.Argument(..., help="OpenMP program, followed by its arguments."),
+    n: Optional[str] = typer.Option(None, help="Thread counts, such as 1,2,4-8."),
+    repeats: Optional[int] = typer.Option(None, help="Number of runs per pass and thread count."),
     accept_exit: Optional[list[int]] = ACCEPT_EXIT,
-    application: Optional[str] = typer.Option(None, help="What to call the program; default: its file's name."),
+    application: Optional[str] = typer.Option(None, help="Name of the program; default: its file name."),
     name: Optional[str] = NAME,
-    output: Optional[Path] = typer.Option(None, help="Where the results are written; default: a file here."),
-    upload: bool = typer.Option(True, help="Send what is measured."),
+    output: Optional[Path] = typer.Option(
+        None, help="Output file of the results; default: a file in the current folder."
+    ),
+    upload: bool = typer.Option(True, help="Upload the results."),
     public: bool = PUBLIC,
     licence: Optional[str] = LICENCE,
     commit: Optional[str] = COMMIT,
@@ -262,16 +272,24 @@ def _tell_upload(report: UploadReport, as_json: bool) -> None:
 @app.command(context_settings=PASSED_ON)
 def sweep(
     context: typer.Context,
-    program: str = typer.Argument(..., help="Any program with threads; `{n}` in its arguments is their number."),
-    n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4; default: a few up to all."),
-    env: Optional[list[str]] = typer.Option(None, "--env", help="A variable of its own, as NAME={n}; repeatable."),
-    repeats: int = typer.Option(3, min=1, help="Runs at each number of threads."),
+    program: str = typer.Argument(
+        ..., help="Multithreaded program with its arguments; `{n}` in them is replaced by the thread count."
+    ),
+    n: Optional[str] = typer.Option(
+        None, help="Thread counts, such as 1,2,4; default: a few counts up to all threads."
+    ),
+    env: Optional[list[str]] = typer.Option(
+        None, "--env", help="Environment variable of the program, such as NAME={n}; repeatable."
+    ),
+    repeats: int = typer.Option(3, min=1, help="Number of runs per thread count."),
     accept_exit: Optional[list[int]] = ACCEPT_EXIT,
-    longest: float = typer.Option(600.0, min=1.0, help="Seconds that one run may take."),
-    application: Optional[str] = typer.Option(None, help="What to call the program; default: its file's name."),
+    longest: float = typer.Option(600.0, min=1.0, help="Time limit of one run, in seconds."),
+    application: Optional[str] = typer.Option(None, help="Name of the program; default: its file name."),
     name: Optional[str] = NAME,
-    output: Optional[Path] = typer.Option(None, help="Where the results are written; default: a file here."),
-    upload: bool = typer.Option(True, help="Send what is measured."),
+    output: Optional[Path] = typer.Option(
+        None, help="Output file of the results; default: a file in the current folder."
+    ),
+    upload: bool = typer.Option(True, help="Upload the results."),
     public: bool = PUBLIC,
     licence: Optional[str] = LICENCE,
     as_json: bool = JSON,
@@ -300,14 +318,14 @@ def sweep(
 @app.command("try", context_settings=PASSED_ON)
 def try_program(
     context: typer.Context,
-    program: str = typer.Argument(..., help="A program of your own; what follows are its arguments."),
+    program: str = typer.Argument(..., help="Your program, followed by its arguments."),
     anonymous: bool = typer.Option(
-        False, help="Without an account: the answer has a secret link, and is deleted later."
+        False, help="Upload without an account. The report has a secret URL and is deleted later."
     ),
-    server: Optional[str] = typer.Option(None, help="Address of the server; default: as for every command."),
-    n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4."),
+    server: Optional[str] = typer.Option(None, help="URL of the server; default as for all commands."),
+    n: Optional[str] = typer.Option(None, help="Thread counts, such as 1,2,4."),
     accept_exit: Optional[list[int]] = ACCEPT_EXIT,
-    application: Optional[str] = typer.Option(None, help="What to call the program; default: its file's name."),
+    application: Optional[str] = typer.Option(None, help="Name of the program; default: its file name."),
     name: Optional[str] = NAME,
     as_json: bool = JSON,
 ) -> None:
@@ -386,11 +404,17 @@ def _show_program(client: Client, report: UploadReport, as_json: bool) -> None:
 @app.command()
 def upload(
     context: typer.Context,
-    file: Path = typer.Argument(..., exists=True, dir_okay=False, help="A results tarball, or a file of another tool."),
-    form: Optional[str] = typer.Option(None, "--as", help="The format of another tool: hyperfine, csv, ..."),
-    platform: Optional[str] = typer.Option(None, help="With --as: a known machine, or a platform.json."),
-    columns: Optional[list[str]] = typer.Option(None, "--map", help="Of a CSV, as n=Threads; repeatable."),
-    preview: bool = typer.Option(False, help="Store nothing; show what would be."),
+    file: Path = typer.Argument(..., exists=True, dir_okay=False, help="Results tarball, or file of another tool."),
+    form: Optional[str] = typer.Option(
+        None, "--as", help="Format of a file of another tool, such as hyperfine or csv."
+    ),
+    platform: Optional[str] = typer.Option(
+        None, help="Machine of the file, for --as: slug of a known machine, or path of a platform.json."
+    ),
+    columns: Optional[list[str]] = typer.Option(
+        None, "--map", help="Column of a CSV for a field, such as n=Threads; repeatable."
+    ),
+    preview: bool = typer.Option(False, help="Show the result of the upload without storing anything."),
     public: bool = PUBLIC,
     licence: Optional[str] = LICENCE,
     commit: Optional[str] = COMMIT,
@@ -417,13 +441,17 @@ def upload(
 @app.command()
 def predict(
     context: typer.Context,
-    workload: str = typer.Argument(..., help="Its name, or its slug from the address of its page."),
-    target: str = typer.Argument(..., help="Machine: its name, or its slug from the address of its page."),
-    reference: Optional[list[str]] = typer.Option(None, help="Use this machine's measurements only; repeatable."),
-    method: Optional[str] = typer.Option(None, help="Method of prediction; default: mpet."),
-    n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4."),
-    data: Optional[Path] = typer.Option(None, file_okay=False, help="Answer from this public dump, without a server."),
-    explain: bool = typer.Option(False, help="Say what limits it, too, which takes longer."),
+    workload: str = typer.Argument(..., help="Workload: its name, or the slug in the URL of its page."),
+    target: str = typer.Argument(..., help="Machine: its name, or the slug in the URL of its page."),
+    reference: Optional[list[str]] = typer.Option(
+        None, help="Use only this machine's measurements of the workload; repeatable."
+    ),
+    method: Optional[str] = typer.Option(None, help="Prediction method; default: mpet."),
+    n: Optional[str] = typer.Option(None, help="Thread counts, such as 1,2,4."),
+    data: Optional[Path] = typer.Option(
+        None, file_okay=False, help="Folder of a public dump to predict from, without a server."
+    ),
+    explain: bool = typer.Option(False, help="Also show what limits the workload; takes longer."),
     as_json: bool = JSON,
 ) -> None:
     """Predict how a workload runs on a machine."""
@@ -438,8 +466,8 @@ def predict(
 @app.command()
 def advise(
     context: typer.Context,
-    workload: str = typer.Argument(..., help="Slug or name."),
-    target: str = typer.Argument(..., help="Machine: its name, or its slug from the address of its page."),
+    workload: str = typer.Argument(..., help="Workload: its slug or name."),
+    target: str = typer.Argument(..., help="Machine: its name, or the slug in the URL of its page."),
     as_json: bool = JSON,
 ) -> None:
     """Recommend a number of threads for a workload on a machine, and show what using all threads would lose."""
@@ -452,7 +480,7 @@ def what_if(
     context: typer.Context,
     workload: str,
     target: str,
-    changes: list[str] = typer.Argument(..., help="What changes, as lock_delay=0.5 n_max=64."),
+    changes: list[str] = typer.Argument(..., help="Changes to apply, such as lock_delay=0.5 n_max=64."),
     as_json: bool = JSON,
 ) -> None:
     """Predict with changed characteristics of the workload or facts of the machine."""
@@ -464,13 +492,17 @@ def what_if(
 def rank(
     context: typer.Context,
     workload: str,
-    where: Optional[list[str]] = typer.Option(None, help="Choose machines, as min_cores=16; repeatable."),
-    n: Optional[int] = typer.Option(None, help="Compare at this number of threads."),
-    by: Optional[str] = typer.Option(None, help="time, core_time, or cost: that of one run."),
-    max_price: Optional[float] = typer.Option(None, min=0.0, help="Per hour; without a known price none is chosen."),
-    max_cost: Optional[float] = typer.Option(None, min=0.0, help="Of one run."),
-    currency: Optional[str] = typer.Option(None, help="Of prices, as USD; default: the one that most prices have."),
-    limit: int = typer.Option(20, min=1, help="Rows shown."),
+    where: Optional[list[str]] = typer.Option(None, help="Filter of the machines, such as min_cores=16; repeatable."),
+    n: Optional[int] = typer.Option(None, help="Compare at this thread count."),
+    by: Optional[str] = typer.Option(None, help="Sort order: time, core_time, or cost (per run)."),
+    max_price: Optional[float] = typer.Option(
+        None, min=0.0, help="Maximum price per hour. Machines without a known price are excluded."
+    ),
+    max_cost: Optional[float] = typer.Option(None, min=0.0, help="Maximum cost of one run."),
+    currency: Optional[str] = typer.Option(
+        None, help="Currency of the prices, such as USD; default: the most frequent one."
+    ),
+    limit: int = typer.Option(20, min=1, help="Number of rows to show."),
     as_json: bool = JSON,
 ) -> None:
     """Predict a workload on every machine, and list the fastest first, or the cheapest within a budget."""
@@ -488,8 +520,8 @@ def rank(
 def compare(
     context: typer.Context,
     kind: str = typer.Argument(..., help="platforms (machines) or workloads"),
-    names: list[str] = typer.Argument(..., help="Two to six of them."),
-    on: Optional[str] = typer.Option(None, help="Of workloads: the machine."),
+    names: list[str] = typer.Argument(..., help="Two to six platforms or workloads."),
+    on: Optional[str] = typer.Option(None, help="Machine on which workloads are compared."),
     as_json: bool = JSON,
 ) -> None:
     """Compare measured machines or workloads."""
@@ -502,12 +534,12 @@ def compare(
 @app.command()
 def changes(
     context: typer.Context,
-    head: str = typer.Argument(..., help="The id of an upload."),
-    base: Optional[str] = typer.Argument(None, help="The id of the upload to compare with."),
-    base_branch: Optional[str] = typer.Option(None, help="Compare with this branch's newest upload on this machine."),
-    least: float = typer.Option(LEAST_CHANGE, min=0.0, help="Least change that counts: 0.02 is 2 %."),
-    fail_if_slower: bool = typer.Option(False, help="End with status 8 where t(n) grew beyond noise."),
-    markdown: bool = typer.Option(False, help="For the summary of a job in CI."),
+    head: str = typer.Argument(..., help="ID of an upload."),
+    base: Optional[str] = typer.Argument(None, help="ID of the upload to compare with."),
+    base_branch: Optional[str] = typer.Option(None, help="Compare with this branch's newest upload from this machine."),
+    least: float = typer.Option(LEAST_CHANGE, min=0.0, help="Smallest relative change to report; 0.02 is 2 %."),
+    fail_if_slower: bool = typer.Option(False, help="Exit with status 8 if t(n) increased beyond noise."),
+    markdown: bool = typer.Option(False, help="Print Markdown for the job summary of a CI system."),
     as_json: bool = JSON,
 ) -> None:
     """Compare t(n) and the seven parts of a program's regions with an earlier upload, and mark changes beyond noise."""
@@ -531,10 +563,10 @@ def changes(
 @app.command()
 def watch(
     context: typer.Context,
-    upload_or_workload: str = typer.Argument(..., help="The id of an upload, or a workload."),
-    target: Optional[str] = typer.Argument(None, help="Machine, where a workload is given."),
-    every: float = typer.Option(60.0, min=0.1, help="Seconds between two questions."),
-    times: Optional[int] = typer.Option(None, min=1, help="Ask so often, then end."),
+    upload_or_workload: str = typer.Argument(..., help="ID of an upload, or a workload."),
+    target: Optional[str] = typer.Argument(None, help="Machine, if a workload is given."),
+    every: float = typer.Option(60.0, min=0.1, help="Seconds between two requests."),
+    times: Optional[int] = typer.Option(None, min=1, help="Maximum number of requests."),
     as_json: bool = JSON,
 ) -> None:
     """Wait until an upload is read, or print a prediction each time new data changes it."""
@@ -558,8 +590,8 @@ def watch(
 @app.command()
 def export(
     context: typer.Context,
-    folder: Path = typer.Argument(..., help="A folder that is empty or does not exist yet."),
-    form: str = typer.Option("csv", "--format", help="csv, parquet or sqlite."),
+    folder: Path = typer.Argument(..., help="Output folder, which must be empty or not exist yet."),
+    form: str = typer.Option("csv", "--format", help="Format of the dump: csv, parquet or sqlite."),
     as_json: bool = JSON,
 ) -> None:
     """Download all public data as a dump, to work with it or to predict without a server."""

@@ -22,18 +22,20 @@ from mpet.ci.page import atom_feed, history_page, series_of
 from mpet.ci.report import MARKER, Report, compare_in_turn, compare_with_history, mean_of_rounds
 from mpet.errors import MpetError, NotAllowed, Unreachable, UsageError
 
-app = typer.Typer(no_args_is_help=True, help="Benchmarks in CI: keep a history, compare commits across CPUs.")
+app = typer.Typer(no_args_is_help=True, help="Run benchmarks in CI: keep a history and compare commits across CPUs.")
 
-FORM = typer.Option(..., "--as", help=", ".join(READERS) + ".")
-HISTORY = typer.Option(..., help="The history, JSON lines.")
-COMMIT = typer.Option("", envvar="GITHUB_SHA", help="Of the code that is measured.")
-BRANCH = typer.Option("", envvar="GITHUB_REF_NAME", help="That the commit is on.")
-LEAST = typer.Option(LEAST_CHANGE, min=0.0, help="No smaller change counts: 0.02 is 2 %.")
-FAIL = typer.Option(False, help="End with status 8 where a benchmark is slower beyond noise.")
-MARKDOWN = typer.Option(False, help="For the summary of a job, or a comment.")
+FORM = typer.Option(..., "--as", help=f"Format of the results: {', '.join(READERS)}.")
+HISTORY = typer.Option(..., help="History file in JSON Lines format.")
+COMMIT = typer.Option("", envvar="GITHUB_SHA", help="Commit of the measured code.")
+BRANCH = typer.Option("", envvar="GITHUB_REF_NAME", help="Branch of the commit.")
+LEAST = typer.Option(LEAST_CHANGE, min=0.0, help="Smallest relative change to report; 0.02 is 2 %.")
+FAIL = typer.Option(False, help="Exit with status 8 if a benchmark is slower beyond noise.")
+MARKDOWN = typer.Option(False, help="Print the report as Markdown, for a job summary or a comment.")
 JSON = typer.Option(False, "--json", help="Print the report as JSON.")
-WEBHOOK = typer.Option(None, envvar="MPET_WEBHOOK", help="Send the report as JSON to this address, too.")
-CALIBRATE = typer.Option(kernels.SECONDS, "--calibration", min=0.0, help="Seconds of calibration; 0: none.")
+WEBHOOK = typer.Option(None, envvar="MPET_WEBHOOK", help="Also send the report as JSON to this URL.")
+CALIBRATE = typer.Option(
+    kernels.SECONDS, "--calibration", min=0.0, help="Duration of the calibration in seconds; 0 = no calibration."
+)
 REPOSITORY_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 TIMEOUT_S = 30.0
 MOST_PAGES = 20
@@ -120,7 +122,7 @@ def _plain(report: Report) -> str:
 
 
 @app.command()
-def calibrate(seconds: float = typer.Option(kernels.SECONDS, min=0.0, help="How long.")) -> None:
+def calibrate(seconds: float = typer.Option(kernels.SECONDS, min=0.0, help="Duration in seconds.")) -> None:
     """Print the current speed of this machine as JSON: seconds of kernels that no commit changes."""
     document: dict[str, Any] = {"machine": {"cpu": cpu_model()}, "calibration": kernels.calibrate(seconds)}
     sys.stdout.write(json.dumps(document, indent=1) + "\n")
@@ -128,7 +130,7 @@ def calibrate(seconds: float = typer.Option(kernels.SECONDS, min=0.0, help="How 
 
 @app.command()
 def record(
-    results: Path = typer.Argument(..., exists=True, help="A file of results; criterion: or its folder."),
+    results: Path = typer.Argument(..., exists=True, help="File of results, or the folder of criterion."),
     form: str = FORM,
     history: Path = HISTORY,
     commit: str = COMMIT,
@@ -146,10 +148,10 @@ def record(
 
 @app.command()
 def check(
-    results: Path = typer.Argument(..., exists=True, help="A file of results; criterion: or its folder."),
+    results: Path = typer.Argument(..., exists=True, help="File of results, or the folder of criterion."),
     form: str = FORM,
     history: Path = HISTORY,
-    base_branch: str = typer.Option("", help="Compare with runs of this branch only, and those of no branch."),
+    base_branch: str = typer.Option("", help="Compare only with runs of this branch and runs without a branch."),
     commit: str = COMMIT,
     branch: str = BRANCH,
     calibrate_s: float = CALIBRATE,
@@ -172,13 +174,13 @@ def check(
 @app.command()
 def compare(
     base: str = typer.Option(..., help="Command that runs the benchmarks of the base."),
-    head: str = typer.Option(..., help="The same of the head."),
+    head: str = typer.Option(..., help="Command that runs the benchmarks of the head."),
     results: Path = typer.Option(
-        ..., help="The file, or the folder criterion, that both commands write; removed before each."
+        ..., help="File, or folder of criterion, that both commands write. It is removed before each run."
     ),
     form: str = FORM,
-    rounds: int = typer.Option(5, min=2, max=100, help="Runs of each, in turn."),
-    history: Optional[Path] = typer.Option(None, help="Append the head to this history."),
+    rounds: int = typer.Option(5, min=2, max=100, help="Number of alternating runs of base and head."),
+    history: Optional[Path] = typer.Option(None, help="Append the results of the head to this history."),
     commit: str = COMMIT,
     branch: str = BRANCH,
     calibrate_s: float = CALIBRATE,
@@ -198,9 +200,9 @@ def compare(
 
 @app.command()
 def comment(
-    report: Path = typer.Argument(..., exists=True, dir_okay=False, help="What --markdown printed."),
-    pull_request: int = typer.Option(..., help="The number of the GitHub pull request."),
-    repository: str = typer.Option(..., envvar="GITHUB_REPOSITORY", help="OWNER/NAME."),
+    report: Path = typer.Argument(..., exists=True, dir_okay=False, help="Report file printed by --markdown."),
+    pull_request: int = typer.Option(..., help="Number of the GitHub pull request."),
+    repository: str = typer.Option(..., envvar="GITHUB_REPOSITORY", help="GitHub repository, as OWNER/NAME."),
 ) -> None:
     """Post a report as a comment on a pull request, or update the comment of an earlier run. The token is
     GITHUB_TOKEN."""
@@ -212,10 +214,10 @@ def comment(
 @app.command()
 def page(
     history: Path = HISTORY,
-    output: Path = typer.Option(Path("benchmarks"), file_okay=False, help="Folder of index.html and feed.atom."),
-    title: str = typer.Option("", help="Of page and feed; default: the repository."),
-    link: str = typer.Option("", help="Address where the page will be, for the feed."),
-    branch: str = typer.Option("", help="Runs of this branch only, and those of no branch."),
+    output: Path = typer.Option(Path("benchmarks"), file_okay=False, help="Output folder of index.html and feed.atom."),
+    title: str = typer.Option("", help="Title of the page and the feed; default: the repository."),
+    link: str = typer.Option("", help="URL of the published page, for the feed."),
+    branch: str = typer.Option("", help="Show only runs of this branch and runs without a branch."),
 ) -> None:
     """Write the history as a page with its change points, and the change points as a feed."""
     runs = [run for run in read_history(history) if not branch or run.branch in ("", branch)]
