@@ -365,7 +365,9 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "MPET",
-    "DESCRIPTION": "What was measured on which machine, and what it would be on a machine where nobody measured.",
+    "DESCRIPTION": (
+        "Measured run times of parallel workloads, and predictions for machines where they were not measured."
+    ),
     "VERSION": "1",
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SERVE_INCLUDE_SCHEMA": False,

@@ -34,11 +34,13 @@ class LoginRequestSerializer(KnownFieldsSerializer):
 
 
 class BegunLoginSerializer(serializers.Serializer):
-    device_code = serializers.CharField(help_text="Kept by the program, and sent in bodies alone.")
-    code = serializers.CharField(help_text="What the person types on the page.")
-    url = serializers.URLField(help_text="The page.")
-    expires_in = serializers.IntegerField(help_text="Seconds until both codes end.")
-    interval = serializers.IntegerField(help_text="Seconds to wait between two questions.")
+    device_code = serializers.CharField(
+        help_text="Secret code that the program keeps, and sends only in request bodies."
+    )
+    code = serializers.CharField(help_text="Code that the person enters on the page.")
+    url = serializers.URLField(help_text="URL of the page.")
+    expires_in = serializers.IntegerField(help_text="Seconds until both codes expire.")
+    interval = serializers.IntegerField(help_text="Seconds to wait between two requests.")
 
 
 class DeviceCodeSerializer(KnownFieldsSerializer):
@@ -47,7 +49,8 @@ class DeviceCodeSerializer(KnownFieldsSerializer):
 
 class HandedOutTokenSerializer(serializers.Serializer):
     token = serializers.CharField(
-        allow_null=True, help_text="The secret, told once; null while nobody has answered: ask again."
+        allow_null=True,
+        help_text="Secret of the token, returned once; null until the person has answered: repeat the request.",
     )
     username = serializers.CharField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
@@ -55,6 +58,6 @@ class HandedOutTokenSerializer(serializers.Serializer):
 
 class AccountSerializer(serializers.Serializer):
     username = serializers.CharField()
-    email = serializers.CharField(help_text="empty: none was given")
+    email = serializers.CharField(help_text="Email address; empty if none was given.")
     joined_at = serializers.DateTimeField()
-    counts = serializers.DictField(child=serializers.IntegerField(), help_text="how many of what is kept")
+    counts = serializers.DictField(child=serializers.IntegerField(), help_text="Number of stored objects per kind.")

@@ -43,13 +43,17 @@ class QuarantineThrottle(RequestThrottle):
 class QuarantineSerializer(serializers.Serializer):
     """An upload without an account, as shown to its sender."""
 
-    url = serializers.URLField(help_text="This document. Who has the address may read, claim and delete the upload.")
-    page = serializers.URLField(help_text="The report with predictions, for a browser; as secret as `url`.")
-    claim_url = serializers.URLField(help_text="POST with a token makes it a private upload of the token's user.")
+    url = serializers.URLField(
+        help_text="URL of this document. Anyone who has it may read, claim and delete the upload."
+    )
+    page = serializers.URLField(help_text="URL of the report with predictions, for a browser; as secret as `url`.")
+    claim_url = serializers.URLField(
+        help_text="A POST to this URL with a token makes it a private upload of the token's user."
+    )
     status = serializers.ChoiceField(Upload.Status.choices)
     report = ReportSerializer
     created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(help_text="When it is deleted, unless somebody claims it before.")
+    expires_at = serializers.DateTimeField(help_text="Time at which it is deleted unless it is claimed before.")
 
 
 def quarantine_document(request: Request, quarantine: Quarantine, secret: str) -> dict[str, Any]:

@@ -41,11 +41,11 @@ ReportSerializer = serializer_of(UploadReport)()
 UploadDifferenceSerializer = inline_serializer(
     "UploadDifference",
     {
-        "of": serializers.CharField(help_text="platform or workload"),
+        "of": serializers.CharField(help_text="Kind of the row: platform or workload."),
         "slug": serializers.CharField(),
         "field": serializers.CharField(),
-        "here": serializers.JSONField(help_text="The value that stands; null = unknown."),
-        "value": serializers.JSONField(help_text="What this upload says."),
+        "here": serializers.JSONField(help_text="Current value; null = unknown."),
+        "value": serializers.JSONField(help_text="Value in this upload."),
     },
     many=True,
 )
@@ -54,9 +54,9 @@ UploadProgramSerializer = inline_serializer(
     "UploadProgram",
     {
         "name": serializers.CharField(),
-        "url": serializers.URLField(help_text="The page that predicts it."),
+        "url": serializers.URLField(help_text="URL of the page with its predictions."),
         "labels": serializers.DictField(
-            child=serializers.CharField(), help_text="By workload name, what you call regions that you renamed."
+            child=serializers.CharField(), help_text="Labels of renamed regions, per workload name."
         ),
     },
     many=True,
@@ -126,20 +126,23 @@ class FilesPart(_AllParts, serializers.FileField):
 class FilesRequestSerializer(KnownFieldsSerializer):
     """A results tarball (mpet-results/1), or files that another tool wrote on one machine, as multipart form data."""
 
-    file = FilesPart(help_text="a results tarball; of another tool also several, of one machine")
+    file = FilesPart(help_text="Results tarball, or one or several files of another tool from one machine.")
     form = FormChoice(
         [RECOGNISED, *sorted(FORMATS)],
         required=False,
-        help_text="of files of another tool; auto: as the files say; without it: a results tarball",
+        help_text="Format of files of another tool; auto = detect the format. If omitted, the file is a results "
+        "tarball.",
     )
     platform = FormText(
-        required=False, max_length=200, help_text="slug of the machine; of a file of another tool that does not say it"
+        required=False,
+        max_length=200,
+        help_text="Slug of the machine, for a file of another tool that does not name it.",
     )
     platform_json = FormText(
-        required=False, max_length=100_000, help_text="the same as a platform.json of mpet-results/1"
+        required=False, max_length=100_000, help_text="Description of the machine, as platform.json of mpet-results/1."
     )
     columns = serializers.JSONField(
-        required=False, help_text='of a plain CSV, as {"n": "Threads", "time_ms": "Milliseconds"}'
+        required=False, help_text='Columns of a plain CSV, such as {"n": "Threads", "time_ms": "Milliseconds"}.'
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -198,31 +201,35 @@ class UploadRequestSerializer(FilesRequestSerializer):
     visibility = VisibilityField(
         Upload.Visibility.choices,
         default=Upload.Visibility.PRIVATE,
-        help_text="Who may see it; where it is not given, you alone.",
+        help_text="Who may read the upload; default: only you.",
     )
     licence = ChoiceOnce(
         Upload.Licence.choices,
         default=Upload.Licence.AS_SOURCE,
-        help_text="The terms for others; shown with its numbers.",
+        help_text="Licence for other users, shown with the data.",
         error_messages={"repeated": "It is given {count} times; say one licence once."},
     )
 
     commit = FormText(
         required=False,
         max_length=64,
-        help_text="of the program that was measured, in its own repository; you alone see it",
+        help_text="Commit of the measured program in its own repository; visible to you only.",
     )
-    branch = FormText(required=False, max_length=255, help_text="that the commit was measured for; you alone see it")
-    preview = FormBoolean(default=False, help_text="store nothing, and answer with what would be understood")
+    branch = FormText(required=False, max_length=255, help_text="Branch of the commit; visible to you only.")
+    preview = FormBoolean(
+        default=False, help_text="Return how the files would be interpreted, without storing anything."
+    )
 
 
 UnderstoodSerializer = inline_serializer(
     "Understood",
     {
-        "form": serializers.CharField(help_text="mpet-results for a results tarball"),
+        "form": serializers.CharField(help_text="Format of the files; mpet-results for a results tarball."),
         "errors": inline_serializer("UnderstoodError", fields_of(UploadError), many=True),
         "warnings": serializers.ListField(child=serializers.CharField()),
-        "platform": serializers.DictField(allow_null=True, help_text="its facts; null where there are errors"),
+        "platform": serializers.DictField(
+            allow_null=True, help_text="Facts of the platform; null if there are errors."
+        ),
         "workloads": inline_serializer(
             "UnderstoodWorkload",
             {
@@ -231,7 +238,7 @@ UnderstoodSerializer = inline_serializer(
                 "time_kind": serializers.CharField(),
                 "runs": serializers.IntegerField(),
                 "n": serializers.ListField(child=serializers.IntegerField()),
-                "time_s": serializers.ListField(child=serializers.FloatField(), help_text="median of each n"),
+                "time_s": serializers.ListField(child=serializers.FloatField(), help_text="Median time per n."),
             },
             many=True,
         ),
@@ -290,19 +297,24 @@ class UploadSerializer(serializers.ModelSerializer):
     commit = OwnersText(read_only=True)
     branch = OwnersText(read_only=True)
     sha256 = OwnersText(read_only=True)
-    file = serializers.SerializerMethodField(help_text="Where what was sent can be had; null where it is not kept.")
+    file = serializers.SerializerMethodField(help_text="URL of the uploaded file; null if it is not stored.")
     environment = serializers.SerializerMethodField(
-        help_text="What was noted of the machine, as JSON text, its first 65,536 characters; null: nothing."
+        help_text="Recorded environment of the machine: the first 65,536 characters of JSON text; null if there "
+        "is none."
     )
-    log = serializers.SerializerMethodField(help_text="As long as `environment` at most; null: none.")
-    hidden = serializers.BooleanField(read_only=True, help_text="By a moderator: nobody sees what came of it.")
+    log = serializers.SerializerMethodField(
+        help_text="Log of the measurement, at most as long as `environment`; null if there is none."
+    )
+    hidden = serializers.BooleanField(
+        read_only=True, help_text="Whether a moderator hid the upload and its results from everybody."
+    )
     report = serializers.SerializerMethodField()
-    profiles = serializers.SerializerMethodField(help_text="Ids of the profiles that were stored.")
+    profiles = serializers.SerializerMethodField(help_text="IDs of the stored profiles.")
     programs = serializers.SerializerMethodField(
-        help_text="Programs whose regions it holds, each with the page that ranks all platforms for it."
+        help_text="Programs with regions in this upload, each with the page that ranks all platforms for it."
     )
     differences = serializers.SerializerMethodField(
-        help_text="Where it disagrees than platforms and workloads are known; it changes nothing there."
+        help_text="Differences from the stored platforms and workloads, which are not changed."
     )
 
     class Meta:
@@ -391,22 +403,20 @@ class UploadRowSerializer(serializers.ModelSerializer):
 
 class StressNgVersionSerializer(serializers.Serializer):
     version = serializers.CharField()
-    platforms = serializers.IntegerField(help_text="that have its results")
+    platforms = serializers.IntegerField(help_text="Number of platforms with its results.")
 
 
 class BuiltKitSerializer(serializers.Serializer):
     architecture = serializers.CharField()
-    url = serializers.URLField(help_text="Its programs as a tarball.")
+    url = serializers.URLField(help_text="URL of its programs as a tarball.")
     sha256 = serializers.CharField()
     size_bytes = serializers.IntegerField()
 
 
 class KitGuideSerializer(serializers.Serializer):
     version = serializers.CharField()
-    url = serializers.URLField(help_text="The kit as a tarball.")
-    built = BuiltKitSerializer(
-        many=True, help_text="Static programs for machines without a compiler, if there are any."
-    )
+    url = serializers.URLField(help_text="URL of the kit as a tarball.")
+    built = BuiltKitSerializer(many=True, help_text="Static programs for machines without a compiler, if available.")
     steps = inline_serializer("KitStep", fields_of(Step), many=True)
     workloads = serializer_of(KitWorkload)(many=True)
     stress_ng_versions = StressNgVersionSerializer(many=True)

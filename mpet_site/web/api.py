@@ -100,7 +100,7 @@ class StrictSearchFilter(SearchFilter):
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         words = rf"^[\s,]*(?:[^\s,\x00]+(?:[\s,]+|$)){{0,{MOST_WORDS}}}$"
         schema = {"type": "string", "maxLength": MOST_CHARACTERS, "pattern": words}
-        text = f"Rows in which every word occurs: at most {MOST_WORDS}."
+        text = f"Only rows that contain every word of this text, at most {MOST_WORDS} words."
         return [{"name": self.search_param, "in": "query", "required": False, "description": text, "schema": schema}]
 
 
@@ -117,7 +117,9 @@ class StrictOrderingFilter(OrderingFilter):
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         name = f"-?(?:{'|'.join(view.ordering_fields)})"
         schema = {"type": "string", "pattern": f"^{name}(?:,{name})*$"}
-        text = "Names with commas between; with -: descending. Unknown values come last."
+        text = (
+            "Fields to sort by, separated by commas; a leading - sorts in descending order. Unknown values come last."
+        )
         return [{"name": self.ordering_param, "in": "query", "required": False, "description": text, "schema": schema}]
 
 

@@ -83,8 +83,10 @@ class KeyPaginator(Paginator):
         return Page([row_of[key] for key in keys if key in row_of], number, self)
 
 
-PAGE = WholeNumber("page", "A page beyond the last is 404.", default=1, low=1, high=LARGEST_PAGE)
-PAGE_SIZE = WholeNumber("page_size", "Rows a page; more than 500 is 500.", default=50, low=1, high=LARGEST_PAGE)
+PAGE = WholeNumber("page", "Page number. The status is 404 after the last page.", default=1, low=1, high=LARGEST_PAGE)
+PAGE_SIZE = WholeNumber(
+    "page_size", "Rows per page, at most 500. Larger values become 500.", default=50, low=1, high=LARGEST_PAGE
+)
 
 
 def check_page(request: Request) -> None:

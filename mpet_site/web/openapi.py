@@ -7,16 +7,16 @@ from mpet_site.web.problems import MEDIA_TYPE
 
 PROBLEM = {
     "type": "object",
-    "description": "RFC 9457 problem document; some problems have further members.",
+    "description": "Problem document (RFC 9457). Some problems have additional members.",
     "properties": {
         "type": {"type": "string", "format": "uri-reference"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
-        "request_id": {"type": "string", "description": "What the log calls this request, and X-Request-ID."},
+        "request_id": {"type": "string", "description": "ID of the request in the log and in the header X-Request-ID."},
         "errors": {
             "type": "array",
-            "description": "Of an invalid request: each parameter or field, and what is wrong with it.",
+            "description": "For an invalid request: each invalid parameter or field, and the reason.",
             "items": {
                 "type": "object",
                 "properties": {"name": {"type": "string"}, "reason": {"type": "string"}},
@@ -31,25 +31,32 @@ TEXT = {"type": "string"}
 HEADERS: dict[str, dict[str, Any]] = {
     "Allow": {"required": True, "schema": TEXT},
     "Cache-Control": {"required": True, "schema": TEXT},
-    "ETag": {"description": "For If-None-Match.", "schema": {"type": "string", "pattern": '^W/"[0-9a-f]+"$'}},
+    "ETag": {"description": "Value for If-None-Match.", "schema": {"type": "string", "pattern": '^W/"[0-9a-f]+"$'}},
     "Location": {"required": True, "schema": {"type": "string", "format": "uri"}},
-    "Retry-After": {"description": "Seconds.", "required": True, "schema": {"type": "integer", "minimum": 1}},
+    "Retry-After": {
+        "description": "Number of seconds to wait.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    },
     "WWW-Authenticate": {"required": True, "schema": {"type": "string", "pattern": "^Bearer"}},
 }
 PROBLEMS = {
-    "400": ("InvalidRequest", "A parameter or a field is unknown or has a wrong value: `errors` names each."),
-    "401": ("Unauthorised", "The token is unknown, has expired or was revoked; or one is needed."),
-    "403": ("Forbidden", "The token has not the scope for this, or a session no CSRF token."),
-    "404": ("NotFound", "There is nothing here that you may see."),
-    "405": ("MethodNotAllowed", "The path has not this method."),
-    "406": ("NotAcceptable", "The answer has no form that `Accept` names."),
-    "409": ("Conflict", "Not as things are now: `detail` says why."),
-    "413": ("PayloadTooLarge", "The body has more than `limit_bytes`."),
-    "415": ("UnsupportedMediaType", "The body is not of the media type that is taken here."),
-    "422": ("NoPrediction", "Too little was measured to answer: `found` of `needed`."),
-    "429": ("TooManyRequests", "Over the rate of requests."),
-    "500": ("ServerError", "The server made a mistake."),
-    "503": ("Busy", "The server is busy; the same request will be answered later."),
+    "400": ("InvalidRequest", "A parameter or a field is unknown or has an invalid value. `errors` lists all of them."),
+    "401": ("Unauthorised", "A token is required, or the token is unknown, expired or revoked."),
+    "403": (
+        "Forbidden",
+        "The scope of the token does not allow this request, or the CSRF token of a session is missing.",
+    ),
+    "404": ("NotFound", "The object does not exist, or you may not read it."),
+    "405": ("MethodNotAllowed", "The path does not support this method."),
+    "406": ("NotAcceptable", "The response is not available in a format that `Accept` lists."),
+    "409": ("Conflict", "The request conflicts with the current state. `detail` gives the reason."),
+    "413": ("PayloadTooLarge", "The body is larger than `limit_bytes`."),
+    "415": ("UnsupportedMediaType", "The media type of the body is not supported."),
+    "422": ("NoPrediction", "Too few measurements for a prediction: `found` of `needed`."),
+    "429": ("TooManyRequests", "Too many requests."),
+    "500": ("ServerError", "Internal server error."),
+    "503": ("Busy", "The server is busy. Repeat the request later."),
 }
 HEADER_OF_PROBLEM = {"401": "WWW-Authenticate", "405": "Allow", "429": "Retry-After", "503": "Retry-After"}
 ALWAYS = ("400", "401", "405", "406", "429", "500", "503")
@@ -91,7 +98,7 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Add response headers: ETag and 304 for GET, Location for created objects, Retry-After for pending
     computations."""
-    unchanged = {"description": "What `If-None-Match` names is still so.", "headers": headers("ETag")}
+    unchanged = {"description": "The version in `If-None-Match` is current.", "headers": headers("ETag")}
     result.setdefault("components", {}).update(headers=HEADERS, responses={NOT_MODIFIED: unchanged})
     for _path, method, operation in operations(result):
         responses = operation["responses"]

@@ -273,12 +273,13 @@ class Score:
 
     method: str
     method_version: str
-    count: Annotated[int, "Blind predictions that were validated by a measurement."]
-    owners: Annotated[int, "How many owners measured them. Each has one vote, however much each measured."]
-    mean_error_percent: Annotated[float | None, "Mean over the owners' means."]
-    median_error_percent: Annotated[float | None, "Median over the owners' medians."]
+    count: Annotated[int, "Number of blind predictions that were validated by a measurement."]
+    owners: Annotated[int, "Number of owners who measured them. Each owner has the same weight."]
+    mean_error_percent: Annotated[float | None, "Mean over the owners of their mean errors."]
+    median_error_percent: Annotated[float | None, "Median over the owners of their median errors."]
     coverage: Annotated[
-        float | None, "Share of the measured times inside the interval, the mean over the owners; null: no interval."
+        float | None,
+        "Share of the measured times inside the interval, as the mean over the owners; null if there is no interval.",
     ]
     points: int
 

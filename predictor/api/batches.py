@@ -33,9 +33,9 @@ BatchLineSerializer = inline_serializer(
         "workload": Text(required=False),
         "target": Text(required=False),
         "n_best": Integer(
-            required=False, help_text="the thread count with the smallest predicted time, or the n asked for"
+            required=False, help_text="Thread count with the smallest predicted time, or the requested n."
         ),
-        "time_s": number(required=False, help_text="predicted there"),
+        "time_s": number(required=False, help_text="Predicted time at n_best."),
         "low_s": number(required=False),
         "high_s": number(required=False),
         "measured": serializers.BooleanField(required=False),
@@ -45,11 +45,17 @@ BatchLineSerializer = inline_serializer(
         "warnings": serializers.ListField(child=Text(), required=False),
         "estimated": serializers.BooleanField(required=False),
         "limited": serializers.BooleanField(required=False),
-        "reason": Text(required=False, help_text="why the pair has no prediction"),
+        "reason": Text(required=False, help_text="Why the pair has no prediction."),
         "lacks": Text(required=False, allow_null=True),
-        "pairs": Integer(required=False, help_text="of the last line: how many were asked for"),
-        "answered": Integer(required=False, help_text="with those skipped"),
-        "next": Integer(required=False, allow_null=True, help_text="what to skip for the rest; null: there is none"),
+        "pairs": Integer(required=False, help_text="In the last line: number of requested pairs."),
+        "answered": Integer(
+            required=False, help_text="In the last line: number of answered pairs, including skipped ones."
+        ),
+        "next": Integer(
+            required=False,
+            allow_null=True,
+            help_text="In the last line: value of `skip` for the remaining pairs; null if there are none.",
+        ),
         "method": Text(required=False),
         "method_version": Text(required=False),
         "revision": Integer(required=False),
@@ -68,7 +74,10 @@ class BatchRequestSerializer(KnownFieldsSerializer):
     """A request to predict all `workloads` on all `targets`. Both are slugs, or names that belong to only one row."""
 
     workloads = serializers.ListField(
-        child=PlainText(max_length=200), min_length=1, max_length=MOST_BATCH_WORKLOADS, help_text="What to predict."
+        child=PlainText(max_length=200),
+        min_length=1,
+        max_length=MOST_BATCH_WORKLOADS,
+        help_text="Workloads to predict.",
     )
     targets = serializers.ListField(
         child=PlainText(max_length=200),
@@ -76,29 +85,34 @@ class BatchRequestSerializer(KnownFieldsSerializer):
         default=None,
         min_length=1,
         max_length=MOST_BATCH_TARGETS,
-        help_text="Where; null = on every platform.",
+        help_text="Target platforms; null = all platforms.",
     )
-    method = MethodField(default=DEFAULT_METHOD, allow_null=True, help_text="A name from methods/.")
+    method = MethodField(
+        default=DEFAULT_METHOD, allow_null=True, help_text="Name of a prediction method, as listed by methods/."
+    )
     n = PlainInteger(
         min_value=1,
         max_value=LARGEST_THREAD_COUNT,
         allow_null=True,
         default=None,
-        help_text="The thread count; null = the fastest of each target.",
+        help_text="Thread count; null = the fastest one of each target.",
     )
     settings = object_field(
-        setting_schemas(), "Of the method; the rest is its default.", serializers.JSONField(), default=dict
+        setting_schemas(),
+        "Settings of the method; omitted ones have their defaults.",
+        serializers.JSONField(),
+        default=dict,
     )
-    include_simulated = PlainBoolean(default=False, help_text="Simulated profiles may take part.")
+    include_simulated = PlainBoolean(default=False, help_text="Include simulated profiles.")
     public_only = PlainBoolean(default=False, help_text=PUBLIC_ONLY_HELP)
     estimate = PlainBoolean(
-        default=False, help_text="Every pair is estimated, in one pass for each workload, by a method that can."
+        default=False, help_text="Estimate all pairs in one pass per workload. Not all methods support this."
     )
     skip = PlainInteger(
         min_value=0,
         max_value=MOST_BATCH_WORKLOADS * MOST_BATCH_TARGETS,
         default=0,
-        help_text="So many pairs are left out: `next` of the last line of an answer that was cut.",
+        help_text="Number of pairs to skip: `next` in the last line of an incomplete response.",
     )
 
     def to_request(self) -> BatchRequest:

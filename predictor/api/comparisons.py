@@ -39,18 +39,20 @@ from profiles.pages.page_cache import database_etag
 
 INCLUDE_SIMULATED = Flag(
     "include_simulated",
-    "true: simulated profiles take part; false: they do not; left out: they do, alone, where nothing of what is "
-    "compared was measured",
+    (
+        "true: include simulated profiles; false: exclude them. If omitted, simulated profiles are "
+        "used only if none of the compared profiles was measured."
+    ),
 )
 ORIGIN_PARAMETER = OneOf(
-    "origin", "profiles of this one alone, whatever include_simulated says", choices=PREDICTION_ORIGINS
+    "origin", "Use only profiles of this origin, regardless of include_simulated.", choices=PREDICTION_ORIGINS
 )
 SELECTION_PARAMETERS = (ORIGIN_PARAMETER, INCLUDE_SIMULATED, PUBLIC_ONLY)
 
 
 PROVENANCE_FIELDS: dict[str, serializers.Field] = {
-    "origin": Text(help_text="of the profiles compared: measured, simulated or mixed"),
-    "hint": Text(allow_null=True, help_text="what to ask where nothing was found"),
+    "origin": Text(help_text="Origin of the compared profiles: measured, simulated or mixed."),
+    "hint": Text(allow_null=True, help_text="Suggestion for another request if nothing was found."),
     "sources": inline_serializer("ComparedSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True),
 }
 
@@ -60,11 +62,12 @@ def compared_profile_serializer(name: str, more: dict[str, serializers.Field]) -
     fields: dict[str, serializers.Field] = {
         "simulated": serializers.BooleanField(),
         "t1_s": number(),
-        "fastest_s": number(help_text="the smallest measured time over all n"),
+        "fastest_s": number(help_text="Smallest measured time over all n."),
         "fastest_n": Integer(allow_null=True),
         "curve": inline_serializer(f"{name}Point", {"n": Integer(), "time_s": number()}, many=True),
         "characteristics": serializers.DictField(
-            child=number(), help_text="Figure 9 of the paper: slopes in % per thread, ratios of counters in %"
+            child=number(),
+            help_text="Characteristics as in Figure 9 of the paper: slopes in % per thread, ratios of counters in %.",
         ),
     }
     return inline_serializer(name, fields | more, many=True)
@@ -72,19 +75,24 @@ def compared_profile_serializer(name: str, more: dict[str, serializers.Field]) -
 
 SPEED_FIELDS: dict[str, serializers.Field] = {
     "platform": Text(),
-    "whole_n": Integer(help_text="threads that take every physical core, n_max at most"),
-    "whole": serializers.BooleanField(help_text="was measured at whole_n threads or more"),
+    "whole_n": Integer(help_text="Thread count that uses every physical core, at most n_max."),
+    "whole": serializers.BooleanField(help_text="Whether the workload was measured with whole_n threads or more."),
     "compared": serializers.ChoiceField(
         get_args(Compared),
-        help_text="with the first platform: as `whole` machines; at `equal_n` alone, because one of the two is not "
-        "whole; or not: `no_common_n` without an n that all of these platforms have, `not_on_first` where the first "
-        "did not run it",
+        help_text="How the platform is compared with the first one. `whole`: as whole machines; `equal_n`: only "
+        "at equal_n, because one of the two is not whole. Not compared: `no_common_n`, if no n was "
+        "measured on all of these platforms; `not_on_first`, if the first platform did not run the "
+        "workload.",
     ),
-    "speed": number(help_text="the first platform's fastest time over this one's; null: not both are whole"),
-    "core_time_s": number(help_text="fastest_s multiplied by the physical cores that fastest_n takes"),
-    "speed_per_core": number(help_text="the first platform's core time over this one's, as for speed"),
-    "equal_n_time_s": number(help_text="the time at equal_n"),
-    "speed_at_equal_n": number(help_text="the first platform's time at equal_n over this one's"),
+    "speed": number(
+        help_text="Fastest time of the first platform divided by that of this platform; null unless both are whole."
+    ),
+    "core_time_s": number(help_text="fastest_s multiplied by the number of physical cores that fastest_n threads use."),
+    "speed_per_core": number(
+        help_text="Core time of the first platform divided by that of this platform, as for speed."
+    ),
+    "equal_n_time_s": number(help_text="Time at equal_n."),
+    "speed_at_equal_n": number(help_text="Time of the first platform at equal_n divided by that of this platform."),
 }
 ComparedPlatformsSerializer = inline_serializer(
     "ComparedPlatforms",
@@ -94,12 +102,16 @@ ComparedPlatformsSerializer = inline_serializer(
             "ComparedPlatform",
             {
                 "platform": Text(),
-                "compared_whole": Integer(help_text="workloads with a `speed`"),
-                "compared_at_equal_n": Integer(help_text="workloads that are compared at `equal_n` alone"),
-                "left_out_no_common_n": Integer(help_text="not compared: no n at which all of them ran the workload"),
-                "left_out_not_on_first": Integer(help_text="not compared: the first platform did not run it"),
-                "wins": Integer(help_text="workloads on which it is the fastest whole machine"),
-                "mean_speed": number(help_text="geometric mean of `speed` over `compared_whole` workloads"),
+                "compared_whole": Integer(help_text="Number of workloads with a `speed`."),
+                "compared_at_equal_n": Integer(help_text="Number of workloads that are compared only at `equal_n`."),
+                "left_out_no_common_n": Integer(
+                    help_text="Number of workloads that are not compared, because no n was measured on all platforms."
+                ),
+                "left_out_not_on_first": Integer(
+                    help_text="Number of workloads that are not compared, because the first platform did not run them."
+                ),
+                "wins": Integer(help_text="Number of workloads on which this is the fastest whole machine."),
+                "mean_speed": number(help_text="Geometric mean of `speed` over the `compared_whole` workloads."),
                 "wins_per_core": Integer(),
                 "mean_speed_per_core": number(),
                 "wins_at_equal_n": Integer(),
@@ -113,10 +125,12 @@ ComparedPlatformsSerializer = inline_serializer(
                 "workload": Text(),
                 "decomposed": serializers.BooleanField(),
                 "runtime": Text(allow_null=True),
-                "winner": Text(allow_null=True, help_text="of the whole machines; null: not two of them are"),
+                "winner": Text(
+                    allow_null=True, help_text="Fastest of the whole machines; null if fewer than two are whole."
+                ),
                 "winner_per_core": Text(allow_null=True),
                 "winner_at_equal_n": Text(allow_null=True),
-                "equal_n": Integer(allow_null=True, help_text="the largest n that all of these platforms have"),
+                "equal_n": Integer(allow_null=True, help_text="Largest n that was measured on all of these platforms."),
                 "platforms": compared_profile_serializer("PlatformMeasured", SPEED_FIELDS),
             },
             many=True,
@@ -177,12 +191,12 @@ def slug_named(parameter: str, text: str, kind: Kind, user: Any) -> str:
 
 SLUGS_PARAMETER = Names(
     "slugs",
-    "slugs, or names that only one row has and that hold no comma",
+    "Slugs, or names without a comma that belong to only one row, separated by commas.",
     required=True,
     fewest=FEWEST_COMPARED,
     most=MOST_COMPARED,
 )
-ON_PARAMETER = Name("on", "slug of the platform, or a name that only one has", required=True)
+ON_PARAMETER = Name("on", "Slug of the platform, or a name that belongs to only one platform.", required=True)
 
 
 def profile_document(profile: ProfileSummary) -> dict[str, Any]:

@@ -44,8 +44,8 @@ MeanDistanceSerializer = type(
         "MeanDistance",
         {
             "distance": number(help_text="Mean of the individual distances that are defined."),
-            "dim": Integer(help_text="The fewest elements that one of them rests on."),
-            "count": Integer(help_text="How many they are."),
+            "dim": Integer(help_text="Smallest number of elements that one of these distances is based on."),
+            "count": Integer(help_text="Number of these distances."),
         },
     )
 )
@@ -54,12 +54,13 @@ MatrixSerializer = inline_serializer(
     {
         "revision": Integer(),
         "of": Text(),
-        "slugs": serializers.ListField(child=Text(), help_text="of the rows, and of the columns"),
+        "slugs": serializers.ListField(child=Text(), help_text="Slugs of the rows and of the columns."),
         "mean": serializers.ListField(
-            child=serializers.ListField(child=number()), help_text="0 to 1; null where nothing can be compared"
+            child=serializers.ListField(child=number()),
+            help_text="Mean distances, 0 to 1; null if nothing can be compared.",
         ),
         "count": serializers.ListField(
-            child=serializers.ListField(child=Integer()), help_text="individual distances in each mean"
+            child=serializers.ListField(child=Integer()), help_text="Number of individual distances in each mean."
         ),
         **PROVENANCE_FIELDS,
     },
@@ -68,13 +69,13 @@ MapSerializer = inline_serializer(
     "WorkloadMap",
     {
         "revision": Integer(),
-        "stress": number(help_text="Kruskal's: 0 exact, 0.2 poor"),
+        "stress": number(help_text="Kruskal's stress: 0 = exact, 0.2 = poor."),
         "workloads": inline_serializer(
             "WorkloadPlace",
             {
                 "workload": Text(),
                 "strategy": Text(),
-                "x": number(help_text="null: no distance to any other"),
+                "x": number(help_text="Coordinate; null if the workload has no distance to any other."),
                 "y": number(),
             },
             many=True,
@@ -82,8 +83,8 @@ MapSerializer = inline_serializer(
         **PROVENANCE_FIELDS,
     },
 )
-COMPARED = (Slug("a", "slug of one", required=True), Slug("b", "slug of another", required=True))
-COMPARED_ON = Slug("platform", "on this platform alone")
+COMPARED = (Slug("a", "Slug of the first one.", required=True), Slug("b", "Slug of the second one.", required=True))
+COMPARED_ON = Slug("platform", "Use only distances on this platform.")
 
 
 def distance_serializer(name: str, over: str) -> serializers.Serializer:
@@ -91,8 +92,8 @@ def distance_serializer(name: str, over: str) -> serializers.Serializer:
         over: Text(),
         "decomposed": serializers.BooleanField(),
         "runtime": Text(allow_null=True),
-        "distance": number(help_text="0 to 1; null where no element is valid in both"),
-        "dim": Integer(help_text="elements valid in both"),
+        "distance": number(help_text="Distance, 0 to 1; null if no element is valid in both."),
+        "dim": Integer(help_text="Number of elements that are valid in both."),
     }
     return inline_serializer(
         name,
@@ -111,8 +112,8 @@ def similar_serializer(name: str, noun: str) -> serializers.Serializer:
     row: dict[str, serializers.Field] = {
         noun: Text(),
         "name": Text(),
-        "distance": number(help_text="mean, 0 to 1 (Eq. 18-19)"),
-        "count": Integer(help_text="individual distances in the mean"),
+        "distance": number(help_text="Mean distance, 0 to 1 (Eq. 18-19)."),
+        "count": Integer(help_text="Number of individual distances in the mean."),
     }
     return inline_serializer(f"{name}s", {"of": Text(), "results": inline_serializer(name, row, many=True)})
 

@@ -38,10 +38,12 @@ MethodStatistics = statistics_serializer(
     "MethodStatistics",
     coverage=number(),
     interval_width=number(),
-    interval_score=number(required=False, help_text="Mean interval score of ln t at 90 %: the less, the better."),
-    constant_interval_score=number(required=False, help_text="What intervals of one width would score."),
+    interval_score=number(required=False, help_text="Mean interval score of ln t at 90 %; smaller is better."),
+    constant_interval_score=number(
+        required=False, help_text="Mean interval score of intervals with one constant width."
+    ),
     refused_n=serializers.IntegerField(
-        required=False, allow_null=True, help_text="Measured n without a predicted time."
+        required=False, allow_null=True, help_text="Number of measured n without a predicted time."
     ),
     seconds=number(),
 )
@@ -69,7 +71,9 @@ class EvaluationSerializer(serializers.ModelSerializer):
         "api-evaluation-errors", lookup_field="uid", lookup_url_kwarg="id"
     )
     targets = serializers.ListField(child=Text(), allow_null=True)
-    noise_floor = NoiseFloor(allow_null=True, help_text="Single runs against the other runs of the same pairs.")
+    noise_floor = NoiseFloor(
+        allow_null=True, help_text="Errors of single runs relative to the other runs of the same pairs."
+    )
     methods = EvaluatedMethodSerializer(many=True)
 
     class Meta:
@@ -198,7 +202,9 @@ PaperTablesSerializer = inline_serializer(
         ),
     },
 )
-REPORTED_ORIGIN = OneOf("origin", "default: the newest of any", choices=PREDICTION_ORIGINS)
+REPORTED_ORIGIN = OneOf(
+    "origin", "Origin of the profiles; default: that of the newest report.", choices=PREDICTION_ORIGINS
+)
 
 
 class PaperTables(ApiView):

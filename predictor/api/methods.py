@@ -20,7 +20,9 @@ MethodSerializer = inline_serializer(
         "name": Text(),
         "version": Text(),
         "summary": Text(),
-        "baseline": serializers.BooleanField(help_text="A plain way to predict that others are compared with."),
+        "baseline": serializers.BooleanField(
+            help_text="Whether the method is a simple one that others are compared with."
+        ),
         "settings": serializers.DictField(
             child=inline_serializer("Setting", {"type": Text(), "default": serializers.JSONField()})
         ),

@@ -83,8 +83,8 @@ PLATFORM_VALUES = {
     "n_max": CHANGED_COUNT,
     "base_mhz": {"type": "number", "minimum": SLOWEST_MHZ, "maximum": FASTEST_MHZ},
 }
-PUBLIC_ONLY_HELP = "Nothing private takes part, whoever asks: everybody may read the answer."
-EXPLAIN_HELP = "With `why`, which takes longer than the answer."
+PUBLIC_ONLY_HELP = "Use only public data, so that everybody may read the answer."
+EXPLAIN_HELP = "Include `why`, which takes longer to compute than the answer."
 JSON_TYPE = {"int": "integer", "float": "number", "bool": "boolean"}
 
 
@@ -117,9 +117,11 @@ class PredictionRequestSerializer(KnownFieldsSerializer):
         default=None,
         min_length=1,
         max_length=1000,
-        help_text="Platforms whose profiles of the workload may be used; null = all.",
+        help_text="Platforms whose profiles of the workload are used; null = all.",
     )
-    method = MethodField(default=DEFAULT_METHOD, allow_null=True, help_text="A name from methods/.")
+    method = MethodField(
+        default=DEFAULT_METHOD, allow_null=True, help_text="Name of a prediction method, as listed by methods/."
+    )
     n = serializers.ListField(
         child=PlainInteger(min_value=1, max_value=LARGEST_THREAD_COUNT),
         allow_null=True,
@@ -129,25 +131,28 @@ class PredictionRequestSerializer(KnownFieldsSerializer):
         help_text="Thread counts; null = 1 to the target's n_max, at most 512 of them.",
     )
     settings = object_field(
-        setting_schemas(), "Of the method; the rest is its default.", serializers.JSONField(), default=dict
+        setting_schemas(),
+        "Settings of the method; omitted ones have their defaults.",
+        serializers.JSONField(),
+        default=dict,
     )
-    include_simulated = PlainBoolean(default=False, help_text="Simulated profiles may take part.")
-    include_outliers = PlainBoolean(default=False, help_text="Profiles that were found to be outliers may take part.")
+    include_simulated = PlainBoolean(default=False, help_text="Include simulated profiles.")
+    include_outliers = PlainBoolean(default=False, help_text="Include profiles that were found to be outliers.")
     public_only = PlainBoolean(default=False, help_text=PUBLIC_ONLY_HELP)
     explain = PlainBoolean(default=False, help_text=EXPLAIN_HELP)
-    scenario = serializers.ChoiceField(SCENARIOS, default="migration", help_text="What is predicted (scenarios.md).")
+    scenario = serializers.ChoiceField(SCENARIOS, default="migration", help_text="Scenario to predict (scenarios.md).")
     strategy = serializers.ChoiceField(
-        STRATEGIES, allow_null=True, default=None, help_text="Of the scenario parallelisation: how it is to be done."
+        STRATEGIES, allow_null=True, default=None, help_text="Parallelisation strategy of the scenario parallelisation."
     )
     workload_changes = object_field(
         WORKLOAD_CHANGES,
-        "Factors on characteristics of the workload: a virtual workload.",
+        "Factors on characteristics of the workload, which define a virtual workload.",
         PlainNumber(),
         default=None,
     )
     platform_changes = object_field(
         PLATFORM_VALUES,
-        "New values of the target: a virtual platform. Null: no such effect.",
+        "New values of the target, which define a virtual platform; null = no such effect.",
         PlainNumber(allow_null=True),
         default=None,
     )
@@ -183,15 +188,15 @@ class PredictionSerializer(StoredSerializer):
     """A stored answer, unchanged since it was given."""
 
     settlement = SettlementSerializer(
-        allow_null=True, help_text="How wrong it was, once the pair was measured; null until then."
+        allow_null=True, help_text="Errors of the prediction once the pair was measured; null until then."
     )
     withdrawn = WithdrawnSerializer(
-        allow_null=True, help_text="That owners took deliveries back that the answer rests on; null: none was."
+        allow_null=True, help_text="Withdrawn sources that the answer is based on; null if there are none."
     )
     outdated = serializers.ListField(
         child=Text(),
-        help_text="What of it is from before, a sentence each: a newer version of the method, of the rules of `why`; "
-        "that it was not noted what it rests on. The answer itself never changes.",
+        help_text="Why the answer is outdated, one sentence per reason: a newer version of the method or of the "
+        "rules of `why`, or sources that were not recorded. The answer itself never changes.",
     )
 
     class Meta(StoredSerializer.Meta):
@@ -220,8 +225,8 @@ ONLY_STORED = (*StoredSerializer.Meta.fields, "settlement", "withdrawn", "outdat
 PreviewSerializer = inline_serializer(
     "PredictionPreview",
     {
-        "id": serializers.UUIDField(allow_null=True, help_text="null: the answer is not kept"),
-        "url": serializers.URLField(allow_null=True, help_text="null"),
+        "id": serializers.UUIDField(allow_null=True, help_text="Always null, because the answer is not stored."),
+        "url": serializers.URLField(allow_null=True, help_text="Always null."),
         **{name: field for name, field in PredictionSerializer().get_fields().items() if name not in ONLY_STORED},
     },
 )
@@ -244,7 +249,7 @@ def problem_of(error: RequestError) -> Problem:
     return InvalidRequest([{"name": name, "reason": str(error)}])
 
 
-MINE_ONLY = OneOf("mine", "so that nothing is deleted by mistake", required=True, choices=("true",))
+MINE_ONLY = OneOf("mine", "Required, to prevent accidental deletion.", required=True, choices=("true",))
 
 
 @extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Your own and validated predictions"))

@@ -42,22 +42,32 @@ from predictor.predictions.thread_advice import thread_advice
 from profiles.measurements import STRATEGIES
 from profiles.pages.page_cache import database_etag
 
-WORKLOAD = Name("workload", "slug, or a name that only one row has", required=True)
-TARGET = Name("target", "slug, or a name that only one row has", required=True)
-METHOD = OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS))
-MIXING = OneOf("mix_runtimes", "a setting of mpet2020", choices=typing.get_args(MixRuntimes))
+WORKLOAD = Name("workload", "Slug, or a name that belongs to only one row.", required=True)
+TARGET = Name("target", "Slug, or a name that belongs to only one row.", required=True)
+METHOD = OneOf(
+    "method", "Name of a prediction method, as listed by methods/.", default=DEFAULT_METHOD, choices=tuple(METHODS)
+)
+MIXING = OneOf("mix_runtimes", "Setting of the method mpet2020.", choices=typing.get_args(MixRuntimes))
 QUESTION = (WORKLOAD, TARGET, METHOD, MIXING)
 EXPLAIN = Flag("explain", EXPLAIN_HELP, default=False)
 PUBLIC_ONLY = Flag("public_only", PUBLIC_ONLY_HELP, default=False)
-SIMULATED_TOO = Flag("include_simulated", "Simulated profiles take part.", default=False)
+SIMULATED_TOO = Flag("include_simulated", "Include simulated profiles.", default=False)
 CHANGES: tuple[QueryParameter, ...] = (
     *(
-        Number(name, "factor; 1 = the baseline", low=least_factor(name), high=LARGEST_CHANGE_FACTOR)
+        Number(
+            name,
+            "Factor on this characteristic of the workload; 1 = the baseline.",
+            low=least_factor(name),
+            high=LARGEST_CHANGE_FACTOR,
+        )
         for name in CHARACTERISTICS
     ),
-    *(WholeNumber(name, "new value; 0 = none", high=LARGEST_N_MAX) for name in ("n_nu", "n_ht")),
-    WholeNumber("n_max", "new value", low=1, high=LARGEST_N_MAX),
-    Number("base_mhz", "new value", low=SLOWEST_MHZ, high=FASTEST_MHZ),
+    *(
+        WholeNumber(name, "New value of the target; 0 = no such effect.", high=LARGEST_N_MAX)
+        for name in ("n_nu", "n_ht")
+    ),
+    WholeNumber("n_max", "New value of the target.", low=1, high=LARGEST_N_MAX),
+    Number("base_mhz", "New value of the target.", low=SLOWEST_MHZ, high=FASTEST_MHZ),
 )
 
 
@@ -92,10 +102,10 @@ class PredictionPreview(ApiView):
 PARALLEL_STRATEGIES = tuple(strategy for strategy in STRATEGIES if strategy not in NO_PARALLEL_STRATEGY)
 FEASIBILITY_PARAMETERS = (
     WORKLOAD,
-    Name("target", "slug, or a name that only one row has; without it all platforms are counted"),
+    Name("target", "Slug, or a name that belongs to only one row. If omitted, all platforms are counted."),
     METHOD,
-    OneOf("scenario", "with a target", default="migration", choices=SCENARIOS),
-    OneOf("strategy", "of the scenario parallelisation", choices=PARALLEL_STRATEGIES),
+    OneOf("scenario", "Scenario to predict; requires a target.", default="migration", choices=SCENARIOS),
+    OneOf("strategy", "Parallelisation strategy of the scenario parallelisation.", choices=PARALLEL_STRATEGIES),
     MIXING,
     PUBLIC_ONLY,
     SIMULATED_TOO,
@@ -143,15 +153,17 @@ ADVICE_PARAMETERS = (
     WORKLOAD,
     TARGET,
     METHOD,
-    Flag("include_simulated", "simulated profiles take part too", default=False),
+    Flag("include_simulated", "Include simulated profiles.", default=False),
     PUBLIC_ONLY,
 )
 
 
 class AllThreadsSerializer(serializers.Serializer):
-    n = serializers.IntegerField(help_text="The most threads whose time is known.")
+    n = serializers.IntegerField(help_text="Largest thread count with a known time.")
     time_s = serializers.FloatField()
-    loss = serializers.FloatField(help_text="Their time over that of the advised n, less 1; 0.12: 12 % longer.")
+    loss = serializers.FloatField(
+        help_text="Time at this n divided by the time at the advised n, minus 1; 0.12 = 12 % longer."
+    )
 
 
 class EnvironmentSerializer(serializers.Serializer):
@@ -163,16 +175,22 @@ class EnvironmentSerializer(serializers.Serializer):
 class AdviceSerializer(serializers.Serializer):
     workload = serializers.CharField()
     target = serializers.CharField()
-    n = serializers.IntegerField(help_text="The advised number of threads.")
+    n = serializers.IntegerField(help_text="Advised thread count.")
     time_s = serializers.FloatField()
     low_s = serializers.FloatField(allow_null=True)
     high_s = serializers.FloatField(allow_null=True)
     all_threads = AllThreadsSerializer()
-    probability = serializers.FloatField(help_text="That the advised n is within 5 % of the fastest.")
-    environment = EnvironmentSerializer(help_text="Variables that place the threads as the curves were measured.")
+    probability = serializers.FloatField(help_text="Probability that the advised n is within 5 % of the fastest.")
+    environment = EnvironmentSerializer(
+        help_text="Environment variables that place the threads as in the measurement of the curves."
+    )
     reasons = serializers.ListField(child=serializers.CharField())
-    measured = serializers.BooleanField(help_text="Whether it is from times measured there, not from a prediction.")
-    smt = serializers.BooleanField(allow_null=True, help_text="Whether cores run two threads; null: they cannot.")
+    measured = serializers.BooleanField(
+        help_text="Whether the advice is based on times measured on the target instead of a prediction."
+    )
+    smt = serializers.BooleanField(
+        allow_null=True, help_text="Whether the advised n uses SMT threads; null if the target has no SMT."
+    )
     revision = serializers.IntegerField()
 
 
@@ -197,19 +215,23 @@ class AdviceView(ApiView):
 
 class NextMeasurementSerializer(serializers.Serializer):
     kind = serializers.ChoiceField(
-        ("benchmark", "platform"), help_text="A benchmark on the target, or the workload on a platform."
+        ("benchmark", "platform"),
+        help_text="What to measure: a benchmark on the target, or the workload on a platform.",
     )
     workload = serializers.CharField()
     platform = serializers.CharField()
     interval_now = serializers.FloatField(
-        help_text="As a factor to either side: the geometric mean over n of sqrt(high / low)."
+        help_text="Current width of the interval as a factor to either side: the geometric mean over n of "
+        "sqrt(high / low)."
     )
     interval_expected = serializers.FloatField()
     sentence = serializers.CharField()
 
 
 class MeasureNextSerializer(serializers.Serializer):
-    method = serializers.CharField(help_text="Whose intervals: the answer's own, or the default's if it has none.")
+    method = serializers.CharField(
+        help_text="Method of the intervals: that of the answer, or the default method if that of the answer has none."
+    )
     results = NextMeasurementSerializer(many=True)
 
 

@@ -57,12 +57,12 @@ from profiles.pages.page_cache import database_etag, kept_for_visitors
 
 def ranking_fields() -> dict[str, Any]:
     """Return the serializer fields of a `Ranking`: its rows, and the unranked platforms with reasons and remedies."""
-    summary_help = "the same by what is missing, most often first"
+    summary_help = "Number of refused platforms per missing item, most frequent first."
     return fields_of(Ranking) | {
         "results": serializer_of(RankedPlatformDocument)(many=True),
         "refused": serializer_of(UnrankedPlatform)(many=True),
         "refused_summary": serializer_of(UnrankedPlatforms)(many=True, help_text=summary_help),
-        "advice": Text(allow_null=True, help_text="what would add platforms"),
+        "advice": Text(allow_null=True, help_text="Suggestion that would add platforms to the ranking."),
     }
 
 
@@ -88,17 +88,17 @@ class RegionLabelsSerializer(KnownFieldsSerializer):
     labels = serializers.DictField(
         child=RegionLabelText(allow_blank=True, max_length=LONGEST_LABEL),
         allow_empty=False,
-        help_text="by workload of a region; empty: as it was measured",
+        help_text="Label per workload of a region; empty: the measured name.",
     )
 
 
 class ProgramMeasureNextSerializer(MeasureNextSerializer):
-    workload = Text(help_text="the part whose interval adds most to the program's")
+    workload = Text(help_text="Part whose interval contributes most to the program's interval.")
 
 
 ASKED_PARAMETERS = (
     METHOD,
-    Number("level", "of the intervals", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL),
+    Number("level", "Probability of the intervals.", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL),
     MIXING,
     SIMULATED_TOO,
     AT_THREAD_COUNT,
@@ -110,8 +110,10 @@ RANKING_PARAMETERS = (WORKLOAD, *ASKED_PARAMETERS, *CHOSEN_PARAMETERS, RANKING_P
 PROGRAM_EXACT = Flag(EXACT.name, EXACT.description, default=True)
 TODAY = Flag(
     "today",
-    "Answered from the database as it is now. Without it, and without a choice, a program that was uploaded again "
-    "later keeps the answer that it had before.",
+    (
+        "Compute the answer from the current database. By default, a request without filters for a "
+        "program that was uploaded again later returns the answer from before that upload."
+    ),
     default=False,
 )
 PROGRAM_PARAMETERS = (*ASKED_PARAMETERS, *CHOSEN_PARAMETERS, RANKING_PAGE, PROGRAM_EXACT, TODAY)

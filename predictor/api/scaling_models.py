@@ -49,31 +49,33 @@ class AskedPointSerializer(serializers.Serializer):
     clock_ratio = plain_number(
         min_value=1 / LARGEST_CLOCK_RATIO,
         max_value=LARGEST_CLOCK_RATIO,
-        help_text="Processor clock over memory clock.",
+        help_text="Processor clock divided by memory clock.",
     )
 
 
 class FitPointSerializer(AskedPointSerializer):
-    time_s = PlainNumber(min_value=SHORTEST_S, max_value=LONGEST_S, help_text="Measured.")
+    time_s = PlainNumber(min_value=SHORTEST_S, max_value=LONGEST_S, help_text="Measured time.")
     work_s = plain_number(help_text="Task graph: thread seconds of useful work.")
     delay_s = plain_number(help_text="Task graph: thread seconds in which a task waited for an idle core.")
     no_work_s = plain_number(help_text="Task graph: thread seconds without a task.")
-    tasks = plain_number(help_text="Task graph: tasks created.")
-    waits = plain_number(help_text="Task graph: waits for tasks.")
+    tasks = plain_number(help_text="Task graph: number of created tasks.")
+    waits = plain_number(help_text="Task graph: number of waits for tasks.")
 
 
 class ScalingFitRequestSerializer(KnownFieldsSerializer):
     """A request to fit a model to either `profile` or `points`."""
 
-    profile = serializers.UUIDField(default=None, allow_null=True, help_text="id of a profile that you may see.")
+    profile = serializers.UUIDField(default=None, allow_null=True, help_text="ID of a profile that you may read.")
     points = FitPointSerializer(many=True, default=list, max_length=MOST_POINTS)  # type: ignore[call-arg]
     predict = AskedPointSerializer(  # type: ignore[call-arg]
-        many=True, default=list, max_length=MOST_POINTS, help_text="Where to predict."
+        many=True, default=list, max_length=MOST_POINTS, help_text="Points to predict."
     )
-    settings = serializers.DictField(default=dict, help_text="Of the model; the rest is its default.")
-    level = PlainNumber(default=0.9, min_value=LEAST_LEVEL, max_value=1 - LEAST_LEVEL, help_text="Of the intervals.")
+    settings = serializers.DictField(default=dict, help_text="Settings of the model; omitted ones have their defaults.")
+    level = PlainNumber(
+        default=0.9, min_value=LEAST_LEVEL, max_value=1 - LEAST_LEVEL, help_text="Probability of the intervals."
+    )
     companions = serializers.ChoiceField(
-        choices=SCOPES, default="all", help_text="Automatic choice for a profile: which other profiles it may know."
+        choices=SCOPES, default="all", help_text="Other profiles that the automatic choice for a profile may use."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -94,9 +96,9 @@ ScalingModelSerializer = inline_serializer(
         "name": Text(),
         "title": Text(),
         "summary": Text(),
-        "needed": serializers.ListField(child=Text(), help_text="Columns of every point."),
-        "optional": serializers.ListField(child=Text(), help_text="Columns it uses where they are."),
-        "settings": serializers.DictField(help_text="With their defaults."),
+        "needed": serializers.ListField(child=Text(), help_text="Required columns of every point."),
+        "optional": serializers.ListField(child=Text(), help_text="Optional columns, used if present."),
+        "settings": serializers.DictField(help_text="Settings of the model with their defaults."),
         "source": Text(),
     },
 )
@@ -122,7 +124,7 @@ ScalingFitSerializer = inline_serializer(
         "points": points_serializer("FittedPoint", time_s=number(), fitted_s=number(), residual_percent=number()),
         "level": serializers.FloatField(),
         "predictions": points_serializer("ScalingPrediction", time_s=number(), low_s=number(), high_s=number()),
-        "no_interval": Text(help_text="Why predictions have no interval; empty where they have one."),
+        "no_interval": Text(help_text="Why the predictions have no interval; empty if they have one."),
         "reasons": inline_serializer(
             "ScalingReason",
             {
@@ -144,7 +146,7 @@ BeyondModelSerializer = inline_serializer(
     {
         "model": Text(),
         "title": Text(),
-        "refusal": Text(help_text="Why the model says nothing of this profile; empty where it does."),
+        "refusal": Text(help_text="Why the model cannot be fitted to this profile; empty if it can."),
     }
     | {
         name: field
@@ -161,7 +163,7 @@ BeyondSizesSerializer = inline_serializer(
             "BeyondSizeMeasured", {"n": serializers.IntegerField(), "size": number(), "time_s": number()}, many=True
         ),
         "reasons": ScalingFitSerializer.fields["reasons"],
-        "answer": serializers.DictField(allow_null=True, help_text="A ScalingFit of the chosen model, with its label."),
+        "answer": serializers.DictField(allow_null=True, help_text="ScalingFit of the chosen model, with its label."),
     },
     allow_null=True,
 )
@@ -174,21 +176,21 @@ BeyondSerializer = inline_serializer(
         "origin": Text(),
         "time_kind": Text(),
         "t1_s": number(),
-        "level": serializers.FloatField(help_text="Of the intervals."),
+        "level": serializers.FloatField(help_text="Probability of the intervals."),
         "measured": BeyondMeasuredSerializer,
         "models": BeyondModelSerializer,
         "quality": points_serializer("BeyondQuality", penalty_s=number(), serial_fraction=number()),
-        "reading": Text(help_text="What the serial fraction says over n; may be empty."),
+        "reading": Text(help_text="Interpretation of the serial fraction over n; may be empty."),
         "sizes": BeyondSizesSerializer,
     },
 )
 MODELS_PARAMETER = Slugs(
     "models",
-    f"Of {', '.join(OFFERED_MODELS)}; default {','.join(DEFAULT_MODELS)}.",
+    f"Models to fit, of {', '.join(OFFERED_MODELS)}; default {','.join(DEFAULT_MODELS)}.",
     pattern="|".join(OFFERED_MODELS),
     most=len(OFFERED_MODELS),
 )
-TO_PARAMETER = WholeNumber("to", "The largest thread count that is asked for.", low=1, high=LARGEST_THREAD_COUNT)
+TO_PARAMETER = WholeNumber("to", "Largest thread count to predict.", low=1, high=LARGEST_THREAD_COUNT)
 
 
 class ScalingModelList(ApiView):

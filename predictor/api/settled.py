@@ -29,22 +29,26 @@ def in_percent(error: float | None) -> float | None:
 
 SETTLEMENT_FIELDS: dict[str, serializers.Field] = {
     "settled_at": serializers.DateTimeField(),
-    "origin": serializers.ChoiceField(PREDICTION_ORIGINS, help_text="Of what measured it."),
-    "profile": serializers.UUIDField(allow_null=True, help_text="What measured it; null once that was removed."),
-    "blind": serializers.BooleanField(
-        help_text="Nobody had measured the pair before: it counts for the track record. Else it was left out of its "
-        "own prediction (leave-one-out), or there is a `doubt`."
+    "origin": serializers.ChoiceField(PREDICTION_ORIGINS, help_text="Origin of the measurement."),
+    "profile": serializers.UUIDField(
+        allow_null=True, help_text="Profile that measured the pair; null if it was removed."
     ),
-    "error_percent": number(help_text="Mean over the measured thread counts."),
+    "blind": serializers.BooleanField(
+        help_text="Whether the prediction counts for the track record, because the pair had not been measured "
+        "before. Otherwise, the pair was hidden from its own prediction (leave-one-out), or there is "
+        "a `doubt`."
+    ),
+    "error_percent": number(help_text="Mean error over the measured thread counts."),
     "t1_error_percent": number(),
     "scaling_error_percent": number(),
-    "points": serializers.IntegerField(help_text="Measured thread counts that have an interval."),
-    "points_inside": serializers.IntegerField(help_text="Of these, how many times lie inside it."),
+    "points": serializers.IntegerField(help_text="Number of measured thread counts that have an interval."),
+    "points_inside": serializers.IntegerField(help_text="Number of these whose measured time is inside the interval."),
     "doubt": serializers.CharField(
         allow_null=True,
-        help_text="Why a measurement does not count for the track record although nobody had measured the pair before: "
-        "`asked`, its owner had asked for the prediction; `new`, it came from a new account; `close`, it agrees closer "
-        "than its repeats with each other. null: it counts, or the pair was known.",
+        help_text="Why the measurement does not count for the track record although the pair had not been "
+        "measured before. `asked`: its owner had requested the prediction; `new`: it came from a new "
+        "account; `close`: it agrees with the prediction more closely than its repeats agree with "
+        "each other. null: it counts, or the pair had been measured before.",
     ),
 }
 SettlementSerializer: Any = type(inline_serializer("Settlement", dict(SETTLEMENT_FIELDS)))
@@ -73,8 +77,8 @@ WithdrawnSerializer: Any = type(
     inline_serializer(
         "WithdrawnSources",
         {
-            "sources": serializers.IntegerField(help_text="How many of the deliveries that it rests on."),
-            "withdrawn_at": serializers.DateTimeField(help_text="The latest of them."),
+            "sources": serializers.IntegerField(help_text="Number of withdrawn sources that the answer is based on."),
+            "withdrawn_at": serializers.DateTimeField(help_text="Time of the latest withdrawal."),
         },
     )
 )
@@ -125,13 +129,13 @@ class SettledRowSerializer(serializers.Serializer):
 
 
 class PredictionFilter(FilterSet):
-    settled = ChoiceFilter(("true",), method="keep_settled", help_text="true: validated ones alone")
-    mine = ChoiceFilter(("true",), method="keep_own", help_text="true: your own alone, validated or not")
+    settled = ChoiceFilter(("true",), method="keep_settled", help_text="true: only validated predictions.")
+    mine = ChoiceFilter(("true",), method="keep_own", help_text="true: only your own predictions, validated or not.")
     origin = ChoiceFilter(PREDICTION_ORIGINS, field_name="settled_origin")
-    blind = BooleanFilter(field_name="is_blind", help_text="true: those that count for the track record")
+    blind = BooleanFilter(field_name="is_blind", help_text="true: only predictions that count for the track record.")
     method = TextFilter()
-    workload = TextFilter(help_text="slug")
-    target = TextFilter(help_text="slug")
+    workload = TextFilter(help_text="Slug of the workload.")
+    target = TextFilter(help_text="Slug of the target platform.")
 
     class Meta:
         model = Prediction

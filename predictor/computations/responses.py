@@ -30,10 +30,13 @@ COMPUTING_PART = "computing"  # id of the page element that requests the progres
 ComputationSerializer = inline_serializer(
     "Computation",
     {
-        "status": Text(help_text="waiting or computing"),
+        "status": Text(help_text="State of the computation: waiting or computing."),
         "progress": inline_serializer("ComputationProgress", {"done": Integer(), "total": Integer()}),
         "revision": Integer(),
-        "url": Text(help_text="ask here again, after the seconds of Retry-After: 200 once it is computed"),
+        "url": Text(
+            help_text="URL to request again after the number of seconds in Retry-After; the status is 200 once the "
+            "answer is computed."
+        ),
     },
 )
 

@@ -82,8 +82,8 @@ class RequestDocument(TypedDict):
     strategy: Annotated[str | None, STRATEGIES]
     workload_changes: dict[str, float | None] | None
     platform_changes: dict[str, float | None] | None
-    include_simulated: Annotated[bool, "As asked."]
-    include_outliers: Annotated[bool, "As asked."]
+    include_simulated: Annotated[bool, "Value of the request."]
+    include_outliers: Annotated[bool, "Value of the request."]
 
 
 class AnswerDocument(RequestDocument):
@@ -92,10 +92,10 @@ class AnswerDocument(RequestDocument):
     revision: int
     t1_s: float | None
     time_kind: str
-    simulated: Annotated[bool, "Simulated profiles took part."]
+    simulated: Annotated[bool, "Whether simulated profiles were used."]
     curve: list[PredictedPoint]
-    baseline: Annotated[list[BaselinePoint] | None, "The curve before the changes; null where none were asked for."]
-    changes: Annotated[list[str], "What was changed, and what that takes for granted."]
+    baseline: Annotated[list[BaselinePoint] | None, "Curve before the changes; null if none were requested."]
+    changes: Annotated[list[str], "Changes, and the assumptions behind them."]
     scaling_curves: dict[str, list[float | None]]
     features: PredictedFeatures
     candidates: CandidatesDocument
@@ -103,14 +103,16 @@ class AnswerDocument(RequestDocument):
     why: NotRequired[
         Annotated[
             WhyDocument,
-            "What limits the workload there, and the attribution: what the answer rests on. Only where `explain` asks "
-            "for it; predictions/{id}/why/ has it.",
+            (
+                "What limits the workload on the target, and the attribution: the data that the answer is "
+                "based on. Only included if `explain` is true; predictions/{id}/why/ returns it."
+            ),
         ]
     ]
     warnings: list[str]
     measured: Annotated[
         MeasuredDocument | None,
-        "What was measured for this pair and hidden from the method; null where nobody did.",
+        "Measurement of this pair, which was hidden from the method; null if there is none.",
     ]
     reference_curves: list[ReferenceCurveDocument]
     sources: list[PredictionSource]

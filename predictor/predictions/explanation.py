@@ -34,22 +34,27 @@ WHY_VERSION = "4"
 class InfluenceDocument(TypedDict):
     kind: Literal["reference", "workload", "element"]
     name: str
-    share: Annotated[float | None, "Of the candidates' weight; null for an element."]
+    share: Annotated[float | None, "Share of the candidates' weight; null for an element."]
     change_percent: Annotated[
         float | None,
-        "Of the times without it, mean over n (an element: at the largest n), of the heaviest of each kind; null: "
-        "without it there is no answer, none within a factor of ten, or it is not the heaviest.",
+        (
+            "Change of the predicted times in percent without this influence, mean over n (element: at "
+            "the largest n), for the heaviest of each kind. null: there is no answer without it, none "
+            "within a factor of ten, or it is not the heaviest."
+        ),
     ]
 
 
 class WhyDocument(LimitsDocument):
-    version: Annotated[str, "of the rules that wrote it"]
+    version: Annotated[str, "Version of the rules."]
     carried: list[InfluenceDocument]
 
 
 class PredictionReasons(WhyDocument):
-    revision: Annotated[int, "That it was worked out from."]
-    note: Annotated[str | None, "That it is about today's answer; null: about the prediction's."]
+    revision: Annotated[int, "Revision of the data that the reasons are based on."]
+    note: Annotated[
+        str | None, "Note that the reasons refer to the current answer; null if they refer to the prediction."
+    ]
 
 
 def explain(basis: Basis) -> dict[str, Any]:

@@ -57,41 +57,41 @@ REASONS = {
 class ConnectingProfiles:
     """The numbers of profiles that connect the workload and the target."""
 
-    references: Annotated[int, "platforms that have the workload"]
-    benchmarks: Annotated[int, "other workloads that the target has"]
-    shared: Annotated[int, "of these, how many a reference has, too"]
-    connecting: Annotated[int, "profiles of these on references"]
-    measured: Annotated[int, "profiles of the pair itself, which take no part"]
+    references: Annotated[int, "Number of platforms with the workload."]
+    benchmarks: Annotated[int, "Number of other workloads on the target."]
+    shared: Annotated[int, "Number of these that also have a profile on a reference."]
+    connecting: Annotated[int, "Number of profiles of these on references."]
+    measured: Annotated[int, "Number of profiles of the pair itself, which are not used."]
 
 
 class RemedyDocument(TypedDict):
-    kind: Annotated[str, "kit, measure, or the part of the request that would have to be another"]
-    platform: Annotated[str | None, "where to run the command"]
-    command: Annotated[str | None, "in the folder of the benchmark kit"]
-    shares_with: Annotated[str | None, "the platform that it then shares workloads with"]
+    kind: Annotated[str, "kit, measure, or the part of the request to change."]
+    platform: Annotated[str | None, "Platform on which to run the command."]
+    command: Annotated[str | None, "Command to run in the folder of the benchmark kit."]
+    shares_with: Annotated[str | None, "Platform that then shares workloads with it."]
     shared_workloads: int | None
 
 
 class FeasibleTargetsDocument(TypedDict):
-    platforms: Annotated[int, "where the workload was not measured"]
-    feasible: Annotated[int, "of these, on how many it can be predicted"]
-    measured: Annotated[int, "platforms where the workload was measured"]
-    lacks: Annotated[dict[str, int], "of the others, what is missing how often"]
+    platforms: Annotated[int, "Number of platforms where the workload was not measured."]
+    feasible: Annotated[int, "Number of these on which it can be predicted."]
+    measured: Annotated[int, "Number of platforms where the workload was measured."]
+    lacks: Annotated[dict[str, int], "Number of the other platforms per missing item."]
 
 
 class FeasibilityDocument(TypedDict):
     """The feasibility for one target, or counted over all targets."""
 
     workload: str
-    target: Annotated[str | None, "null: none was named, `targets` counts all"]
+    target: Annotated[str | None, "Requested target; null if none was given: `targets` counts all platforms."]
     method: str
     scenario: str
-    possible: Annotated[bool, "Without a target: on one platform at least."]
-    reason: Annotated[str | None, "of the refusal, as the prediction would say it"]
-    lacks: Annotated[str | None, "the same as a word"]
+    possible: Annotated[bool, "Whether the prediction is possible; without a target, on at least one platform."]
+    reason: Annotated[str | None, "Reason of the refusal, as in the response of a prediction."]
+    lacks: Annotated[str | None, "Reason as a keyword."]
     evidence: ConnectingProfiles | None
     targets: FeasibleTargetsDocument | None
-    advice: Annotated[str | None, "what would help, a sentence without its full stop"]
+    advice: Annotated[str | None, "Suggested remedy, a sentence without its full stop."]
     remedy: RemedyDocument | None
 
 

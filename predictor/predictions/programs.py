@@ -86,9 +86,9 @@ def is_plain(question: RankingQuestion) -> bool:
 
 class ProgramPartDocument(TypedDict):
     workload: str
-    section: Annotated[str | None, "as it was measured"]
-    label: Annotated[str, "as its owner calls it, else the section"]
-    description: Annotated[str | None, "the file and line, where the profiler knew them"]
+    section: Annotated[str | None, "Name of the section in the measurement."]
+    label: Annotated[str, "Owner's label; default: the section."]
+    description: Annotated[str | None, "File and line, if the profiler recorded them."]
     is_serial_rest: bool
 
 
@@ -99,15 +99,17 @@ class ProgramPartTimes(TypedDict):
 
 class ProgramMeasuredTimes(TypedDict):
     n: list[int]
-    time_s: Annotated[list[float | None], "of the whole: the sum of its parts"]
+    time_s: Annotated[list[float | None], "Time of the whole program: the sum of its parts."]
     parts: list[ProgramPartTimes]
 
 
 class ProgramFacts(TypedDict):
     name: str
-    platform: Annotated[str, "where it was measured"]
+    platform: Annotated[str, "Platform of the measurement."]
     parts: list[ProgramPartDocument]
-    measured_times: Annotated[ProgramMeasuredTimes | None, "null: no thread count was measured for all parts"]
+    measured_times: Annotated[
+        ProgramMeasuredTimes | None, "Measured times; null if no thread count was measured for all parts."
+    ]
 
 
 def program_facts(program: ProfiledProgram) -> dict[str, Any]:

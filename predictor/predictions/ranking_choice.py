@@ -26,26 +26,26 @@ LARGEST_TIME_S = 1e9
 ESTIMATE_ERROR = 0.1  # relative error assumed for an estimated time, which has no interval
 RANKING_ORDER = OneOf(
     "by",
-    "Rising `time_s`; `core_time_s`: per core instead of per machine; or `cost`: of one run.",
+    "Sort by ascending `time_s`, `core_time_s` (core time instead of machine time), or `cost` of one run.",
     default=BY_TIME,
     choices=tuple(ORDERED_BY),
 )
 AT_THREAD_COUNT = WholeNumber(
-    "n", "Compare at this thread count instead of at the fastest of each platform.", low=1, high=LARGEST_THREAD_COUNT
+    "n", "Compare at this thread count instead of the fastest one of each platform.", low=1, high=LARGEST_THREAD_COUNT
 )
 RANKING_PAGE = WholeNumber(
     "page",
-    "Which 25 rows of this choice are computed, where platforms are so many that the others are estimated.",
+    "Page of 25 rows to compute. If there are many platforms, the other rows are estimated.",
     low=1,
     high=LARGEST_RANKING_PAGE,
     default=1,
 )
-EXACT = Flag("exact", "Every row is computed, however many platforms there are.", default=False)
+EXACT = Flag("exact", "Compute every row, for any number of platforms.", default=False)
 HOUR_S = 3600
 HOURLY_KINDS = (Price.Kind.ON_DEMAND.value, Price.Kind.SPOT.value)
-PRICE_CURRENCY = Name("currency", "of the prices, as USD; without it the one that most prices have")
-PRICE_REGION = Name("region", "of the prices; without it the cheapest of each platform")
-PRICE_KIND = OneOf("price_kind", "of the prices", default=HOURLY_KINDS[0], choices=HOURLY_KINDS)
+PRICE_CURRENCY = Name("currency", "Currency of the prices, such as USD; default: the most frequent one.")
+PRICE_REGION = Name("region", "Region of the prices; default: the cheapest one of each platform.")
+PRICE_KIND = OneOf("price_kind", "Kind of the prices.", default=HOURLY_KINDS[0], choices=HOURLY_KINDS)
 PRICE_PARAMETERS = (PRICE_CURRENCY, PRICE_REGION, PRICE_KIND)
 NO_PRICE = dict.fromkeys(
     ("price", "currency", "price_region", "price_kind", "price_date", "price_basis", "price_source", "cost")
@@ -72,24 +72,30 @@ def is_text(column: str, write: Callable[[str], str | None] = str) -> Callable[[
 
 
 PLATFORM_FILTERS: dict[QueryParameter, Callable[[Any, Any], bool]] = {
-    OneOf("device_class", "of the platform", choices=DEVICE_CLASSES): is_text("device_class"),
-    Name("architecture", "of the platform"): is_text("architecture"),
-    Name("vendor", "of the processor, in any spelling"): is_text("vendor", canonical_vendor),
-    WholeNumber("min_cores", "physical cores at least", low=1, high=LARGEST_THREAD_COUNT): at_least("physical_cores"),
-    WholeNumber("max_cores", "physical cores at most", low=1, high=LARGEST_THREAD_COUNT): at_most("physical_cores"),
-    WholeNumber("min_threads", "threads of a program at least", low=1, high=LARGEST_THREAD_COUNT): at_least("n_max"),
-    Number("min_memory_gib", "memory at least", low=0, high=LARGEST_MEMORY_GIB): at_least("memory_bytes", GIB),
+    OneOf("device_class", "Only platforms with this value.", choices=DEVICE_CLASSES): is_text("device_class"),
+    Name("architecture", "Only platforms with this value."): is_text("architecture"),
+    Name("vendor", "Vendor of the processor, in any spelling."): is_text("vendor", canonical_vendor),
+    WholeNumber("min_cores", "Minimum number of physical cores.", low=1, high=LARGEST_THREAD_COUNT): at_least(
+        "physical_cores"
+    ),
+    WholeNumber("max_cores", "Maximum number of physical cores.", low=1, high=LARGEST_THREAD_COUNT): at_most(
+        "physical_cores"
+    ),
+    WholeNumber(
+        "min_threads", "Minimum number of threads that a program may use.", low=1, high=LARGEST_THREAD_COUNT
+    ): at_least("n_max"),
+    Number("min_memory_gib", "Minimum memory in GiB.", low=0, high=LARGEST_MEMORY_GIB): at_least("memory_bytes", GIB),
 }
 RESULT_FILTERS: dict[QueryParameter, Callable[[Mapping[str, Any], Any], bool]] = {
-    Flag("measured", "true: where the workload was measured; false: where it was not"): (
+    Flag("measured", "true: only platforms where the workload was measured; false: only the others."): (
         lambda row, value: bool(row["measured"] == value)
     ),
-    OneOf("origin", "of the references' profiles", choices=PREDICTION_ORIGINS): (
+    OneOf("origin", "Origin of the reference profiles.", choices=PREDICTION_ORIGINS): (
         lambda row, value: bool(row["origin"] == value)
     ),
-    Number("max_time_s", "predicted time at most", low=0, high=LARGEST_TIME_S): row_at_most("time_s"),
-    Number("max_price", "price per hour at most", low=0, high=LARGEST_AMOUNT): row_at_most("price"),
-    Number("max_cost", "cost of a run at most", low=0, high=LARGEST_AMOUNT): row_at_most("cost"),
+    Number("max_time_s", "Maximum predicted time in seconds.", low=0, high=LARGEST_TIME_S): row_at_most("time_s"),
+    Number("max_price", "Maximum price per hour.", low=0, high=LARGEST_AMOUNT): row_at_most("price"),
+    Number("max_cost", "Maximum cost of one run.", low=0, high=LARGEST_AMOUNT): row_at_most("cost"),
 }
 RANKING_FILTERS = (*PLATFORM_FILTERS, *RESULT_FILTERS, *PRICE_PARAMETERS)
 

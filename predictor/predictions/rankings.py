@@ -79,40 +79,46 @@ class RankedPlatformDocument(TypedDict):
     """A row as the API returns it: the row of `ranking_rows.py` with the fields that `RankingChoice.rows` adds."""
 
     platform: str
-    n_best: Annotated[int, "the thread count with the least predicted time and a credible gain, or the n asked for"]
-    time_s: Annotated[float | None, "predicted there, of the whole program"]
+    n_best: Annotated[int, "Thread count with the smallest predicted time and a credible gain, or the requested n."]
+    time_s: Annotated[float | None, "Predicted time of the whole program at n_best."]
     low_s: float | None
     high_s: float | None
-    regions: Annotated[list[ProgramRegionTime], "A workload is its only region. Empty for an estimate."]
+    regions: Annotated[
+        list[ProgramRegionTime], "Regions of the program; a workload is its own only region. Empty for an estimate."
+    ]
     serial_rest_s: float | None
-    widest_part: Annotated[str | None, "the workload whose interval adds most to the program's"]
-    measured: Annotated[bool, "All parts were measured there; the method did not see."]
-    measured_time_s: Annotated[float | None, "the smallest measured time, at whatever n or at the n asked for"]
+    widest_part: Annotated[str | None, "Workload whose interval contributes most to the program's interval."]
+    measured: Annotated[bool, "Whether all parts were measured there. The method does not use these measurements."]
+    measured_time_s: Annotated[
+        float | None, "Smallest measured time over all n, or the measured time at the requested n."
+    ]
     measured_n: int | None
-    origin: Annotated[str, "of the references' profiles: measured or simulated"]
+    origin: Annotated[str, "Origin of the reference profiles: measured or simulated."]
     warnings: list[str]
-    estimated: Annotated[bool, "Not computed but estimated, without an interval: ask for its page."]
-    limited: Annotated[bool, "A gain by more than n_best threads is not credible (90 %)."]
+    estimated: Annotated[bool, "Whether the row is estimated, without an interval. Request its page to compute it."]
+    limited: Annotated[bool, "Whether a gain from more than n_best threads is not credible (90 %)."]
     # The fields below are derived from the time, the requested order, the platform's cores and its price.
-    place: Annotated[int, "among all platforms, in the order asked for; those that tie share one"]
-    cores: Annotated[int | None, "physical cores that n_best threads take"]
-    core_time_s: Annotated[float | None, "time_s multiplied by cores"]
-    relative: Annotated[float | None, "to the first of all platforms in the order asked for"]
-    price: Annotated[float | None, "per hour, as published; null: nobody did"]
+    place: Annotated[int, "Rank among all platforms in the requested order; ties share a rank."]
+    cores: Annotated[int | None, "Number of physical cores that n_best threads use."]
+    core_time_s: Annotated[float | None, "time_s multiplied by cores."]
+    relative: Annotated[float | None, "Value relative to the first of all platforms in the requested order."]
+    price: Annotated[float | None, "Price per hour; null if unknown."]
     currency: str | None
     price_region: str | None
     price_kind: str | None
-    price_date: Annotated[str | None, "of which the price is"]
-    price_source: Annotated[str | None, "who says so: a list or an address"]
-    price_basis: Annotated[str | None, "published; own or factor: by the prices that you keep here"]
-    cost: Annotated[float | None, "of one run: price times time_s; relative where times are"]
-    pareto: Annotated[bool | None, "No other of the results is faster and no dearer, or cheaper and no slower."]
+    price_date: Annotated[str | None, "Date of the price."]
+    price_source: Annotated[str | None, "Source of the price: a list or a URL."]
+    price_basis: Annotated[
+        str | None, "published, own (your own price), or factor (published price times your factor)."
+    ]
+    cost: Annotated[float | None, "Cost of one run: price times time_s; relative if times are relative."]
+    pareto: Annotated[bool | None, "Whether no other result is faster at no higher cost, or cheaper at no longer time."]
 
 
 class UnrankedPlatform(TypedDict):
     platform: str
     reason: str
-    lacks: Annotated[str | None, "what is missing"]
+    lacks: Annotated[str | None, "What is missing."]
 
 
 class UnrankedPlatforms(TypedDict):
@@ -128,9 +134,9 @@ class Ranking:
     `results` are sorted by predicted time, `refused` by platform. A single workload is the only region.
     """
 
-    workload: Annotated[str, "the longest region of a program"]
-    regions: Annotated[Sequence[str], "workloads, the longest first"]
-    serial_rest: Annotated[str | None, "a workload; null: not known, the regions alone are summed"]
+    workload: Annotated[str, "The workload, or the longest region of the program."]
+    regions: Annotated[Sequence[str], "Workloads of the regions, longest first."]
+    serial_rest: Annotated[str | None, "Workload of the serial rest; null if unknown: only the regions are summed."]
     method: str
     method_version: str
     settings: Mapping[str, Any]
@@ -138,7 +144,7 @@ class Ranking:
     time_kind: str
     results: Sequence[Mapping[str, Any]] = field(repr=False)
     refused: Sequence[Mapping[str, Any]] = field(repr=False)
-    n: Annotated[int | None, "as asked; null: the fastest of each platform"] = None
+    n: Annotated[int | None, "Requested thread count; null: the fastest one of each platform."] = None
 
     @property
     def platforms(self) -> set[str]:

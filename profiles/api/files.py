@@ -47,7 +47,9 @@ class DumpFileSerializer(serializers.Serializer):
 
 
 class DumpSerializer(serializers.Serializer):
-    revision = serializers.IntegerField(allow_null=True, help_text="null: no dump was made yet.")
+    revision = serializers.IntegerField(
+        allow_null=True, help_text="Revision of the dump; null if there is no dump yet."
+    )
     created = serializers.DateTimeField(allow_null=True)
     files = DumpFileSerializer(many=True)
 

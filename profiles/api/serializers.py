@@ -31,13 +31,14 @@ CURVE_ROWS = ("time_s", *CURVE_NAMES)  # the rows of ScalingCurves.values and Cu
 
 
 class _OwnedSerializer(serializers.ModelSerializer):
-    private = serializers.SerializerMethodField(help_text="Only its owner sees it.")
+    private = serializers.SerializerMethodField(help_text="Whether only its owner can read it.")
     profiles = serializers.IntegerField(
-        source="profile_count", read_only=True, help_text="How many of its profiles you may see."
+        source="profile_count", read_only=True, help_text="Number of its profiles that you may read."
     )
 
     origin = serializers.SerializerMethodField(
-        help_text="Of its profiles that you may see: measured, simulated or emulated; mixed; null without any."
+        help_text="Origin of its profiles that you may read: measured, simulated, emulated or mixed; null if "
+        "there are none."
     )
 
     def get_private(self, row: Any) -> bool:
@@ -49,7 +50,9 @@ class _OwnedSerializer(serializers.ModelSerializer):
 
 class PlatformSerializer(_OwnedSerializer):
     provider = serializers.CharField(
-        read_only=True, allow_null=True, help_text="The name before the first slash: aws of aws/c7a.large."
+        read_only=True,
+        allow_null=True,
+        help_text="Part of the name before the first slash, such as aws of aws/c7a.large.",
     )
 
     class Meta:
@@ -80,7 +83,7 @@ RooflineSerializer = inline_serializer(
         "lock_handover": ceilings_serializer("LockHandover", "n", unit="ps"),
     },
     allow_null=True,
-    help_text="As the newest delivery measured them; null where none did.",
+    help_text="Values of the newest source that measured them; null if there is none.",
 )
 
 
@@ -88,7 +91,8 @@ LoadSerializer = inline_serializer(
     "Load",
     {"judged_runs": serializers.IntegerField(), "disturbed_runs": serializers.IntegerField()},
     allow_null=True,
-    help_text="How many of its runs other programs disturbed, of those where somebody looked; null: nobody did.",
+    help_text="Number of its runs that other programs disturbed, of the runs that were checked; null if "
+    "none was checked.",
 )
 
 
@@ -103,11 +107,11 @@ class DeliverySerializer(serializers.ModelSerializer):
 
 
 class DifferenceSerializer(serializers.Serializer):
-    field = serializers.CharField(help_text="Of the platform or workload.")
-    here = serializers.JSONField(help_text="The value that stands; null = unknown. A long one is cut, here and below.")
-    value = serializers.JSONField(help_text="What the deliveries say.")
-    count = serializers.SerializerMethodField(help_text="How many of the newest deliveries say so.")
-    deliveries = serializers.SerializerMethodField(help_text="The newest of them.")
+    field = serializers.CharField(help_text="Field of the platform or workload.")
+    here = serializers.JSONField(help_text="Current value; null = unknown. Long values are shortened, here and below.")
+    value = serializers.JSONField(help_text="Value in the sources.")
+    count = serializers.SerializerMethodField(help_text="Number of the newest sources with this value.")
+    deliveries = serializers.SerializerMethodField(help_text="Newest of these sources.")
 
     def get_count(self, difference: Difference) -> int:
         return len(difference.sources)
@@ -119,7 +123,7 @@ class DifferenceSerializer(serializers.Serializer):
 
 class _DescribedSerializer(_OwnedSerializer):
     differences = serializers.SerializerMethodField(
-        help_text="What deliveries that you may see say otherwise, the newest first; it changes nothing here."
+        help_text="Different values in sources that you may read, newest first. They do not change the row."
     )
 
     @extend_schema_field(DifferenceSerializer(many=True))
@@ -132,7 +136,9 @@ class PriceSerializer(serializers.ModelSerializer):
 
     platform: Any = serializers.SlugRelatedField("slug", read_only=True)
     basis = serializers.ChoiceField(
-        Price.Basis.choices, read_only=True, help_text="own or factor: by the prices that you keep here"
+        Price.Basis.choices,
+        read_only=True,
+        help_text="published, own (your own price), or factor (published price times your factor).",
     )
 
     class Meta:
@@ -142,7 +148,9 @@ class PriceSerializer(serializers.ModelSerializer):
 
 
 class OwnPricesSerializer(serializers.Serializer):
-    factor = serializers.DecimalField(max_digits=7, decimal_places=4, help_text="of published prices: 0.7 is 30 % less")
+    factor = serializers.DecimalField(
+        max_digits=7, decimal_places=4, help_text="Factor on published prices; 0.7 is a discount of 30 %."
+    )
     prices = PriceSerializer(many=True)
 
 
@@ -151,12 +159,12 @@ class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
         child=serializers.IntegerField(),
         read_only=True,
         allow_null=True,
-        help_text="CPU numbers as threads fill them; rows of the list leave it out.",
+        help_text="CPU numbers in the order in which threads fill them; not included in lists.",
     )
     roofline = serializers.SerializerMethodField()
     load = serializers.SerializerMethodField()
     prices = serializers.SerializerMethodField(
-        help_text="the newest of each kind, region and currency, as they hold for you"
+        help_text="Newest price of each kind, region and currency, with your own prices applied."
     )
 
     class Meta(PlatformSerializer.Meta):
@@ -193,7 +201,7 @@ class WorkloadDetailSerializer(_DescribedSerializer, WorkloadSerializer):
 CurvesSerializer = inline_serializer(
     "Curves",
     {"n": serializers.ListField(child=serializers.IntegerField())}
-    | {name: numbers(help_text="One value for each n; null = invalid.") for name in CURVE_ROWS},
+    | {name: numbers(help_text="One value per n; null = invalid.") for name in CURVE_ROWS},
 )
 SPREAD_NUMBERS = ("deviation_s", "low_quartile_s", "high_quartile_s")
 SPREAD_COUNTS = ("n", "count", "disturbed_count")
@@ -201,16 +209,18 @@ SpreadSerializer = inline_serializer(
     "Spread",
     {
         "n": serializers.ListField(child=serializers.IntegerField()),
-        "count": serializers.ListField(child=serializers.IntegerField(), help_text="Runs that t(n) is the median of."),
+        "count": serializers.ListField(
+            child=serializers.IntegerField(), help_text="Number of runs of which t(n) is the median."
+        ),
         "disturbed_count": serializers.ListField(
             child=serializers.IntegerField(allow_null=True),
-            help_text="Of them, disturbed by other programs; null: nobody looked.",
+            help_text="Number of these runs that other programs disturbed; null if they were not checked.",
         ),
-        "deviation_s": numbers(help_text="Sample standard deviation; null for a single run."),
+        "deviation_s": numbers(help_text="Sample standard deviation in seconds; null for a single run."),
     }
-    | {name: numbers(help_text="Of the runs.") for name in SPREAD_NUMBERS[1:]},
+    | {name: numbers(help_text="Quartile of the runs.") for name in SPREAD_NUMBERS[1:]},
     allow_null=True,
-    help_text="How far the repeats at each n are apart; null where the profile has no runs, or more than 20,000.",
+    help_text="Spread of the repeats at each n; null if the profile has no runs or more than 20,000.",
 )
 Fit = type(inline_serializer("Fit", {name: serializers.FloatField(allow_null=True) for name in (*ELEMENTS, "rms")}))
 FitsSerializer = inline_serializer("Fits", {curve: Fit() for curve in CURVE_NAMES})
@@ -218,7 +228,7 @@ FeaturesSerializer = inline_serializer(
     "Features",
     {
         "names": serializers.ListField(child=serializers.CharField(), min_length=84, max_length=84),
-        "values": numbers(min_length=84, max_length=84, help_text="null = invalid"),
+        "values": numbers(min_length=84, max_length=84, help_text="Values of the features; null = invalid."),
     },
 )
 SOURCE_TEXTS = ("kind", "label", "licence", "citation", "note")
@@ -236,7 +246,9 @@ class ProfileRowSerializer(serializers.ModelSerializer):
     time_kind = serializers.CharField(source="workload.time_kind", read_only=True)
     private = serializers.SerializerMethodField()
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
-    upload = serializers.SerializerMethodField(help_text="The upload it came in; null for datasets and the simulator.")
+    upload = serializers.SerializerMethodField(
+        help_text="Upload that contained the profile; null for datasets and the simulator."
+    )
     source_label = serializers.CharField(source="source.label", read_only=True)
     licence = serializers.CharField(source="source.licence", read_only=True)
 
@@ -329,7 +341,7 @@ class ProfileDetailSerializer(ProfileSerializer):
     """A profile with data from its runs, which lists do not have."""
 
     spread = serializers.SerializerMethodField()
-    limits = serializers.SerializerMethodField(help_text="What limits it; rows of the list leave it out.")
+    limits = serializers.SerializerMethodField(help_text="What limits the profile; not included in lists.")
 
     class Meta(ProfileSerializer.Meta):
         fields = (*ProfileSerializer.Meta.fields, "spread", "limits")

@@ -47,7 +47,7 @@ from profiles.pages.filters import (
 from profiles.pages.page_cache import RevisionEtag
 from profiles.pages.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 
-MOST = WholeNumber("most", "Results of each kind at most.", default=MOST_OF_A_KIND, low=1, high=MOST_OF_A_KIND)
+MOST = WholeNumber("most", "Maximum number of results per kind.", default=MOST_OF_A_KIND, low=1, high=MOST_OF_A_KIND)
 
 
 class PlatformRead(GenericAPIView):
@@ -185,8 +185,8 @@ class ProfileDetail(RevisionEtag, DetailView, ProfileRead):
 class SearchResultSerializer(serializers.Serializer):
     kind = serializers.ChoiceField(choices=list(SEARCH_KINDS))
     name = serializers.CharField()
-    url = serializers.CharField(help_text="path of its page on this server")
-    note = serializers.CharField(allow_blank=True, help_text="what else is known of it, in a few words")
+    url = serializers.CharField(help_text="Path of its page on this server.")
+    note = serializers.CharField(allow_blank=True, help_text="Short additional information.")
 
 
 class SearchSerializer(serializers.Serializer):
@@ -204,7 +204,7 @@ class Search(ApiView):
         operation_id="search",
         summary="Search everything by name",
         parameters=[
-            OpenApiParameter("q", {"type": "string", "maxLength": MOST_CHARACTERS}, description="The words."),
+            OpenApiParameter("q", {"type": "string", "maxLength": MOST_CHARACTERS}, description="Words to search for."),
             OpenApiParameter(
                 "most", {"type": "integer", "minimum": 1, "maximum": MOST.high}, description=MOST.description
             ),

@@ -46,7 +46,7 @@ PROFILE_ORDERINGS = {
 
 class PlatformFilter(FilterSet):
     provider = TextFilter(lookup_expr="iexact", help_text="the name before the first slash: aws of aws/c7a.large")
-    region = TextFilter(method="by_region", help_text="in which a price of the machine is known")
+    region = TextFilter(method="by_region", help_text="region for which a price of the machine is known")
     min_threads = WholeNumberFilter(field_name="threads", lookup_expr="gte", help_text="hardware threads (vCPUs)")
     max_threads = WholeNumberFilter(field_name="threads", lookup_expr="lte", help_text="hardware threads (vCPUs)")
     min_memory_gib = GibibyteFilter(field_name="memory_bytes", lookup_expr="gte", help_text="memory in GiB")
@@ -59,7 +59,9 @@ class PlatformFilter(FilterSet):
     microarchitecture = TextFilter(lookup_expr="iexact")
     cpu_model = TextFilter(lookup_expr="iexact")
     virtualised = BooleanFilter()
-    fingerprint = TextFilter(method="by_fingerprint", help_text="of the hardware, of which you sent measurements")
+    fingerprint = TextFilter(
+        method="by_fingerprint", help_text="fingerprint of hardware from which you uploaded measurements"
+    )
 
     def by_region(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(pk__in=Price.objects.filter(region__iexact=text).values("platform"))
@@ -80,7 +82,9 @@ class PriceFilter(FilterSet):
     currency = TextFilter(lookup_expr="iexact")
     region = TextFilter()
     kind = ChoiceFilter(tuple(Price.Kind.values))
-    latest = BooleanFilter(method="by_latest", help_text="true: of each kind, region and currency the newest alone")
+    latest = BooleanFilter(
+        method="by_latest", help_text="true: only the newest price of each kind, region and currency"
+    )
 
     def by_latest(self, rows: Any, _name: str, latest: bool) -> Any:
         return rows.newest() if latest else rows
@@ -100,7 +104,9 @@ class ProfileFilter(FilterSet):
     workload = TextFilter(method="by_name", help_text="a name, or the last part of its address")
     origin = ChoiceFilter(ORIGINS)
     decomposed = BooleanFilter()
-    outlier = BooleanFilter(method="by_outlier", help_text="kept out of predictions, with a reason")
+    outlier = BooleanFilter(
+        method="by_outlier", help_text="whether the profile is an outlier, which is excluded from predictions"
+    )
 
     def by_name(self, rows: Any, field: str, text: str) -> Any:
         model: Any = {"platform": Platform, "workload": Workload}[field]

@@ -24,7 +24,9 @@ from profiles.scaling.wording import spell_threads, whole_percent
 
 
 class BoundDocument(TypedDict):
-    kind: Annotated[Literal["memory", "communication", "computation", "imbalance"] | None, "null: cannot be told."]
+    kind: Annotated[
+        Literal["memory", "communication", "computation", "imbalance"] | None, "Kind of the bound; null if unknown."
+    ]
     by: Literal["counters", "roofline", "scaling"]
 
 

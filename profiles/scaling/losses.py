@@ -161,11 +161,14 @@ class Bottleneck:
     """
 
     part: str
-    n: Annotated[int, "The largest n."]
-    share: Annotated[float, "Of the thread time."]
+    n: Annotated[int, "Largest n."]
+    share: Annotated[float, "Share of the thread time."]
     speedup: float
-    speedup_without: Annotated[float | None, "Upper bound, all else unchanged, n at most; null: none can be told."]
-    first_n: Annotated[int | None, "It leads from here; null: nowhere."]
+    speedup_without: Annotated[
+        float | None,
+        "Upper bound of the speedup without this loss, all else unchanged, at most n; null if there is no bound.",
+    ]
+    first_n: Annotated[int | None, "First n at which this is the largest loss; null if it never is."]
     last_n: int | None
 
 
