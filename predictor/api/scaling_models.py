@@ -49,7 +49,7 @@ class AskedPointSerializer(serializers.Serializer):
     clock_ratio = plain_number(
         min_value=1 / LARGEST_CLOCK_RATIO,
         max_value=LARGEST_CLOCK_RATIO,
-        help_text="Processor clock divided by memory clock.",
+        help_text="Processor clock divided by a reference clock; for stored profiles that is the base clock.",
     )
 
 
