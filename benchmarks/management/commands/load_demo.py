@@ -22,7 +22,7 @@ from profiles.jobs.executors import Processes
 from profiles.models import Profile, Source
 
 DEFAULT_SEED = 1
-STORED_TARBALLS = Path(__file__).parents[2] / "simulator" / "demo"  # of DEFAULT_SEED, so that nobody waits for them
+STORED_TARBALLS = Path(__file__).parents[2] / "simulator" / "demo"  # of DEFAULT_SEED
 
 
 class Command(BaseCommand):
