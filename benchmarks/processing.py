@@ -144,7 +144,7 @@ def sweep_files() -> int:
     """Delete uploaded files without a row, and the temporary files of killed processes. Return the number of files."""
     old = _old_files(Path(default_storage.path(UPLOADS_FOLDER)))
     # Read the rows after the folder, because the row of a file may be inserted in between.
-    known = set(Upload.objects.exclude(file="").values_list("file", flat=True))
+    known = set(Upload.objects.exclude(file="").values_list("file", flat=True)) if old else set()
     orphans = [path for path in old if f"{UPLOADS_FOLDER}/{path.name}" not in known]
     orphans += _old_files(Path(settings.FILE_UPLOAD_TEMP_DIR))
     for path in orphans:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -73,21 +74,20 @@ def one_request_at_a_time() -> Iterator[None]:
         yield
 
 
-def archive_limits(rows: int | None = None) -> Limits:
-    """Return the limits of the settings, with at most `rows` rows if given."""
+def archive_limits() -> Limits:
+    """Return the limits of the settings for tarballs."""
     return Limits(
         packed_bytes=settings.UPLOAD_MAX_PACKED_BYTES,
         unpacked_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
         members=settings.UPLOAD_MAX_MEMBERS,
-        rows=settings.UPLOAD_MAX_ROWS if rows is None else min(rows, settings.UPLOAD_MAX_ROWS),
+        rows=settings.UPLOAD_MAX_ROWS,
         workloads=settings.UPLOAD_MAX_WORKLOADS,
     )
 
 
-def foreign_limits(rows: int | None = None) -> ForeignLimits:
-    """Return the limits of the settings for files of other tools, with at most `rows` runs if given."""
-    most_rows = settings.UPLOAD_MAX_ROWS if rows is None else min(rows, settings.UPLOAD_MAX_ROWS)
-    return ForeignLimits(settings.FOREIGN_MAX_BYTES, most_rows, settings.UPLOAD_MAX_WORKLOADS)
+def foreign_limits() -> ForeignLimits:
+    """Return the limits of the settings for files of other tools."""
+    return ForeignLimits(settings.FOREIGN_MAX_BYTES, settings.UPLOAD_MAX_ROWS, settings.UPLOAD_MAX_WORKLOADS)
 
 
 def read_upload(
@@ -95,7 +95,9 @@ def read_upload(
 ) -> tuple[Measurements, list[str]]:
     """Return the measurements of a results tarball or of a file of another tool, with at most `rows` rows, and the
     warnings about their quality. Raises ArchiveError."""
-    options = {"name": name, "reading": reading, "limits": archive_limits(rows), "foreign_limits": foreign_limits(rows)}
+    most_rows = settings.UPLOAD_MAX_ROWS if rows is None else min(rows, settings.UPLOAD_MAX_ROWS)
+    limits, of_foreign = (replace(of, rows=most_rows) for of in (archive_limits(), foreign_limits()))
+    options = {"name": name, "reading": reading, "limits": limits, "foreign_limits": of_foreign}
     seconds = settings.READ_TARBALL_SECONDS if reading is None else settings.READ_SECONDS
     measurements, doubts = run_reader("read_upload_file", file, options, seconds)
     return measurements, doubts
