@@ -208,6 +208,16 @@ class LongComparisonView(ComparisonView):
         raise NotImplementedError
 
 
+class MatrixView(LongComparisonView):
+    """The base class of the mean distances of all platforms or workloads."""
+
+    kind: Kind
+    rows = "slugs"
+
+    def question(self, selection: ComparedProfiles) -> LongQuestion:
+        return MatrixQuestion(selection.snapshot, selection.origins, self.kind)
+
+
 @extend_schema_view(
     get=extend_schema(
         operation_id="distances_platforms_matrix",
@@ -216,13 +226,10 @@ class LongComparisonView(ComparisonView):
         responses={200: MatrixSerializer, 202: ComputationSerializer},
     )
 )
-class PlatformMatrix(LongComparisonView):
+class PlatformMatrix(MatrixView):
     """Return the mean distances D_p of all pairs of the platforms with the most profiles (Eq. 19)."""
 
-    rows = "slugs"
-
-    def question(self, selection: ComparedProfiles) -> LongQuestion:
-        return MatrixQuestion(selection.snapshot, selection.origins, "platforms")
+    kind = "platforms"
 
 
 @extend_schema_view(
@@ -233,13 +240,10 @@ class PlatformMatrix(LongComparisonView):
         responses={200: MatrixSerializer, 202: ComputationSerializer},
     )
 )
-class WorkloadMatrix(LongComparisonView):
+class WorkloadMatrix(MatrixView):
     """Return the mean distances D_a of all pairs of the workloads with the most profiles (Eq. 18)."""
 
-    rows = "slugs"
-
-    def question(self, selection: ComparedProfiles) -> LongQuestion:
-        return MatrixQuestion(selection.snapshot, selection.origins, "workloads")
+    kind = "workloads"
 
 
 @extend_schema_view(

@@ -153,7 +153,7 @@ ADVICE_PARAMETERS = (
     WORKLOAD,
     TARGET,
     METHOD,
-    Flag("include_simulated", "Include simulated profiles.", default=False),
+    SIMULATED_TOO,
     PUBLIC_ONLY,
 )
 
