@@ -78,10 +78,10 @@ def drop_faulty(columns: Columns, faults: Mapping[int, str]) -> tuple[Columns, d
     if not faults:
         return columns, {}
     by_key = {columns["pk"][row]: why for row, why in faults.items()}
-    kept = {
+    remaining = {
         name: tuple(value for row, value in enumerate(column) if row not in faults) for name, column in columns.items()
     }
-    return kept, by_key
+    return remaining, by_key
 
 
 def faults_of_pairs(
@@ -126,11 +126,11 @@ def thinned_curves(lengths: np.ndarray, curve_n: np.ndarray) -> tuple[np.ndarray
     if (lengths <= MOST_CURVE_POINTS).all():
         return lengths, slice(None)
     stops = np.cumsum(lengths)
-    kept = [
+    columns = [
         start + thinned_positions(curve_n[start:stop])
         for start, stop in zip((stops - lengths).tolist(), stops.tolist(), strict=True)
     ]
-    return np.array([len(positions) for positions in kept], dtype=np.int64), np.concatenate(kept)
+    return np.array([len(positions) for positions in columns], dtype=np.int64), np.concatenate(columns)
 
 
 def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:

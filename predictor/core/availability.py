@@ -50,9 +50,9 @@ def answered_pairs(database: Database) -> BoolArray:
         rows = usable & (codes[database.group] == origin)
         has = np.zeros(found.shape, dtype=np.float32)
         has[database.workload_index[rows], database.platform_index[rows]] = 1
-        both = has @ has.T
-        np.fill_diagonal(both, 0)
-        shared = np.where(has > 0, (both > 1).astype(np.float32) @ has, (both > 0).astype(np.float32) @ has) > 0
+        pairs = has @ has.T
+        np.fill_diagonal(pairs, 0)
+        shared = np.where(has > 0, (pairs > 1).astype(np.float32) @ has, (pairs > 0).astype(np.float32) @ has) > 0
         if len(np.unique(codes)) > 1:
             groups = np.array([groups_of_targets(database, workload) for workload in range(len(found))])
             shared &= np.where(groups >= 0, np.append(codes, -1)[groups], -1) == origin

@@ -87,10 +87,12 @@ def _evaluate(database: Database) -> EvaluatedCurves:
         points = starts[members][:, None] + np.arange(lengths[rows[0]])
         pattern[members] = len(tables)
         tables.append(_pattern(grid, n[points[0]]))
-        own = n[points[0]]
+        measured_n = n[points[0]]
         for first in range(0, len(members), BLOCK_ROWS):
             block = slice(first, first + BLOCK_ROWS)
-            values[:, members[block]] = interpolate_rows(np.log(own) + log_time[points[block]], own, grid).T
+            values[:, members[block]] = interpolate_rows(
+                np.log(measured_n) + log_time[points[block]], measured_n, grid
+            ).T
     columns = (np.stack(column, axis=1) for column in zip(*tables, strict=True))
     return EvaluatedCurves(grid, np.log(grid), values, pattern, *columns)
 
@@ -179,13 +181,13 @@ def shape_range(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) 
 def visible_table(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
     """Return the visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the
     pair counts."""
-    every = np.arange(len(database.platforms))
-    if len(every) * len(database.workloads) > DENSE_PAIRS_RATIO * len(database):
+    positions = np.arange(len(database.platforms))
+    if len(positions) * len(database.workloads) > DENSE_PAIRS_RATIO * len(database):
         table = _all_rows(database, platforms, groups)
     else:
-        table = database.derive(("table", groups), lambda: _all_rows(database, every, groups))[platforms]
+        table = database.derive(("table", groups), lambda: _all_rows(database, positions, groups))[platforms]
     hidden = database.hidden_rows  # a pair is hidden in all groups
-    table_rows = np.full(len(every), -1)
+    table_rows = np.full(len(positions), -1)
     table_rows[platforms] = np.arange(len(platforms))
     table_rows = table_rows[database.platform_index[hidden]]
     is_listed = table_rows >= 0

@@ -77,11 +77,11 @@ def _most_diverse(database: Database, platforms: IntArray, count: int) -> IntArr
     """
     instruction_sets = np.array(database.platform_table["architecture"], dtype=str)[platforms].tolist()
     years = microarchitecture_facts(tuple(database.platform_table["microarchitecture"]))[platforms, 0]
-    left, taken = list(range(len(platforms))), list[int]()
+    candidates, taken = list(range(len(platforms))), list[int]()
     for _ in range(count):
         of_set, of_year = (Counter(words[place] for place in taken) for words in (instruction_sets, years))
-        best = min(left, key=lambda place: (of_set[instruction_sets[place]], of_year[years[place]]))
-        left.remove(best)
+        best = min(candidates, key=lambda place: (of_set[instruction_sets[place]], of_year[years[place]]))
+        candidates.remove(best)
         taken.append(best)
     return platforms[taken]
 
@@ -141,7 +141,7 @@ def _with_points(database: Database, points: BoolArray) -> Database:
     """Return the database with these points of the curves only. Features of profiles that lose points are removed,
     because they are fits of the whole curves, and profiles without points are removed."""
     row_of_point = _rows_of_points(database)
-    before, lengths = (np.bincount(row_of_point[some], minlength=len(database)) for some in (slice(None), points))
+    before, lengths = (np.bincount(row_of_point[chosen], minlength=len(database)) for chosen in (slice(None), points))
     rows = np.flatnonzero(~database.hidden & ((before == 0) | (lengths > 0)))
     points = points & np.isin(row_of_point, rows)
     part = database.part(rows)

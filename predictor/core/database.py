@@ -261,8 +261,8 @@ class Database:
     def with_profiles(self, **profiles: Any) -> Database:
         """Return a database with the same platforms, workloads and groups and other profiles, given as arguments of
         `build`."""
-        kept = ("revision", "platforms", "workloads", "groups", "n_nu", "n_ht", "n_max", "platform_table")
-        return Database.build(**{name: getattr(self, name) for name in (*kept, "workload_table")} | profiles)
+        unchanged = ("revision", "platforms", "workloads", "groups", "n_nu", "n_ht", "n_max", "platform_table")
+        return Database.build(**{name: getattr(self, name) for name in (*unchanged, "workload_table")} | profiles)
 
     def rows_of_platform(self, platform: int) -> IntArray:
         """Return the visible rows of one platform, ordered by workload and group."""
@@ -369,14 +369,14 @@ class Database:
             self._derived[key] = compute()
         return cast(Derived, self._derived[key])
 
-    def derive_one_of(self, kind: Hashable, key: Hashable, compute: Callable[[], Derived], kept: int) -> Derived:
-        """Return the result of `compute()` like `derive`, but cache only the newest `kept` results of this kind."""
-        some: dict[Hashable, Derived] = self.derive(kind, dict)
-        found = some.get(key)
+    def derive_one_of(self, kind: Hashable, key: Hashable, compute: Callable[[], Derived], most: int) -> Derived:
+        """Return the result of `compute()` like `derive`, but cache only the newest `most` results of this kind."""
+        cached: dict[Hashable, Derived] = self.derive(kind, dict)
+        found = cached.get(key)
         if found is None:
-            found = some[key] = compute()
-            for old in list(some)[:-kept]:
-                some.pop(old, None)  # another thread may have done so
+            found = cached[key] = compute()
+            for old in list(cached)[:-most]:
+                cached.pop(old, None)  # another thread may have done so
         return found
 
     def _count_valid(self) -> IntArray:
@@ -394,13 +394,13 @@ class Database:
 
     def _find_extreme_rows(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
         rows = self.rows_of_origin(origin)
-        kept = min(EXTREME_ROWS_KEPT, len(rows))
-        low = np.empty((kept, self.features.shape[1]), dtype=np.int64)
+        count = min(EXTREME_ROWS_KEPT, len(rows))
+        low = np.empty((count, self.features.shape[1]), dtype=np.int64)
         high = np.empty_like(low)
         for element in range(self.features.shape[1]):
             column = self.features[rows, element]
-            low[:, element] = rows[smallest_positions(column, kept)]
-            high[:, element] = rows[smallest_positions(-column, kept)]
+            low[:, element] = rows[smallest_positions(column, count)]
+            high[:, element] = rows[smallest_positions(-column, count)]
         return rows, low, high
 
     def _outermost(self, ranked: IntArray, count: int) -> FloatArray:

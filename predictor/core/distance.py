@@ -151,12 +151,12 @@ def _distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArray, BoolAr
     shape = np.broadcast_shapes(ours.shape[2:], theirs.shape[2:])
     squares, number = np.zeros(shape), np.zeros(shape)
     for x, x_valid, y, y_valid in zip(*ours, *theirs, strict=True):
-        both = x_valid * y_valid
+        both_valid = x_valid * y_valid
         gap = x - y
         gap *= gap
-        gap *= both
+        gap *= both_valid
         squares += gap
-        number += both
+        number += both_valid
     squares /= np.maximum(number, 1.0)
     np.sqrt(squares, out=squares)
     np.minimum(squares, LARGEST_DISTANCE, out=squares)
@@ -227,15 +227,15 @@ class MaskedRows:
             with np.errstate(divide="ignore", invalid="ignore"):
                 np.divide(block, count, out=block)
             block[count == 0] = np.nan
-        alike = np.flatnonzero(block < LEAST_PRODUCT_SQUARE[block.dtype])  # np.argwhere takes 15 times as long
-        if block.dtype == np.float32 and len(alike) > MANY_ALIKE * block.size:
+        nearly_equal = np.flatnonzero(block < LEAST_PRODUCT_SQUARE[block.dtype])  # np.argwhere takes 15 times as long
+        if block.dtype == np.float32 and len(nearly_equal) > MANY_ALIKE * block.size:
             rows = self._in_64_bits(slice(top, top + BLOCK_ROWS))
             block[:] = rows.distances_to(others._in_64_bits(columns))
             return
         with np.errstate(invalid="ignore"):  # values below 0 are replaced in the loop
             np.sqrt(block, out=block)
-        for start in range(0, len(alike), ALIKE_AT_ONCE):
-            row, column = np.divmod(alike[start : start + ALIKE_AT_ONCE], block.shape[1])
+        for start in range(0, len(nearly_equal), ALIKE_AT_ONCE):
+            row, column = np.divmod(nearly_equal[start : start + ALIKE_AT_ONCE], block.shape[1])
             block[row, column] = distance(self.rows[top + row], others.rows[columns.start + column])
 
     def _in_64_bits(self, rows: slice) -> MaskedRows:

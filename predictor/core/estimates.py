@@ -110,7 +110,7 @@ class SharedCurves:
         has_profile = rows >= 0
         is_outlying = outlying_profiles(values, has_profile, metadata.vectors)
         is_outlying[has_profile.sum(axis=1) < FEWEST] = False  # of two profiles it is unknown which one is wrong
-        asked = asked_times(np.count_nonzero(is_outlying) / np.count_nonzero(has_profile))
+        outlier_times = asked_times(np.count_nonzero(is_outlying) / np.count_nonzero(has_profile))
         rows = np.where(is_outlying, -1, rows)
         is_known = (rows >= 0).astype(np.float64)
         values *= is_known
@@ -137,10 +137,10 @@ class SharedCurves:
             mean=mean,
             rest_sums=rests[:, references].sum(axis=1),
             rest_squares=np.einsum("crb,crb->cb", rests[:, references], rests[:, references]),
-            asked=asked,
+            asked=outlier_times,
         )
-        some = references[:: -(-len(references) // TYPICAL_PAIRS_PLATFORMS)]
-        variances = _variances(shared, some, some)[np.triu_indices(len(some), 1)]
+        sample = references[:: -(-len(references) // TYPICAL_PAIRS_PLATFORMS)]
+        variances = _variances(shared, sample, sample)[np.triu_indices(len(sample), 1)]
         variances = variances[np.isfinite(variances)]
         return replace(shared, typical=float(np.median(variances)) + TINY) if len(variances) else shared
 
@@ -180,8 +180,8 @@ def _curves_of_a(
     database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, columns: IntArray
 ) -> tuple[FloatArray, MeanCurve]:
     """Return A, the last of the `rows` (R, B + 1), on the platforms at the columns, (C, R), and its mean curve."""
-    evaluated, own = evaluated_curves(database), rows[:, -1:]
-    values, mean = curves_at(evaluated, own, evaluated.pattern.take(own), columns)
+    evaluated, rows_of_a = evaluated_curves(database), rows[:, -1:]
+    values, mean = curves_at(evaluated, rows_of_a, evaluated.pattern.take(rows_of_a), columns)
     known, below, _ = growth_below(database, rows, platforms, workloads, columns)
     values = values[:, :, 0]
     return values + known * (evaluated.at(rows[:, -1], columns) + below - values), mean
@@ -191,12 +191,12 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     """Return the n with the least time, among the n with a credible gain, and that time for each target."""
     # If A's mean curve includes a target, or only that target has A's largest n, its own data are left out for it.
     references, evaluated = shared.references, shared.evaluated
-    itself = references[:: -(-len(references) // ENOUGH)]
+    influential = references[:: -(-len(references) // ENOUGH)]
     measured = evaluated.measured[:, evaluated.pattern[shared.rows_of_a]]
     farthest = measured[np.flatnonzero(measured.any(axis=1))[-1]]
     if np.count_nonzero(farthest) == 1:
-        itself = np.append(itself, references[farthest])
-    alone = np.isin(targets, itself) & (len(references) > 1)
+        influential = np.append(influential, references[farthest])
+    alone = np.isin(targets, influential) & (len(references) > 1)
     together = np.flatnonzero(~alone)
     parts = [(shared, together[start : start + TARGETS_AT_ONCE]) for start in range(0, len(together), TARGETS_AT_ONCE)]
     parts += [(shared.without(database, int(targets[place])), np.array([place])) for place in np.flatnonzero(alone)]
@@ -239,38 +239,38 @@ def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     distances = _distances(shared, targets, shared.references)
     distances[np.isnan(distances) | (targets[:, None] == shared.references)] = np.inf
     K = min(NEAREST_REFERENCES, len(shared.references))
-    near = np.sort(np.argpartition(distances, K - 1, axis=1)[:, :K], axis=1)
-    is_near = np.isfinite(np.take_along_axis(distances, near, axis=1))
-    platforms = shared.references[near]
-    weights = _kriging_weights(shared, targets, near, is_near)
+    nearest = np.sort(np.argpartition(distances, K - 1, axis=1)[:, :K], axis=1)
+    is_usable = np.isfinite(np.take_along_axis(distances, nearest, axis=1))
+    platforms = shared.references[nearest]
+    weights = _kriging_weights(shared, targets, nearest, is_usable)
     share = shared.is_known[platforms] * (shared.is_known[targets] * _workload_weights(shared, targets))[:, None]
     share /= np.maximum(share.sum(axis=2, keepdims=True), TINY)
-    told = shared.of_a[:, near]
+    estimates = shared.of_a[:, nearest]
     for column, levels in enumerate(shared.levels):
-        told[column] += np.einsum("tkb,tkb->tk", share, levels[targets][:, None] - levels[platforms])
-    # Exclude references with estimates that are off by a factor of 2 and by `asked` times the usual error.
-    level, counts = np.where(is_near, told.mean(axis=0), np.inf), is_near.sum(axis=1)
-    off = np.abs(level - lower_medians(level, counts)[:, None])
-    limit = np.maximum(np.log(LEAST_FACTOR), shared.asked * lower_medians(off, counts))
+        estimates[column] += np.einsum("tkb,tkb->tk", share, levels[targets][:, None] - levels[platforms])
+    # Exclude references with estimates that deviate by a factor of 2 and by `asked` times the usual error.
+    level, counts = np.where(is_usable, estimates.mean(axis=0), np.inf), is_usable.sum(axis=1)
+    deviation = np.abs(level - lower_medians(level, counts)[:, None])
+    limit = np.maximum(np.log(LEAST_FACTOR), shared.asked * lower_medians(deviation, counts))
     limit[counts < FEWEST_JUDGING] = np.inf
-    counting = weights * (off <= limit[:, None])
+    counting = weights * (deviation <= limit[:, None])
     total = counting.sum(axis=2, keepdims=True)
     weights = np.where(total > TINY, counting / np.maximum(total, TINY), weights)  # keep all if all are excluded
-    values: FloatArray = (weights * told).sum(axis=2)
-    values[:, ~is_near.any(axis=1)] = np.nan
+    values: FloatArray = (weights * estimates).sum(axis=2)
+    values[:, ~is_usable.any(axis=1)] = np.nan
     return values
 
 
-def _variances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> FloatArray:
+def _variances(shared: SharedCurves, first: IntArray, second: IntArray) -> FloatArray:
     """Return the variances of the differences of levels of platforms (..., K) and (..., M), as (..., K, M), over some
     workloads and the first and last column; NaN where no workload is shared.
 
         var = (sum x^2 m_y + sum m_x y^2 - 2 sum x y) / c - ((sum x m_y - sum m_x y) / c)^2,    c = sum m_x m_y
     """
-    every = -(-shared.is_known.shape[1] // MOST_COMPARED_WORKLOADS)
+    step = -(-shared.is_known.shape[1] // MOST_COMPARED_WORKLOADS)
     ends = sorted({0, len(shared.columns) - 1})
-    x, y = (np.concatenate([shared.levels[c][of, ::every] for c in ends], axis=-1) for of in (ours, theirs))
-    x_known, y_known = (np.concatenate([shared.is_known[of, ::every]] * len(ends), axis=-1) for of in (ours, theirs))
+    x, y = (np.concatenate([shared.levels[c][of, ::step] for c in ends], axis=-1) for of in (first, second))
+    x_known, y_known = (np.concatenate([shared.is_known[of, ::step]] * len(ends), axis=-1) for of in (first, second))
     y, y_known = np.swapaxes(y, -1, -2), np.swapaxes(y_known, -1, -2)
     count = x_known @ y_known
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -278,34 +278,34 @@ def _variances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> FloatA
         return np.asarray(np.maximum(squares - ((x @ y_known - x_known @ y) / count) ** 2, 0.0))
 
 
-def _distances(shared: SharedCurves, ours: IntArray, theirs: IntArray) -> FloatArray:
+def _distances(shared: SharedCurves, first: IntArray, second: IntArray) -> FloatArray:
     """Return the distances of platforms (..., K) and (..., M) in behaviour and metadata; NaN where they share no
     workload."""
-    behaviour = _variances(shared, ours, theirs) / shared.typical
-    x, y = shared.metadata.vectors[ours], shared.metadata.vectors[theirs]
+    behaviour = _variances(shared, first, second) / shared.typical
+    x, y = shared.metadata.vectors[first], shared.metadata.vectors[second]
     paper = (x**2).sum(axis=-1)[..., :, None] + (y**2).sum(axis=-1)[..., None, :] - 2.0 * x @ np.swapaxes(y, -1, -2)
     return np.asarray(behaviour + DEFAULTS.paper_share * np.maximum(paper, 0.0))
 
 
-def _kriging_weights(shared: SharedCurves, targets: IntArray, near: IntArray, is_near: BoolArray) -> FloatArray:
+def _kriging_weights(shared: SharedCurves, targets: IntArray, nearest: IntArray, is_usable: BoolArray) -> FloatArray:
     """Return the weights of the near references (C, T, K), with sum 1 over those that a target may use, 0 for the
     others.
 
     Negative weights are set to 0: variances over different workloads are not a metric, so that the system may be nearly
     singular, and its solution may lead to times that no machine can have.
     """
-    both = np.concatenate([shared.references[near], targets[:, None]], axis=1)
-    distance = np.nan_to_num(_distances(shared, both, both), nan=np.inf)
-    cpu = shared.metadata.cpu[both]
+    platforms = np.concatenate([shared.references[nearest], targets[:, None]], axis=1)
+    distance = np.nan_to_num(_distances(shared, platforms, platforms), nan=np.inf)
+    cpu = shared.metadata.cpu[platforms]
     covariance = DEFAULTS.smooth * np.exp(-distance / DEFAULTS.smooth_length)
     covariance += DEFAULTS.short * np.exp(-np.sqrt(distance / DEFAULTS.short_length))
     covariance += DEFAULTS.twin_cpu_model * (cpu[:, :, None] == cpu[:, None])
-    asked = np.append(is_near, np.ones((len(targets), 1), dtype=bool), axis=1).astype(np.float64)
-    covariance *= asked[:, :, None] * asked[:, None]
+    is_used = np.append(is_usable, np.ones((len(targets), 1), dtype=bool), axis=1).astype(np.float64)
+    covariance *= is_used[:, :, None] * is_used[:, None]
     outside = shared.evaluated.outside[shared.columns].take(shared.evaluated.pattern[shared.rows_of_a], axis=1)
-    noise = DEFAULTS.noise + DEFAULTS.outside_noise * outside[:, near] ** 2 + (1.0 - asked[:, :-1])
-    matrices = covariance[:, :-1, :-1] + noise[..., None] * np.eye(near.shape[1])
-    right = np.stack([covariance[:, :-1, -1], asked[:, :-1]], axis=-1)
+    noise = DEFAULTS.noise + DEFAULTS.outside_noise * outside[:, nearest] ** 2 + (1.0 - is_used[:, :-1])
+    matrices = covariance[:, :-1, :-1] + noise[..., None] * np.eye(nearest.shape[1])
+    right = np.stack([covariance[:, :-1, -1], is_used[:, :-1]], axis=-1)
     through, ones = np.moveaxis(np.linalg.solve(matrices, np.broadcast_to(right, (*matrices.shape[:-1], 2))), -1, 0)
     short = 1.0 - through.sum(axis=-1)
     weights = np.maximum(through + ones * (short / np.maximum(ones.sum(axis=-1), TINY))[..., None], 0.0)
@@ -314,18 +314,18 @@ def _kriging_weights(shared: SharedCurves, targets: IntArray, near: IntArray, is
 
 def _workload_weights(shared: SharedCurves, targets: IntArray) -> FloatArray:
     """Return max(correlation with A, 0)^2 + 0.05 over the references without each target, (T, B)."""
-    own = shared.of_a - shared.speeds[:, shared.references]
+    of_a = shared.of_a - shared.speeds[:, shared.references]
     place = np.searchsorted(shared.references, targets).clip(max=len(shared.references) - 1)
     itself = (shared.references[place] == targets).astype(np.float64)
-    left_own, left = own[:, place] * itself, shared.rests[:, targets] * itself[:, None]
+    removed_a, removed = of_a[:, place] * itself, shared.rests[:, targets] * itself[:, None]
     count = np.maximum(len(shared.references) - itself, 1.0)
-    all_own = np.zeros(shared.speeds.shape)
-    all_own[:, shared.references] = own
-    products = (all_own[:, None] @ shared.rests) - left_own[:, :, None] * left
-    sums, own_sums = shared.rest_sums[:, None] - left, own.sum(axis=1)[:, None] - left_own
-    squares = shared.rest_squares[:, None] - left**2 - sums**2 / count[:, None]
-    own_squares = (own**2).sum(axis=1)[:, None] - left_own**2 - own_sums**2 / count
-    products -= sums * (own_sums / count)[:, :, None]
-    units = np.sqrt(np.maximum(squares.sum(axis=0), 0.0) * np.maximum(own_squares.sum(axis=0), 0.0)[:, None])
+    all_of_a = np.zeros(shared.speeds.shape)
+    all_of_a[:, shared.references] = of_a
+    products = (all_of_a[:, None] @ shared.rests) - removed_a[:, :, None] * removed
+    sums, sums_of_a = shared.rest_sums[:, None] - removed, of_a.sum(axis=1)[:, None] - removed_a
+    squares = shared.rest_squares[:, None] - removed**2 - sums**2 / count[:, None]
+    squares_of_a = (of_a**2).sum(axis=1)[:, None] - removed_a**2 - sums_of_a**2 / count
+    products -= sums * (sums_of_a / count)[:, :, None]
+    units = np.sqrt(np.maximum(squares.sum(axis=0), 0.0) * np.maximum(squares_of_a.sum(axis=0), 0.0)[:, None])
     correlation = products.sum(axis=0) / (units + TINY)
     return np.asarray(np.maximum(correlation, 0.0) ** 2 + CORRELATION_WEIGHT_FLOOR)

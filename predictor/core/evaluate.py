@@ -366,9 +366,9 @@ def _outcomes(
     outcomes = []
     with single_thread():  # predictions run in parallel already
         for row in rows:
-            seen = _known_database(database, int(database.workload_index[row]), protocol)
-            view = seen.without(*hidden_pairs(database, row, protocol))
-            outcomes += [_outcome(database, view, row, asked, protocol) for asked in methods]
+            known = _known_database(database, int(database.workload_index[row]), protocol)
+            view = known.without(*hidden_pairs(database, row, protocol))
+            outcomes += [_outcome(database, view, row, method, protocol) for method in methods]
     return outcomes
 
 
@@ -388,11 +388,11 @@ def _known_database(database: Database, workload: int, protocol: Protocol) -> Da
 
 
 def _outcome(
-    database: Database, view: Database, row: int, asked: tuple[Method[Any], Any], protocol: Protocol
+    database: Database, view: Database, row: int, method_and_settings: tuple[Method[Any], Any], protocol: Protocol
 ) -> Outcome:
     """Return the outcome of predicting one row from the view that hides it. Only the comparison afterwards reads the
     measurement."""
-    method, settings = asked
+    method, settings = method_and_settings
     target, workload = int(database.platform_index[row]), int(database.workload_index[row])
     n, time_s = database.curve(row)
     query = Query(workload, target, group=int(database.group[row]), n=tuple(n.tolist()))
@@ -415,8 +415,8 @@ def asked_counts(n: IntArray, protocol: Protocol) -> BoolArray:
     a cut."""
     if protocol.known_n is not None:
         return np.asarray(n > protocol.known_n)
-    asked = {"ends": (n > n.min()) & (n < n.max()), "most": n == n.max(), "workload-most": n > 0, None: n < 0}
-    return np.asarray(asked[protocol.known_at])
+    is_asked = {"ends": (n > n.min()) & (n < n.max()), "most": n == n.max(), "workload-most": n > 0, None: n < 0}
+    return np.asarray(is_asked[protocol.known_at])
 
 
 def point_errors(answer: Answer, time_s: FloatArray, chosen: BoolArray) -> tuple[PointError, ...]:

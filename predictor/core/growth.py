@@ -63,8 +63,8 @@ class Splice:
         starts[::2], stops[::2] = begins, ends
         inserted = 1 + 2 * np.flatnonzero(skipped[order] == 0)
         is_new[inserted], starts[inserted], stops[inserted] = True, rows, rows + 1
-        kept = starts < stops
-        return cls(is_new[kept], starts[kept], stops[kept])
+        is_nonempty = starts < stops
+        return cls(is_new[is_nonempty], starts[is_nonempty], stops[is_nonempty])
 
     def __len__(self) -> int:
         return int((self.stops - self.starts).sum())
@@ -291,11 +291,11 @@ def _merged_extremes(base: _ExtremeRows, segment: _ExtremeRows, rows: GrownRows,
     are read."""
     of_origin = [index for index, group in enumerate(rows.groups) if group.origin == origin]
     everything = np.flatnonzero(np.isin(rows.keys % rows.group_count, of_origin))
-    kept = min(EXTREME_ROWS_KEPT, len(everything))
+    count = min(EXTREME_ROWS_KEPT, len(everything))
     values, places = np.concatenate([base.values, segment.values]), np.concatenate([base.places, segment.places])
-    order = np.lexsort((values, places < 0), axis=0)[:kept]
+    order = np.lexsort((values, places < 0), axis=0)[:count]
     merged = np.take_along_axis(places, order, axis=0)
     for element in np.flatnonzero(base.lost | segment.lost):
         column = rows.splice.joined(base.database.features[:, element], segment.database.features[:, element])
-        merged[:, element] = everything[smallest_positions(base.sign * column[everything], kept)]
+        merged[:, element] = everything[smallest_positions(base.sign * column[everything], count)]
     return merged

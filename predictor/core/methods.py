@@ -44,8 +44,8 @@ def predict_from_quiet_profiles(
     """Return the prediction without noisy profiles. If it is refused, use those of the workload and of the target; if
     it is still refused, use all, so that no query is refused because of noise."""
     rows: IntArray = database.derive(("noisy",), lambda: np.flatnonzero(database.standard_error > MOST_STANDARD_ERROR))
-    asked = (database.workload_index[rows] == query.workload) | (database.platform_index[rows] == query.target)
-    for hidden in (rows, rows[~asked]):
+    is_of_query = (database.workload_index[rows] == query.workload) | (database.platform_index[rows] == query.target)
+    for hidden in (rows, rows[~is_of_query]):
         if len(hidden):
             quiet = database.without(database.platform_index[hidden], database.workload_index[hidden])
             try:

@@ -87,8 +87,8 @@ def squared_distances(gram: FloatArray) -> FloatArray:
     >>> squared_distances(np.array([[1.0, 2.0], [2.0, 4.0]])).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    own = np.diagonal(gram, axis1=-2, axis2=-1)
-    squares = own[..., :, None] + own[..., None, :]
+    diagonal = np.diagonal(gram, axis1=-2, axis2=-1)
+    squares = diagonal[..., :, None] + diagonal[..., None, :]
     squares -= 2.0 * gram
     return np.maximum(squares, 0.0, out=squares)
 
@@ -394,7 +394,7 @@ def nearest_at_any(distance: FloatArray, most: int) -> IntArray:
     """
     # All chosen platforms are among the first `most` of some thread count.
     last = min(most, distance.shape[1]) - 1
-    near = np.flatnonzero((distance <= np.partition(distance, last, axis=1)[:, [last]]).any(axis=0))
-    rank = distance[:, near].argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
-    order = np.lexsort((distance[:, near].sum(axis=0), rank.min(axis=0)))
-    return np.sort(near[order[:most]])
+    nearest = np.flatnonzero((distance <= np.partition(distance, last, axis=1)[:, [last]]).any(axis=0))
+    rank = distance[:, nearest].argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    order = np.lexsort((distance[:, nearest].sum(axis=0), rank.min(axis=0)))
+    return np.sort(nearest[order[:most]])

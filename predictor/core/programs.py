@@ -117,8 +117,8 @@ def predict_program(
     has_late = max(begins) > 1
     limits = [answer.credible_n for answer in answers]
     if parts.serial_rest is not None:
-        rest = Query(parts.serial_rest, target, n=n if has_late else (1,))
-        answers.append(_predict_part(unmeasured, rest, method, settings))
+        rest_query = Query(parts.serial_rest, target, n=n if has_late else (1,))
+        answers.append(_predict_part(unmeasured, rest_query, method, settings))
         limits.append(None if has_late else answers[-1].credible_n)
     counts = answers[0].n
     shape = (len(answers), len(counts))

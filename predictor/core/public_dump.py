@@ -203,6 +203,6 @@ def _profile_columns(package: DumpPackage, platforms: Columns, workloads: Column
     )
     if faults:
         profiles = profiles.take(np.setdiff1d(np.arange(len(profiles.lengths)), list(faults)))
-    lengths, kept = thinned_curves(profiles.lengths, profiles.curve_n)
-    curve_n, curve_time_s = profiles.curve_n[kept], profiles.curve_time_s[kept]
+    lengths, kept_points = thinned_curves(profiles.lengths, profiles.curve_n)
+    curve_n, curve_time_s = profiles.curve_n[kept_points], profiles.curve_time_s[kept_points]
     return replace(profiles, lengths=lengths, curve_n=curve_n, curve_time_s=curve_time_s)

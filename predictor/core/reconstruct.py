@@ -50,10 +50,10 @@ def knots(on_target: IntArray, of_workload: IntArray, n_max: int) -> IntArray:
     >>> knots(np.array([2, 4]), np.array([1, 3, 4, 6, 8, 16]), 8).tolist()
     [1, 2, 4, 8]
     """
-    own, outside = np.unique(on_target), np.unique(of_workload)
-    outside = outside[((outside < own[0]) | (outside > own[-1])) & (outside <= n_max)]
+    inside, outside = np.unique(on_target), np.unique(of_workload)
+    outside = outside[((outside < inside[0]) | (outside > inside[-1])) & (outside <= n_max)]
     outside = outside[[0, -1]] if len(outside) > 1 else outside  # more would outweigh T's own thread counts
-    return np.union1d(own[evenly_spaced(np.log(own), MOST_KNOTS - len(outside))], outside)
+    return np.union1d(inside[evenly_spaced(np.log(inside), MOST_KNOTS - len(outside))], outside)
 
 
 def impossible_elements(n_nu: float, n_ht: float) -> BoolArray:

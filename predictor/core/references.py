@@ -71,10 +71,10 @@ def evidence_groups(database: Database, query: Query, rows_pa: IntArray) -> tupl
     return groups_beside(database, choose_group(database, query, rows_pa))
 
 
-def groups_beside(database: Database, own: int) -> tuple[int, ...]:
+def groups_beside(database: Database, position: int) -> tuple[int, ...]:
     """Return the group, followed by all others of its origin."""
-    origin = database.groups[own].origin
-    return (own, *(g for g, group in enumerate(database.groups) if g != own and group.origin == origin))
+    origin = database.groups[position].origin
+    return (position, *(g for g, group in enumerate(database.groups) if g != position and group.origin == origin))
 
 
 def feature_groups(database: Database, query: Query, rows_pa: IntArray, mix_runtimes: MixRuntimes) -> tuple[int, ...]:
@@ -83,16 +83,16 @@ def feature_groups(database: Database, query: Query, rows_pa: IntArray, mix_runt
     `never`: no other group. `always`: the groups that differ in the runtime only. `auto`: no other group if that leaves
     a candidate; else those that differ in the runtime; if these leave no candidate either, all groups of the origin.
     """
-    own = choose_group(database, query, rows_pa)
+    chosen = choose_group(database, query, rows_pa)
     if mix_runtimes == "never" or len(database.groups) == 1:
-        return (own,)
-    every = evidence_groups(database, query, rows_pa)
-    decomposed = database.groups[own].decomposed
-    of_any_runtime = tuple(group for group in every if database.groups[group].decomposed == decomposed)
+        return (chosen,)
+    evidence = evidence_groups(database, query, rows_pa)
+    decomposed = database.groups[chosen].decomposed
+    of_any_runtime = tuple(group for group in evidence if database.groups[group].decomposed == decomposed)
     if mix_runtimes == "always":
         return of_any_runtime
-    widening = ((own,), of_any_runtime, every)
-    return next((groups for groups in widening if _leaves_candidate(database, query, rows_pa, groups)), every)
+    widening = ((chosen,), of_any_runtime, evidence)
+    return next((groups for groups in widening if _leaves_candidate(database, query, rows_pa, groups)), evidence)
 
 
 def _leaves_candidate(database: Database, query: Query, rows_pa: IntArray, groups: tuple[int, ...]) -> bool:

@@ -60,10 +60,10 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
     # Compute the similarity of metadata between platforms and judging platforms, (P, judges).
     squares = np.einsum("pf,pf->p", on_paper, on_paper)
     distance = squares[:, None] + squares[judges] - 2.0 * (on_paper @ on_paper[judges].T)
-    alike = np.exp(distance / -PAPER_LENGTH)
+    similarity = np.exp(distance / -PAPER_LENGTH)
     for _ in range(2):  # the second time without the outliers of the first
         telling = is_known & ~is_outlying
-        expected = _expected(x * telling, judges, alike)
+        expected = _expected(x * telling, judges, similarity)
         miss = _root_mean_square(x - expected)
         usual = lower_medians(np.where(telling, miss, np.inf)[judges].T, telling[judges].sum(axis=0))
         times = miss / ((usual + np.median(usual)) / 2 + TINY)
@@ -114,27 +114,27 @@ def _rests(curves: FloatArray, is_known: BoolArray, judges: IntArray) -> tuple[F
     return rest, spread
 
 
-def _expected(x: FloatArray, judges: IntArray, alike: FloatArray) -> FloatArray:
+def _expected(x: FloatArray, judges: IntArray, similarity: FloatArray) -> FloatArray:
     """Return the expectation of x (J, P, B) from the judging platforms, each left out.
 
         k_p' (K + I / 2)^-1 x,    K_pq = x_p x_q / mean |x|^2 + exp(-d_pq / 4)
 
-    The last term, with squared distances d of metadata, is `alike` (P, judges). Even workloads are predicted from odd
-    ones and vice versa, so that workloads with neighbouring names are used for each other.
+    The last term, with squared distances d of metadata, is `similarity` (P, judges). Even workloads are predicted from
+    odd ones and vice versa, so that workloads with neighbouring names are used for each other.
     """
     expected = np.zeros_like(x)
     if x.shape[2] < FEWEST_HALVED:
         return expected
     even, odd = (np.concatenate(list(x[:, :, first::2]), axis=1) for first in (0, 1))
-    for first, own, other in ((0, even, odd), (1, odd, even)):
-        covariance = other @ other[judges].T
+    for first, predicted, predictors in ((0, even, odd), (1, odd, even)):
+        covariance = predictors @ predictors[judges].T
         covariance /= np.trace(covariance[judges]) / len(judges) + TINY
-        covariance += alike
+        covariance += similarity
         inverse = covariance[judges]
         inverse.flat[:: len(judges) + 1] += 0.5
         invert_definite(inverse)
-        products = inverse @ own[judges]
-        told = covariance @ products
-        told[judges] = own[judges] - products / np.diag(inverse)[:, None]
-        expected[:, :, first::2] = told.reshape(len(x[0]), len(x), -1).transpose(1, 0, 2)
+        products = inverse @ predicted[judges]
+        values = covariance @ products
+        values[judges] = predicted[judges] - products / np.diag(inverse)[:, None]
+        expected[:, :, first::2] = values.reshape(len(x[0]), len(x), -1).transpose(1, 0, 2)
     return expected

@@ -51,14 +51,14 @@ def platform_columns(measurements: Measurements, profiles: ProfileColumns) -> Co
     largest = np.ones(len(records), dtype=np.int64)
     np.maximum.at(largest, np.repeat(profiles.values["platform"], profiles.lengths), profiles.curve_n)
     slugs = measurements.platform_ids or [record.name for record in records]
-    rest = PLATFORM_FIELDS[PLATFORM_FIELDS.index("n_max") + 1 :]
+    optional = PLATFORM_FIELDS[PLATFORM_FIELDS.index("n_max") + 1 :]
     rows = (
         (
             slug,
             record.n_nu,
             record.n_ht,
             record.n_max or max(record.threads or 1, int(largest[index])),
-            *(getattr(record, name) for name in rest),
+            *(getattr(record, name) for name in optional),
             index,
         )
         for index, (slug, record) in enumerate(zip(slugs, records, strict=True))

@@ -69,9 +69,9 @@ def baseline_method(
     def check(database: Database, query: Query, chosen: Settings) -> None:
         check_query(database, query)
         predicted_thread_counts(database, query.target, query.n)
-        near = connect_rows(database.without(query.target, query.workload), query)
+        row_table = connect_rows(database.without(query.target, query.workload), query)
         if check_references is not None:
-            check_references(database, near.platforms[near.usable], query.target)
+            check_references(database, row_table.platforms[row_table.usable], query.target)
 
     return Method(name, BASELINE_VERSION, settings, predict, summary, baseline=True, check=check)
 

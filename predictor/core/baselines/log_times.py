@@ -69,15 +69,15 @@ class LogTimes:
             return self
         residuals = (self.completed - self.speed[:, None]).reshape(len(self.platforms) + 1, -1)
         distance = ((residuals[:-1] - residuals[-1]) ** 2).mean(axis=1)
-        kept = np.sort(np.argsort(distance, kind="stable")[:most])
-        is_shared = ~np.isnan(self.of_references[kept, :, 0]).all(axis=0)
+        nearest = np.sort(np.argsort(distance, kind="stable")[:most])
+        is_shared = ~np.isnan(self.of_references[nearest, :, 0]).all(axis=0)
         return replace(
             self,
-            platforms=self.platforms[kept],
+            platforms=self.platforms[nearest],
             workloads=self.workloads[is_shared],
-            of_references=self.of_references[kept][:, is_shared],
+            of_references=self.of_references[nearest][:, is_shared],
             of_target=self.of_target[is_shared],
-            of_workload=self.of_workload[kept],
+            of_workload=self.of_workload[nearest],
         )
 
 
@@ -210,21 +210,21 @@ def _have_curves(view: Database, rows: IntArray) -> BoolArray:
 
 
 def _read_log_times(view: Database, query: Query) -> LogTimes:
-    near = connect_rows(view, query)
-    on_target = _measured_counts(view, near.rows_of_target)
-    of_workload = _measured_counts(view, near.rows[near.usable, -1])
+    row_table = connect_rows(view, query)
+    on_target = _measured_counts(view, row_table.rows_of_target)
+    of_workload = _measured_counts(view, row_table.rows[row_table.usable, -1])
     n = np.union1d([1], knots(on_target, of_workload, int(view.n_max[query.target])))
-    values = log_times_at(view, near.rows, n)[near.usable]
-    is_shared = near.shared[near.usable].any(axis=0)
+    values = log_times_at(view, row_table.rows, n)[row_table.usable]
+    is_shared = row_table.shared[row_table.usable].any(axis=0)
     return LogTimes(
-        groups=near.groups,
+        groups=row_table.groups,
         workload=query.workload,
         target=query.target,
         n=n,
-        platforms=near.platforms[near.usable],
-        workloads=near.workloads[is_shared],
+        platforms=row_table.platforms[row_table.usable],
+        workloads=row_table.workloads[is_shared],
         of_references=values[:, :-1][:, is_shared],
-        of_target=log_times_at(view, near.rows_of_target, n)[is_shared],
+        of_target=log_times_at(view, row_table.rows_of_target, n)[is_shared],
         of_workload=values[:, -1],
     )
 

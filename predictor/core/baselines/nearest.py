@@ -82,8 +82,8 @@ def check_clocks(database: Database, platforms: IntArray, target: int) -> None:
     """Raise UnknownClock unless the clocks of the target and of one of these platforms are known."""
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     if np.isnan(mhz[target]) or np.isnan(mhz[platforms]).all():
-        whose = database.platforms[target] if np.isnan(mhz[target]) else "any reference machine"
-        raise UnknownClock(f"the clock of {whose} is not known")
+        machine = database.platforms[target] if np.isnan(mhz[target]) else "any reference machine"
+        raise UnknownClock(f"the clock of {machine} is not known")
 
 
 def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:

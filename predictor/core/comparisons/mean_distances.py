@@ -134,24 +134,24 @@ def place_of_each(chosen: IntArray, largest: int) -> IntArray:
     return places
 
 
-def comparable_batches(database: Database, own: IntArray, other: IntArray, takes_part: BoolArray) -> list[IntArray]:
+def comparable_batches(database: Database, index: IntArray, other: IntArray, takes_part: BoolArray) -> list[IntArray]:
     """Return batches of visible rows that can be compared with each other.
 
-    A block (K,) has the rows of one group with the same other index. A batch (B, K) has B blocks with the same `own`
+    A block (K,) has the rows of one group with the same other index. A batch (B, K) has B blocks with the same `index`
     indices and the same valid elements.
     """
     rows = np.flatnonzero(takes_part & ~database.hidden)
     key = other[rows] * max(len(database.groups), 1) + database.group[rows]
     order = np.argsort(key, kind="stable")
     blocks = np.split(rows[order], np.flatnonzero(np.diff(key[order])) + 1) if len(rows) else []
-    alike: dict[Hashable, list[IntArray]] = {}
+    same_groups: dict[Hashable, list[IntArray]] = {}
     for block in blocks:
         elements = elements_of(database, block)
-        alike.setdefault((database.group[block[0]], own[block].tobytes(), elements.tobytes()), []).append(block)
+        same_groups.setdefault((database.group[block[0]], index[block].tobytes(), elements.tobytes()), []).append(block)
     batches = []
-    for some in alike.values():  # at most BATCH_ROWS rows for each batch, but at least one block
-        size = max(1, BATCH_ROWS // len(some[0]))
-        batches += [np.array(some[start : start + size]) for start in range(0, len(some), size)]
+    for same in same_groups.values():  # at most BATCH_ROWS rows for each batch, but at least one block
+        size = max(1, BATCH_ROWS // len(same[0]))
+        batches += [np.array(same[start : start + size]) for start in range(0, len(same), size)]
     return batches
 
 
@@ -302,11 +302,11 @@ def distances_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
 def _one_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
     """Return one row of `mean_distances` by subtraction of each profile from that of `of` in the same group on the same
     workload or platform. Matrix products would be too small to be fast."""
-    own, other, size = database.platform_index, database.workload_index, len(database.platforms)
+    positions, paired, size = database.platform_index, database.workload_index, len(database.platforms)
     if kind == "workloads":
-        own, other, size = other, own, len(database.workloads)
-    key = other.astype(np.int64) * max(len(database.groups), 1) + database.group
-    mine = np.flatnonzero((own == of) & ~database.hidden)
+        positions, paired, size = paired, positions, len(database.workloads)
+    key = paired.astype(np.int64) * max(len(database.groups), 1) + database.group
+    mine = np.flatnonzero((positions == of) & ~database.hidden)
     partner = np.full(int(key.max(initial=0)) + 1, -1, dtype=np.int64)
     partner[key[mine]] = mine
     rows = np.flatnonzero((partner[key] >= 0) & ~database.hidden)
@@ -319,6 +319,6 @@ def _one_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
         partners = partner[key[chunk]]
         difference = database.features[chunk[:, None], columns] - database.features[partners[:, None], columns]
         distances = root_mean_square(difference / spans[database.group[chunk]])
-        total += np.bincount(own[chunk], np.nan_to_num(distances), size)
-        count += np.bincount(own[chunk], ~np.isnan(distances), size).astype(np.int64)
+        total += np.bincount(positions[chunk], np.nan_to_num(distances), size)
+        count += np.bincount(positions[chunk], ~np.isnan(distances), size).astype(np.int64)
     return MeanDistances(np.where(count > 0, total / np.maximum(count, 1), np.nan)[None], count[None])

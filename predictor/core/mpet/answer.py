@@ -121,13 +121,13 @@ def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatA
         after = np.clip(np.searchsorted(evidence.n, n), 1, len(evidence.n) - 1)
         rise = transfer.value[after] - transfer.value[after - 1]
         of_answer = shape_range(rise, evidence.n[after - 1], evidence.n[after], n)
-    apart = np.where(evaluated.outside[columns, patterns] > 0, of_answer[:, None], of_references)
+    ranges = np.where(evaluated.outside[columns, patterns] > 0, of_answer[:, None], of_references)
     weights = np.abs(transfer.platform_weights).mean(axis=0)
     weights /= weights.sum()
-    is_alike = (columns < evaluated.left[-1, patterns]) == (n < evidence.largest_on_target)[:, None]
-    measured = evaluated.measured[columns, patterns] & (evaluated.n[columns] == n[:, None]) & is_alike
+    is_comparable = (columns < evaluated.left[-1, patterns]) == (n < evidence.largest_on_target)[:, None]
+    measured = evaluated.measured[columns, patterns] & (evaluated.n[columns] == n[:, None]) & is_comparable
     count = min(len(weights), DEFAULTS.neighbours) * (measured @ weights)
-    return np.asarray(apart @ weights / (1.0 + count) ** 2)
+    return np.asarray(ranges @ weights / (1.0 + count) ** 2)
 
 
 def can_tell_scaling(evidence: Evidence) -> bool:
@@ -208,10 +208,10 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
     database = evidence.database
     target = database.platforms[evidence.target]
     warnings = architecture_warnings(database, evidence.target, evidence.platforms)
-    own, of_target = (runtimes_of_rows(database, rows) for rows in (evidence.rows[:-1, -1], evidence.rows[-1, :-1]))
-    if not set(own) & set(of_target):
+    of_a, of_target = (runtimes_of_rows(database, rows) for rows in (evidence.rows[:-1, -1], evidence.rows[-1, :-1]))
+    if not set(of_a) & set(of_target):
         theirs = f"those of {', '.join(of_target)} tell how it compares"
-        warnings.append(f"no workload of runtime {', '.join(own)} is known on {target}: {theirs}")
+        warnings.append(f"no workload of runtime {', '.join(of_a)} is known on {target}: {theirs}")
     count = int(np.count_nonzero(evidence.measured_on_target))
     if count < FEWEST:
         warnings.append(f"{target} is known by {count} workload{'s' if count > 1 else ''} only")
@@ -228,9 +228,9 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
     if most > database.n_max[evidence.target]:
         warnings.append(f"n = {most} is beyond the {database.n_max[evidence.target]} threads of the target")
     if largest == 1 and most > 1:
-        alone = "the workload was measured at n = 1 alone"
-        guess = f"{alone}: beyond, it is taken to scale ideally where the workloads of the target do as elsewhere"
-        warnings.append(guess if can_tell_scaling(evidence) else f"no scaling: {alone}")
+        measured = "the workload was measured at n = 1 alone"
+        guess = f"{measured}: beyond, it is taken to scale ideally where the workloads of the target do as elsewhere"
+        warnings.append(guess if can_tell_scaling(evidence) else f"no scaling: {measured}")
     elif most > largest:
         warnings.append(
             f"the workload was measured with {largest} threads at most: beyond, scaling laws and the workloads of the "
@@ -243,8 +243,8 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
         odds = f"{whole_percent(CREDIBILITY)} probable"
         warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")
     if most > on_target and largest > on_target:
-        held = "beyond, its difference from the references is held"
-        warnings.append(f"{target} was measured up to n = {on_target} only: {held}")
+        reason = "beyond, its difference from the references is held"
+        warnings.append(f"{target} was measured up to n = {on_target} only: {reason}")
     return warnings
 
 

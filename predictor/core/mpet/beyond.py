@@ -232,15 +232,15 @@ def growth_below(
     known = np.einsum("jrb,rb->jr", evaluated.inside[knots][:, evaluated.pattern[rows[:, :-1]]], counts)
     found[0] = known / (counts.sum(axis=1) + TINY) * (knots[:, None] < first)
     for start in distinct_codes(first[found[0].any(axis=0)]).tolist():
-        alike, below = np.flatnonzero(first == start), np.flatnonzero(knots < start)[::-1]
-        p = int(alike[companions[alike].argmax()])
+        same_start, below = np.flatnonzero(first == start), np.flatnonzero(knots < start)[::-1]
+        p = int(same_start[companions[same_start].argmax()])
         platform, of_p, n = int(platforms[p]), rows[p, :-1], evaluated.n[np.append(start, knots[below])]
         at_first = evaluated.at(of_p, np.array([start]))[0]
         growth = growth_on_platform(
             database, platform, of_p, n, at_first, agreements=agreements, families=families, level=level
         )
-        found[1][np.ix_(below, alike)] = (growth.curves * growth.weights).sum(axis=1)[1:, None]
-        found[2][np.ix_(below, alike)] = growth.half_width[1:, None]
+        found[1][np.ix_(below, same_start)] = (growth.curves * growth.weights).sum(axis=1)[1:, None]
+        found[2][np.ix_(below, same_start)] = growth.half_width[1:, None]
     return found
 
 
@@ -314,15 +314,15 @@ def agreement_inside(
     to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
     # Two curves without a common thread count get at least the distance of a curve from the farthest law.
     distance += (shared == 0) * np.maximum(to_laws.max(axis=1), distance.max(initial=0.0))[:, None]
-    near = np.argsort(-share_of_law / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:ENOUGH]
+    chosen = np.argsort(-share_of_law / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:ENOUGH]
     share = weight[-1] / max(weight[-1].sum(), 1.0)
     squares = of_laws**2 @ share
-    among_laws = squares[near, None] + squares - 2.0 * (of_laws[near] * share) @ of_laws.T
+    among_laws = squares[chosen, None] + squares - 2.0 * (of_laws[chosen] * share) @ of_laws.T
     B, application = len(workloads), database.workload_table["application"]
-    table = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, near].T, among_laws], [distance[B:, :B], to_laws[B:]]]
+    table = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, chosen].T, among_laws], [distance[B:, :B], to_laws[B:]]]
     programs = [application[b] or f"workload {b}" for b in workloads.tolist()]
     _, member, count = np.unique(programs, return_inverse=True, return_counts=True)
-    prior = np.tile(np.append(1.0 / np.sqrt(count[member]), LAWS_WEIGHT * share_of_law), (2, B + len(near) + 1, 1))
+    prior = np.tile(np.append(1.0 / np.sqrt(count[member]), LAWS_WEIGHT * share_of_law), (2, B + len(chosen) + 1, 1))
     names = workload_name_vectors(database, (*workloads, database.workload_index[rows[:, -1].max()]))
     by_name = weights_by_name((names @ names[:-1].T).toarray())
     # Limit the factor by names to that of A: if no name is similar to A's, names change nothing.
@@ -330,7 +330,7 @@ def agreement_inside(
     return Agreement(
         part=part,
         prior=prior,
-        subjects=np.append(np.arange(B), B + near),
+        subjects=np.append(np.arange(B), B + chosen),
         distance=np.maximum(np.block(table), 0.0),
     )
 
@@ -392,8 +392,8 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     worth = np.maximum.accumulate(x[known] - np.maximum(loss, 0.0))
     last = int(np.flatnonzero(known)[-1])
     slope = (worth[-1] - worth[-2]) / (x[known][-1] - x[known][-2])
-    further = np.maximum(np.minimum(min(slope, 1.0) * (x - x[last]), nominal - nominal[last]), 0.0)
-    return np.asarray(np.exp(np.interp(x, x[known], worth) + further))
+    beyond = np.maximum(np.minimum(min(slope, 1.0) * (x - x[last]), nominal - nominal[last]), 0.0)
+    return np.asarray(np.exp(np.interp(x, x[known], worth) + beyond))
 
 
 def courses_on_platform(

@@ -278,8 +278,8 @@ def nearest_platforms(
         of_group = usable & (database.group[rows] == group)
         table.ravel()[pairs[of_group]] = rows[of_group]
     platforms = platforms[table[platforms, -1] >= 0]
-    own, patterns, table = table[query.target, :-1], evaluated.pattern[table[platforms, -1]], table[platforms, :-1]
-    gap = (evaluated.at(own, columns)[:, None] - evaluated.at(table, columns)) * (table >= 0)
+    on_t, patterns, table = table[query.target, :-1], evaluated.pattern[table[platforms, -1]], table[platforms, :-1]
+    gap = (evaluated.at(on_t, columns)[:, None] - evaluated.at(table, columns)) * (table >= 0)
     shared = np.count_nonzero(table >= 0, axis=1)
     if np.count_nonzero(shared) < most:
         return platforms
@@ -344,10 +344,10 @@ def curves_at(
             bends = np.zeros((len(kinds), means.shape[1]))
             bends[between] = means[knot] - means[left] - risen(means[right] - means[left], *counts)
             np.add(value, bends.take(flat), out=value)
-    own = evaluated.measured_in(patterns[:, -1])
-    if not np.array_equal(own, support):
-        means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
-    return values, MeanCurve(evaluated.log_n, means[:, -1], int(evaluated.n[own[0]]), int(evaluated.n[own[-1]]))
+    of_a = evaluated.measured_in(patterns[:, -1])
+    if not np.array_equal(of_a, support):
+        means = _means(evaluated, rows[:, -1:], patterns[:, -1:], of_a)
+    return values, MeanCurve(evaluated.log_n, means[:, -1], int(evaluated.n[of_a[0]]), int(evaluated.n[of_a[-1]]))
 
 
 def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:
@@ -356,7 +356,7 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
     A step is averaged over the profiles whose measured range includes it, so platforms of any size can be averaged.
     """
     step = -(-len(rows) // ENOUGH)
-    rows, patterns = (np.ascontiguousarray(some[::step]) for some in (rows, patterns))  # `take` would copy them
+    rows, patterns = (np.ascontiguousarray(indices[::step]) for indices in (rows, patterns))  # `take` would copy them
     inside = evaluated.inside[support]
     across = (inside[1:] & inside[:-1]).astype(np.float64).take(patterns, axis=1)
     values = evaluated.at(rows, support)
@@ -373,22 +373,22 @@ def wider_table(evidence: Evidence) -> tuple[FloatArray, BoolArray]:
 
     The platforms and workloads of the evidence come first. Of many further ones those with most profiles are used.
     """
-    database, (J, own, B) = evidence.database, evidence.curves.shape
+    database, (J, P, B) = evidence.database, evidence.curves.shape
     platforms = np.append(evidence.platforms, evidence.target)
     platforms = np.append(platforms, np.setdiff1d(evidence.usable_platforms, platforms))
     table = visible_table(database, platforms, evidence.groups)
-    measured = np.count_nonzero(table[:own] >= 0, axis=0)
+    measured = np.count_nonzero(table[:P] >= 0, axis=0)
     measured[np.append(evidence.workloads, evidence.workload)] = 0
-    further = np.argsort(-measured, kind="stable")[: max(MOST_COUNTS * ENOUGH // J - B, 0)]
-    workloads = np.append(evidence.workloads, further[measured[further] > 0])
-    measured = np.count_nonzero(table[own:].take(workloads, axis=1) >= 0, axis=1)
+    added = np.argsort(-measured, kind="stable")[: max(MOST_COUNTS * ENOUGH // J - B, 0)]
+    workloads = np.append(evidence.workloads, added[measured[added] > 0])
+    measured = np.count_nonzero(table[P:].take(workloads, axis=1) >= 0, axis=1)
     others = np.argsort(-measured, kind="stable")[: 4 * ENOUGH]
-    chosen = np.append(np.arange(own), own + others[measured[others] > 0])
+    chosen = np.append(np.arange(P), P + others[measured[others] > 0])
     rows = table[chosen].take(workloads, axis=1)
     evaluated = evaluated_curves(database)
     curves, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), np.searchsorted(evaluated.n, evidence.n))
     is_known = rows >= 0
-    curves[:, :own, :B], is_known[:own, :B] = evidence.curves, evidence.is_known
+    curves[:, :P, :B], is_known[:P, :B] = evidence.curves, evidence.is_known
     is_known &= ~outlying_profiles(curves, is_known, evidence.metadata.vectors[platforms[chosen]])
     return curves * is_known, is_known
 
@@ -400,10 +400,10 @@ def application_families(evidence: Evidence) -> IntArray:
     each application is a group, given at least two: leaving it out puts its workloads in A's position.
     """
     names = evidence.database.workload_table["application"]
-    own = names[evidence.workload]
+    of_a = names[evidence.workload]
     of_workloads = np.array([names[b] or f"workload {b}" for b in evidence.workloads.tolist()], dtype=str)
     on_target = set(of_workloads[evidence.measured_on_target].tolist())
-    if not own or own in on_target or len(on_target) in (1, np.count_nonzero(evidence.measured_on_target)):
+    if not of_a or of_a in on_target or len(on_target) in (1, np.count_nonzero(evidence.measured_on_target)):
         return np.arange(len(of_workloads))
     return np.unique(of_workloads, return_inverse=True)[1]
 
@@ -422,8 +422,8 @@ def without_outliers(evidence: Evidence) -> Evidence:
     if not is_outlying.any():
         return evidence
     remaining = evidence.is_known & ~is_outlying[:, :-1]
-    kept = np.flatnonzero(~is_outlying[:-1, -1] & (remaining[:-1] & remaining[-1]).any(axis=1))
-    if not evidence.has_workload[kept].any():  # only platforms without A would remain
+    remaining_platforms = np.flatnonzero(~is_outlying[:-1, -1] & (remaining[:-1] & remaining[-1]).any(axis=1))
+    if not evidence.has_workload[remaining_platforms].any():  # only platforms without A would remain
         return evidence
     plausible = replace(
         evidence,
@@ -434,4 +434,4 @@ def without_outliers(evidence: Evidence) -> Evidence:
     on_target = evidence.is_known[-1] & is_outlying[-1, :-1]
     if on_target.any():
         plausible = plausible.of_workloads(np.flatnonzero(~on_target))
-    return plausible.nearest(kept) if len(kept) < len(evidence.platforms) else plausible
+    return plausible.nearest(remaining_platforms) if len(remaining_platforms) < len(evidence.platforms) else plausible

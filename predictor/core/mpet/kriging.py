@@ -40,20 +40,20 @@ GAP_TOLERANCE = 0.005  # relative change of expected rests at which the iteratio
 class CurveParts:
     """curves (J, P, B) = workload part (J, B) + `speed` (J, P) + `rest` (J, P, B), the rest 0 where unknown.
 
-    `own` (J, R) is A's curve on the references minus their speed.
+    `residual` (J, R) is A's curve on the references minus their speed.
     """
 
     speed: FloatArray
     rest: FloatArray
-    own: FloatArray
+    residual: FloatArray
 
     def correlations(self) -> FloatArray:
         """Return the correlation of A with each workload (B,): that of their deviations from the platforms' speed, over
         the references and knots."""
-        rest, own = self.rest[:, :-1], self.own - self.own.mean(axis=1, keepdims=True)
-        products = np.einsum("jr,jrb->b", own, rest)
+        rest, of_workload = self.rest[:, :-1], self.residual - self.residual.mean(axis=1, keepdims=True)
+        products = np.einsum("jr,jrb->b", of_workload, rest)
         squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / rest.shape[1]
-        return np.asarray(products / (np.sqrt((own**2).sum() * np.maximum(squares, 0.0)) + TINY))
+        return np.asarray(products / (np.sqrt((of_workload**2).sum() * np.maximum(squares, 0.0)) + TINY))
 
 
 def separate_parts(evidence: Evidence) -> CurveParts:
@@ -84,8 +84,8 @@ def complete_curves(evidence: Evidence) -> Evidence:
     return replace(evidence, curves=curves, is_known=np.ones_like(evidence.is_known))
 
 
-def expected_rests(rest: FloatArray, is_known: BoolArray, rounds: int, asked: int) -> FloatArray:
-    """Return the rests of the first `asked` workloads (J, P, asked), with expected values where `is_known` is False.
+def expected_rests(rest: FloatArray, is_known: BoolArray, rounds: int, count: int) -> FloatArray:
+    """Return the rests of the first `count` workloads (J, P, count), with expected values where `is_known` is False.
 
         (K^-1 X)_missing = 0,    K = C + noise I,    C = X X',    noise = mean C_pp / 2
 
@@ -93,13 +93,13 @@ def expected_rests(rest: FloatArray, is_known: BoolArray, rounds: int, asked: in
     in turn, in at most `rounds` rounds, starting from 0, with Nesterov's acceleration and restarts.
 
     >>> rest = np.array([[[1.0, -1.0, 2.0], [1.0, -1.0, 0.0]]])
-    >>> expected_rests(rest, rest[0] != 0.0, rounds=48, asked=3).round(1).tolist()
+    >>> expected_rests(rest, rest[0] != 0.0, rounds=48, count=3).round(1).tolist()
     [[[1.0, -1.0, 2.0], [1.0, -1.0, 1.0]]]
     """
     J, P, B = rest.shape
-    some = rest[:: -(-J // SOME_COUNTS)]
-    X, columns = some.transpose(1, 0, 2).reshape(P, -1), np.flatnonzero(np.tile((~is_known).any(axis=0), len(some)))
-    gaps = np.tile(~is_known, len(some))[:, columns]
+    sample = rest[:: -(-J // SOME_COUNTS)]
+    X, columns = sample.transpose(1, 0, 2).reshape(P, -1), np.flatnonzero(np.tile((~is_known).any(axis=0), len(sample)))
+    gaps = np.tile(~is_known, len(sample))[:, columns]
     last, momentum = X[:, columns], 0
     for _ in range(rounds):
         before = X[:, columns]
@@ -114,9 +114,9 @@ def expected_rests(rest: FloatArray, is_known: BoolArray, rounds: int, asked: in
         momentum = 0 if ((ahead - X[:, columns]) * change).sum() > 0.0 else momentum + 1
         if (change**2).sum() < GAP_TOLERANCE**2 * 2 * P * noise:
             break
-    if len(some) < J:
-        return without_gaps(rest[:, :, :asked], is_known[:, :asked], K)
-    return X.reshape(P, J, B).transpose(1, 0, 2)[:, :, :asked]
+    if len(sample) < J:
+        return without_gaps(rest[:, :, :count], is_known[:, :count], K)
+    return X.reshape(P, J, B).transpose(1, 0, 2)[:, :, :count]
 
 
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -154,8 +154,8 @@ def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatA
     >>> nearness_weights(np.log([1.0, 2.0])).round(3).tolist()
     [[0.818, 0.182], [0.182, 0.818]]
     """
-    near = np.exp(-((log_n[:, None] - log_n) ** 2) / h.nearness)
-    return np.asarray(near / near.sum(axis=1, keepdims=True))
+    similarity = np.exp(-((log_n[:, None] - log_n) ** 2) / h.nearness)
+    return np.asarray(similarity / similarity.sum(axis=1, keepdims=True))
 
 
 def behaviour_covariances(
@@ -174,11 +174,11 @@ def behaviour_covariances(
     gram = (knots @ (weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P)).reshape(-1, P, P)
     shape = (parts.speed - parts.speed.mean(axis=0)).T / np.sqrt(J)
     distance = squared_distances(gram) + squared_distances(shape @ shape.T)
-    some = np.arange(P - 1)[:: -(-(P - 1) // ENOUGH)]
-    rows, columns = (some[of_pair] for of_pair in np.tril_indices(len(some), k=-1))
+    sample = np.arange(P - 1)[:: -(-(P - 1) // ENOUGH)]
+    rows, columns = (sample[of_pair] for of_pair in np.tril_indices(len(sample), k=-1))
     distance /= finite_median(distance[:, rows, columns], axis=1)[:, None, None] + TINY
-    own = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)
-    gram *= (h.linear / (own + TINY))[:, None, None]
+    mean_variance = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)
+    gram *= (h.linear / (mean_variance + TINY))[:, None, None]
     gram += paper
     gram += h.smooth * np.exp(distance / -h.smooth_length)
     to_target = distance[:, -1, :-1].copy()
@@ -262,18 +262,18 @@ def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparamete
     squares = (inverses @ values[:, :, None])[:, :, 0]
     squares -= rows * (squares.sum(axis=1) / rows.sum(axis=1))[:, None]
     squares **= 2
-    own = np.diagonal(inverses, axis1=1, axis2=2)
-    squares /= own
+    diagonal = np.diagonal(inverses, axis1=1, axis2=2)
+    squares /= diagonal
     usual = finite_median(squares, axis=1)[:, None]
     excess = np.maximum(squares / ((h.robust * MEDIAN_TO_SIGMA) ** 2 * usual + TINY**2) - 1.0, 0.0)
-    added = (h.noise + 1.0 / own) * excess
+    added = (h.noise + 1.0 / diagonal) * excess
     most = int((excess > 0).sum(axis=1).max())
     if most:
-        out = np.argsort(-excess, axis=1)[:, :most]
-        j = np.arange(len(out))[:, None]
-        columns = inverses[j, out]
-        block = columns.transpose(0, 2, 1)[j, out]
-        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[j, out], TINY)
+        outlying = np.argsort(-excess, axis=1)[:, :most]
+        j = np.arange(len(outlying))[:, None]
+        columns = inverses[j, outlying]
+        block = columns.transpose(0, 2, 1)[j, outlying]
+        block.reshape(len(outlying), -1)[:, :: most + 1] += 1.0 / np.maximum(added[j, outlying], TINY)
         inverses -= columns.transpose(0, 2, 1) @ np.linalg.solve(block, columns)
     return inverses, added
 
@@ -287,19 +287,19 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     references, R = np.flatnonzero(evidence.has_workload), len(evidence.platforms)
     if evidence.measured_on_target.all():
         return evidence
-    alone = evidence.of_workloads(np.flatnonzero(evidence.measured_on_target))
+    measured = evidence.of_workloads(np.flatnonzero(evidence.measured_on_target))
     if len(references) in (0, R):
-        return alone.nearest(references)
+        return measured.nearest(references)
     # Choose the platforms that take part.
-    chosen, weights = np.arange(R), np.ones(len(alone.workloads))
+    chosen, weights = np.arange(R), np.ones(len(measured.workloads))
     if most < R:
-        chosen = nearest_references(alone, separate_parts(alone), weights, most)
+        chosen = nearest_references(measured, separate_parts(measured), weights, most)
     # Keep the workloads that were measured on at least one of them; others cannot be predicted.
     can_be_known = evidence.measured_on_target | evidence.is_known[chosen].any(axis=0)
     evidence = evidence.of_workloads(np.flatnonzero(can_be_known))
     missing = np.flatnonzero(~evidence.measured_on_target)
     # Compute the covariance of whole curves from the workloads measured on T.
-    nearest = complete_curves(alone.nearest(chosen))
+    nearest = complete_curves(measured.nearest(chosen))
     parts, weights = separate_parts(nearest), np.ones(len(nearest.workloads))
     knots = np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
     covariance, _ = behaviour_covariances(parts, weights, metadata_covariance(nearest, h), knots, h)
@@ -335,20 +335,20 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
         usable = np.ones(usable.shape, dtype=bool)
     knots, on_paper = nearness_weights(evidence.log_n, h), metadata_covariance(evidence, h)
     covariances, distance = behaviour_covariances(parts, weights, on_paper, knots, h)
-    kriged = krige(covariances, parts.own, h.noise + h.outside_noise * evidence.outside**2, h)
+    kriged = krige(covariances, parts.residual, h.noise + h.outside_noise * evidence.outside**2, h)
     deviation = np.sqrt(kriged.variance)
     # Compute the errors of the same kriging: for T's workloads and A (last) on the references, for the former on T.
-    known = np.append(parts.rest[:, :-1], parts.own[:, :, None], axis=2)
+    known = np.append(parts.rest[:, :-1], parts.residual[:, :, None], axis=2)
     products = kriged.projections @ known
     left_out, variances = left_out_errors(kriged.projections, products, families)
     errors = left_out[:, :, -1]
     deviations = np.sqrt(np.maximum(variances - kriged.added, h.noise) * kriged.scale[:, None])
-    alone = products / np.diagonal(kriged.projections, axis1=1, axis2=2)[:, :, None]
+    left_out_alone = products / np.diagonal(kriged.projections, axis1=1, axis2=2)[:, :, None]
     on_target = parts.rest[:, -1] - (kriged.weights[:, None] @ parts.rest[:, :-1])[:, 0]
     on_target *= evidence.measured_on_target
-    value = parts.speed[:, -1] + (kriged.weights * parts.own).sum(axis=1)
+    value = parts.speed[:, -1] + (kriged.weights * parts.residual).sum(axis=1)
     prior = weights_by_name(likeness_of_names(evidence.database, evidence.workloads, evidence.workload))
-    value += unexplained_gain(alone[:, :, :-1], alone[:, :, -1], on_target, prior, h)
+    value += unexplained_gain(left_out_alone[:, :, :-1], left_out_alone[:, :, -1], on_target, prior, h)
     shift, shifts = downward_shift(deviation**2, h), downward_shift(deviations**2, h)
     if evidence.fill_errors is not None:
         added = carried_fill_errors(evidence.fill_errors, parts, h)
@@ -370,20 +370,20 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
 
 
 def unexplained_gain(
-    rows: FloatArray, own: FloatArray, on_target: FloatArray, prior: FloatArray, h: Hyperparameters = DEFAULTS
+    X: FloatArray, y: FloatArray, x: FloatArray, prior: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> FloatArray:
     """Return the correction of A's value on T by the errors of the same kriging for the workloads known there, (J,).
 
         x (X'X + ridge / prior)^-1 X'y
 
-    This is a ridge regression over the references and knots of A's errors y = `own` (J, R) on those of the workloads,
-    X = `rows` (J, R, B), applied to their errors on T, x = `on_target` (J, B). All errors are clipped. `prior` (B,) is
-    the prior variance of each coefficient, larger for workloads with names similar to A's.
+    This is a ridge regression over the references and knots of A's errors `y` (J, R) on those of the workloads, `X`
+    (J, R, B), applied to their errors on T, `x` (J, B). All errors are clipped. `prior` (B,) is the prior variance of
+    each coefficient, larger for workloads with names similar to A's.
     """
-    J, R, B = rows.shape
-    limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(rows).sum(axis=1)
-    X, x = clip_to(rows, limit[:, None]).reshape(J * R, B), clip_to(on_target, limit)
-    y = clip_to(own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(own).sum(axis=1, keepdims=True))
+    J, R, B = X.shape
+    limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(X).sum(axis=1)
+    X, x = clip_to(X, limit[:, None]).reshape(J * R, B), clip_to(x, limit)
+    y = clip_to(y, (h.clip * MEAN_TO_SIGMA / R) * np.abs(y).sum(axis=1, keepdims=True))
     deviation = np.sqrt(np.einsum("ib,ib->b", X, X) / len(X)) + TINY
     X /= deviation
     products = X.T @ X
@@ -400,31 +400,31 @@ def carried_fill_errors(errors: FloatArray, parts: CurveParts, h: Hyperparameter
     rest = parts.rest[:, :-1]
     J, R, B = rest.shape
     X = (rest - rest.sum(axis=(0, 1)) / (J * R)).reshape(J * R, B)
-    own = (parts.own - parts.own.mean(axis=1, keepdims=True)).ravel()
+    y = (parts.residual - parts.residual.mean(axis=1, keepdims=True)).ravel()
     products = X.T @ X
     products.flat[:: B + 1] += h.noise * np.trace(products) / B + TINY
-    gain = np.linalg.solve(products, own @ X)
+    gain = np.linalg.solve(products, y @ X)
     return np.asarray(errors @ (gain - gain.sum() / B + 1.0 / B))
 
 
-def mean_with_neighbours(wide: Transfer, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
-    """Return the mean of `wide`, the transfer from all references, and the transfer from the `h.neighbours` nearest.
+def mean_with_neighbours(whole: Transfer, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
+    """Return the mean of `whole`, the transfer from all references, and the transfer from the `h.neighbours` nearest.
 
     The latter has its own speeds, correlations and typical distances. The distances and the interval are those of
-    `wide`, as the neighbours are too few to calibrate one; it is widened by the difference of the mean from `wide`.
+    `whole`, as the neighbours are too few to calibrate one. It is widened by the difference of the mean from `whole`.
     """
     references = len(evidence.platforms)
     if references <= h.neighbours:
-        return wide
+        return whole
     # Choose the references that are most similar to T in behaviour (D_p, converted to squares) and metadata.
-    squares = -np.log(np.maximum(1.0 - wide.platform_distance, TINY))
+    squares = -np.log(np.maximum(1.0 - whole.platform_distance, TINY))
     on_paper = evidence.metadata.squared_distances(evidence.platforms, evidence.target)
-    apart = squares / (finite_median(squares) + TINY) + h.paper_share * on_paper
-    nearest = np.sort(np.argsort(apart, kind="stable")[: h.neighbours])
-    among = evidence.nearest(nearest)
-    narrow = gaussian_transfer(among, separate_parts(among), level, h)
+    distance = squares / (finite_median(squares) + TINY) + h.paper_share * on_paper
+    nearest = np.sort(np.argsort(distance, kind="stable")[: h.neighbours])
+    neighbourhood = evidence.nearest(nearest)
+    narrow = gaussian_transfer(neighbourhood, separate_parts(neighbourhood), level, h)
     weights = np.zeros((len(evidence.n), references))
     weights[:, nearest] = narrow.platform_weights
-    distances = {name: getattr(wide, name) for name in ("platform_distance", "workload_distance")}
-    both = mean_transfer(wide, replace(narrow, platform_weights=weights, **distances))
-    return replace(both, half_width=np.hypot(wide.half_width, both.value - wide.value))
+    distances = {name: getattr(whole, name) for name in ("platform_distance", "workload_distance")}
+    mean = mean_transfer(whole, replace(narrow, platform_weights=weights, **distances))
+    return replace(mean, half_width=np.hypot(whole.half_width, mean.value - whole.value))

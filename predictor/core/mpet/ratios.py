@@ -38,14 +38,14 @@ COUNTER_FEATURES = slice((1 + len(FRACTIONS)) * len(ELEMENTS), len(CURVE_NAMES) 
 class Guesses(NamedTuple):
     """Guesses of T's B workloads and of A (last) from the references, by the median ratio of each.
 
-    `value` (B + 1, J) is the mean guess of ln(n t(n)) on T. `apart` (B + 1, R, J) is the difference of each reference's
-    guess from it, times the root of the reference's weight, and 0 if it has no guess. `departure` (B, J) is measured
-    minus guessed. `weights` (R,) and `workload_weights` (B,) have sum 1. `gap` (R, B, J) are the ratios in logarithms,
-    `centre` (R, J) their medians and `spread` (R,) their deviations.
+    `value` (B + 1, J) is the mean guess of ln(n t(n)) on T. `deviations` (B + 1, R, J) are the differences of the
+    references' guesses from it, times the root of the reference's weight, 0 without a guess. `departure` (B, J) is
+    measured minus guessed. `weights` (R,) and `workload_weights` (B,) have sum 1. `gap` (R, B, J) are the ratios in
+    logarithms, `centre` (R, J) their medians and `spread` (R,) their deviations.
     """
 
     value: FloatArray
-    apart: FloatArray
+    deviations: FloatArray
     departure: FloatArray
     weights: FloatArray
     workload_weights: FloatArray
@@ -69,7 +69,7 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
     # The deviation of a workload from its guess has two parts: the typical departure, and the disagreement of the
     # references at the knot and over the whole curve.
     typical = MEDIAN_TO_SIGMA * finite_median(np.abs(guesses.departure))
-    disagreement = (guesses.apart**2).sum(axis=1)
+    disagreement = (guesses.deviations**2).sum(axis=1)
     disagreement = (disagreement + disagreement.mean(axis=1, keepdims=True)) / 2
     unexplained = np.ones(len(errors) + 1)
     if len(errors) > 1:
@@ -140,11 +140,11 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     share /= np.maximum(share.sum(axis=0), TINY)
     guess = of_references + centre[:, None]
     value = np.einsum("rb,rbj->bj", share, guess)
-    apart = ((guess - value) * np.sqrt(share)[:, :, None]).transpose(1, 0, 2)
+    deviations = ((guess - value) * np.sqrt(share)[:, :, None]).transpose(1, 0, 2)
     softened = known_of / (np.where(known_of, off.mean(axis=2), 0.0) + spread[:, None] + TINY)
     by_workload = weights @ (softened / softened.sum(axis=1, keepdims=True))
     departure = (curves[-1, :-1] - value[:-1]) * np.asarray(known_of.any(axis=0))[:, None]
-    return Guesses(value, apart, departure, weights, by_workload / by_workload.sum(), spread, gap, centre)
+    return Guesses(value, deviations, departure, weights, by_workload / by_workload.sum(), spread, gap, centre)
 
 
 def _recentred_departures(guesses: Guesses, families: IntArray) -> FloatArray:
@@ -170,8 +170,8 @@ def workload_covariance(
     curve, f the mean squared distances of the features on the references. |x| of A is limited to the largest |x| of the
     other workloads, beyond which nothing is known of T.
     """
-    values, apart = guesses.value, guesses.apart
-    x = apart.reshape(len(apart), -1) / np.sqrt(values.shape[1])
+    values, deviations = guesses.value, guesses.deviations
+    x = deviations.reshape(len(deviations), -1) / np.sqrt(values.shape[1])
     size = np.linalg.norm(x, axis=1)
     x[-1] *= min(size[:-1].max() / (size[-1] + TINY), 1.0)
     shape = values - values.mean(axis=1, keepdims=True)
@@ -188,8 +188,8 @@ def workload_covariance(
         scaled = _scaled_features(evidence, guesses.weights)
         covariance += h.features * np.exp(squared_distances(scaled @ scaled.T) / (-2 * h.features_length**2))
     scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
-    alike = covariance[-1, :-1] / (scale[-1] * scale[:-1])
-    return covariance, 1.0 - clip_to(np.maximum(alike, 0.0), 1.0)
+    correlation = covariance[-1, :-1] / (scale[-1] * scale[:-1])
+    return covariance, 1.0 - clip_to(np.maximum(correlation, 0.0), 1.0)
 
 
 def _scaled_features(evidence: Evidence, weights: FloatArray) -> FloatArray:
@@ -200,8 +200,8 @@ def _scaled_features(evidence: Evidence, weights: FloatArray) -> FloatArray:
     values[rows < 0] = np.nan
     values = values[:, :, ~np.isnan(values).all(axis=(0, 1))]  # features that no profile has
     low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)  # NaN is ignored
-    wide = np.where(high > low, high - low, np.inf)[:, None]
-    scaled = np.nan_to_num(np.clip((values - low[:, None]) / wide, 0.0, 1.0), nan=0.5)
+    width = np.where(high > low, high - low, np.inf)[:, None]
+    scaled = np.nan_to_num(np.clip((values - low[:, None]) / width, 0.0, 1.0), nan=0.5)
     share = weights[:, None] * (np.ptp(scaled, axis=1) > 0)
     scaled *= np.sqrt(share / max(share.sum(), TINY))[:, None]
     return np.asarray(scaled.transpose(1, 0, 2).reshape(rows.shape[1], -1))

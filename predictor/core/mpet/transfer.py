@@ -73,9 +73,9 @@ def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transf
     """
     errors = [float(np.sqrt((each.errors_on_target**2).mean() + TINY)) for each in (one, other)]
     share = weight * errors[1] / (weight * errors[1] + errors[0])
-    rest = 1.0 - share
-    means = {name: share * value + rest * getattr(other, name) for name, value in vars(one).items()}
-    return Transfer(**means | {"half_width": one.half_width**share * other.half_width**rest})
+    other_share = 1.0 - share
+    means = {name: share * value + other_share * getattr(other, name) for name, value in vars(one).items()}
+    return Transfer(**means | {"half_width": one.half_width**share * other.half_width**other_share})
 
 
 def widen_by_noise(evidence: Evidence, transfer: Transfer, level: float, of_ratios: float) -> Transfer:
@@ -117,14 +117,14 @@ def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetada
     ([0, 0, 1, 2], [True, True, True, False])
     """
     cpu, family = metadata.cpu[platforms], metadata.microarchitecture[platforms]
-    alone, twins = np.arange(len(cpu)), np.bincount(cpu)[cpu]
+    each_alone, twins = np.arange(len(cpu)), np.bincount(cpu)[cpu]
     if (cpu == metadata.cpu[target]).any():
-        return alone, twins > 1
+        return each_alone, twins > 1
     if (family == metadata.microarchitecture[target]).any():
         families, can_be = cpu, np.bincount(family)[family] > twins
     else:
         families, can_be = family, np.ones(len(cpu), dtype=bool)
-    return (families if (families != families[0]).any() else alone), can_be
+    return (families if (families != families[0]).any() else each_alone), can_be
 
 
 def noisiness(
@@ -144,8 +144,8 @@ def noisiness(
     count[-1] *= evidence.measured_on_target
     total = count.sum(axis=1) + TINY
     effective = total**2 / ((count**2).sum(axis=1) + TINY)
-    own = effective * (mean * count).sum(axis=1) / total
-    return np.asarray((USUAL_COUNT + own) / (USUAL_COUNT + effective))
+    weighted_sum = effective * (mean * count).sum(axis=1) / total
+    return np.asarray((USUAL_COUNT + weighted_sum) / (USUAL_COUNT + effective))
 
 
 def with_departures_of_others(evidence: Evidence, half_width: FloatArray, level: float) -> FloatArray:
@@ -177,8 +177,8 @@ def stranger_variance(evidence: Evidence) -> float:
     names = np.array(evidence.database.workload_table["application"], dtype=str)
     on_target = names[evidence.workloads[evidence.measured_on_target]]
     applications = len(set(on_target.tolist()))
-    own = names[evidence.workload]
-    if not own or own in on_target or "" in on_target or np.isin(names, on_target).sum() == applications:
+    of_a = names[evidence.workload]
+    if not of_a or of_a in on_target or "" in on_target or np.isin(names, on_target).sum() == applications:
         return 0.0
     of_pairs = 1.0 / np.count_nonzero(evidence.has_workload) + 1.0 / len(on_target)
     return float(STRANGE**2 * (2.0 / applications) * of_pairs)

@@ -162,12 +162,12 @@ def half_width_of_strategy(alike: Scaling, everything: Scaling | None, level: fl
     array([1.094])
     """
     count, others = len(alike), 0.0 if everything is None else OTHERS_COUNT
-    own = alike.loss.var(axis=0, ddof=1) if count > 1 else np.zeros(alike.loss.shape[1])
+    spread = alike.loss.var(axis=0, ddof=1) if count > 1 else np.zeros(alike.loss.shape[1])
     of_all = 0.0 if everything is None else everything.loss.var(axis=0, ddof=1)
     freedom = count - 1 + others
     if freedom < 1:
         return np.full(alike.loss.shape[1], np.nan)
-    variance = ((count - 1) * own + others * of_all) / freedom
+    variance = ((count - 1) * spread + others * of_all) / freedom
     return np.asarray(stdtrit(freedom, (1 + level) / 2) * np.sqrt(variance * (1 + 1 / (count + others))))
 
 

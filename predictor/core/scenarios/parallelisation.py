@@ -146,10 +146,10 @@ def counter_distances(at_one: Database, workload: int, others: tuple[int, ...]) 
     low, high = normaliser_range(at_one, at_one.groups[at_one.group[rows[0]]].origin, "robust")
     low, high = low[MEASURE_ELEMENTS], high[MEASURE_ELEMENTS]
     theirs = at_one.lookup(at_one.platform_index[rows][:, None], np.array(others), range(len(at_one.groups)))
-    own = normalise(at_one.features[rows[:, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
+    counters = normalise(at_one.features[rows[:, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
     other = normalise(at_one.features[theirs[:, :, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
     other[theirs < 0] = np.nan
-    return mean_distance(distance(other, own[:, None]), axis=0)
+    return mean_distance(distance(other, counters[:, None]), axis=0)
 
 
 def _answer_by_curves(

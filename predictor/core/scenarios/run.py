@@ -60,20 +60,20 @@ def _answer_changed(database: Database, query: ScenarioQuery, facts: ScenarioFac
     wanted = predicted_thread_counts(database, query.target, query.n)
     if query.n is None:
         wanted = answered_thread_counts(new.n_max)
-    wanted_and_one, own = np.union1d(wanted, [1]), answered_thread_counts(old.n_max)
+    wanted_and_one, answered = np.union1d(wanted, [1]), answered_thread_counts(old.n_max)
     moves = not new.is_as(old)
     needed = wanted_and_one
     if moves:
         unmoved = wanted_and_one[wanted_and_one <= old.n_max]
         bends = [int(start) for start in old.starts if 0 < start < old.n_max]
-        needed = np.unique(np.concatenate([own, bends, unmoved, source_counts(wanted_and_one, old, new)]))
+        needed = np.unique(np.concatenate([answered, bends, unmoved, source_counts(wanted_and_one, old, new)]))
     base = answer = _answer_as_it_is(database, replace(query, n=tuple(needed.tolist())), facts)
     if moves:
         answer = move_platform(database, query, answer, old, new, n=wanted_and_one, bound=facts.bound)
     answer = change_workload(answer, scenario.workload, facts.bound)
     if scenario.workload.changed:
         answer = refit_features(answer, new.n_nu, new.n_ht)
-    return replace(answer_at(answer, wanted), baseline=answer_at(base, own if query.n is None else wanted))
+    return replace(answer_at(answer, wanted), baseline=answer_at(base, answered if query.n is None else wanted))
 
 
 def refusal_of_scenario(
@@ -125,13 +125,13 @@ def measured_curves(database: Database, query: ScenarioQuery, facts: ScenarioFac
     return None if row < 0 else facts.curves(row)
 
 
-def measured_answer(database: Database, target: int, asked: tuple[int, ...] | None, curves: CurveTable) -> Answer:
+def measured_answer(database: Database, target: int, counts: tuple[int, ...] | None, curves: CurveTable) -> Answer:
     """Return measured curves on T at any n as an answer without candidates and interval (Figure 7c).
 
     Between measured thread counts ln(n t) and the fractions are linear in ln n, outside them they are constant; R
-    follows from Eq. 3, so that Eq. 3-4 hold at every n. Parameters: `asked`, thread counts; None: those of T.
+    follows from Eq. 3, so that Eq. 3-4 hold at every n. Parameters: `counts`, thread counts; None: those of T.
     """
-    n = predicted_thread_counts(database, target, asked)
+    n = predicted_thread_counts(database, target, counts)
     time_s = np.exp(interpolate_over_log_n(curves.n, np.log(curves.n * curves.time_s), n)) / n
     values = {name: interpolate_over_log_n(curves.n, curves.curve(name), n) for name in CURVE_NAMES[1:]}
     used = 1.0 - np.sum([values[name] for name in FRACTIONS], axis=0) if curves.decomposed else np.ones(len(n))

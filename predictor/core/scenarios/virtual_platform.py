@@ -163,8 +163,8 @@ def borrowed_piece(database: Database, query: ScenarioQuery, segment: int, answe
 def _other_profiles(database: Database, query: ScenarioQuery, *, decomposed: bool | None) -> IntArray:
     """Return the rows of the workload on other platforms: decomposed, time-only, or (None) both."""
     rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
-    alike = np.array([decomposed is None or group.decomposed == decomposed for group in database.groups])
-    return np.asarray(rows[alike[database.group[rows]]])
+    is_comparable = np.array([decomposed is None or group.decomposed == decomposed for group in database.groups])
+    return np.asarray(rows[is_comparable[database.group[rows]]])
 
 
 def _add_borrowed_elements(answer: Answer, lacking: list[int], borrowed: FloatArray) -> FloatArray:

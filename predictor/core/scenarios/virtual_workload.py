@@ -79,9 +79,9 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     if not changes.changed:
         return answer
     before = split_thread_time(answer)
-    alone = before.computing[first]
-    computing = alone + changes.factor("redundancy") * (before.computing - alone)
-    computing = np.maximum(computing, LEAST_UTILISATION * alone)
+    of_one_thread = before.computing[first]
+    computing = of_one_thread + changes.factor("redundancy") * (before.computing - of_one_thread)
+    computing = np.maximum(computing, LEAST_UTILISATION * of_one_thread)
     mu, how = memory_share(answer, bound) if changes.factor("memory") != 1 else (np.zeros(len(answer.n)), "")
     work = changes.factor("work")
     computing = work * computing * (1 - mu + mu * changes.factor("memory"))

@@ -173,8 +173,8 @@ def predict_observation(
     counts = counts[counts <= database.n_max[platform]]
     if not len(counts):
         return None
-    some = np.unique(np.linspace(0, len(counts) - 1, MOST_COUNTS).round().astype(int))
-    question = Query(workload, platform, group=group, n=tuple(counts[some].tolist()))
+    sample = np.unique(np.linspace(0, len(counts) - 1, MOST_COUNTS).round().astype(int))
+    question = Query(workload, platform, group=group, n=tuple(counts[sample].tolist()))
     try:
         answer = method.predict(database, question, settings)
     except PredictionError:

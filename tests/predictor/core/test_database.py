@@ -199,7 +199,7 @@ def test_of_what_there_is_too_much_of_the_newest_are_kept():
     computed = []
 
     def derived(key):
-        return example.derive_one_of("kind", key, lambda: computed.append(key) or f"of {key}", kept=2)
+        return example.derive_one_of("kind", key, lambda: computed.append(key) or f"of {key}", most=2)
 
     assert [derived(key) for key in ("a", "b", "a", "c", "b", "a")] == ["of a", "of b", "of a", "of c", "of b", "of a"]
     assert computed == ["a", "b", "c", "a"]

@@ -22,7 +22,7 @@ def evidence():
 
 def test_correlations_are_those_of_the_deviations(evidence):
     parts = separate_parts(evidence)
-    columns = np.append(parts.rest[:, :-1], parts.own[:, :, None], axis=2)
+    columns = np.append(parts.rest[:, :-1], parts.residual[:, :, None], axis=2)
     columns = (columns - columns.mean(axis=1, keepdims=True)).reshape(-1, columns.shape[2])
     expected = columns.T @ columns / np.outer(*[np.sqrt((columns**2).sum(axis=0))] * 2)
     np.testing.assert_allclose(parts.correlations(), expected[-1, :-1], atol=1e-6)
@@ -88,9 +88,9 @@ def test_missing_rests_are_the_conditional_mean_by_their_own_covariance(share, c
     rest, is_known = half_empty_rests(2, share, seed=3)
     rest = rest[:1] * np.linspace(1.0, 2.0, counts)[:, None, None]
     monkeypatch.setattr(kriging, "GAP_TOLERANCE", 1e-9)
-    filled = expected_rests(rest * is_known, is_known, rounds=3000, asked=30)
+    filled = expected_rests(rest * is_known, is_known, rounds=3000, count=30)
     every = 1 if counts == 3 else 2
-    whole = expected_rests((rest * is_known)[::every], is_known, rounds=3000, asked=40)
+    whole = expected_rests((rest * is_known)[::every], is_known, rounds=3000, count=40)
     C = np.einsum("jpb,jqb->pq", whole, whole)
     K = C + np.eye(20) * C.trace() / 40
     assert filled.shape == (counts, 20, 30)
@@ -103,12 +103,12 @@ def test_missing_rests_are_the_conditional_mean_by_their_own_covariance(share, c
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_rests_of_a_half_empty_table_come_back(seed):
     rest, is_known = half_empty_rests(2, 0.5, seed)
-    errors = (expected_rests(rest * is_known, is_known, rounds=48, asked=40) - rest)[:, ~is_known]
+    errors = (expected_rests(rest * is_known, is_known, rounds=48, count=40) - rest)[:, ~is_known]
     assert (errors**2).mean() < 0.1 * (rest[:, ~is_known] ** 2).mean()
 
 
 def test_no_rest_at_all_is_left_as_it_is():
-    assert not expected_rests(np.zeros((2, 3, 4)), np.eye(3, 4, dtype=bool), rounds=48, asked=4).any()
+    assert not expected_rests(np.zeros((2, 3, 4)), np.eye(3, 4, dtype=bool), rounds=48, count=4).any()
 
 
 def test_what_the_workloads_explain_is_a_ridge_regression():
