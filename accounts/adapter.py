@@ -28,8 +28,8 @@ def at_site(address: str) -> str:
 
     The client chooses the Host header, and may request a mail to another person.
     """
-    own = urlsplit(settings.SITE_URL)
-    return urlsplit(address)._replace(scheme=own.scheme, netloc=own.netloc).geturl() if own.netloc else address
+    site = urlsplit(settings.SITE_URL)
+    return urlsplit(address)._replace(scheme=site.scheme, netloc=site.netloc).geturl() if site.netloc else address
 
 
 def host_in_mails(request: HttpRequest) -> str:

@@ -51,8 +51,8 @@ def confirm_address(user: Any) -> None:
 
 def has_confirmed_address(user: Any) -> bool:
     """Return whether the user's address is verified, so that mails may be sent to it."""
-    own = EmailAddress.objects.filter(user_id=user.pk, verified=True, email=user.email.lower())
-    return bool(user.email) and own.exists()
+    confirmed = EmailAddress.objects.filter(user_id=user.pk, verified=True, email=user.email.lower())
+    return bool(user.email) and confirmed.exists()
 
 
 def users_of_address(email: str) -> QuerySet[Any]:

@@ -113,10 +113,10 @@ def tar_pieces(members: Iterable[ArchiveMember]) -> Iterator[bytes]:
         header = tarfile.TarInfo(member.name)
         header.size, header.mtime = member.size, int(time.time())
         yield header.tobuf(tarfile.PAX_FORMAT)
-        left = member.size
+        remaining = member.size
         with closing(member.content):
-            while left and (piece := member.content.read(min(ARCHIVE_PIECE_BYTES, left))):
-                left -= len(piece)
+            while remaining and (piece := member.content.read(min(ARCHIVE_PIECE_BYTES, remaining))):
+                remaining -= len(piece)
                 yield piece
-        yield bytes(left + -member.size % tarfile.BLOCKSIZE)  # a file that became shorter is padded
+        yield bytes(remaining + -member.size % tarfile.BLOCKSIZE)  # a file that became shorter is padded
     yield bytes(2 * tarfile.BLOCKSIZE)

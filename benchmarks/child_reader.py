@@ -167,8 +167,8 @@ def describe_table(content: IO[bytes], *, name: str, packed: bool) -> dict[str, 
 
 
 def _foreign_files(content: IO[bytes], name: str, packed: bool) -> list[ForeignFile]:
-    held = content.read()
-    return unpack_files(name, held) if packed else [ForeignFile(name, held)]
+    data = content.read()
+    return unpack_files(name, data) if packed else [ForeignFile(name, data)]
 
 
 def _read(

@@ -158,13 +158,13 @@ def _replace(outdated: QuerySet[Source], source: Source, report: FetchReport) ->
     prices = price_table(Price.objects.filter(platform__in=before).select_related("platform"))
     own_prices = list(OwnPrice.objects.filter(platform__in=before).select_related("platform"))
     staged = withdraw_in_transaction(outdated, replaced_by=source)
-    left = Platform.objects.in_bulk(before)
-    slugs = {platform.name: platform.slug for key, platform in before.items() if key not in left}
-    if len(left) < len(before):
-        for platform in Platform.objects.filter(descriptions__source=source, name__in=slugs).exclude(pk__in=left):
+    remaining = Platform.objects.in_bulk(before)
+    slugs = {platform.name: platform.slug for key, platform in before.items() if key not in remaining}
+    if len(remaining) < len(before):
+        for platform in Platform.objects.filter(descriptions__source=source, name__in=slugs).exclude(pk__in=remaining):
             if not platform.descriptions.exclude(source=source).exists():
                 platform.slug = slugs.pop(platform.name, platform.slug)
                 platform.save(update_fields=["slug"])
         report.prices_dropped += restore_prices(prices.splitlines())[1]
-        restore_own_prices(price for price in own_prices if price.platform_id not in left)
+        restore_own_prices(price for price in own_prices if price.platform_id not in remaining)
     return staged

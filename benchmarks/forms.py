@@ -174,14 +174,14 @@ class UploadForm(forms.Form):
         return found
 
     def _platform(self, found: Mapping[str, Any]) -> PlatformRecord | None:
-        said = [name for name in WAYS_TO_SAY_THE_MACHINE if found[name]]
-        if len(said) > 1:
-            self.add_error(said[1], "Give the machine in one way only.")
-        elif said == ["machine"] and not (found["processor"] and found["threads"]):
+        given = [name for name in WAYS_TO_SAY_THE_MACHINE if found[name]]
+        if len(given) > 1:
+            self.add_error(given[1], "Give the machine in one way only.")
+        elif given == ["machine"] and not (found["processor"] and found["threads"]):
             self.add_error("machine", "Give its processor and its number of threads, too.")
-        elif (found["processor"] or found["threads"]) and said != ["machine"]:
+        elif (found["processor"] or found["threads"]) and given != ["machine"]:
             self.add_error("machine", "Give the name of the machine.")
-        elif said == ["machine"]:
+        elif given == ["machine"]:
             return PlatformRecord(found["machine"], found["processor"], threads=found["threads"])
         return found["platform"] or found["platform_json"]
 

@@ -47,8 +47,8 @@ class UploadQuerySet(LeasedQuerySet):
             source__private_to__isnull=True,
             source__hidden=False,
         )
-        own = Q(owner=user) if user.is_authenticated else Q()
-        return self.filter(published | own).select_related("source")
+        is_owner = Q(owner=user) if user.is_authenticated else Q()
+        return self.filter(published | is_owner).select_related("source")
 
     def listed_for(self, user: Any) -> Self:
         """Return the user's own uploads, each annotated with its number of profiles."""

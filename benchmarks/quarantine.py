@@ -100,11 +100,11 @@ def end_abandoned() -> int:
     number."""
     oldest = timezone.now() - timedelta(seconds=NEVER_CAME_AFTER_LEASES * settings.LEASE_SECONDS)
     never_came = Q(~Exists(Upload.objects.filter(owner=OuterRef("holder"))), created_at__lt=oldest)
-    left = list(Quarantine.objects.unheld().filter(~STANDS | never_came).select_related("holder", "claimed_by"))
-    for quarantine in left:
+    abandoned = list(Quarantine.objects.unheld().filter(~STANDS | never_came).select_related("holder", "claimed_by"))
+    for quarantine in abandoned:
         if quarantine.claim(ended_at=quarantine.ended_at or timezone.now()):
             _end(quarantine)
-    return len(left)
+    return len(abandoned)
 
 
 def drop_quarantined(before: datetime) -> int:

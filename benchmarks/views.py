@@ -70,8 +70,8 @@ def upload(request: HttpRequest) -> HttpResponse:
         name, file, reading = form.cleaned_data["sent"]
         visibility, licence = form.cleaned_data["visibility"], form.cleaned_data["licence"]
         if "preview" not in request.POST:
-            kept = keep_tarball(file, request.user, visibility, name, licence, reading=reading)
-            return redirect("upload-report", uid=begin_processing(kept).uid)
+            result = keep_tarball(file, request.user, visibility, name, licence, reading=reading)
+            return redirect("upload-report", uid=begin_processing(result).uid)
         found = preview_upload(file, name, reading)
         if reading is not None and reading.form == "csv":
             head = preview_table(file, name, packed=reading.packed)

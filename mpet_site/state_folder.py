@@ -49,12 +49,12 @@ def mode_of(path: Path) -> int:
 def replace_private_file(path: Path, content: bytes) -> None:
     """Write the content to a new file and rename it, so that a killed process leaves either the old or the new
     content."""
-    beside = path.with_name(f"{path.name}.new")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE), "wb") as file:
+    new = path.with_name(f"{path.name}.new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
+    new.replace(path)
 
 
 def stored_text(path: Path, make: Callable[[], str]) -> str:

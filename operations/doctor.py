@@ -132,8 +132,8 @@ def upload_findings() -> Iterator[Fault]:
     named = Upload.objects.exclude(file="").order_by("pk").values_list("file", flat=True)
     missing = [name for name in named.iterator() if not default_storage.exists(name)]
     if missing:
-        some = ", ".join(missing[:LISTED])
-        yield Fault(f"{len(missing)} uploaded files are gone from {settings.MEDIA_ROOT}: {some}. A backup has them.")
+        listed = ", ".join(missing[:LISTED])
+        yield Fault(f"{len(missing)} uploaded files are gone from {settings.MEDIA_ROOT}: {listed}. A backup has them.")
     late = Upload.objects.waiting().filter(created_at__lt=timezone.now() - WAITED_LONG).count()
     if late:
         advice = "is manage.py db_worker running?" if uses_workers() else "is a server running? Its chores take them up"

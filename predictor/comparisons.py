@@ -157,15 +157,15 @@ def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
     """Return the most similar platforms or workloads that the user may see."""
     database = select_profiles(user, kind=kind, slugs=(slug,)).database
     slugs = database.platforms if kind == "platforms" else database.workloads
-    own = slug_index(slugs, slug)
-    if own is None:
+    position = slug_index(slugs, slug)
+    if position is None:
         return []
-    distances = distances_to_all(database, kind, own)
-    near = nearest_positions(distances.mean[0], own, NEIGHBOURS)
-    rows = MODEL_OF_KIND[kind].objects.in_api(user).in_bulk([slugs[index] for index in near], field_name="slug")
+    distances = distances_to_all(database, kind, position)
+    nearest = nearest_positions(distances.mean[0], position, NEIGHBOURS)
+    rows = MODEL_OF_KIND[kind].objects.in_api(user).in_bulk([slugs[index] for index in nearest], field_name="slug")
     return [
         Neighbour(rows[slugs[index]], float(distances.mean[0, index]), int(distances.count[0, index]))
-        for index in near
+        for index in nearest
         if slugs[index] in rows
     ]
 

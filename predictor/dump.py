@@ -67,9 +67,9 @@ def restore_predictions(rows: Iterator[DumpRow]) -> int:
 @transaction.atomic
 def _restore_batch(batch: list[dict[str, Any]]) -> int:
     there = Prediction.objects.filter(uid__in=[values["prediction"] for values in batch])
-    asked = Prediction.objects.filter(request_key__in=[values["request_key"] for values in batch])
+    existing = Prediction.objects.filter(request_key__in=[values["request_key"] for values in batch])
     uids = {str(uid) for uid in there.values_list("uid", flat=True)}
-    keys = set(asked.values_list("request_key", flat=True))
+    keys = set(existing.values_list("request_key", flat=True))
     measured = Profile.objects.filter(uid__in=[values["settled_by"] for values in batch if values["settled_by"]])
     by_uid = {str(uid): key for uid, key in measured.values_list("uid", "pk")}
     new = [values for values in batch if values["prediction"] not in uids and values["request_key"] not in keys]

@@ -110,8 +110,8 @@ class FactsAdmin(Moderated):
 
     @admin.display(description="deliveries say otherwise")
     def otherwise(self, row: Any) -> str:
-        said = ((found.field, written_value(found.value), len(found.sources)) for found in differences_of(row, None))
-        return format_html_join(mark_safe("<br>"), "{}: {} (deliveries: {})", said) or "nothing"
+        values = ((found.field, written_value(found.value), len(found.sources)) for found in differences_of(row, None))
+        return format_html_join(mark_safe("<br>"), "{}: {} (deliveries: {})", values) or "nothing"
 
     @admin.action(description="Leave the facts of the selected rows to deliveries", permissions=["change"])
     def leave(self, request: HttpRequest, queryset: QuerySet) -> None:
@@ -135,16 +135,16 @@ class PlatformAdmin(FactsAdmin):
     @admin.action(description="Merge the selected machines", permissions=["change"])
     def merge(self, request: HttpRequest, queryset: QuerySet) -> None:
         slug = request.POST.get("kept", "").strip()
-        kept = self.get_queryset(request).filter(slug=slug).first()
-        if kept is None:
+        target = self.get_queryset(request).filter(slug=slug).first()
+        if target is None:
             self.message_user(request, f"There is no public machine {slug!r} to merge into.", messages.ERROR)
             return
 
         def into_kept(duplicate: Platform, decision: Decision) -> tuple[str, int]:
-            return duplicate.slug, merge(duplicate, kept, decision)[1]
+            return duplicate.slug, merge(duplicate, target, decision)[1]
 
-        for slug_of_duplicate, moved in self.act(request, queryset.exclude(pk=kept.pk), into_kept):
-            self.message_user(request, f"{slug_of_duplicate}: {moved} profiles moved to {kept.slug}.")
+        for slug_of_duplicate, moved in self.act(request, queryset.exclude(pk=target.pk), into_kept):
+            self.message_user(request, f"{slug_of_duplicate}: {moved} profiles moved to {target.slug}.")
 
 
 @admin.register(Workload)

@@ -182,24 +182,24 @@ def separate(duplicate: Platform, record: dict[str, Any], decision: Decision) ->
     Profiles that were delivered since the merge remain with the other platform.
     """
     Revision.hold()
-    kept = Platform.objects.filter(pk=record["kept"]).first()
-    if kept is None or duplicate.merged_into_id != kept.pk:
+    target = Platform.objects.filter(pk=record["kept"]).first()
+    if target is None or duplicate.merged_into_id != target.pk:
         raise ModerationError(f"{duplicate.slug} is not merged into that machine any more.")
-    contested = contested_pairs(kept.profiles.all())
-    _move(Profile, record["profiles"], {"platform": kept}, {"platform": duplicate})
-    judge_pairs((platform.pk, workload) for platform in (kept, duplicate) for _, workload in contested)
-    _move(PlatformDescription, record["descriptions"], {"platform": kept}, {"platform": duplicate})
-    _move(Platform, record["former"], {"merged_into": kept}, {"merged_into": duplicate})
+    contested = contested_pairs(target.profiles.all())
+    _move(Profile, record["profiles"], {"platform": target}, {"platform": duplicate})
+    judge_pairs((platform.pk, workload) for platform in (target, duplicate) for _, workload in contested)
+    _move(PlatformDescription, record["descriptions"], {"platform": target}, {"platform": duplicate})
+    _move(Platform, record["former"], {"merged_into": target}, {"merged_into": duplicate})
     shown = duplicate.profiles.filter(hidden=False, private_to=None)
     duplicate.merged_into, duplicate.hidden = None, not shown.exists()
     duplicate.save(update_fields=["merged_into", "hidden"])
-    brought = {name for name in record["decided"] if kept.decided.get(name) == duplicate.decided.get(name)}
-    kept.decided = {name: value for name, value in kept.decided.items() if name not in brought}
-    kept.save(update_fields=["decided"])
-    restate(PLATFORM_RULES, [duplicate.pk, kept.pk])
+    brought = {name for name in record["decided"] if target.decided.get(name) == duplicate.decided.get(name)}
+    target.decided = {name: value for name, value in target.decided.items() if name not in brought}
+    target.save(update_fields=["decided"])
+    restate(PLATFORM_RULES, [duplicate.pk, target.pk])
     Revision.raise_for(None)
-    transaction.on_commit(lambda: separated.send_robust(Platform, platforms=[duplicate, kept]))
-    return note(decision, Action.SEPARATE, duplicate, after={"kept": kept.pk})
+    transaction.on_commit(lambda: separated.send_robust(Platform, platforms=[duplicate, target]))
+    return note(decision, Action.SEPARATE, duplicate, after={"kept": target.pk})
 
 
 def _move(model: Any, keys: Iterable[Any], of: dict[str, Any], to: dict[str, Any]) -> None:
@@ -305,10 +305,10 @@ def undo(entry: ModerationEntry, decision: Decision) -> ModerationEntry:
 
 
 def _undo_separation(entry: ModerationEntry, row: Platform, decision: Decision) -> ModerationEntry:
-    kept = Platform.objects.filter(pk=entry.after["kept"]).first()
-    if kept is None:
+    target = Platform.objects.filter(pk=entry.after["kept"]).first()
+    if target is None:
         raise ModerationError("The machine that it was merged into is gone.")
-    return merge(row, kept, decision)[0]
+    return merge(row, target, decision)[0]
 
 
 def _undo_decision(entry: ModerationEntry, row: Any, decision: Decision) -> ModerationEntry:

@@ -105,8 +105,8 @@ class UploadList(ListView):
         if sent.validated_data["preview"]:
             return Response(preview_upload(file, name, reading))
         measured = {name: sent.validated_data.get(name, "") for name in ("commit", "branch")}
-        kept = keep_tarball(file, request.user, visibility, name, licence, reading=reading, **measured)
-        upload = begin_processing(kept)
+        result = keep_tarball(file, request.user, visibility, name, licence, reading=reading, **measured)
+        upload = begin_processing(result)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
         # wsgiref accepts no subclass of str in a header.

@@ -255,17 +255,17 @@ def _kind_of_member(info: tarfile.TarInfo) -> str:
     return "a sparse file" if info.issparse() else kinds.get(info.type, f"of tar type {info.type!r}")
 
 
-def _copy_member(tar: tarfile.TarFile, info: tarfile.TarInfo, kept: int | None) -> Member:
-    """Hash a member and keep its first `kept` bytes and one more, all of it if `kept` is None, or nothing if it is
+def _copy_member(tar: tarfile.TarFile, info: tarfile.TarInfo, most: int | None) -> Member:
+    """Hash a member and keep its first `most` bytes and one more, all of it if `most` is None, or nothing if it is
     -1."""
     source = tar.extractfile(info)
     assert source is not None  # noqa: S101  plain files only
-    content = None if kept == -1 else SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)  # noqa: SIM115  open_members closes it
+    content = None if most == -1 else SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)  # noqa: SIM115  open_members closes it
     digest, size = hashlib.sha256(), 0
     while piece := source.read(PIECE_BYTES):
         digest.update(piece)
         if content is not None:
-            content.write(piece if kept is None else piece[: max(0, kept + 1 - size)])
+            content.write(piece if most is None else piece[: max(0, most + 1 - size)])
         size += len(piece)
     return Member(size, digest.hexdigest(), content)
 

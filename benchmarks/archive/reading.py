@@ -74,12 +74,12 @@ def read_archive(fileobj: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Meas
     Memory is bounded by `limits`: members are streamed, and large ones are kept in unnamed temporary files.
     """
     problems = ArchiveProblems()
-    kept = {
+    texts = {
         **dict.fromkeys(("manifest.json", "platform.json", "workloads.json", "environment.json"), limits.json_bytes),
         **dict.fromkeys(("runs.csv", "counters.csv"), None),
         "log.txt": limits.log_bytes,
     }
-    with open_members(fileobj, limits, kept, problems) as members:
+    with open_members(fileobj, limits, texts, problems) as members:
         manifest = _read_manifest(members, limits, problems)
         return _Reading(members, manifest, limits, problems).measurements()
 
@@ -196,12 +196,12 @@ class _Reading:
         if len(document.value) > most:
             self.problems.add("workloads.json", document.line([most]), f"has more than {most} workloads")
             return None
-        seen: set[str] = set()
+        used_names: set[str] = set()
         for place, workload in enumerate(document.value):
-            if workload["name"] in seen:
+            if workload["name"] in used_names:
                 reason = f"{quoted(workload['name'])} is there twice"
                 self.problems.add("workloads.json", document.line([place, "name"]), reason, "duplicate")
-            seen.add(workload["name"])
+            used_names.add(workload["name"])
         self._warn_of_missing("workloads.json", "workloads", document.value)
         self.first_n = [workload.get("first_n") for workload in document.value]
         names = [field.name for field in fields(WorkloadRecord)]

@@ -127,7 +127,7 @@ def _parts_ns(
     """Return the seven parts, -1 in clean rows. Check their sum by subtracting them one by one from n * time_ns, which
     cannot overflow."""
     parts_ns = np.full((len(rows), len(PARTS)), -1, dtype=np.int64)
-    rest = n * time_ns
+    remaining = n * time_ns
     complete = good & is_profile & (time_ns > 0)
     for place, name in enumerate(PART_COLUMNS):
         given = rows.given(name)
@@ -135,12 +135,12 @@ def _parts_ns(
         values, integer = rows.integers(name, given & is_profile)
         complete &= rows.within(name, values, integer)
         parts_ns[is_profile, place] = values[is_profile]
-        values = np.where(complete & (rest >= 0), values, 0)
-        # No overflow: where `values` is not 0, `rest` is >= 0, and the difference at least -(2**63 - 1).
-        rest = rest - values
+        values = np.where(complete & (remaining >= 0), values, 0)
+        # No overflow: where `values` is not 0, `remaining` is >= 0, and the difference at least -(2**63 - 1).
+        remaining = remaining - values
     total = [rows.columns[name] for name in PART_COLUMNS]
     rows.refuse(
-        complete & (rest != 0),
+        complete & (remaining != 0),
         "sum",
         lambda row: (
             f"parts sum to {sum(int(column[row]) for column in total)}, "
@@ -179,9 +179,11 @@ def _check_checksums(
 
 
 def _describe_difference(rows: CsvRows, row: int, first: tuple[str, int]) -> str:
-    own, name, size = (rows.columns[column][row] for column in ("output_checksum", "workload", "size"))
+    found, name, size = (rows.columns[column][row] for column in ("output_checksum", "workload", "size"))
     where = f" at size {size}" if size else ""
-    return f"output_checksum {quoted(own)} of {quoted(name)}{where} differs from {quoted(first[0])} in line {first[1]}"
+    return (
+        f"output_checksum {quoted(found)} of {quoted(name)}{where} differs from {quoted(first[0])} in line {first[1]}"
+    )
 
 
 def _refuse_duplicates(runs: _RunColumns, problems: ArchiveProblems) -> None:
@@ -237,7 +239,7 @@ def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:
     for workload, rows in zip(workloads.tolist(), np.split(order, starts[1:]), strict=True):
         given = zip(runs.has_checksum[rows].tolist(), np.nan_to_num(runs.size[rows]).tolist(), strict=True)
         texts = tuple(checksums[workload, size][0] if has else "" for has, size in given)
-        further: dict[str, Any] = {name: column_or_none(getattr(runs, name)[rows]) for name in FURTHER_COLUMNS}
+        optional: dict[str, Any] = {name: column_or_none(getattr(runs, name)[rows]) for name in FURTHER_COLUMNS}
         tables[workload] = RunTable(
             n=runs.n[rows],
             repeat=runs.repeat[rows],
@@ -246,7 +248,7 @@ def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:
             time_ns=runs.time_ns[rows],
             parts_ns=runs.parts_ns[rows],
             output_checksum=texts if any(texts) else None,
-            **further,
+            **optional,
         )
     return tables
 
@@ -290,9 +292,9 @@ def _check_readings(rows: CsvRows, index: WorkloadIndex, n_max: int | None) -> t
     repeat, repeat_good = rows.counts("repeat")
     value, value_good = _check_values(rows)
     good &= n_good & repeat_good & value_good & _check_names(rows)
-    kept = np.flatnonzero(good).tolist()
+    good_rows = np.flatnonzero(good).tolist()
     counter, status = (
-        np.array([intern(rows.columns[name][row]) for row in kept], dtype=object) for name in ("counter", "status")
+        np.array([intern(rows.columns[name][row]) for row in good_rows], dtype=object) for name in ("counter", "status")
     )
     return rows.lines[good], workload[good], n[good], repeat[good], value[good], counter, status
 

@@ -55,10 +55,10 @@ def pack_files(sent: Sequence[tuple[str, IO[bytes]]]) -> IO[bytes]:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, content in sent:
-            held = content.read()
+            data = content.read()
             member = tarfile.TarInfo(PurePath(name.replace("\\", "/")).name or "file")
-            member.size = len(held)
-            archive.addfile(member, io.BytesIO(held))
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
     packed.seek(0)
     return packed
 

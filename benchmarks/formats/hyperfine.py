@@ -49,14 +49,14 @@ def _names(results: list[dict[str, Any]]) -> list[str]:
     """Return the command of each result with `{threads}` in place of the thread count, so that the results of one scan
     have the same name."""
     tokens = [BETWEEN_WORDS.split(str(one.get("command", "")).strip()) for one in results]
-    alike = defaultdict(list)
+    commands = defaultdict(list)
     threads = []
     for place, one in enumerate(results):
         parameters = _parameters(one)
         name = thread_parameter(parameters)
-        alike[len(tokens[place]), spell_parameters(parameters, name)].append(place)
+        commands[len(tokens[place]), spell_parameters(parameters, name)].append(place)
         threads.append("" if name is None else str(parameters[name]))
-    for places in alike.values():
+    for places in commands.values():
         _mask(tokens, places, threads)
     return ["".join(of_one)[:NAME_LENGTH] for of_one in tokens]
 

@@ -61,11 +61,11 @@ def find_folders(source: PublicSource, origin: Path) -> Iterator[FoundFolder]:
 
 def _one_by_one(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[str, bytes | None]]]:
     """Yield the folders of a source that stores the files of each folder together."""
-    seen = set[str]()
+    read_members = set[str]()
     for folder, members in groupby(_wanted_files(source, origin), key=itemgetter(0)):
-        if folder in seen:
+        if folder in read_members:
             raise UnreadableOrigin(f"{origin}: the files of {folder} do not lie together")
-        seen.add(folder)
+        read_members.add(folder)
         yield folder, {member: content for _, member, content in members}
 
 
@@ -86,8 +86,8 @@ def _found_folder(source: PublicSource, name: str, files: dict[str, bytes | None
     for member in sorted(files):
         digest.update(f"{member} {hashlib.sha256(files[member] or b'').hexdigest()}\n".encode())
     too_large = next((member for member in sorted(files) if files[member] is None), None)
-    kept = {member: content for member, content in files.items() if content is not None}
-    return FoundFolder(name, kept, digest.hexdigest(), too_large)
+    present = {member: content for member, content in files.items() if content is not None}
+    return FoundFolder(name, present, digest.hexdigest(), too_large)
 
 
 def _wanted_files(source: PublicSource, origin: Path) -> Iterator[WantedFile]:

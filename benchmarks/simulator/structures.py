@@ -113,11 +113,11 @@ def _run_static_loop(region: Region, thread: Thread, loop: StaticLoop, locks: li
             # Requests arrive in order of time, so that the lock's queue is known on arrival.
             lock = locks[int(machine.rng.integers(critical.locks)) if critical.locks > 1 else 0]
             waited = machine.acquire(thread, lock, critical.batch)
-            held = machine.execute(thread, work * share, place, critical.batch)
-            lock.serve(machine.now, held)
+            locked = machine.execute(thread, work * share, place, critical.batch)
+            lock.serve(machine.now, locked)
             parts[LOCK] += waited
-            parts[USE] += held
-            yield waited + held
+            parts[USE] += locked
+            yield waited + locked
     machine.leave(thread)
 
 
@@ -247,9 +247,9 @@ class _TaskPool:
         self.ready -= 1
         if self.is_central:
             return self.deques[0].popleft(), machine.fetch(thread, self.distributor, batch)
-        own = self.deques[thread.index]
-        if own:
-            return own.pop(), int(LOCAL_NS * batch)
+        deque = self.deques[thread.index]
+        if deque:
+            return deque.pop(), int(LOCAL_NS * batch)
         others = chain(range(thread.index + 1, machine.n), range(thread.index))
         victim = next(filter(self.deques.__getitem__, others))
         transfer_ns = machine.handover_ns(thread, machine.threads[victim])

@@ -83,8 +83,8 @@ class Found:
 @cache
 def document_names() -> tuple[str, ...]:
     """Return the names of all pages, which are their addresses below /docs/."""
-    own = [path.relative_to(DOCUMENTS).as_posix() for path in sorted(DOCUMENTS.rglob("*.md"))]
-    return (*own, *(address for name, address in PROJECT_PAGES.items() if (REPOSITORY / name).is_file()))
+    names = [path.relative_to(DOCUMENTS).as_posix() for path in sorted(DOCUMENTS.rglob("*.md"))]
+    return (*names, *(address for name, address in PROJECT_PAGES.items() if (REPOSITORY / name).is_file()))
 
 
 @cache

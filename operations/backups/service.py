@@ -106,9 +106,9 @@ def staging_folder() -> Iterator[Path]:
     """Create a temporary folder in the state folder, on the file system of the uploads. Delete folders of killed
     processes."""
     state = Path(settings.STATE_DIR)
-    for left in state.glob(f"{STAGING}*"):
-        if left.is_dir() and is_older_than(left, ABANDONED_AFTER_S):
-            shutil.rmtree(left, ignore_errors=True)
+    for leftover in state.glob(f"{STAGING}*"):
+        if leftover.is_dir() and is_older_than(leftover, ABANDONED_AFTER_S):
+            shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=STAGING, dir=state) as folder:
         yield Path(folder)
 
@@ -123,8 +123,8 @@ def restore_backup(path: Path, *, replace: bool = False, on_read: Callable[[int]
         raise BackupError(f"it is of {manifest.engine}, and DATABASE_URL names {connection.vendor}")
     if unknown := sorted(set(manifest.migrations) - known_migrations()):
         raise BackupError(f"a newer version of MPET made it: this one does not know {', '.join(unknown)}")
-    if not replace and (held := held_here()):
-        raise BackupError(f"this installation holds data ({held}); --replace puts the backup in its place")
+    if not replace and (existing := held_here()):
+        raise BackupError(f"this installation holds data ({existing}); --replace puts the backup in its place")
     with staging_folder() as folder:
         extract(path, folder)
         database = unpack_database(folder / DATABASE)

@@ -27,11 +27,11 @@ def judge_profiles(
     rows = Profile.objects.filter(pk__in=profiles).select_related(
         "platform", "workload", "private_to", "curves", "source"
     )
-    alike: dict[tuple[Any, str], list[Profile]] = defaultdict(list)
+    groups: dict[tuple[Any, str], list[Profile]] = defaultdict(list)
     for profile in rows:
-        alike[profile.private_to, profile.origin].append(profile)
+        groups[profile.private_to, profile.origin].append(profile)
     changed = 0
-    for (owner, origin), members in alike.items():
+    for (owner, origin), members in groups.items():
         snapshot = read_snapshot(owner, origins=(origin,))
         reasons = contradictions_in_snapshot(snapshot, members, progress, executor) | own_reasons(members)
         changed += keep_verdicts(members, reasons, snapshot.database.revision)
@@ -105,9 +105,9 @@ def judge_delivery(source: Source) -> int:
 
     Return the number of changed verdicts.
     """
-    own = profiles_to_judge().filter(source=source).values_list("pk", flat=True)
+    profiles = profiles_to_judge().filter(source=source).values_list("pk", flat=True)
     doubtful = Profile.objects.filter(outlier_judge="computed", workload__profiles__source=source).order_by("-pk")
-    return judge_profiles(sorted({*own, *doubtful.values_list("pk", flat=True)[:MOST_RECONSIDERED]}))
+    return judge_profiles(sorted({*profiles, *doubtful.values_list("pk", flat=True)[:MOST_RECONSIDERED]}))
 
 
 def outliers_beside(sources: Sequence[Source]) -> list[int]:
@@ -117,5 +117,5 @@ def outliers_beside(sources: Sequence[Source]) -> list[int]:
     """
     keys = [source.pk for source in sources]
     doubtful = Profile.objects.filter(outlier_judge="computed", workload__profiles__source__in=keys)
-    beside = doubtful.exclude(source__in=keys).order_by("-pk").distinct()
-    return list(beside.values_list("pk", flat=True)[:MOST_RECONSIDERED])
+    others = doubtful.exclude(source__in=keys).order_by("-pk").distinct()
+    return list(others.values_list("pk", flat=True)[:MOST_RECONSIDERED])

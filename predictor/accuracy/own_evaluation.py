@@ -93,7 +93,11 @@ def own_measurements() -> HiddenMeasurements | None:
 def shown_measurements() -> HiddenMeasurements | None:
     """Return the accuracy for the front page: the server's own evaluation, or the published figures of all public
     datasets if the own evaluation has too few predictions or machines."""
-    own = own_measurements()
-    if own is not None and len(own.errors) >= FEWEST_SHOWN and own.machines >= FEWEST_MACHINES:
-        return own
+    measurements = own_measurements()
+    if (
+        measurements is not None
+        and len(measurements.errors) >= FEWEST_SHOWN
+        and measurements.machines >= FEWEST_MACHINES
+    ):
+        return measurements
     return pooled(published_measurements(), "public datasets")

@@ -137,8 +137,8 @@ def _settle_by(profiles: QuerySet[Profile]) -> int:
     standing = profiles.filter(
         is_sound, hidden=False, source__origin__in=PREDICTION_ORIGINS, workload__slug__in=predicted
     )
-    beside = ("platform", "workload", "curves", "source__owner")
-    return sum(settle_predictions(batch) for batch in _batches(standing.select_related(*beside)))
+    related = ("platform", "workload", "curves", "source__owner")
+    return sum(settle_predictions(batch) for batch in _batches(standing.select_related(*related)))
 
 
 def settle_predictions(profiles: Sequence[Profile]) -> int:
@@ -231,10 +231,10 @@ def doubt_about(profile: Profile, prediction: Prediction, settlement: Settlement
     if profile.private_to_id is not None:
         return ""
     source = profile.source
-    asked = Prediction.objects.filter(
+    predictions = Prediction.objects.filter(
         workload=prediction.workload, target__in=known_slugs([profile.platform])[profile.platform_id]
     )
-    if source.owner is not None and asked.asked_by(source.owner).exists():
+    if source.owner is not None and predictions.asked_by(source.owner).exists():
         return str(Prediction.Doubt.ASKED)
     if not source.is_established:
         return str(Prediction.Doubt.NEW_ACCOUNT)
@@ -292,27 +292,33 @@ def scores(user: Any, origin: str) -> list[Score]:
     """Return the score of each method and version over the blind predictions that the user sees, by name and
     version."""
     rows = Prediction.objects.settled_for(user, origin).filter(is_blind=True).order_by("method", "method_version")
-    alike: dict[tuple[str, str], dict[str, list[Settled]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[tuple[str, str], dict[str, list[Settled]]] = defaultdict(lambda: defaultdict(list))
     columns = (
         *("method", "method_version", "settled_by__source__deliverer"),
         *("error_full", "error_scaling", "points", "points_inside"),
     )
     for method, version, owner, full, scaling, points, inside in rows.values_list(*columns):
-        alike[method, version][owner or ""].append((scaling if full is None else full, points or 0, inside or 0))
-    return [_score(method, version, list(owners.values())) for (method, version), owners in alike.items()]
+        groups[method, version][owner or ""].append((scaling if full is None else full, points or 0, inside or 0))
+    return [_score(method, version, list(owners.values())) for (method, version), owners in groups.items()]
 
 
 def _score(method: str, version: str, owners: Sequence[Sequence[Settled]]) -> Score:
-    errors = [errors for own in owners if (errors := [100 * error for error, _, _ in own if error is not None])]
-    points = [sum(count for _, count, _ in own) for own in owners]
-    shares = [sum(inside for _, _, inside in own) / count for own, count in zip(owners, points, strict=True) if count]
+    errors = [
+        errors for of_owner in owners if (errors := [100 * error for error, _, _ in of_owner if error is not None])
+    ]
+    points = [sum(count for _, count, _ in of_owner) for of_owner in owners]
+    shares = [
+        sum(inside for _, _, inside in of_owner) / count
+        for of_owner, count in zip(owners, points, strict=True)
+        if count
+    ]
     return Score(
         method=method,
         method_version=version,
         count=sum(map(len, owners)),
         owners=len(owners),
-        mean_error_percent=float(np.mean([np.mean(own) for own in errors])) if errors else None,
-        median_error_percent=float(np.median([np.median(own) for own in errors])) if errors else None,
+        mean_error_percent=float(np.mean([np.mean(of_owner) for of_owner in errors])) if errors else None,
+        median_error_percent=float(np.median([np.median(of_owner) for of_owner in errors])) if errors else None,
         coverage=float(np.mean(shares)) if shares else None,
         points=sum(points),
     )

@@ -182,9 +182,9 @@ def chosen_slugs(request: Request, kind: Kind) -> list[str]:
 
 def slug_named(parameter: str, text: str, kind: Kind, user: Any) -> str:
     """Return the slug for a slug or a name."""
-    slug, near = look_up(MODEL_OF_KIND[kind].objects.visible_to(user), text)
+    slug, suggestions = look_up(MODEL_OF_KIND[kind].objects.visible_to(user), text)
     if slug is None:
-        question = f" Did you mean {', '.join(near)}?" if near else ""
+        question = f" Did you mean {', '.join(suggestions)}?" if suggestions else ""
         raise invalid_request(parameter, f"Nothing that you may see has the slug or the name '{text}'.{question}")
     return slug
 

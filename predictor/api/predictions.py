@@ -206,9 +206,9 @@ class PredictionSerializer(StoredSerializer):
 
     def get_fields(self) -> dict[str, Any]:
         """Return the fields of the answer and of the stored row, for the schema."""
-        own = super().get_fields()
-        first = {name: own[name] for name in StoredSerializer.Meta.fields}
-        return first | fields_of(AnswerDocument) | {"scaling_curves": PredictedCurvesSerializer()} | own
+        fields = super().get_fields()
+        first = {name: fields[name] for name in StoredSerializer.Meta.fields}
+        return first | fields_of(AnswerDocument) | {"scaling_curves": PredictedCurvesSerializer()} | fields
 
     def to_representation(self, prediction: Prediction) -> dict[str, Any]:
         beside = {

@@ -263,8 +263,8 @@ def ranking_or_progress(
         labels = sorted(program.labels.items()) if program else ()
         return respond_unless_unchanged(request, database_etag(request, *labels), lambda: ranking_response(document))
 
-    kept = kept_answer(program, question, request.user) if program and not TODAY.read(request) else None
-    return respond(kept.document) if kept else answer_or_progress(request, question, respond, request.user)
+    stored = kept_answer(program, question, request.user) if program and not TODAY.read(request) else None
+    return respond(stored.document) if stored else answer_or_progress(request, question, respond, request.user)
 
 
 def csv_response(ranking: Mapping[str, Any], program: ProfiledProgram | None) -> StreamingHttpResponse:

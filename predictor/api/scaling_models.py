@@ -86,8 +86,8 @@ class ScalingFitRequestSerializer(KnownFieldsSerializer):
 
 
 def points_serializer(name: str, **fields: serializers.Field) -> Any:
-    own: dict[str, Any] = {"n": serializers.IntegerField(), "size": number(), "clock_ratio": number()}
-    return inline_serializer(name, own | fields, many=True)
+    own_fields: dict[str, Any] = {"n": serializers.IntegerField(), "size": number(), "clock_ratio": number()}
+    return inline_serializer(name, own_fields | fields, many=True)
 
 
 ScalingModelSerializer = inline_serializer(

@@ -53,9 +53,9 @@ def ask(question: LongQuestion, user: Any, *, may_enqueue: Callable[[], bool] = 
     """
     viewer = user if question.snapshot.holds_private else None
     key = question_key(question, viewer)
-    kept: OrderedDict[str, dict[str, Any]] = question.snapshot.database.derive(("computed",), OrderedDict)
-    if key in kept:
-        return LongAnswer(kept[key], is_computed=True)
+    answers: OrderedDict[str, dict[str, Any]] = question.snapshot.database.derive(("computed",), OrderedDict)
+    if key in answers:
+        return LongAnswer(answers[key], is_computed=True)
     computation = Computation.objects.filter(question_key=key, **revisions(question)).first()
     if computation is not None:
         return answer_of(computation)
@@ -65,10 +65,10 @@ def ask(question: LongQuestion, user: Any, *, may_enqueue: Callable[[], bool] = 
     with single_thread():
         step, is_whole = steps_within(question.steps(), settings.REQUEST_SECONDS)
     if is_whole and step is not None:
-        kept[key] = step.document()
-        while len(kept) > KEPT_ANSWERS:
-            kept.popitem(last=False)
-        return LongAnswer(kept[key], is_computed=True)
+        answers[key] = step.document()
+        while len(answers) > KEPT_ANSWERS:
+            answers.popitem(last=False)
+        return LongAnswer(answers[key], is_computed=True)
     if not may_enqueue():
         return LongAnswer(None, is_full=True)
     return answer_of(enqueue(question, viewer, key, step))
@@ -83,8 +83,8 @@ def question_key(question: LongQuestion, viewer: Any) -> str:
 
 def revisions(question: LongQuestion) -> dict[str, int]:
     snapshot = question.snapshot
-    own = snapshot.private_revision if snapshot.holds_private else 0
-    return {"revision": snapshot.database.revision, "own_revision": own}
+    private = snapshot.private_revision if snapshot.holds_private else 0
+    return {"revision": snapshot.database.revision, "own_revision": private}
 
 
 def answer_of(computation: Computation) -> LongAnswer:

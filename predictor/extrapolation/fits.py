@@ -88,10 +88,10 @@ def measured_runs(profile: Profile) -> MeasuredPoints:
     for column in (runs.size, runs.clock_mhz):
         if column is not None:
             usable &= np.isnan(column) | valid_scale(column)
-    own = profile.workload.size
+    own_size = profile.workload.size
     return measured_points(
         runs if usable.all() else runs.take(np.flatnonzero(usable)),
-        own if own is not None and valid_scale(np.array(own)) else None,
+        own_size if own_size is not None and valid_scale(np.array(own_size)) else None,
     )
 
 
@@ -230,8 +230,10 @@ def _predictions(
     new = _design_rows(model, request.predict, "predict")
     if new.shape[1] != X.shape[1]:
         raise InvalidFit("predict", f"Needs the columns of the points: {', '.join(model._read(X).columns)}.")
-    own = model.interval(new, request.level) if isinstance(model, AutomaticChoice) else None
-    low, high, reason = (*own, "") if own else jackknife(model, X, t, new, request.level, **_fit_arguments(request))
+    own_interval = model.interval(new, request.level) if isinstance(model, AutomaticChoice) else None
+    low, high, reason = (
+        (*own_interval, "") if own_interval else jackknife(model, X, t, new, request.level, **_fit_arguments(request))
+    )
     rows = zip(request.predict, model.predict(new).tolist(), low.tolist(), high.tolist(), strict=True)
     return [
         _point_columns(point) | {"time_s": time_s, "low_s": below, "high_s": above}
@@ -262,13 +264,13 @@ def _reasons(model: ScalingModel) -> list[dict[str, Any]]:
 def parallel_quality(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return parallel penalty and serial fraction of each point with a measurement at n = 1 of the same size and clock
     ratio."""
-    alone: dict[tuple[Any, Any], list[float]] = {}
+    serial_times: dict[tuple[Any, Any], list[float]] = {}
     for point in points:
         if point["n"] == 1:
-            alone.setdefault((point.get("size"), point.get("clock_ratio")), []).append(point["time_s"])
+            serial_times.setdefault((point.get("size"), point.get("clock_ratio")), []).append(point["time_s"])
     rows = []
     for point in sorted(points, key=lambda row: row["n"]):
-        reference = alone.get((point.get("size"), point.get("clock_ratio")))
+        reference = serial_times.get((point.get("size"), point.get("clock_ratio")))
         if reference:
             measured = point["n"], point["time_s"], float(np.mean(reference))
             penalty_s, fraction = float(parallel_penalty(*measured)), float(serial_fraction(*measured))

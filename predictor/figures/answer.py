@@ -136,8 +136,8 @@ def cut_beyond(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
     >>> cut_beyond(3, MeasuredCurve("", np.array([1, 2, 4, 8]), np.array([8.0, 4.0, 2.0, 1.0]), 8.0)).n
     array([1, 2, 4])
     """
-    kept = int(np.searchsorted(curve.n, largest)) + 1
-    return replace(curve, n=curve.n[:kept], time_s=curve.time_s[:kept])
+    count = int(np.searchsorted(curve.n, largest)) + 1
+    return replace(curve, n=curve.n[:count], time_s=curve.time_s[:count])
 
 
 def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[Trace]:

@@ -224,8 +224,8 @@ def merge_small_parts(parts: Sequence[ProgramPart]) -> list[ProgramPart]:
     by_time = sorted(range(len(parts)), key=lambda index: -float(parts[index].time_s.sum()))
     longest = set(by_time[:MOST_PARTS_DRAWN])
     others = np.sum([part.time_s for index, part in enumerate(parts) if index not in longest], axis=0)
-    kept = [part for index, part in enumerate(parts) if index in longest]
-    return [*kept, ProgramPart(OTHER_REGIONS, others)]
+    large = [part for index, part in enumerate(parts) if index in longest]
+    return [*large, ProgramPart(OTHER_REGIONS, others)]
 
 
 def priced(costs: Iterable[float | None], unit: str, currency: str) -> tuple[float, str]:

@@ -58,11 +58,11 @@ def curves_of_candidate(
 ) -> CandidateCurves | None:
     """Return the three curves of a candidate from one group, because profiles are comparable only within a group."""
     target, reference = (slug_index(database.platforms, slug) for slug in (answer["target"], candidate["platform"]))
-    own, benchmark = (slug_index(database.workloads, slug) for slug in (answer["workload"], candidate["workload"]))
-    if target is None or reference is None or own is None or benchmark is None:
+    workload, benchmark = (slug_index(database.workloads, slug) for slug in (answer["workload"], candidate["workload"]))
+    if target is None or reference is None or workload is None or benchmark is None:
         return None
     for group in range(len(database.groups)):
-        rows = database.lookup([reference, target, reference], [benchmark, benchmark, own], group)
+        rows = database.lookup([reference, target, reference], [benchmark, benchmark, workload], group)
         if (rows >= 0).all():
             curves = [database.curve(int(row)) for row in rows]
             return CandidateCurves(

@@ -85,17 +85,17 @@ def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
 
     `?near=<slug>` sorts rows and columns by their distance to this slug, and `?origin=` selects the profiles.
     """
-    near = request.GET.get("near", "")
-    selection = compared_profiles(request, kind, [near])
+    nearest_to = request.GET.get("near", "")
+    selection = compared_profiles(request, kind, [nearest_to])
     question = MatrixQuestion(selection.snapshot, selection.origins, kind)
     shown = shown_answer(request, question, request.user)
     return respond_with(
-        request, shown, "predictor/distances.html", lambda: matrix_context(request, selection, kind, shown, near)
+        request, shown, "predictor/distances.html", lambda: matrix_context(request, selection, kind, shown, nearest_to)
     )
 
 
 def matrix_context(
-    request: HttpRequest, selection: ComparedProfiles, kind: Kind, shown: LongAnswer, near: str
+    request: HttpRequest, selection: ComparedProfiles, kind: Kind, shown: LongAnswer, nearest_to: str
 ) -> dict[str, Any]:
     """Return the matrix of a document without slugs that the user may no longer see, or no rows without a document."""
     matrix = matrix_from(shown.document) if shown.document else None
@@ -104,23 +104,23 @@ def matrix_context(
     context = {
         "kind": kind,
         "origin": selection.origin,
-        "near": near if near in names else "",
+        "near": nearest_to if nearest_to in names else "",
         "shades": range(HEAT_MAP_SHADES),
         "is_cut": len(slugs) == LARGEST_MATRIX,
         "section": kind,
         "sources": selection.credits(),
         "twin": json_address(f"api-{kind[:-1]}-matrix", query=urlencode(selecting_parameters(request, selection))),
     }
-    return context | (matrix_rows(kind, matrix, names, near) if matrix else {})
+    return context | (matrix_rows(kind, matrix, names, nearest_to) if matrix else {})
 
 
-def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], near: str) -> dict[str, Any]:
-    """Return the heads and rows of the heat map, in the order of the matrix or by their distance to `near`."""
+def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], nearest_to: str) -> dict[str, Any]:
+    """Return the heads and rows of the heat map, in the order of the matrix or by their distance to `nearest_to`."""
     slugs, mean, count = matrix.slugs, matrix.mean, matrix.count
     order = list(range(len(slugs)))
-    if near in slugs:
-        order = mean[slugs.index(near)].argsort(kind="stable").tolist()
-        order.sort(key=lambda index: slugs[index] != near)
+    if nearest_to in slugs:
+        order = mean[slugs.index(nearest_to)].argsort(kind="stable").tolist()
+        order.sort(key=lambda index: slugs[index] != nearest_to)
     order = [index for index in order if slugs[index] in names]
     largest = max(mean[np.isfinite(mean)].tolist(), default=0.0) or 1.0
     unit = 10.0 ** math.floor(math.log10(largest)) if largest < SMALL_DISTANCES else 1.0

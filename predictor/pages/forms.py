@@ -300,9 +300,9 @@ def twin_of_question(question: PredictionRequest) -> str:
     chosen = {name for name, value in question.settings.items() if value != defaults.get(name)}
     if chosen == {"mix_runtimes"}:
         parameters["mix_runtimes"] = str(question.settings["mix_runtimes"])
-    asked = replace(question, settings={name: question.settings[name] for name in chosen & {"mix_runtimes"}})
+    base = replace(question, settings={name: question.settings[name] for name in chosen & {"mix_runtimes"}})
     shown = slider_request(parameters, slider_values(parameters), public_only=question.public_only)
-    if chosen - {"mix_runtimes"} or shown != asked:
+    if chosen - {"mix_runtimes"} or shown != base:
         return ""
     return json_address("api-prediction-preview", query=urlencode(parameters | public))
 

@@ -173,12 +173,12 @@ def offered_pairs(user: Any, workload: str = "", target: str = "") -> OfferedPai
         else:
             wanted = np.full(len(database.workloads), not target) & table.any(axis=1)
         known = np.bincount(database.workload_index, minlength=len(database.workloads)) > 0
-        own = {database.workloads[row] for row in np.flatnonzero(known).tolist()} - answered
-        workloads |= {database.workloads[row] for row in np.flatnonzero(wanted).tolist()} & own
-        rows = [database.workloads.index(slug) for slug in ({workload} if workload else own) & own]
+        measured = {database.workloads[row] for row in np.flatnonzero(known).tolist()} - answered
+        workloads |= {database.workloads[row] for row in np.flatnonzero(wanted).tolist()} & measured
+        rows = [database.workloads.index(slug) for slug in ({workload} if workload else measured) & measured]
         columns = table[rows].any(axis=0) if rows else np.zeros(len(database.platforms), dtype=bool)
         machines |= {database.platforms[column] for column in np.flatnonzero(columns).tolist()}
-        answered |= own
+        answered |= measured
     return OfferedPairs(offers(Workload, user, workloads), offered_programs(user), offers(Platform, user, machines))
 
 

@@ -187,19 +187,21 @@ def own_predictions(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_prediction(request: HttpRequest, uid: Any) -> HttpResponse:
-    own = Prediction.objects.asked_by(request.user).filter(uid=uid)
-    prediction = get_object_or_404(own)
+    predictions = Prediction.objects.asked_by(request.user).filter(uid=uid)
+    prediction = get_object_or_404(predictions)
     platforms, workloads = rows_in_answer(request.user, prediction.answer)
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     pair = " on ".join(names.get(slug, slug) for slug in (prediction.workload, prediction.target))
-    return removal_page(request, own, f"Delete {pair}?", "Delete it")
+    return removal_page(request, predictions, f"Delete {pair}?", "Delete it")
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_predictions(request: HttpRequest) -> HttpResponse:
-    own = Prediction.objects.asked_by(request.user)
-    return removal_page(request, own, f"Delete all your predictions ({own.count()})?", "Delete all of them")
+    predictions = Prediction.objects.asked_by(request.user)
+    return removal_page(
+        request, predictions, f"Delete all your predictions ({predictions.count()})?", "Delete all of them"
+    )
 
 
 def removal_page(request: HttpRequest, rows: Any, title: str, button: str) -> HttpResponse:

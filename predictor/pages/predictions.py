@@ -76,11 +76,11 @@ def form_page(request: HttpRequest, form: PredictionForm, refusal: ShownRefusal 
     `refusal` is the reason why the submitted question has no answer. If nothing was submitted, the page shows whether
     the question in the query string can be answered.
     """
-    said = {"refusal": refusal} if refusal or form.is_bound else possible_context(request)
+    state = {"refusal": refusal} if refusal or form.is_bound else possible_context(request)
     show_names(form, request.user)
     context = {
         "form": form,
-        **said,
+        **state,
         "has_private": Profile.objects.has_private_of(request.user),
         "workloads": disambiguate(Workload.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
         "platforms": disambiguate(Platform.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
@@ -319,12 +319,12 @@ def next_measurements_context(
 
 
 def answer_snippets(request: HttpRequest, answer: dict[str, Any], *, public_only: bool) -> dict[str, str]:
-    asked = answer | {"public_only": public_only}
+    question = answer | {"public_only": public_only}
     again = {name: answer[name] for name in ("workload", "target", "method")}
     address = request.build_absolute_uri(reverse("api-predictions"))
     return {
-        "curl": curl_command(asked, address),
-        "python": python_program(asked, address),
+        "curl": curl_command(question, address),
+        "python": python_program(question, address),
         "question": urlencode(again | ({"public_only": "true"} if public_only else {})),
     }
 

@@ -210,8 +210,8 @@ class ShownRefusal:
 def shown_refusal(error: RequestError, request: HttpRequest, program: str = "") -> ShownRefusal:
     """Return the reason why the question of the URL or form has no answer. `program` replaces the name of the
     workload."""
-    asked = request.POST if request.method == "POST" else request.GET
-    workload, target = asked.get("workload", program), asked.get("target", "")
+    parameters = request.POST if request.method == "POST" else request.GET
+    workload, target = parameters.get("workload", program), parameters.get("target", "")
     sentence = refusal_in_names(error, request.user, workload, target)
     if isinstance(error, UnknownName):
         field = error.request_field
@@ -254,8 +254,8 @@ def action_of(remedy: Remedy | None, request: HttpRequest) -> tuple[str, str]:
 
 def changed_address(request: HttpRequest, changes: Mapping[str, str]) -> str:
     """Return the URL of the page with changed parameters. It includes the fields of a submitted form."""
-    asked = request.POST if request.method == "POST" else request.GET
-    parameters = {name: asked[name] for name in asked if asked[name] and name != "csrfmiddlewaretoken"}
+    given = request.POST if request.method == "POST" else request.GET
+    parameters = {name: given[name] for name in given if given[name] and name != "csrfmiddlewaretoken"}
     path = reverse("predict") if request.path == reverse("predict-possible") else request.path
     return f"{path}?{urlencode({name: value for name, value in {**parameters, **changes}.items() if value})}"
 

@@ -180,10 +180,10 @@ def ranking_page(request: HttpRequest, subject: RankedSubject, ask: Any) -> Http
         return render(request, "predictor/ranking.html", context | {"is_not_ready": True})
     program = subject.home.program if subject.home and subject.is_program else None
     is_today = request.GET.get("today") == "true"
-    kept = kept_answer(program, question, request.user) if program and not is_today else None
-    if kept:
-        shown = LongAnswer(kept.document, is_computed=True)
-        context |= {"kept": kept}
+    stored = kept_answer(program, question, request.user) if program and not is_today else None
+    if stored:
+        shown = LongAnswer(stored.document, is_computed=True)
+        context |= {"kept": stored}
     else:
         shown = shown_answer(request, question, request.user)
         if program and not is_today and shown.is_computed and shown.document is not None:
@@ -398,9 +398,9 @@ def ranking_charts(
         name = unmarked(platform.name, known)
         times.append(PlatformTime.of(name, platform.slug, shown, measured_s, row["n_best"]))
     if home and not by_core and (own_s := home.own_time(None)) is not None:
-        own = home.program.platform
-        if own.slug not in {time.slug for time in times}:
-            times.append(PlatformTime.of(unmarked(own.name, known), own.slug, {}, own_s, None))
+        home_platform = home.program.platform
+        if home_platform.slug not in {time.slug for time in times}:
+            times.append(PlatformTime.of(unmarked(home_platform.name, known), home_platform.slug, {}, own_s, None))
             times.sort(key=lambda time: np.nanmin([time.time_s, time.measured_s]))
     what = "core time, the time multiplied by the physical cores that the threads take" if by_core else "time"
     return [

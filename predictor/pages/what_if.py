@@ -51,8 +51,8 @@ def what_if(request: HttpRequest) -> HttpResponse:
 
     POST to the same URL stores the answer if the user is signed in.
     """
-    if (asked := in_slugs(request.GET, request.user)) != request.GET:
-        return redirect(f"{request.path}?{asked.urlencode()}")
+    if (in_current_slugs := in_slugs(request.GET, request.user)) != request.GET:
+        return redirect(f"{request.path}?{in_current_slugs.urlencode()}")
     if not (request.GET.get("workload") and request.GET.get("target")):
         workload, target = first_pair(request.user)
         if workload and target:
@@ -105,8 +105,8 @@ class Previews:
 
     def answer_to(self, question: PredictionRequest) -> dict[str, Any]:
         """Return the answer to a question. Raise RequestError if there is none."""
-        for asked, answer in self._answers:
-            if asked == question:
+        for answered, answer in self._answers:
+            if answered == question:
                 return answer
         self._answers.append((question, preview_answer(question, self.user)))
         return self._answers[-1][1]

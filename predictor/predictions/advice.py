@@ -306,8 +306,8 @@ def kit_counts(user: Any, workload: str, platforms: set[str] | None = None) -> d
 
 def own_platforms_first(platforms: Sequence[str], user: Any) -> list[str]:
     """Return the platforms sorted by slug. Platforms with profiles that the user delivered come first."""
-    own: set[str] = set()
+    measured_by_user: set[str] = set()
     if user is not None and user.is_authenticated:
         delivered = Profile.objects.visible_to(user).filter(source__owner=user, platform__slug__in=platforms)
-        own = set(delivered.order_by().values_list("platform__slug", flat=True).distinct())
-    return sorted(platforms, key=lambda slug: (slug not in own, slug))
+        measured_by_user = set(delivered.order_by().values_list("platform__slug", flat=True).distinct())
+    return sorted(platforms, key=lambda slug: (slug not in measured_by_user, slug))

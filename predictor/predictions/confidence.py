@@ -239,7 +239,7 @@ def poor_fit_caution(basis: Basis) -> str:
 
 def few_dimensions_caution(basis: Basis) -> str:
     """Return a caution if the compared profiles share few valid elements, because they then look close by chance."""
-    common = [(~np.isnan(own) & ~np.isnan(others)).sum(axis=1) for own, others in features_with_candidates(basis)]
+    common = [(~np.isnan(vector) & ~np.isnan(others)).sum(axis=1) for vector, others in features_with_candidates(basis)]
     dimensions = float(np.median(np.concatenate(common))) if common else np.inf
     if dimensions >= FEW_DIMENSIONS:
         return ""
@@ -250,10 +250,10 @@ def extrapolation_caution(basis: Basis) -> str:
     """Return a caution if many elements of the workload lie outside those of all candidates on the same platform: the
     interpolation is then an extrapolation."""
     outside, valid = 0, 0
-    for own, others in features_with_candidates(basis):
+    for vector, others in features_with_candidates(basis):
         low, high = np.fmin.reduce(others, axis=0), np.fmax.reduce(others, axis=0)
-        comparable = ~np.isnan(own) & ~np.isnan(low)
-        outside += int(((own < low) | (own > high))[comparable].sum())
+        comparable = ~np.isnan(vector) & ~np.isnan(low)
+        outside += int(((vector < low) | (vector > high))[comparable].sum())
         valid += int(comparable.sum())
     if not valid or outside / valid <= MANY_OUTSIDE:
         return ""

@@ -134,10 +134,12 @@ def influence_sentences(carried: list[Influence]) -> list[tuple[float, str]]:
     is left out."""
     lines = []
     for kind, noun in (("reference", "reference"), ("workload", "benchmark")):
-        alike = [influence for influence in carried if influence.kind == kind]
-        if alike and alike[0].share is not None:
-            sentence = f"The {noun} {alike[0].name} has {whole_percent(alike[0].share)} of the weight of all evidence."
-            lines.append((abs(alike[0].share), sentence))
+        of_kind = [influence for influence in carried if influence.kind == kind]
+        if of_kind and of_kind[0].share is not None:
+            sentence = (
+                f"The {noun} {of_kind[0].name} has {whole_percent(of_kind[0].share)} of the weight of all evidence."
+            )
+            lines.append((abs(of_kind[0].share), sentence))
     meant = [influence for influence in carried if is_plausible(influence.change)]
     tried = [influence for influence in meant if influence.kind != "element"]
     if tried:

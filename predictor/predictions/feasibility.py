@@ -297,8 +297,8 @@ def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], use
     if "reference" in lacking.values():
         left_out = left_out_outliers(question.snapshot.database, question.part_slugs, None, "reference", user)
         if left_out:
-            said = f"; outliers take no part: {left_out}"
-            refused = [row | {"reason": row["reason"] + said * (row["lacks"] == "reference")} for row in refused]
+            outliers = f"; outliers take no part: {left_out}"
+            refused = [row | {"reason": row["reason"] + outliers * (row["lacks"] == "reference")} for row in refused]
     remedy = remedy_for_all(question.snapshot, question.workload, lacking, user)
     return {
         **ranking,

@@ -34,11 +34,11 @@ def question_of_program(
     """
     if public_only and program.source.private_to_id is not None:
         raise InvalidField("public_only", "the program itself is private: public data alone say nothing of it")
-    rest = program.serial_rest
+    serial_rest = program.serial_rest
     return RankingQuestion.of(
         [region.workload.slug for region in program.regions],
         None if public_only else user,
-        serial_rest=None if rest is None else rest.workload.slug,
+        serial_rest=None if serial_rest is None else serial_rest.workload.slug,
         **choices,
     )
 
@@ -52,8 +52,8 @@ def kept_answer(program: ProfiledProgram, question: RankingQuestion, user: Any) 
         return None
     # A ranking that was stored before the program was published stays private.
     is_private = program.source.private_to_id is not None
-    kept = StoredProgramAnswer.objects.filter(source=program.source, slug=program.name.slug, is_private=is_private)
-    return kept.first()
+    stored = StoredProgramAnswer.objects.filter(source=program.source, slug=program.name.slug, is_private=is_private)
+    return stored.first()
 
 
 def keep_answer(program: ProfiledProgram, question: RankingQuestion, document: Mapping[str, Any]) -> None:
@@ -155,8 +155,8 @@ def narrowing_question(question: RankingQuestion, target: str, viewer: Any) -> N
         refusal = NoPrediction(str(error), 0, 1, error.lacks)
         refusal.remedy = mixed_origins_remedy(question.snapshot, position, viewer)
         raise refusal from error
-    rest = question.parts.serial_rest
-    is_rest = rest is not None and row["widest_part"] == question.snapshot.database.workloads[rest]
+    serial_rest = question.parts.serial_rest
+    is_rest = serial_rest is not None and row["widest_part"] == question.snapshot.database.workloads[serial_rest]
     request = PredictionRequest(
         workload=row["widest_part"],
         target=question.snapshot.database.platforms[position],

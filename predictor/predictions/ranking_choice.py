@@ -249,8 +249,8 @@ def hourly_prices(platforms: Iterable[Any], choice: Mapping[str, Any], user: Any
     prices = [price for price in found if price.platform_id in slugs]
     currency = (choice.get(PRICE_CURRENCY.name) or "").upper()
     if not currency:
-        own = [price for price in prices if price.basis == Price.Basis.OWN]
-        counted = Counter(price.currency for price in own or prices)
+        own_prices = [price for price in prices if price.basis == Price.Basis.OWN]
+        counted = Counter(price.currency for price in own_prices or prices)
         currency = min(counted, key=lambda name: (-counted[name], name), default="")  # ties are broken alphabetically
     cheapest: dict[str, PriceOfPlatform] = {}
     for price in sorted(prices, key=lambda price: price.amount):

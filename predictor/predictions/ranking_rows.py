@@ -124,7 +124,7 @@ def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
     }
 
 
-def measured_point(database: Database, profiles: Sequence[int], asked: int | None) -> dict[str, Any]:
+def measured_point(database: Database, profiles: Sequence[int], fixed_n: int | None) -> dict[str, Any]:
     """Return the smallest measured time of the program, or the one at the requested n.
 
     `profiles` has one row per part, or -1 if the part was not measured. The program was measured if all parts were.
@@ -134,8 +134,8 @@ def measured_point(database: Database, profiles: Sequence[int], asked: int | Non
         return nothing
     curves = [database.curve(profile) for profile in profiles]
     n, parts_s = times_of_parts([(counts.astype(np.int64), time_s) for counts, time_s in curves])
-    if asked is not None:
-        n, parts_s = n[n == asked], parts_s[:, n == asked]
+    if fixed_n is not None:
+        n, parts_s = n[n == fixed_n], parts_s[:, n == fixed_n]
     if not len(n):
         return nothing
     whole = parts_s.sum(axis=0)
@@ -186,12 +186,12 @@ def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -
             [row for row in shown if "reason" not in row], [row for row in shown if "reason" in row]
         )
 
-    left = order.still_to_compute()
-    while left:
-        yield ComputedStep(max(0, RANKED_PER_PAGE - len(left)), RANKED_PER_PAGE, document)
-        rows[left[0]] = row_or_refusal(question, left[0])
-        order.note(left[0])
-        left = order.still_to_compute()
+    remaining = order.still_to_compute()
+    while remaining:
+        yield ComputedStep(max(0, RANKED_PER_PAGE - len(remaining)), RANKED_PER_PAGE, document)
+        rows[remaining[0]] = row_or_refusal(question, remaining[0])
+        order.note(remaining[0])
+        remaining = order.still_to_compute()
     yield ComputedStep(RANKED_PER_PAGE, RANKED_PER_PAGE, document)
 
 
@@ -263,7 +263,7 @@ def estimated_rows(question: AskedRanking) -> list[Row | None]:
     whole_s = np.sum([taken.time_s for taken, runs in zip(estimates, is_executed, strict=False) if runs], axis=0)
     lacks = question.method.lacks_by_target
     words = ("",) * len(database.platforms) if lacks is None else lacks(database, question.workload)
-    own = np.stack([measured_rows(database, part) for part in parts.all])
+    measured = np.stack([measured_rows(database, part) for part in parts.all])
     is_simulated = bool(question.snapshot.is_simulated[database.rows_of_workload(question.workload)].any())
     rows: list[Row | None] = []
     for position, slug in enumerate(database.platforms):
@@ -281,7 +281,7 @@ def estimated_rows(question: AskedRanking) -> list[Row | None]:
                 "regions": [],
                 "serial_rest_s": None,
                 "widest_part": None,
-                **measured_point(database, own[:, position].tolist(), question.n),
+                **measured_point(database, measured[:, position].tolist(), question.n),
                 "origin": "simulated" if is_simulated else "measured",
                 "warnings": [],
                 "estimated": True,

@@ -251,13 +251,13 @@ class RankingQuestion:
     def canonical(self) -> dict[str, Any]:
         document = self.document([], [])
         names = ("regions", "serial_rest", "method", "method_version", "settings", "n")
-        asked = {name: document[name] for name in names}
-        asked |= {"include_simulated": self.include_simulated, "origins": list(self.origins)}
+        parameters = {name: document[name] for name in names}
+        parameters |= {"include_simulated": self.include_simulated, "origins": list(self.origins)}
         if self.is_estimated:
-            asked |= {"page": self.page, "filters": dict(self.choice.filters), "by": self.choice.by}
+            parameters |= {"page": self.page, "filters": dict(self.choice.filters), "by": self.choice.by}
             if self.own_prices:
-                asked["own_prices"] = str(self.own_prices.version)
-        return asked
+                parameters["own_prices"] = str(self.own_prices.version)
+        return parameters
 
     @property
     def is_estimated(self) -> bool:

@@ -76,13 +76,13 @@ def preview_answer(request: PredictionRequest, user: Any = None, *, explained: b
 def answer_with_basis(
     request: PredictionRequest, query: ScenarioQuery, snapshot: Snapshot, user: Any, *, explained: bool = False
 ) -> tuple[dict[str, Any], Basis]:
-    asked: Any = canonical_request(query, snapshot.database) | {
+    request_document: Any = canonical_request(query, snapshot.database) | {
         "include_simulated": request.include_simulated,
         "include_outliers": request.include_outliers,
     }
     with single_thread():
         basis = run_with_advice(query, snapshot, request.viewer(user))
-        return answer_document(basis, asked, explained=explained), basis
+        return answer_document(basis, request_document, explained=explained), basis
 
 
 def run_with_advice(query: ScenarioQuery, snapshot: Snapshot, viewer: Any) -> Basis:
@@ -141,8 +141,8 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
     request = PredictionRequest(**{name: answer[name] for name in names if name in answer})
     query, snapshot, origins = resolve_with_snapshot(request, viewer)
     canonical = canonical_request(query, snapshot.database)
-    asked = canonical | {"include_outliers": answer["include_outliers"]}
-    is_same = request_key(asked, snapshot, viewer, origins) == prediction.request_key
+    request_document = canonical | {"include_outliers": answer["include_outliers"]}
+    is_same = request_key(request_document, snapshot, viewer, origins) == prediction.request_key
     with single_thread():
         why: dict[str, Any] = nan_to_null(explain(run_with_advice(query, snapshot, viewer)))
     if is_same:
@@ -155,8 +155,8 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
 def why_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
     """Return `why` as an answer document contains it: from the prediction's revision if possible, else from the current
     one."""
-    beside = ("revision", "note")
-    return {name: value for name, value in reasons_of_prediction(prediction, user).items() if name not in beside}
+    excluded = ("revision", "note")
+    return {name: value for name, value in reasons_of_prediction(prediction, user).items() if name not in excluded}
 
 
 def stale_reasons(prediction: Prediction) -> list[str]:
@@ -186,9 +186,9 @@ def remove_predictions(rows: PredictionQuerySet, user: Any) -> int:
     Private predictions are deleted. A public prediction is deleted if it was computed for this user, no other user
     asked for it and no measurement validated it. A validated prediction stays, because it counts for the track record.
     """
-    own = rows.asked_by(user).order_by()
+    predictions = rows.asked_by(user).order_by()
     removed = 0
-    while keys := list(own.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
+    while keys := list(predictions.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
         first = AskedPrediction.objects.filter(user=user, prediction__in=keys, is_first=True)
         made = list(first.values_list("prediction", flat=True))
         AskedPrediction.objects.filter(user=user, prediction__in=keys).delete()

@@ -136,8 +136,8 @@ class AutomaticChoice(ScalingModel):
     def _times(self, points: Points) -> FloatArray:
         if self.replay_ is None:
             return self.own_curve_.times(points.n)
-        own = extend_curves(self._laws()[self.chosen_], self.n_, self.log_r_[None], points.n)[0]
-        log_r = own + self.replay_.interpolate(self.replay_.correction[self.chosen_], points.n)
+        by_own_curve = extend_curves(self._laws()[self.chosen_], self.n_, self.log_r_[None], points.n)[0]
+        log_r = by_own_curve + self.replay_.interpolate(self.replay_.correction[self.chosen_], points.n)
         return np.asarray(self.t1_s_ * np.exp(log_r) / points.n)
 
     def interval(self, X: Any, level: float = 0.9) -> tuple[FloatArray, FloatArray] | None:
@@ -150,14 +150,14 @@ class AutomaticChoice(ScalingModel):
         """
         points, replay = self._read(X), self.replay_
         if replay is None:
-            reach = stats.t.ppf(0.5 + level / 2, DEGREES_OF_FREEDOM) * self.own_curve_.log_scales(points.n)
+            half_width = stats.t.ppf(0.5 + level / 2, DEGREES_OF_FREEDOM) * self.own_curve_.log_scales(points.n)
         elif replay.count < LEAST_FOR_INTERVAL:
             return None
         else:
             spread = replay.interpolate(np.maximum.accumulate(replay.spread[self.chosen_]), points.n)
-            reach = stats.t.ppf(0.5 + level / 2, replay.count - 1) * spread
+            half_width = stats.t.ppf(0.5 + level / 2, replay.count - 1) * spread
         middle = self._times(points)
-        return middle * np.exp(-reach), middle * np.exp(reach)
+        return middle * np.exp(-half_width), middle * np.exp(half_width)
 
     def parameters(self) -> dict[str, float]:
         if self.replay_ is None:

@@ -133,10 +133,10 @@ def jackknife(
         return unknown, unknown.copy(), f"without some of the points the model refuses: {error}"
     missed = (errors**2).mean() if len(errors) else np.nan
     variance = (count - 1) / count * ((logs - logs.mean(axis=0)) ** 2).sum(axis=0) + missed
-    reach = stats.t.ppf(0.5 + level / 2, count - 1) * np.sqrt(variance)
+    half_width = stats.t.ppf(0.5 + level / 2, count - 1) * np.sqrt(variance)
     middle = model.predict(X_new)
-    reason = "without some of the points the model predicts no positive time" if np.isnan(reach).any() else ""
-    return middle * np.exp(-reach), middle * np.exp(reach), reason
+    reason = "without some of the points the model predicts no positive time" if np.isnan(half_width).any() else ""
+    return middle * np.exp(-half_width), middle * np.exp(half_width), reason
 
 
 def _refit_without_groups(

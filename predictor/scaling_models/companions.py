@@ -62,12 +62,12 @@ def companions_of(
     rows = _candidate_rows(database, platform, workload, of_platform)
     kinship = of_platform[database.platform_index[rows]]
     same = database.workload_index[rows] == workload
-    kept = kinship >= LEAST_KINSHIP[scope]
+    is_related = kinship >= LEAST_KINSHIP[scope]
     if scope == "platform":
-        kept &= database.platform_index[rows] == platform
-    rows, weights = rows[kept], (kinship * np.where(same, SAME_WORKLOAD, 1.0))[kept]
-    apart = np.abs(np.log(database.n_max[database.platform_index[rows]] / database.n_max[platform]))
-    order = np.lexsort((apart, -weights))[:most]
+        is_related &= database.platform_index[rows] == platform
+    rows, weights = rows[is_related], (kinship * np.where(same, SAME_WORKLOAD, 1.0))[is_related]
+    size_distance = np.abs(np.log(database.n_max[database.platform_index[rows]] / database.n_max[platform]))
+    order = np.lexsort((size_distance, -weights))[:most]
     ours = _breakpoints_and_end(database, platform)
     return [_companion(database, int(rows[i]), platform, ours, float(weights[i])) for i in order]
 

@@ -79,8 +79,8 @@ def overhead_power(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> Float
     """
     added, overhead = np.log(n[1:] - n[0]), np.log(np.maximum(np.expm1(log_r[:, 1:]), LEAST_GROWTH))
     exponent = np.clip(_least_squares_slopes(added, overhead), 0.0, LARGEST_EXPONENT)
-    further = overhead[:, -1:] + exponent[:, None] * (np.log(n_new - n[0]) - added[-1])
-    return np.asarray(np.log1p(np.exp(further)))
+    beyond = overhead[:, -1:] + exponent[:, None] * (np.log(n_new - n[0]) - added[-1])
+    return np.asarray(np.log1p(np.exp(beyond)))
 
 
 LAWS: dict[str, Law] = {

@@ -74,8 +74,8 @@ class LinearLaw(ScalingModel):
                 intervals[name] = (float("nan"), float("nan"))
                 continue
             variance = float(gradient @ self.covariance_ @ gradient)
-            reach = quantile * max(variance, 0.0) ** 0.5
-            intervals[name] = (values[name] - reach, values[name] + reach)
+            half_width = quantile * max(variance, 0.0) ** 0.5
+            intervals[name] = (values[name] - half_width, values[name] + half_width)
         return intervals
 
     def _gradients(self) -> dict[str, FloatArray]:

@@ -74,10 +74,10 @@ class MeasuredPoints:
     @property
     def _of_own_size(self) -> NDArray[np.bool_]:
         """Return which points have the size of the points in `own`, (N,)."""
-        own = self.size[self.own]
-        if not len(own):
+        own_size = self.size[self.own]
+        if not len(own_size):
             return np.zeros(len(self), dtype=np.bool_)
-        return np.asarray((self.size == own[0]) | (np.isnan(self.size) & np.isnan(own[0])))
+        return np.asarray((self.size == own_size[0]) | (np.isnan(self.size) & np.isnan(own_size[0])))
 
     def task_measures(self) -> dict[str, FloatArray]:
         """Return the measures of each point that a task graph needs (TASK_MEASURES).
@@ -97,9 +97,9 @@ class MeasuredPoints:
         """
         counts = {"tasks": self.tasks, "waits": self.waits}
         if np.isnan(self.tasks).all() or np.isnan(self.waits).all():
-            alone = self.n == 1
+            is_serial = self.n == 1
             stand_ins = {"tasks": CREATION, "waits": JOIN}
-            counts = {name: np.where(alone, self.parts_s[:, part], np.nan) for name, part in stand_ins.items()}
+            counts = {name: np.where(is_serial, self.parts_s[:, part], np.nan) for name, part in stand_ins.items()}
         return task_measures(self.parts_s) | {name: self._mean_of_each_size(column) for name, column in counts.items()}
 
     def _mean_of_each_size(self, column: FloatArray) -> FloatArray:
@@ -132,7 +132,7 @@ def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPo
         size = np.where(np.isnan(size), own_size, size)
     keys = np.stack([size, clock, runs.n.astype(np.float64), ~runs.is_variation], axis=1)
     distinct, of = np.unique(np.nan_to_num(keys, nan=-1.0), axis=0, return_inverse=True)
-    at_size, at_clock, n, own = distinct.T
+    at_size, at_clock, n, is_own = distinct.T
     time_s, parts_s = np.empty(len(distinct)), np.full((len(distinct), len(PARTS)), np.nan)
     counts = np.full((2, len(distinct)), np.nan)
     for point in range(len(distinct)):
@@ -152,7 +152,7 @@ def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPo
         parts_s=parts_s,
         tasks=counts[0],
         waits=counts[1],
-        own=own == 1.0,
+        own=is_own == 1.0,
     )
 
 

@@ -47,7 +47,7 @@ def cores_in_use(n: FloatArray, n_ht: float | None, smt_yield: float) -> FloatAr
     return n if n_ht is None else np.where(n > n_ht, n_ht + smt_yield * (n - n_ht), n)
 
 
-def late_line(cores: FloatArray, log_r: FloatArray, asked: FloatArray) -> FloatArray:
+def late_line(cores: FloatArray, log_r: FloatArray, predicted_cores: FloatArray) -> FloatArray:
     """Continue R as a line through the last point, with the median slope of all pairs in the last third (Theil-Sen).
 
     >>> cores = np.array([1.0, 2.0, 4.0, 8.0, 12.0, 16.0])
@@ -58,10 +58,10 @@ def late_line(cores: FloatArray, log_r: FloatArray, asked: FloatArray) -> FloatA
     x, r = cores[-count:], np.exp(log_r[-count:])
     i, j = np.triu_indices(count, 1)
     slope = np.median((r[j] - r[i]) / (x[j] - x[i]))
-    return np.asarray(np.log(np.maximum(r[-1] + slope * (asked - x[-1]), LEAST_GROWTH_RATIO * r[-1])))
+    return np.asarray(np.log(np.maximum(r[-1] + slope * (predicted_cores - x[-1]), LEAST_GROWTH_RATIO * r[-1])))
 
 
-def amdahl_from_last(cores: FloatArray, log_r: FloatArray, asked: FloatArray) -> FloatArray:
+def amdahl_from_last(cores: FloatArray, log_r: FloatArray, predicted_cores: FloatArray) -> FloatArray:
     """Continue R by Amdahl's law, fitted to all points by least squares of relative errors, through the last point.
 
     >>> np.exp(amdahl_from_last(np.array([1.0, 2.0, 4.0]), np.log([1.0, 1.1, 1.3]), np.array([11.0]))).round(9)
@@ -70,7 +70,7 @@ def amdahl_from_last(cores: FloatArray, log_r: FloatArray, asked: FloatArray) ->
     time = np.exp(log_r - log_r[-1]) / cores
     serial, parallel = nnls(np.stack([np.ones(len(cores)), 1 / cores], axis=1) / time[:, None], np.ones(len(cores)))[0]
     last = serial * cores[-1] + parallel
-    return np.asarray(log_r[-1] + np.log((serial * asked + parallel) / last))
+    return np.asarray(log_r[-1] + np.log((serial * predicted_cores + parallel) / last))
 
 
 CURVE_LAWS: dict[str, CurveLaw] = {"late_line": late_line, "amdahl": amdahl_from_last}
@@ -178,9 +178,9 @@ def errors_on_later_points(cores: FloatArray, log_r: FloatArray) -> dict[str, fl
     errors: dict[str, list[float]] = {law: [] for law in CURVE_LAWS}
     for origin in sorted({round(at) for at in np.linspace(max(2.0, count * FIRST_ORIGIN), count - 1, MOST_ORIGINS)}):
         later = cores[origin:] <= max(FARTHEST * cores[origin - 1], cores[origin])
-        asked, actual = cores[origin:][later], log_r[origin:][later]
+        predicted_cores, actual = cores[origin:][later], log_r[origin:][later]
         for name, law in CURVE_LAWS.items():
-            missed = np.abs(law(cores[:origin], log_r[:origin], asked) - actual)
+            missed = np.abs(law(cores[:origin], log_r[:origin], predicted_cores) - actual)
             errors[name].append(float(np.minimum(missed, WORST_LOG_ERROR).mean()))
     return {name: float(np.mean(values)) for name, values in errors.items()}
 

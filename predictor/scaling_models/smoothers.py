@@ -164,9 +164,9 @@ class Loess:
 
         def value(u: float) -> float:
             distance = np.abs(x - u)
-            reach = np.sort(distance)[near - 1] * STRETCH
-            root = np.sqrt((1.0 - np.minimum(distance / max(reach, LEAST_REACH), 1.0) ** 3) ** 3)
-            design = np.vander((x - u) / max(reach, LEAST_REACH), self.degree + 1, increasing=True)
+            bandwidth = np.sort(distance)[near - 1] * STRETCH
+            root = np.sqrt((1.0 - np.minimum(distance / max(bandwidth, LEAST_REACH), 1.0) ** 3) ** 3)
+            design = np.vander((x - u) / max(bandwidth, LEAST_REACH), self.degree + 1, increasing=True)
             return float(np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0][0])
 
         return lambda x_new: np.array([value(u) for u in np.atleast_1d(np.asarray(x_new, dtype=np.float64))])

@@ -184,13 +184,13 @@ class WantedSnapshot:
 
     @classmethod
     def of(cls, user: Any, origins: tuple[str, ...], outliers: bool) -> WantedSnapshot:
-        public, own = Revision.current(user)
-        viewer = user if own else None
+        public, private = Revision.current(user)
+        viewer = user if private else None
         rows = Profile.objects.candidates_for(viewer, outliers=outliers)
         newest = rows.order_by("-pk").values_list("uid", flat=True).first()
         kinds = (*origins, "outliers") if outliers else origins
-        folder = snapshot_folder(viewer and viewer.pk, kinds, public, own, newest, LAYOUT)
-        return cls(user, origins, outliers, viewer, (public, own), folder)
+        folder = snapshot_folder(viewer and viewer.pk, kinds, public, private, newest, LAYOUT)
+        return cls(user, origins, outliers, viewer, (public, private), folder)
 
     def get(self) -> Snapshot:
         return _cache.get(self.folder, self.map_or_build, self.is_outdated)
@@ -293,11 +293,11 @@ def mapped_snapshot(folder: Path) -> Snapshot:
         raise LookupError(folder.name) from error
 
 
-def snapshot_folder(viewer: int | None, origins: tuple[str, ...], public: int, *rest: Any) -> Path:
+def snapshot_folder(viewer: int | None, origins: tuple[str, ...], public: int, *parts: Any) -> Path:
     """Return the folder of a snapshot: STATE_DIR/snapshots/<viewer and origins>,<public revision>,<the rest of its
     key>."""
-    whose = f"{'public' if viewer is None else f'user-{viewer}'}+{'+'.join(origins)}"
-    return Path(settings.STATE_DIR) / "snapshots" / f"{','.join(map(str, (whose, public, *rest)))}"
+    viewers = f"{'public' if viewer is None else f'user-{viewer}'}+{'+'.join(origins)}"
+    return Path(settings.STATE_DIR) / "snapshots" / f"{','.join(map(str, (viewers, public, *parts)))}"
 
 
 def earlier_folders(folder: Path, oldest: tuple[int, int] = (0, 0)) -> list[Path]:
@@ -308,43 +308,43 @@ def earlier_folders(folder: Path, oldest: tuple[int, int] = (0, 0)) -> list[Path
 def earlier_of(folders: Iterable[Path], folder: Path, oldest: tuple[int, int] = (0, 0)) -> list[Path]:
     """Return the folders of the same viewer, origins and layout with revisions from `oldest` to the folder's own, the
     newest first."""
-    whose, layout = folder.name.split(",")[0], folder.name.split(",")[-1]
+    viewers, layout = folder.name.split(",")[0], folder.name.split(",")[-1]
     newest = revision_of(folder)
     others = [
         other
         for other in folders
         if other != folder
         and other.parent == folder.parent
-        and (other.name.split(",")[0], other.name.split(",")[-1]) == (whose, layout)
+        and (other.name.split(",")[0], other.name.split(",")[-1]) == (viewers, layout)
         and all(low <= number <= high for low, number, high in zip(oldest, revision_of(other), newest, strict=True))
     ]
     return sorted(others, key=revision_of, reverse=True)
 
 
 def revision_of(folder: Path) -> tuple[int, int]:
-    _, public, own, *_ = folder.name.split(",")
-    return int(public), int(own)
+    _, public, private, *_ = folder.name.split(",")
+    return int(public), int(private)
 
 
 def is_of_user(folder: Path) -> bool:
     return folder.name.startswith("user-")
 
 
-def remove_others(kept: Path) -> None:
+def remove_others(current: Path) -> None:
     """Delete the viewer's other folders, users' folders of another public revision, and incomplete folders of killed
     processes.
 
     Processes that have mapped a deleted folder can still use it. Public folders of other origins stay, because they are
     used until their successors are written.
     """
-    whose, public, _ = kept.name.split(",", 2)
-    for folder in kept.parent.iterdir():
+    viewers, public, _ = current.name.split(",", 2)
+    for folder in current.parent.iterdir():
         parts = folder.name.split(",", 2)
         if len(parts) == 3:
-            is_outdated = parts[0] == whose or (is_of_user(folder) and parts[1] != public)
+            is_outdated = parts[0] == viewers or (is_of_user(folder) and parts[1] != public)
         else:
             is_outdated = is_older_than(folder, UNFINISHED_S)
-        if folder != kept and is_outdated:
+        if folder != current and is_outdated:
             shutil.rmtree(folder, ignore_errors=True)
 
 

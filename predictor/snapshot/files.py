@@ -34,9 +34,9 @@ def write_values(folder: Path, values: Mapping[str, Any]) -> None:
             if isinstance(value, ARRAYS):
                 with open(unfinished / f"{name}.npy", "wb", opener=_owner_only) as file:
                     write_array(file, value)
-        rest = {name: None if isinstance(value, ARRAYS) else value for name, value in values.items()}
+        others = {name: None if isinstance(value, ARRAYS) else value for name, value in values.items()}
         with open(unfinished / VALUES_FILE, "w", opener=_owner_only) as file:
-            file.write(json.dumps(rest))  # json.dump takes ten times as long, as it writes each value by itself
+            file.write(json.dumps(others))  # json.dump takes ten times as long, as it writes each value by itself
         if not folder.exists():
             unfinished.rename(folder)
     finally:

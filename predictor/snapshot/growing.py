@@ -35,8 +35,8 @@ OF_SEGMENT = ("private_revision", "platform_ids", "workload_ids", "workload_runt
 
 def snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
     """Return the values from which `snapshot_from` restores the snapshot."""
-    own = {name: value for name, value in vars(snapshot).items() if name != "database"}
-    return named_values(own, vars(snapshot.database), snapshot.database.prepared())
+    fields = {name: value for name, value in vars(snapshot).items() if name != "database"}
+    return named_values(fields, vars(snapshot.database), snapshot.database.prepared())
 
 
 def named_values(own: Mapping[str, Any], database: Mapping[str, Any], prepared: Mapping[str, Any]) -> dict[str, Any]:

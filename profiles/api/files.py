@@ -168,10 +168,10 @@ def repeats_by_n(runs: RunTable) -> dict[int, list[float]]:
 
     These are the clean runs, or the profile runs at an n without clean runs. Variations are not included.
     """
-    own = runs.own
+    own_runs = runs.own
     clean: dict[int, list[float]] = defaultdict(list)
     profiled: dict[int, list[float]] = defaultdict(list)
-    rows = zip(own.n.tolist(), own.is_profile_pass.tolist(), own.time_s.tolist(), strict=True)
+    rows = zip(own_runs.n.tolist(), own_runs.is_profile_pass.tolist(), own_runs.time_s.tolist(), strict=True)
     for n, is_profile_pass, time_s in rows:
         (profiled if is_profile_pass else clean)[n].append(time_s)
     return {n: clean.get(n) or profiled[n] for n in sorted({*clean, *profiled})}
@@ -217,7 +217,7 @@ def raw_run_rows(workload: str, runs: RunTable) -> Iterator[Mapping[str, object]
         is_profile_pass = bool(runs.is_profile_pass[row])
         parts = runs.parts_ns[row].tolist() if is_profile_pass and runs.parts_ns is not None else [None] * 7
         exact = None if runs.time_ns is None else int(runs.time_ns[row])
-        further = {
+        optional = {
             name: None if column is None else nan_to_null(column[row])
             for name in FURTHER_COLUMNS
             for column in (getattr(runs, name),)
@@ -230,5 +230,5 @@ def raw_run_rows(workload: str, runs: RunTable) -> Iterator[Mapping[str, object]
             "time_s": float(runs.time_s[row]),
             "time_ns": exact,
             **dict(zip(PART_COLUMNS, parts, strict=True)),
-            **further,
+            **optional,
         }

@@ -81,11 +81,11 @@ class PlatformDetail(RevisionEtag, DetailView, PlatformRead):
         try:
             return super().retrieve(request, *args, **kwargs)
         except Http404:
-            kept = Platform.objects.visible_to(request.user).merged_from(kwargs["slug"]).first()
-            if kept is None:
+            merged_into = Platform.objects.visible_to(request.user).merged_from(kwargs["slug"]).first()
+            if merged_into is None:
                 raise
             query = f"?{request.query_params.urlencode()}" if request.query_params else ""
-            return HttpResponsePermanentRedirect(reverse("api-platform", args=[kept.slug]) + query)
+            return HttpResponsePermanentRedirect(reverse("api-platform", args=[merged_into.slug]) + query)
 
 
 @extend_schema_view(get=extend_schema(operation_id="prices_list", summary="What machines cost"))

@@ -53,10 +53,10 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
             unfinished = {}
             # Write to temporary folders on the file system of the final ones, so that they can be renamed.
             for form, folder in folders.items():
-                beside = tempfile.TemporaryDirectory(
+                staging = tempfile.TemporaryDirectory(
                     prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True
                 )
-                unfinished[form] = Path(parts.enter_context(beside))
+                unfinished[form] = Path(parts.enter_context(staging))
             exported = _write_all(unfinished, progress)
             if exported is not None:
                 for form, folder in folders.items():

@@ -145,11 +145,11 @@ def open_dump(folder: Path, tables: Iterable[DumpTable]) -> DumpPackage:
     """Return the dump in the folder after all files match the checksums of its descriptor. Raise DumpError
     otherwise."""
     document = _read_descriptor(folder / PACKAGE_FILE)
-    own = document.get("mpet")
-    if not isinstance(own, dict) or own.get("schema") != DUMP_SCHEMA:
-        found = own.get("schema") if isinstance(own, dict) else None
+    header = document.get("mpet")
+    if not isinstance(header, dict) or header.get("schema") != DUMP_SCHEMA:
+        found = header.get("schema") if isinstance(header, dict) else None
         raise DumpError(PACKAGE_FILE, None, f"mpet.schema is {found!r}, expected {DUMP_SCHEMA!r}")
-    form, revision = own.get("format"), own.get("revision")
+    form, revision = header.get("format"), header.get("revision")
     if form not in DUMP_FORMS:
         raise DumpError(PACKAGE_FILE, None, f"mpet.format is {form!r}, not one of {', '.join(DUMP_FORMS)}")
     if isinstance(revision, bool) or not isinstance(revision, int) or not 0 <= revision < 2**53:

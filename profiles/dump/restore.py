@@ -76,9 +76,9 @@ def restore_dump(folder: Path, progress: Callable[[int], Any] = lambda profiles:
         counts["sources" if is_new else "existing"] += 1
         counts["profiles"] += len(delivery) if is_new else 0
         progress(len(delivery))
-    further = {one.table.name: one.restore(package.rows(one.table)) for one in further_tables()}
+    others = {one.table.name: one.restore(package.rows(one.table)) for one in further_tables()}
     _follow_revision(package.revision, was_empty=was_empty)
-    return Restored(package.revision, **counts, further=further)
+    return Restored(package.revision, **counts, further=others)
 
 
 def _records(package: DumpPackage, table: DumpTable) -> list[DumpRecord]:

@@ -147,8 +147,8 @@ def _profile_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
     related = {"source": "source__uid", "platform": "platform__slug", "workload": "workload__slug"}
     columns = [related.get(name, name) for name in PROFILES_TABLE.names[1:]]
     rows = public_profiles().values_list(*columns).iterator(ROWS_PER_FETCH)
-    for number, (uid, source, *rest) in zip(count(1), rows):
-        yield (number, str(uid), str(source), *rest)
+    for number, (uid, source, *values) in zip(count(1), rows):
+        yield (number, str(uid), str(source), *values)
 
 
 def _chunks(keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
@@ -162,8 +162,8 @@ def _rows_of_profiles(model: Any, table: DumpTable, keys: DumpedKeys) -> Iterato
     for first, chunk in _chunks(keys.profiles):
         number = {key: first + place for place, key in enumerate(chunk)}
         rows = model.objects.filter(profile__in=chunk).order_by("profile", "pk").values_list("profile_id", *columns)
-        for key, *rest in rows.iterator(ROWS_PER_FETCH):
-            yield (number[key], *rest)
+        for key, *values in rows.iterator(ROWS_PER_FETCH):
+            yield (number[key], *values)
 
 
 def _curve_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
@@ -179,7 +179,7 @@ def _curve_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
 def _feature_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
     for first, chunk in _chunks(keys.profiles):
         stored: dict[int, Any] = {
-            key: rest for key, *rest in _stored(FeatureVector, chunk, "values", "rms", "code_version")
+            key: columns for key, *columns in _stored(FeatureVector, chunk, "values", "rms", "code_version")
         }
         for number, key in enumerate(chunk, start=first):
             values, rms, code_version = stored.get(key, ([], [], ""))

@@ -160,7 +160,7 @@ def table(columns: Mapping[str, Sequence[Any] | np.ndarray]) -> Table:
     thread_counts, *others = columns.values()
     return Table(
         tuple(columns),
-        [(int(first), *rest) for first, *rest in zip(thread_counts, *map(plot_numbers, others), strict=True)],
+        [(int(first), *values) for first, *values in zip(thread_counts, *map(plot_numbers, others), strict=True)],
     )
 
 

@@ -134,23 +134,25 @@ def _keep_descriptions(
         compare_with_row(rules, description, row)
         descriptions.append(description)
         if description.differs:
-            said = (
+            differences = (
                 f"{name} is {written_value(getattr(row, name))} here and {written_value(value)} in the delivery"
                 for name, value in description.differences
             )
             kind = f"{rules.noun}s known with other properties, which were kept"
-            notes.add(kind, f"{rules.noun} {row.name!r} was kept as it is known: {'; '.join(said)}")
+            notes.add(kind, f"{rules.noun} {row.name!r} was kept as it is known: {'; '.join(differences)}")
     rules.description.objects.bulk_create(descriptions)
 
 
 def _note_corrections(rules: MatchingRules, row: Any, before: dict[str, Any], notes: MatchingNotes) -> None:
-    said = [
+    corrections = [
         f"{name} was {written_value(before[name])} and is now {written_value(getattr(row, name))}"
         for name in rules.fact_columns
         if before[name] not in UNKNOWN and before[name] != getattr(row, name) and name != rules.largest
     ]
-    if said:
-        notes.add(f"{rules.noun}s that were corrected", f"{rules.noun} {row.name!r} was corrected: {'; '.join(said)}")
+    if corrections:
+        notes.add(
+            f"{rules.noun}s that were corrected", f"{rules.noun} {row.name!r} was corrected: {'; '.join(corrections)}"
+        )
 
 
 def save_facts(rows: Iterable[Any], before: dict[Any, dict[str, Any]]) -> None:
@@ -209,10 +211,10 @@ def restate(rules: MatchingRules, keys: Iterable[Any]) -> None:
                 setattr(row, name, value)
             row.facts_by = ""
         # Visible deliveries in the order in which they arrived or became public.
-        said = rules.description.objects.filter(**{f"{rules.noun}__in": part}, source__hidden=False)
+        descriptions = rules.description.objects.filter(**{f"{rules.noun}__in": part}, source__hidden=False)
         came_at = Coalesce("source__published_at", "source__created_at")
-        said = said.select_related("source").order_by(came_at, "source_id", "pk")
-        for description in said.only("facts", f"{rules.noun}_id", "source__deliverer", "source__private_to"):
+        descriptions = descriptions.select_related("source").order_by(came_at, "source_id", "pk")
+        for description in descriptions.only("facts", f"{rules.noun}_id", "source__deliverer", "source__private_to"):
             row, source = rows[getattr(description, f"{rules.noun}_id")], description.source
             if source.private_to_id == row.private_to_id and has_the_say(row, source.deliverer):
                 accept_value(rules, row, source.deliverer, description.facts)

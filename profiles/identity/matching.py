@@ -132,12 +132,12 @@ def match_rows(
     """
     if not drafts:
         return []
-    seen: set[str] = set()
+    slugs: set[str] = set()
     for draft in drafts:
         draft.identity, draft.spelling = rules.identity(draft), rules.spelling(draft)
-        if draft.identity in seen:
+        if draft.identity in slugs:
             raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description", rules.noun)
-        seen.add(draft.identity)
+        slugs.add(draft.identity)
     candidates = _candidate_rows(rules, drafts)
     if other_than:
         others = {row.identity: other_than[row.pk] for row in candidates if row.pk in other_than}
@@ -256,11 +256,11 @@ def _first_difference(rules: MatchingRules, draft: Any, row: Any) -> tuple[str, 
 
 def _warn_of_near_misses(rules: MatchingRules, new: list[Any], notes: MatchingNotes) -> None:
     values = {getattr(draft, rules.coarse) for draft in new}
-    alike = Q(**{f"{rules.coarse}__isnull": True}) if None in values else Q(pk__in=[])
+    candidates = Q(**{f"{rules.coarse}__isnull": True}) if None in values else Q(pk__in=[])
     known = _visible_rows(rules, new[0].private_to_id).values_list(*rules.described_by, named=True)
     kin: dict[tuple[Any, ...], dict[str, str]] = {rules.kin(draft): {} for draft in new}
     parts = key_chunks(value for value in values if value is not None)
-    for query in chain([alike], (Q(**{f"{rules.coarse}__in": part}) for part in parts)):
+    for query in chain([candidates], (Q(**{f"{rules.coarse}__in": part}) for part in parts)):
         for row in known.filter(query):
             if (same := kin.get(rules.kin(row))) is not None:
                 same[identity.folded_text(row, rules.texts)] = row.name

@@ -193,9 +193,9 @@ def profile_of_workload(workload: Workload, user: Any) -> Profile | None:
     """
     rows = Profile.objects.visible_to(user).filter(workload=workload)
     rows = rows.select_related("platform", "workload", "curves", "source__upload").defer(*LONG_TEXTS_OF_SOURCE)
-    own = rows.filter(source__owner=user).order_by("-pk").first() if user and user.is_authenticated else None
+    own_profile = rows.filter(source__owner=user).order_by("-pk").first() if user and user.is_authenticated else None
     is_measured = Case(When(origin="measured", then=1), default=0)
-    return own or rows.order_by(is_measured.desc(), "-n_measured", "-pk").first()
+    return own_profile or rows.order_by(is_measured.desc(), "-n_measured", "-pk").first()
 
 
 def program_of_profile(profile: Profile) -> ProfiledProgram:

@@ -65,9 +65,9 @@ def fold_spelling(text: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", _MARKS.sub("", text)).casefold()
     folded = _BETWEEN_DIGITS.sub(".", folded)
-    kept = re.sub(r"[^\w+#.]|_", "", folded)
-    kept = re.sub(r"(?<!\d)\.|\.(?!\d)", "", kept)
-    return kept or normalise_spacing(text).casefold()
+    letters = re.sub(r"[^\w+#.]|_", "", folded)
+    letters = re.sub(r"(?<!\d)\.|\.(?!\d)", "", letters)
+    return letters or normalise_spacing(text).casefold()
 
 
 def _digest(parts: list[Any]) -> str:

@@ -45,9 +45,9 @@ def publish_source(source: Source) -> list[str]:
     source.save(update_fields=["private_to", "deliverer", "published_at", "is_established"])
     source.profiles.update(private_to=None, outlier_reason="", outlier_judge="", outlier_checked_at=None)
     judge_pairs(contested_pairs(source.profiles.all()))
-    for rules, left in moved:
-        drop_unsupported(rules, left)
-        restate(rules, left)
+    for rules, remaining in moved:
+        drop_unsupported(rules, remaining)
+        restate(rules, remaining)
     for rules, keys in described_by([source]):
         restate(rules, keys)
     Revision.raise_for(None, takes_away=False)
@@ -61,11 +61,11 @@ def _publish_rows(rules: MatchingRules, source: Source, deliverer: str, notes: M
     """Move the delivery from private platforms (workloads) to public ones, and return the keys of the private ones."""
     noun = rules.noun
     descriptions = rules.description.objects.filter(source=source)
-    said = dict(descriptions.values_list(f"{noun}_id", "facts"))
+    facts_by_row = dict(descriptions.values_list(f"{noun}_id", "facts"))
     measured = set(source.profiles.order_by().values_list(noun, flat=True))
-    rows = rules.model.objects.filter(pk__in={*measured, *said})
+    rows = rules.model.objects.filter(pk__in={*measured, *facts_by_row})
     private = list(rows.exclude(private_to=None).order_by("pk"))
-    facts = {row.pk: said.get(row.pk, known_facts(rules, row)) for row in rows}
+    facts = {row.pk: facts_by_row.get(row.pk, known_facts(rules, row)) for row in rows}
     drafts = [_draft(rules, row, facts[row.pk], deliverer) for row in private]
     try:
         standing = match_rows(rules, drafts, notes)
@@ -97,8 +97,8 @@ def _refuse_other_sizes_of(source: Source) -> None:
 
 def _draft(rules: MatchingRules, row: Any, facts: dict[str, Any], deliverer: str) -> Any:
     """Return a public row as this delivery alone describes it."""
-    told = {*rules.delivered_columns, *ROW_COLUMNS, "created_at"}
-    values = {field.name: getattr(row, field.name) for field in row._meta.fields if field.name not in told}
+    columns = {*rules.delivered_columns, *ROW_COLUMNS, "created_at"}
+    values = {field.name: getattr(row, field.name) for field in row._meta.fields if field.name not in columns}
     if rules.largest:
         values[rules.largest] = getattr(row, rules.largest)
     return rules.model(**values | facts, facts_by=deliverer)

@@ -81,18 +81,18 @@ def stage(
     for start in range(0, len(records), STAGED_PROFILES_AT_ONCE):
         chunk = records[start : start + STAGED_PROFILES_AT_ONCE]
         first = staged.first_profile + start
-        some = [Profile(pk=first + i, platform=platforms[record.platform]) for i, record in enumerate(chunk)]
-        pairs = list(zip(some, chunk, strict=True))
+        instances = [Profile(pk=first + i, platform=platforms[record.platform]) for i, record in enumerate(chunk)]
+        pairs = list(zip(instances, chunk, strict=True))
         derived = derive_profiles([runs_of_profile(profile, record.runs, record.counters) for profile, record in pairs])
-        set_derived_columns(some, derived)
+        set_derived_columns(instances, derived)
         runs = (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs))
         insert_rows(Run, STAGED_RUN_COLUMNS, runs)
         counted = ((profile.pk, record.counters) for profile, record in pairs if record.counters)
         readings = (row for key, counters in counted for row in _reading_rows(key, counters))
         insert_rows(CounterReading, STAGED_READING_COLUMNS, readings)
-        for rows in derived_rows(some, derived):
+        for rows in derived_rows(instances, derived):
             insert_instances(rows)
-        profiles += some
+        profiles += instances
         if progress is not None:
             progress(len(chunk))
     return profiles
@@ -167,10 +167,10 @@ def _run_rows(profile: int, table: RunTable) -> Iterator[tuple[Any, ...]]:
         *(_further_column(table, name) for name in FURTHER_COLUMNS),
         strict=True,
     )
-    for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns, *further in rows:
+    for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns, *optional in rows:
         kind = Run.Pass.PROFILE.value if is_profile_pass else Run.Pass.CLEAN.value
         parts = parts_ns if is_profile_pass else NO_PARTS
-        yield (profile, n, repeat, kind, time_s, time_ns, output_checksum, *further, *parts)
+        yield (profile, n, repeat, kind, time_s, time_ns, output_checksum, *optional, *parts)
 
 
 def _further_column(table: RunTable, name: str) -> list[Any]:
@@ -244,10 +244,10 @@ def insert_instances(instances: Sequence[models.Model]) -> None:
     A creation date that is already set is kept.
     """
     for start in range(0, len(instances), INSERTED_AT_ONCE):
-        some = instances[start : start + INSERTED_AT_ONCE]
-        fields = some[0]._meta.concrete_fields
-        stored = [_stored_column(field, some) for field in fields]
-        insert_rows(type(some[0]), [field.name for field in fields], zip(*stored, strict=True))
+        chunk = instances[start : start + INSERTED_AT_ONCE]
+        fields = chunk[0]._meta.concrete_fields
+        stored = [_stored_column(field, chunk) for field in fields]
+        insert_rows(type(chunk[0]), [field.name for field in fields], zip(*stored, strict=True))
     for instance in instances:
         instance._state.adding, instance._state.db = False, connection.alias
 

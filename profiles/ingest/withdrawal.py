@@ -107,13 +107,13 @@ def drop_unsupported(rules: MatchingRules, keys: Iterable[Any]) -> None:
 
 def _give_own_row(rules: MatchingRules, row: Any, owner: int) -> None:
     """Copy a public row for one owner, and move the owner's private profiles and descriptions to the copy."""
-    own = rules.model.objects.get(pk=row.pk)
-    own.pk, own.private_to_id, own.hidden = None, owner, False
-    if rules.model.objects.filter(identity=own.identity, private_to=owner).exists():  # with another kind of times
-        own.identity = hashlib.sha256(f"{own.identity} {row.slug}".encode()).hexdigest()
-    own._state.adding = True
-    assign_private_slugs([own])
-    own.save(force_insert=True)
-    row.profiles.filter(private_to=owner).update(**{rules.noun: own})
-    row.descriptions.filter(source__private_to=owner).update(**{rules.noun: own})
-    restate(rules, [own.pk])
+    original = rules.model.objects.get(pk=row.pk)
+    original.pk, original.private_to_id, original.hidden = None, owner, False
+    if rules.model.objects.filter(identity=original.identity, private_to=owner).exists():  # with another kind of times
+        original.identity = hashlib.sha256(f"{original.identity} {row.slug}".encode()).hexdigest()
+    original._state.adding = True
+    assign_private_slugs([original])
+    original.save(force_insert=True)
+    row.profiles.filter(private_to=owner).update(**{rules.noun: original})
+    row.descriptions.filter(source__private_to=owner).update(**{rules.noun: original})
+    restate(rules, [original.pk])

@@ -64,13 +64,13 @@ def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
     deliverers = dict(Source.objects.filter(profiles__in=profiles).values_list("pk", "deliverer"))
     reasons = {}
     for profile in profiles:
-        own = deliverers.get(profile.source_id)
+        deliverer = deliverers.get(profile.source_id)
         # A user's measurements are not compared with each other. The operator's are, because the operator imports
         # measurements of different people.
         others = {
-            key if owner == own else owner: t
+            key if owner == deliverer else owner: t
             for key, owner, t in times[profile.platform_id, profile.workload_id]
-            if key != profile.pk and (owner != own or own == OPERATOR)
+            if key != profile.pk and (owner != deliverer or deliverer == OPERATOR)
         }
         seconds = list(others.values())
         if profile.t1_s is None or len(seconds) < FEWEST_OTHER_MEASUREMENTS or max(seconds) > AGREE * min(seconds):
@@ -107,8 +107,8 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
         stored, ["outlier_reason", "outlier_judge", "outlier_checked_at"], batch_size=PROFILES_PER_QUERY
     )
     for owner, keys in changed.items():
-        beside = judge_pairs(contested_pairs(Profile.objects.filter(pk__in=keys)))
-        judged = sorted({*keys, *beside}) if owner is None else ()
+        pairs = judge_pairs(contested_pairs(Profile.objects.filter(pk__in=keys)))
+        judged = sorted({*keys, *pairs}) if owner is None else ()
         Revision.raise_for(owner, judged=judged, takes_away=False)
     return sum(map(len, changed.values()))
 

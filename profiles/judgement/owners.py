@@ -161,9 +161,9 @@ def _measured_by_owners(rows: Sequence[_Row]) -> list[tuple[_Row, tuple[datetime
     if len({owner for owner, _ in of_kind}) < 2:
         return []
     chosen = []
-    for own in of_kind.values():
-        best = max(own, key=lambda row: (row.weight, row.n_measured, row.key))
-        chosen.append((best, min((row.since, row.source) for row in own if row.weight == best.weight)))
+    for measurements in of_kind.values():
+        best = max(measurements, key=lambda row: (row.weight, row.n_measured, row.key))
+        chosen.append((best, min((row.since, row.source) for row in measurements if row.weight == best.weight)))
     return chosen
 
 
@@ -192,12 +192,12 @@ def judge_pair(measurements: Sequence[Measurement]) -> dict[OwnersKind, OwnerVer
             verdicts[one.row.owner, one.row.decomposed] = (reason, str(DIFFERS))
     for decomposed in (False, True):
         kinds = {(one.row.owner, decomposed): one for one in measurements if one.row.decomposed == decomposed}
-        alike = [one for kind, one in kinds.items() if kind not in verdicts]
-        owners = {one.row.owner for one in alike}
+        unjudged = [one for kind, one in kinds.items() if kind not in verdicts]
+        owners = {one.row.owner for one in unjudged}
         if len(owners) < 2:
             continue
-        owner = counting.row.owner if counting.row.owner in owners else counting_measurement(alike).row.owner
-        for one in alike:
+        owner = counting.row.owner if counting.row.owner in owners else counting_measurement(unjudged).row.owner
+        for one in unjudged:
             if one.row.owner != owner:
                 reason = OF_ANOTHER if one.row.is_established else OF_NEW_ACCOUNT
                 verdicts[one.row.owner, decomposed] = (reason, str(SECOND))
@@ -210,7 +210,7 @@ def counting_measurement(measurements: Sequence[Measurement]) -> Measurement:
     established = [one for one in measurements if one.row.is_established]
     votes: dict[str, Measurement] = {}  # by owner, in the order of the owners' first measurements
     for one in sorted(agreed or established or measurements, key=lambda one: one.since):
-        votes[one.row.owner] = max(one, votes.get(one.row.owner, one), key=lambda own: own.rank)
+        votes[one.row.owner] = max(one, votes.get(one.row.owner, one), key=lambda measured: measured.rank)
     voting = list(votes.values())
     if len(voting) < 3 or not (agreed or established):  # new accounts are no majority
         return voting[0]

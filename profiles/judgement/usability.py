@@ -92,14 +92,14 @@ def size_faults(n_measured: IntArray, stored: Sequence[StoredRow]) -> dict[int, 
 def join_arrays(
     t1_s: FloatArray, n_measured: IntArray, stored: Sequence[StoredRow], faults: dict[int, str]
 ) -> UsableArrays:
-    kept = [row for position, row in enumerate(stored) if position not in faults] if faults else stored
+    usable = [row for position, row in enumerate(stored) if position not in faults] if faults else stored
     rows = np.setdiff1d(np.arange(len(stored)), list(faults))
     return UsableArrays(
         rows=rows,
-        features=np.frombuffer(b"".join(row[0] for row in kept), "<f8").reshape(-1, len(FEATURE_NAMES)),
+        features=np.frombuffer(b"".join(row[0] for row in usable), "<f8").reshape(-1, len(FEATURE_NAMES)),
         lengths=n_measured[rows],
-        curve_n=np.frombuffer(b"".join(row[1] for row in kept), "<i4"),
-        curve_time_s=np.frombuffer(b"".join(row[2] for row in kept), "<f8"),
+        curve_n=np.frombuffer(b"".join(row[1] for row in usable), "<i4"),
+        curve_time_s=np.frombuffer(b"".join(row[2] for row in usable), "<f8"),
         faults=faults,
     )
 

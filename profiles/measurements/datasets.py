@@ -374,8 +374,8 @@ def _read_counters(table: _CsvTable, runs: _RunRows, warnings: list[str]) -> dic
             f"{table.name}: {int((~usable).sum())} values that are not finite or outside their bounds were left out, "
             f"the first on line {line}"
         )
-    kept = np.flatnonzero(usable)
+    positions = np.flatnonzero(usable)
     return {
         key: CounterTable(n[rows], repeat[rows], tuple(names[rows]), value[rows], ("ok",) * len(rows))
-        for key, rows in ((key, kept[rows]) for key, rows in _rows_by_key(pair[kept]))
+        for key, rows in ((key, positions[rows]) for key, rows in _rows_by_key(pair[positions]))
     }

@@ -129,7 +129,7 @@ class RunTable:
         exact = None not in columns["time_ns"]
         parts = [[-1 if value is None else value for value in columns[name]] for name in PART_COLUMNS] if exact else []
         checksums = columns.get("output_checksum")
-        further: dict[str, Any] = {
+        optional: dict[str, Any] = {
             name: column_or_none(np.array(columns[name], dtype=np.float64)) for name in FURTHER_COLUMNS
         }
         return cls(
@@ -140,7 +140,7 @@ class RunTable:
             time_ns=np.array(columns["time_ns"], dtype=np.int64) if exact else None,
             parts_ns=np.array(parts, dtype=np.int64).T if exact else None,
             output_checksum=None if checksums is None else tuple(checksums),
-            **further,
+            **optional,
         )
 
     @property

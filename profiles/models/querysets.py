@@ -172,14 +172,16 @@ class SourceQuerySet(ModeratedQuerySet):
         """Return the credits: each dataset with its source and licence, and the number of uploads by source and
         licence."""
         named = Case(When(kind="dataset", then=F("label")), default=Value(""))
-        alike = self.order_by().annotate(named=named).values("named", "licence", "citation").annotate(many=Count("pk"))
+        sources = (
+            self.order_by().annotate(named=named).values("named", "licence", "citation").annotate(many=Count("pk"))
+        )
         return [
             {
                 "label": row["named"] or f"{row['many']} upload{'s' if row['many'] > 1 else ''}",
                 "licence": row["licence"],
                 "citation": row["citation"],
             }
-            for row in sorted(alike, key=lambda row: (not row["named"], row["named"], row["licence"]))
+            for row in sorted(sources, key=lambda row: (not row["named"], row["named"], row["licence"]))
         ]
 
     def with_ceilings_of(self, platform: Any, user: Any) -> Self:
@@ -273,8 +275,8 @@ class ProfileQuerySet(ModeratedQuerySet):
         return self.visible_to(user).select_related(other, "curves", "source").defer(*LONG_TEXTS_OF_SOURCE)
 
     def on_profile_page(self, user: Any) -> Self:
-        beside = ("platform", "workload", "source", "source__upload", "curves", "feature_vector")
-        return self.visible_to(user).select_related(*beside)
+        related = ("platform", "workload", "source", "source__upload", "curves", "feature_vector")
+        return self.visible_to(user).select_related(*related)
 
     def as_api_rows(self, user: Any) -> Self:
         return self.visible_to(user).select_related("platform", "workload", "source", "source__upload")

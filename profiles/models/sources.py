@@ -207,9 +207,9 @@ class Revision(models.Model):
 
     @classmethod
     def _pair(cls, user: Any, column: str) -> tuple[int, int]:
-        own = cls.key_of(user) if user is not None and user.is_authenticated else ""
-        numbers = dict(cls.objects.filter(key__in=[cls.PUBLIC, own]).values_list("key", column))
-        return numbers.get(cls.PUBLIC, 0), numbers.get(own, 0)
+        key = cls.key_of(user) if user is not None and user.is_authenticated else ""
+        numbers = dict(cls.objects.filter(key__in=[cls.PUBLIC, key]).values_list("key", column))
+        return numbers.get(cls.PUBLIC, 0), numbers.get(key, 0)
 
 
 class StagedDelivery(LeasedWork):

@@ -50,8 +50,8 @@ def workload_link(workload: Workload, badge: str) -> SafeString:
 
 def with_input(link: str, workload: Workload) -> SafeString:
     """Return the link with input and version, which distinguish workloads of the same name."""
-    told = ", ".join(text for text in (workload.input, workload.version and f"version {workload.version}") if text)
-    return format_html("{} <small>{}</small>", link, told) if told else format_html("{}", link)
+    details = ", ".join(text for text in (workload.input, workload.version and f"version {workload.version}") if text)
+    return format_html("{} <small>{}</small>", link, details) if details else format_html("{}", link)
 
 
 def delivery(profile: Profile) -> SafeString:

@@ -54,19 +54,19 @@ def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
             return view(request, *args, **kwargs)
         state = state_of(of, kwargs.get("slug") or request.GET.get(of, "")) if of else Revision.current(None)[0]
         pages, key = caches["pages"], page_key(request, state)
-        kept = pages.get(key)
-        if kept is not None:
-            return kept_page(request, *kept)
+        page = pages.get(key)
+        if page is not None:
+            return kept_page(request, *page)
         response = view(request, *args, **kwargs)
         patch_vary_headers(response, ["Cookie"])
         if isinstance(response, SimpleTemplateResponse):  # a response of the API
             response.render()
         if not may_be_kept(request, response):
             return response
-        kept = gzip.compress(response.content, compresslevel=6), dict(response.items())
+        page = gzip.compress(response.content, compresslevel=6), dict(response.items())
         with suppress(OSError):  # a full disk must not prevent the response
-            pages.set(key, kept, settings.PAGE_CACHE_SECONDS)
-        return kept_page(request, *kept)
+            pages.set(key, page, settings.PAGE_CACHE_SECONDS)
+        return kept_page(request, *page)
 
     return kept_view
 
@@ -75,8 +75,8 @@ def state_of(kind: str, slug: str) -> tuple[str, int | None, int | None]:
     """Return a key that changes when public profiles are removed or judged again, or when this row gets new
     profiles."""
     verdict = VerdictChange.objects.aggregate(newest=Max("pk"))["newest"]
-    own = Profile.objects.filter(private_to=None, **{f"{kind}__slug": slug}).aggregate(newest=Max("pk"))["newest"]
-    return Revision.public_generation(), verdict, own
+    newest = Profile.objects.filter(private_to=None, **{f"{kind}__slug": slug}).aggregate(newest=Max("pk"))["newest"]
+    return Revision.public_generation(), verdict, newest
 
 
 def kept_page(request: HttpRequest, compressed: bytes, headers: dict[str, str]) -> HttpResponse:

@@ -118,8 +118,8 @@ def describe_machine(machine: MachineCounts) -> str:
     """
     counts = {"socket": machine.sockets, "core": machine.physical_cores, "thread": machine.threads}
     known = [f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items() if count]
-    further = (machine.microarchitecture, year_of(machine.microarchitecture, machine.device_class))
-    return ", ".join([*known, *(str(part) for part in further if part)])
+    details = (machine.microarchitecture, year_of(machine.microarchitecture, machine.device_class))
+    return ", ".join([*known, *(str(part) for part in details if part)])
 
 
 def year_of(microarchitecture: str | None, device_class: str | None) -> int | None:

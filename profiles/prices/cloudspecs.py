@@ -57,8 +57,8 @@ def read_cloudspecs(path: Path, date: datetime.date) -> tuple[list[Price], int]:
         if platform is None:
             unknown += 1
             continue
-        told = {"region": region, "currency": CURRENCY, "per": Price.Per.HOUR, "kind": Price.Kind.ON_DEMAND}
-        prices.append(Price(platform=platform, amount=amount, source=SOURCE, date=date, **told))
+        common = {"region": region, "currency": CURRENCY, "per": Price.Per.HOUR, "kind": Price.Kind.ON_DEMAND}
+        prices.append(Price(platform=platform, amount=amount, source=SOURCE, date=date, **common))
     return prices, unknown
 
 

@@ -90,9 +90,9 @@ def read_sparecores(paths: Sequence[Path]) -> SpareCoresPrices:
         if offer.region == read.regions[offer.cloud]:
             cheapest.setdefault((offer.machine, offer.currency), offer)
     for (machine, currency), offer in sorted(cheapest.items()):
-        told = {"region": offer.region, "currency": currency, "per": Price.Per.HOUR, "kind": Price.Kind.ON_DEMAND}
+        common = {"region": offer.region, "currency": currency, "per": Price.Per.HOUR, "kind": Price.Kind.ON_DEMAND}
         platform = machines.find(machine)
-        read.prices.append(Price(platform=platform, amount=offer.amount, source=SPARE_CORES, date=offer.date, **told))
+        read.prices.append(Price(platform=platform, amount=offer.amount, source=SPARE_CORES, date=offer.date, **common))
     return read
 
 
@@ -153,11 +153,11 @@ def _rows_of_sqlite(path: Path, licences: list[str]) -> Iterator[tuple[str, Any]
             for row in connection.execute(PRICES_OF_SQLITE):
                 *columns, server, region, aliases = row
                 names = ("vendor_id", "region_id", "zone_id", "server_id", "operating_system", "allocation", "unit")
-                told = dict(zip((*names, "price", "currency", "status", "observed_at"), columns, strict=True))
-                told["server"] = {"api_reference": server}
-                told["region"] = {"api_reference": region, "aliases": json.loads(aliases or "[]")}
-                key = " ".join(str(told[name]) for name in ("vendor_id", "region_id", "zone_id", "server_id"))
-                yield f"{path.name}: server_price {key}", told
+                fields = dict(zip((*names, "price", "currency", "status", "observed_at"), columns, strict=True))
+                fields["server"] = {"api_reference": server}
+                fields["region"] = {"api_reference": region, "aliases": json.loads(aliases or "[]")}
+                key = " ".join(str(fields[name]) for name in ("vendor_id", "region_id", "zone_id", "server_id"))
+                yield f"{path.name}: server_price {key}", fields
     except (sqlite3.Error, ValueError) as error:
         raise PriceFileError(f"{path.name}: cannot be read as the SQLite file of Spare Cores: {error}") from error
 
@@ -166,8 +166,10 @@ def _licence_of(connection: sqlite3.Connection, path: Path) -> list[str]:
     """Return the licence in the file's table of metadata."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_metadata'").fetchone():
         return []
-    said = dict(connection.execute("SELECT key, value FROM _metadata LIMIT 100"))
-    texts = [f"{said[name]}"[:1000] for name in ("license", "license_url", "additional_use_grant") if said.get(name)]
+    metadata = dict(connection.execute("SELECT key, value FROM _metadata LIMIT 100"))
+    texts = [
+        f"{metadata[name]}"[:1000] for name in ("license", "license_url", "additional_use_grant") if metadata.get(name)
+    ]
     return [f"{path.name}: {'; '.join(texts)}"] if texts else []
 
 
@@ -200,7 +202,7 @@ def _read_offer(row: Any, where: str, complaints: list[str]) -> ListedPrice | No
         )
         return ListedPrice(cloud, f"{cloud}/{name}", region_name, amount, currency, _day(observed))
     except ValidationError as error:
-        complaints += [f"{where}: {member}: {' '.join(said)}" for member, said in error.message_dict.items()]
+        complaints += [f"{where}: {member}: {' '.join(messages)}" for member, messages in error.message_dict.items()]
     except ValueError as error:
         complaints.append(f"{where}: {error}")
     return None

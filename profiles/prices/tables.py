@@ -71,8 +71,8 @@ def prices_for(user: Any, *, region: str | None = None, **filters: Any) -> list[
         published = published.filter(region=region)
     prices: list[PriceOfPlatform] = []
     if own_list is not None:
-        own = own_list.prices.newest().filter(platform__in=Platform.objects.visible_to(user), **filters)
-        prices += own.filter(region__in=[region, ""]) if region else own
+        own_prices = own_list.prices.newest().filter(platform__in=Platform.objects.visible_to(user), **filters)
+        prices += own_prices.filter(region__in=[region, ""]) if region else own_prices
     with_own = {(price.platform_id, price.kind) for price in prices}
     for price in published:
         if (price.platform_id, price.kind) in with_own:
@@ -232,7 +232,7 @@ def _read_price(
     except InvalidOperation:
         complaints.append(f"line {line}: amount {texts['amount'][:40]!r} is not a number")
     except ValidationError as error:
-        complaints += [f"line {line}: {field}: {' '.join(said)}" for field, said in error.message_dict.items()]
+        complaints += [f"line {line}: {field}: {' '.join(messages)}" for field, messages in error.message_dict.items()]
     except ValueError:
         complaints.append(f"line {line}: date {texts['date'][:40]!r} is not a day as 2026-01-31")
     else:

@@ -262,10 +262,10 @@ def feature_fits(
         rms=np.full((len(profiles), len(CURVE_NAMES)), np.nan),
         fit_error=np.full(len(profiles), np.nan),
     )
-    alike: dict[tuple[object, ...], list[int]] = {}
+    groups: dict[tuple[object, ...], list[int]] = {}
     for index, (curves, nu, ht) in enumerate(zip(profiles, n_nu, n_ht, strict=True)):
-        alike.setdefault((curves.n.tobytes(), str(nu), str(ht), curves.decomposed), []).append(index)
-    for rows in alike.values():
+        groups.setdefault((curves.n.tobytes(), str(nu), str(ht), curves.decomposed), []).append(index)
+    for rows in groups.values():
         _fit_alike(fits, [profiles[row] for row in rows], rows, n_nu[rows[0]], n_ht[rows[0]])
     return fits
 

@@ -69,10 +69,10 @@ def timed_runs(runs: RunTable) -> RunTable:
     >>> timed_runs(runs).time_s.tolist()
     [8.0, 5.0]
     """
-    own = runs.own
-    clean = ~own.is_profile_pass
-    rows = np.flatnonzero(clean | ~np.isin(own.n, own.n[clean]))
-    return own.take(rows[np.lexsort((own.time_s[rows], own.n[rows]))])
+    own_runs = runs.own
+    clean = ~own_runs.is_profile_pass
+    rows = np.flatnonzero(clean | ~np.isin(own_runs.n, own_runs.n[clean]))
+    return own_runs.take(rows[np.lexsort((own_runs.time_s[rows], own_runs.n[rows]))])
 
 
 def repeat_summary(runs: RunTable) -> RepeatSummary:
@@ -93,10 +93,10 @@ def repeat_summary(runs: RunTable) -> RepeatSummary:
     >>> repeat_summary(RunTable(np.array([1, 1, 2, 2]), np.array([1, 2, 1, 2]), np.zeros(4, bool), t))
     RepeatSummary(run_count=4, disturbed_count=None, standard_error=0.01)
     """
-    own = runs.own
-    if len(np.unique(own.n)) == len(own):
-        return RepeatSummary(len(own), disturbed_among(own), math.nan)
-    timed = timed_runs(own)
+    own_runs = runs.own
+    if len(np.unique(own_runs.n)) == len(own_runs):
+        return RepeatSummary(len(own_runs), disturbed_among(own_runs), math.nan)
+    timed = timed_runs(own_runs)
     _, starts, count = np.unique(timed.n, return_index=True, return_counts=True)
     logs = np.log(timed.time_s)
     squares = ((logs - np.repeat(np.add.reduceat(logs, starts) / count, count)) ** 2).sum()
@@ -104,7 +104,7 @@ def repeat_summary(runs: RunTable) -> RepeatSummary:
     error = math.nan
     if freedom:
         error = math.sqrt(squares / freedom * _variance_of_middle(count).mean())
-    return RepeatSummary(len(own), disturbed_among(own), round(error, 12))
+    return RepeatSummary(len(own_runs), disturbed_among(own_runs), round(error, 12))
 
 
 def deviation_of_one(standard_error: FloatArray, count: FloatArray) -> FloatArray:

@@ -106,11 +106,11 @@ def read_roofline(environment: Any) -> Roofline | None:
         return None
     peaks = dict(positive_entries(entries.get("peak_flops"), ("n",), "flop_per_s"))
     bandwidths = dict(positive_entries(entries.get("bandwidth"), ("n",), "bytes_per_s"))
-    both = sorted(peaks.keys() & bandwidths.keys())
+    names = sorted(peaks.keys() & bandwidths.keys())
     handover = positive_entries(entries.get("handover"), ("from", "to"), "one_way_ps")
     lock = positive_entries(entries.get("lock_handover"), ("n",), "ps")
     roofline = Roofline(
-        tuple(Roof(key[0], peaks[key], bandwidths[key]) for key in both),
+        tuple(Roof(key[0], peaks[key], bandwidths[key]) for key in names),
         tuple((key[0], key[1], value / 1e12) for key, value in handover),
         tuple((key[0], value / 1e12) for key, value in lock),
     )

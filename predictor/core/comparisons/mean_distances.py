@@ -138,7 +138,7 @@ def comparable_batches(database: Database, index: IntArray, other: IntArray, tak
     """Return batches of visible rows that can be compared with each other.
 
     A block (K,) has the rows of one group with the same other index. A batch (B, K) has B blocks with the same `index`
-    indices and the same valid elements.
+    and the same valid elements.
     """
     rows = np.flatnonzero(takes_part & ~database.hidden)
     key = other[rows] * max(len(database.groups), 1) + database.group[rows]

@@ -164,8 +164,8 @@ class Command(BaseCommand):
         if "distances" in report:
             self.stdout.write("\n".join(distances_summary(report["distances"])))
         if not why_not_kept(options) and options["save"] is not False:
-            kept = evaluations.store_evaluation(evaluation, subject, started)
-            self.stdout.write(f"kept as evaluation {kept.uid} of revision {kept.revision}")
+            stored = evaluations.store_evaluation(evaluation, subject, started)
+            self.stdout.write(f"kept as evaluation {stored.uid} of revision {stored.revision}")
 
     def methods(self, options: dict[str, Any]) -> list[Method[Any]]:
         """Return the methods to evaluate. The command `python -m research evaluate_ablation` adds further methods."""
@@ -206,11 +206,11 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
 
 def why_not_kept(options: dict[str, Any]) -> str:
     """Return the reason why the evaluation cannot be stored, or an empty string."""
-    asked = ("references", "unlike", "known_n", "known_at", "wrong")
+    varied = ("references", "unlike", "known_n", "known_at", "wrong")
     reasons = {
         "dataset": "only evaluations of the database are kept: not allowed with --dataset",
         "cut": "a cut is not kept",
-        **{name: f"what --{name.replace('_', '-')} asks is not kept" for name in asked},
+        **{name: f"what --{name.replace('_', '-')} asks is not kept" for name in varied},
     }
     if "," in options["holdout"]:
         return "several holdouts at once are not kept"

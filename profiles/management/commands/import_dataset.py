@@ -48,9 +48,9 @@ class Command(BaseCommand):
                 restored = restore_dump(directory, bar.update)
         except DumpError as error:
             raise CommandError(f"{directory} was not imported to its end: {error}") from error
-        further = "".join(f", {many} {name}" for name, many in restored.further.items())
+        others = "".join(f", {many} {name}" for name, many in restored.further.items())
         self.stdout.write(
-            f"revision {restored.revision}: {restored.sources} sources with {restored.profiles} profiles{further}; "
+            f"revision {restored.revision}: {restored.sources} sources with {restored.profiles} profiles{others}; "
             f"{restored.existing} sources were there"
         )
 

@@ -576,12 +576,12 @@ def watch(
             _tell_upload(client.follow(client.upload_report(upload_or_workload), progress), as_json)
         return
     before: Any = None
-    asked = 0
-    while times is None or asked < times:
-        if asked:
+    requests = 0
+    while times is None or requests < times:
+        if requests:
             time.sleep(every)
         answer = client.what_if(upload_or_workload, target)
-        asked += 1
+        requests += 1
         if answer.document["curve"] != before:
             before = answer.document["curve"]
             print_json(answer.document) if as_json else tables.print_prediction(out, answer)

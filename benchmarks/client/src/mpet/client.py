@@ -164,12 +164,12 @@ class Client:
         threads and name."""
         fingerprint = platform.get("fingerprint")
         named = {"search": platform["name"], "cpu_model": platform["cpu_model"]}
-        asked = {"page_size": 500, **({"fingerprint": fingerprint} if fingerprint else named)}
+        parameters = {"page_size": 500, **({"fingerprint": fingerprint} if fingerprint else named)}
         return any(
             self.transport.json(
                 "GET", "profiles/", params={"platform": row["slug"], "search": KIT_WORKLOAD, "page_size": 1}
             )["results"]
-            for row in self.transport.json("GET", "platforms/", params=asked)["results"]
+            for row in self.transport.json("GET", "platforms/", params=parameters)["results"]
             if fingerprint or (row["name"] == platform["name"] and row["threads"] == platform["threads"])
         )
 
@@ -258,8 +258,8 @@ class Client:
     def _newest_of_branch(
         self, branch: str, after: UploadReport, regions: list[MeasuredRegion]
     ) -> tuple[UploadReport, list[MeasuredRegion]]:
-        asked = {"branch": branch, "status": "accepted", "ordering": "-created_at", "page_size": MOST_BASES}
-        rows = self.transport.json("GET", "uploads/", params=asked)["results"]
+        parameters = {"branch": branch, "status": "accepted", "ordering": "-created_at", "page_size": MOST_BASES}
+        rows = self.transport.json("GET", "uploads/", params=parameters)["results"]
         machine, elsewhere = self._machine_of(after), set()
         for row in rows:
             if row["id"] == after.id or row["created_at"] > after.document["created_at"]:

@@ -124,7 +124,7 @@ class Sweep:
         environment = {name: value for name, value in os.environ.items() if name != "MPET_TOKEN"} | variables
         processors = set(machine.placement[:n])
         with tempfile.TemporaryFile() as output:
-            busy, own = busy_seconds(), own_seconds()
+            busy, own_before = busy_seconds(), own_seconds()
             start = time.perf_counter()
             try:
                 status = subprocess.run(  # noqa: S603
@@ -146,7 +146,7 @@ class Sweep:
                     f"{command[0]} with {n} threads ran longer than {self.longest_s:g} s: --longest SECONDS lets it"
                 ) from error
             seconds = time.perf_counter() - start
-            processor_s = own_seconds() - own
+            processor_s = own_seconds() - own_before
             others = busy_seconds() - busy - processor_s
             if status not in self.accepted:
                 output.seek(0)

@@ -95,10 +95,10 @@ class Transport:
 def _asked_pause(response: Optional[httpx.Response], otherwise: float) -> float:
     """Return the seconds to wait: Retry-After, else `otherwise`, but at least 0.05 and at most LONGEST_PAUSE_S."""
     try:
-        asked = float(response.headers["Retry-After"]) if response is not None else otherwise
+        pause = float(response.headers["Retry-After"]) if response is not None else otherwise
     except (KeyError, ValueError):
-        asked = otherwise
-    return min(max(asked, 0.05), LONGEST_PAUSE_S)
+        pause = otherwise
+    return min(max(pause, 0.05), LONGEST_PAUSE_S)
 
 
 def _raise_refusal(response: httpx.Response) -> None:
