@@ -51,7 +51,7 @@ def derived_key(secret: str) -> bytes:
     return base64.urlsafe_b64encode(key)
 
 
-def encrypted_anew(stored: dict[str, Any]) -> dict[str, Any]:
+def reencrypted(stored: dict[str, Any]) -> dict[str, Any]:
     """Return the data of a second factor with its secrets encrypted with the current key.
 
     Raise ImproperlyConfigured if they were encrypted with an unknown key.
@@ -63,7 +63,7 @@ def encrypted_anew(stored: dict[str, Any]) -> dict[str, Any]:
 def unreadable_second_factors() -> Iterator[Authenticator]:
     for authenticator in Authenticator.objects.select_related("user").order_by("pk").iterator():
         try:
-            encrypted_anew(authenticator.data)
+            reencrypted(authenticator.data)
         except ImproperlyConfigured:
             yield authenticator
 

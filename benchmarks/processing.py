@@ -21,7 +21,7 @@ from benchmarks.reading import ReaderBusyError, one_request_at_a_time, read_uplo
 from mpet_site.state_folder import is_older_than
 from mpet_site.web.database_unavailable import is_storage_failure
 from profiles.ingest.service import IngestError, IngestResult, ingest
-from profiles.jobs.queue import begin_soon, uses_workers
+from profiles.jobs.queue import begin_in_background, uses_workers
 from profiles.models import Source, held
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def process_in_request(upload: Upload) -> None:
         Upload.objects.unheld().filter(pk=upload.pk, status=Upload.Status.RECEIVED).update(
             status=Upload.Status.PROCESSING
         )
-        begin_soon("uploads")
+        begin_in_background("uploads")
     except OperationalError:
         logger.warning("upload %s is left for later: it cannot be claimed now", upload.uid, exc_info=True)
 

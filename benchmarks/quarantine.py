@@ -44,7 +44,9 @@ def is_open() -> bool:
     return settings.QUARANTINE_DAYS > 0
 
 
-def take_in(file: IO[bytes], filename: str, reading: ForeignReading | None = None) -> tuple[Quarantine, str]:
+def store_in_quarantine(
+    file: IO[bytes], filename: str, reading: ForeignReading | None = None
+) -> tuple[Quarantine, str]:
     """Store a results tarball, or a file of another tool with its `reading`, in quarantine and process it. Return the
     quarantine and its secret, which is stored only as a digest.
 

@@ -20,7 +20,7 @@ from benchmarks.processing import process_in_request
 from mpet_site.web.invisible import INVISIBLE
 from profiles.ingest.publication import PublicationError, publish_source
 from profiles.ingest.withdrawal import sweep_withdrawn, withdraw_in_transaction
-from profiles.jobs.queue import call_workers, uses_workers
+from profiles.jobs.queue import enqueue_worker_task, uses_workers
 from profiles.models import Revision, Source
 
 UPLOAD_PIECE_BYTES = 1 << 20
@@ -32,7 +32,7 @@ def begin_processing(upload: Upload) -> Upload:
     has claimed it."""
     if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
         if uses_workers():
-            call_workers()
+            enqueue_worker_task()
         else:
             process_in_request(upload)
         upload.refresh_from_db()

@@ -103,7 +103,7 @@ def uploads(request: HttpRequest) -> HttpResponse:
     return render(request, "benchmarks/uploads.html", context)
 
 
-def said_in(source: Source | None, user: Any) -> dict[str, PageTable | None]:
+def tables_of_delivery(source: Source | None, user: Any) -> dict[str, PageTable | None]:
     """Return the tables of a delivery's toolchains, and of its descriptions of platforms and workloads that differ from
     the known ones."""
     if source is None:
@@ -122,7 +122,7 @@ def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
     row = get_object_or_404(Upload.objects.readable_by(request.user), uid=uid)
     profiles = Profile.objects.visible_to(request.user).select_related("platform", "workload")
     page = page_of(request, profiles.filter(source=row.source) if row.source else profiles.none())
-    context = said_in(row.source, request.user) | {
+    context = tables_of_delivery(row.source, request.user) | {
         "upload": row,
         "notes": notes_of(row.source),
         "file_is_there": row.status == Upload.Status.ACCEPTED and row.file_is_there,

@@ -27,7 +27,7 @@ from benchmarks.quarantine import (
     find_by_digest,
     find_quarantine,
     is_open,
-    take_in,
+    store_in_quarantine,
 )
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.throttling import limit_posts, too_many_requests
@@ -67,7 +67,7 @@ def quarantine(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         name, file, reading = form.cleaned_data["sent"]
         try:
-            _, secret = take_in(file, name, reading)
+            _, secret = store_in_quarantine(file, name, reading)
         except QuarantineFull as error:
             return too_many_requests(request, error.retry_after_s)
         return redirect("quarantined", secret=secret)

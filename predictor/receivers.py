@@ -17,7 +17,7 @@ from typing import Any
 from django.db import transaction
 
 from mpet_site.web.background import waiting
-from predictor.accuracy.outliers import judge_delivery, judge_profiles, outliers_beside
+from predictor.accuracy.outliers import contradicted_outliers, judge_delivery, judge_profiles
 from predictor.accuracy.settlement import settle_delivery, settle_merged, settle_pairs, unsettle, unsettle_separated
 from predictor.models import Prediction
 from predictor.predictions.service import remove_what_rests_on
@@ -69,7 +69,7 @@ def after_separation(sender: Any, platforms: Sequence[Platform], **_: Any) -> No
 def before_withdrawal(sender: Any, sources: Sequence[Source], takes_away: bool, **_: Any) -> None:
     """Reopen and remove predictions in the transaction that deletes the deliveries. Everything else is done after the
     commit."""
-    doubtful = outliers_beside(sources)
+    doubtful = contradicted_outliers(sources)
     pairs = unsettle(Prediction.objects.filter(settled_by__source__in=[source.pk for source in sources]))
     if takes_away:
         remove_what_rests_on(sources)

@@ -23,7 +23,7 @@ from benchmarks.quarantine import (
     find_quarantine,
     is_open,
     remove_quarantine,
-    take_in,
+    store_in_quarantine,
 )
 from mpet_site.web.api import ApiView
 from mpet_site.web.parsers import MultiPartParser
@@ -99,7 +99,7 @@ class QuarantineSending(ApiView):
         sent.refuse_larger_than(settings.QUARANTINE_MAX_PACKED_BYTES)
         name, content, reading = sent.sent()
         try:
-            quarantine, secret = take_in(content, name, reading)
+            quarantine, secret = store_in_quarantine(content, name, reading)
         except QuarantineFull as error:
             raise Throttled(wait=error.retry_after_s) from error
         document = quarantine_document(request, quarantine, secret)

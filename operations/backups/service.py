@@ -123,7 +123,7 @@ def restore_backup(path: Path, *, replace: bool = False, on_read: Callable[[int]
         raise BackupError(f"it is of {manifest.engine}, and DATABASE_URL names {connection.vendor}")
     if unknown := sorted(set(manifest.migrations) - known_migrations()):
         raise BackupError(f"a newer version of MPET made it: this one does not know {', '.join(unknown)}")
-    if not replace and (existing := held_here()):
+    if not replace and (existing := describe_stored_data()):
         raise BackupError(f"this installation holds data ({existing}); --replace puts the backup in its place")
     with staging_folder() as folder:
         extract(path, folder)
@@ -143,7 +143,7 @@ def known_migrations() -> set[str]:
     return {f"{app}.{name}" for app, name in {*loader.disk_migrations, *replaced}}
 
 
-def held_here() -> str:
+def describe_stored_data() -> str:
     """Describe the data that would be lost, as "3 users, 12 profiles". Return "" if nothing is stored."""
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))

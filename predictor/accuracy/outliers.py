@@ -110,7 +110,7 @@ def judge_delivery(source: Source) -> int:
     return judge_profiles(sorted({*profiles, *doubtful.values_list("pk", flat=True)[:MOST_RECONSIDERED]}))
 
 
-def outliers_beside(sources: Sequence[Source]) -> list[int]:
+def contradicted_outliers(sources: Sequence[Source]) -> list[int]:
     """Return the primary keys of computed outliers in other deliveries that these sources may have contradicted.
 
     They must be judged again without these sources.

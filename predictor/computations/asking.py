@@ -20,7 +20,7 @@ from predictor.computations.running import LongQuestion, stored_values
 from predictor.core.steps import ComputedStep, single_thread, steps_within
 from predictor.models import Computation
 from predictor.predictions.showcase import ShowcaseQuestion
-from profiles.jobs.queue import begin_soon
+from profiles.jobs.queue import begin_in_background
 from profiles.models import Revision
 
 KEPT_ANSWERS = 64  # per snapshot, of the answers that were computed in a request
@@ -110,7 +110,7 @@ def enqueue(question: LongQuestion, viewer: Any, key: str, step: ComputedStep | 
             question_key=key, **revisions(question), defaults=values
         )
         if is_new:
-            transaction.on_commit(partial(begin_soon, "computations"))
+            transaction.on_commit(partial(begin_in_background, "computations"))
     return computation
 
 

@@ -20,7 +20,7 @@ from predictor.core.mpet.beyond import Agreement, agreements_inside, growth_belo
 from predictor.core.mpet.gathering import MeanCurve, curves_at
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS
 from predictor.core.numerics import FEWEST, TINY, lower_medians
-from predictor.core.references import groups_beside
+from predictor.core.references import groups_of_same_origin
 from predictor.core.screening import FEWEST_JUDGING, LEAST_FACTOR, asked_times, outlying_profiles
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -52,7 +52,7 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
     group_of_target = groups_of_targets(database, workload)[targets]
     for group in np.unique(group_of_target[group_of_target >= 0]).tolist():
         chosen = np.flatnonzero(group_of_target == group)
-        shared = SharedCurves.of(database, workload, groups_beside(database, group))
+        shared = SharedCurves.of(database, workload, groups_of_same_origin(database, group))
         if shared is not None:
             found.put(chosen, _least_times(database, shared, targets[chosen], n))
     return found

@@ -68,10 +68,10 @@ def choose_group(database: Database, query: Query, rows_pa: IntArray) -> int:
 def evidence_groups(database: Database, query: Query, rows_pa: IntArray) -> tuple[int, ...]:
     """Return A's group, followed by all others of its origin, because platforms are compared by everything that both
     measured."""
-    return groups_beside(database, choose_group(database, query, rows_pa))
+    return groups_of_same_origin(database, choose_group(database, query, rows_pa))
 
 
-def groups_beside(database: Database, position: int) -> tuple[int, ...]:
+def groups_of_same_origin(database: Database, position: int) -> tuple[int, ...]:
     """Return the group, followed by all others of its origin."""
     origin = database.groups[position].origin
     return (position, *(g for g, group in enumerate(database.groups) if g != position and group.origin == origin))

@@ -18,7 +18,7 @@ from predictor.core.answers import EstimatedTimes, Query, fastest_position, is_l
 from predictor.core.availability import groups_of_targets
 from predictor.core.database import Database
 from predictor.core.programs import ProgramParts, first_thread_count, predict_program
-from predictor.core.references import groups_beside, groups_of_query
+from predictor.core.references import groups_of_query, groups_of_same_origin
 from predictor.core.steps import ComputedStep
 from predictor.predictions.confidence import measurement_cautions
 from predictor.predictions.question import rows_behind
@@ -321,5 +321,5 @@ def measured_rows(database: Database, workload: int) -> IntArray:
     groups = groups_of_targets(database, workload)
     for group in np.unique(groups[groups >= 0]).tolist():
         platforms = np.flatnonzero(groups == group)
-        rows[platforms] = database.lookup(platforms, workload, groups_beside(database, group))
+        rows[platforms] = database.lookup(platforms, workload, groups_of_same_origin(database, group))
     return rows

@@ -91,7 +91,7 @@ class Lineage(NamedTuple):
         source, verdicts = _newest(Source.objects.public()), _newest(VerdictChange.objects.all())
         return cls(_building_code(), Revision.public_generation(), *source, *verdicts)
 
-    def goes_on(self) -> bool:
+    def is_extended(self) -> bool:
         """Return whether only deliveries and verdicts were added since, and the database is still the same one."""
         if not self.generation or self != self._replace(code=_building_code(), generation=Revision.public_generation()):
             return False

@@ -62,7 +62,7 @@ def build_behind(folder: Path, build: Callable[[], Any]) -> None:
 
 def _build(folder: Path, build: Callable[[], Any]) -> None:
     try:
-        with alone_on_this_machine(folder) as is_alone:
+        with build_lock(folder) as is_alone:
             if is_alone:
                 build()
     except Exception:
@@ -74,7 +74,7 @@ def _build(folder: Path, build: Callable[[], Any]) -> None:
 
 
 @contextmanager
-def alone_on_this_machine(folder: Path) -> Iterator[bool]:
+def build_lock(folder: Path) -> Iterator[bool]:
     """Yield whether no other process is building a snapshot of the same viewer and origins. The lock ends with its
     process."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outlie
     were hidden or deleted.
     """
     wanted = WantedSnapshot.of(user, tuple(sorted(set(origins))), outliers)
-    if can_wait() or wanted.is_at_hand() or not wanted.is_large():
+    if can_wait() or wanted.is_available() or not wanted.is_large():
         return wanted.get()
     build_behind(wanted.folder, wanted.get)
     earlier = wanted.earlier()
@@ -250,7 +250,7 @@ class WantedSnapshot:
             with suppress(LookupError):
                 yield mapped_snapshot(folder)
 
-    def is_at_hand(self) -> bool:
+    def is_available(self) -> bool:
         return self.folder in _cache.finished() or files.is_there(self.folder)
 
     def is_large(self) -> bool:

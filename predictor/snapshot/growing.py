@@ -89,7 +89,7 @@ def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: 
         raise CannotGrow("its arrays do not belong together")
 
     def read(revision: tuple[int, int]) -> Segment:
-        if not base.lineage.goes_on():
+        if not base.lineage.is_extended():
             raise CannotGrow("something else than an addition came since, or it is of another database or version")
         if viewer is not None and base.database.revision != revision[0]:
             raise CannotGrow("it is not what the public sees now")

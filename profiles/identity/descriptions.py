@@ -39,7 +39,7 @@ def row_values(rules: MatchingRules, row: Any) -> dict[str, Any]:
     return {name: getattr(row, name) for name in (*rules.delivered_columns, "facts_by")}
 
 
-def has_the_say(row: Any, deliverer: str) -> bool:
+def is_authoritative(row: Any, deliverer: str) -> bool:
     """Return whether this deliverer may set the facts of the row, given the deliveries so far."""
     return deliverer == OPERATOR or row.facts_by in ("", deliverer)
 
@@ -109,7 +109,7 @@ def describe_rows(
     before: dict[Any, dict[str, Any]] = {}
     fixed = [field.name for field in rules.model._meta.fields if field.name not in rules.delivered_columns]
     for draft, row in zip(drafts, rows, strict=True):
-        if row is not draft and row.private_to_id == source.private_to_id and has_the_say(row, source.deliverer):
+        if row is not draft and row.private_to_id == source.private_to_id and is_authoritative(row, source.deliverer):
             before[row.pk] = row_values(rules, row)
             accept_value(rules, row, source.deliverer, known_facts(rules, draft))
             _note_corrections(rules, row, before[row.pk], notes)
@@ -216,7 +216,7 @@ def restate(rules: MatchingRules, keys: Iterable[Any]) -> None:
         descriptions = descriptions.select_related("source").order_by(came_at, "source_id", "pk")
         for description in descriptions.only("facts", f"{rules.noun}_id", "source__deliverer", "source__private_to"):
             row, source = rows[getattr(description, f"{rules.noun}_id")], description.source
-            if source.private_to_id == row.private_to_id and has_the_say(row, source.deliverer):
+            if source.private_to_id == row.private_to_id and is_authoritative(row, source.deliverer):
                 accept_value(rules, row, source.deliverer, description.facts)
         save_facts(rows.values(), before)
         update_differences(rules, rows)

@@ -159,7 +159,7 @@ def _publish(
     if not staged.while_held().delete()[0]:
         raise IngestError("storing it took too long, and was given up")
     insert_instances(profiles)
-    warnings = [*measurements.warnings, *notes.warnings(), *_judge_beside_others(source)]
+    warnings = [*measurements.warnings, *notes.warnings(), *_judge_shared_pairs(source)]
     return IngestResult(source, profiles, warnings, notes=notes.kinds)
 
 
@@ -173,7 +173,7 @@ def _refuse_simulated_machines(source: Source, platforms: Sequence[Platform]) ->
         raise IngestError(f"{name!r} is a simulated machine, which nobody can have measured: name the real machine")
 
 
-def _judge_beside_others(source: Source) -> list[str]:
+def _judge_shared_pairs(source: Source) -> list[str]:
     """Determine which measurements count for pairs that others measured too, and raise the revision.
 
     Returns a warning if some measurements of the delivery do not count.

@@ -122,7 +122,7 @@ def sweep(staged: StagedDelivery) -> None:
         # Keep the rows of existing profiles, because a restored database may assign an id twice.
         rows = rows.exclude(Exists(Profile.objects.filter(pk=OuterRef("profile_id"))))
         while model._default_manager.filter(pk__in=rows.order_by().values("pk")[:INSERTED_AT_ONCE]).delete()[0]:
-            let_others_write(0.0)
+            sleep_for_other_writers(0.0)
     staged.while_held().delete()
 
 
@@ -235,7 +235,7 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterabl
         started = time.monotonic()
         with transaction.atomic(), connection.cursor() as cursor:
             _insert_batch(cursor, into, batch)
-        let_others_write(time.monotonic() - started)
+        sleep_for_other_writers(time.monotonic() - started)
 
 
 def insert_instances(instances: Sequence[models.Model]) -> None:
@@ -252,7 +252,7 @@ def insert_instances(instances: Sequence[models.Model]) -> None:
         instance._state.adding, instance._state.db = False, connection.alias
 
 
-def let_others_write(seconds: float) -> None:
+def sleep_for_other_writers(seconds: float) -> None:
     """Sleep so that other processes can take SQLite's write lock, which they request every 0.1 s at most."""
     if not connection.in_atomic_block and connection.vendor == "sqlite":
         time.sleep(min(seconds, 0.1))

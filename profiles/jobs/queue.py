@@ -59,7 +59,7 @@ def take_up(name: str) -> int:
     kind, done = _kinds[name], 0
     if uses_workers():
         if kind.waiting().exists():
-            call_workers()
+            enqueue_worker_task()
         return 0
     while (row := kind.claim_next()) is not None:
         kind.do(row)
@@ -75,7 +75,7 @@ def uses_workers() -> bool:
 def work() -> None:
     """Process one waiting row. If more are waiting, call another worker first."""
     if sum(kind.waiting()[:2].count() for kind in _kinds.values()) > 1:
-        call_workers()
+        enqueue_worker_task()
     for kind in sorted(_kinds.values(), key=lambda kind: kind.order):
         row = kind.claim_next()
         if row is not None:
@@ -83,16 +83,16 @@ def work() -> None:
             return
 
 
-def call_workers() -> None:
+def enqueue_worker_task() -> None:
     """Enqueue a task for the workers, unless one is already waiting."""
     if not DBTaskResult.objects.ready().filter(task_path=work.module_path).exists():
         work.enqueue()
 
 
-def begin_soon(name: str) -> None:
+def begin_in_background(name: str) -> None:
     """Let a worker, or the periodic task of this process, process the waiting rows of this kind now."""
     if uses_workers():
-        call_workers()
+        enqueue_worker_task()
     else:
         _periodic_tasks[name].due.set()
 

@@ -163,7 +163,7 @@ class SourceQuerySet(ModeratedQuerySet):
             visible_profiles = visible_profiles.filter(origin=origin)
         return self.filter(IS_CREDITED, Exists(visible_profiles))
 
-    def credited_beside(self, profiles: Any) -> Self:
+    def credited_with(self, profiles: Any) -> Self:
         """Return the sources to credit where these profiles are shown."""
         keys = {profile.source_id for profile in profiles}
         return self.filter(IS_CREDITED, pk__in=keys)

@@ -49,7 +49,9 @@ def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
 
     @wraps(view)
     def kept_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        is_for_all = request.method == "GET" and "If-None-Match" not in request.headers and not is_somebody(request)
+        is_for_all = (
+            request.method == "GET" and "If-None-Match" not in request.headers and not depends_on_client(request)
+        )
         if not settings.PAGE_CACHE_SECONDS or not is_for_all:
             return view(request, *args, **kwargs)
         state = state_of(of, kwargs.get("slug") or request.GET.get(of, "")) if of else Revision.current(None)[0]
@@ -61,7 +63,7 @@ def kept_for_visitors(view: View | None = None, *, of: str = "") -> Any:
         patch_vary_headers(response, ["Cookie"])
         if isinstance(response, SimpleTemplateResponse):  # a response of the API
             response.render()
-        if not may_be_kept(request, response):
+        if not is_cacheable(request, response):
             return response
         page = gzip.compress(response.content, compresslevel=6), dict(response.items())
         with suppress(OSError):  # a full disk must not prevent the response
@@ -88,7 +90,7 @@ def kept_page(request: HttpRequest, compressed: bytes, headers: dict[str, str]) 
     return response
 
 
-def is_somebody(request: HttpRequest) -> bool:
+def depends_on_client(request: HttpRequest) -> bool:
     """Return whether the response may depend on the client: a session, a token, or a pending message."""
     cookies = (settings.SESSION_COOKIE_NAME, CookieStorage.cookie_name)
     return "Authorization" in request.headers or any(name in request.COOKIES for name in cookies)
@@ -104,7 +106,7 @@ def page_key(request: HttpRequest, state: Any) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def may_be_kept(request: HttpRequest, response: HttpResponse) -> bool:
+def is_cacheable(request: HttpRequest, response: HttpResponse) -> bool:
     return (
         response.status_code == 200
         and not response.streaming

@@ -86,7 +86,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         ),
         "csv": json_address("api-profiles", query=urlencode({"platform": shown_platform.slug, "format": "csv"})),
         "section": "platforms",
-        "sources": Source.objects.credited_beside(page).credits(),
+        "sources": Source.objects.credited_with(page).credits(),
         "differences": difference_table(differences_of(shown_platform, request.user), DIFFERENCE_COLUMNS),
         "toolchains": toolchain_table(
             shown_platform.descriptions.visible_to(request.user).toolchains(DELIVERIES_COMPARED)[:TOOLCHAINS_SHOWN]
@@ -122,7 +122,7 @@ def workload_profiles(request: HttpRequest, workload: Workload) -> dict[str, Any
         ),
         "origin": origin,
         "charts": mark_origin(charts, origin),
-        "sources": Source.objects.credited_beside(page).credits(),
+        "sources": Source.objects.credited_with(page).credits(),
         "differences": difference_table(differences_of(workload, request.user), DIFFERENCE_COLUMNS),
         "twin": json_address("api-workload", workload.slug),
     }

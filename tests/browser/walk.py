@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, r
 from playwright.sync_api import Page, expect
 
 from accounts.models import ApiToken
-from benchmarks.quarantine import take_in
+from benchmarks.quarantine import store_in_quarantine
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.identity.programs import programs_by_source
@@ -112,7 +112,7 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
         "search, found": f"{reverse('search')}?q={target[:4]}",
         "platform": reverse("platform", args=[profile.platform.slug]),
         "quarantined": reverse(
-            "quarantined", args=[take_in(io.BytesIO(packed(sample_measurements(1, 2))), "a.tar.gz")[1]]
+            "quarantined", args=[store_in_quarantine(io.BytesIO(packed(sample_measurements(1, 2))), "a.tar.gz")[1]]
         ),
         "report-platform": reverse("report-platform", args=[profile.platform.slug]),
         "report-profile": reverse("report-profile", args=[profile.uid]),

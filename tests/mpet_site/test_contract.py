@@ -14,7 +14,7 @@ import pytest
 from accounts.device_logins import begin_login
 from accounts.models import ApiToken
 from benchmarks.client_wheel import wheel_name
-from benchmarks.quarantine import take_in
+from benchmarks.quarantine import store_in_quarantine
 from predictor.core.methods import METHODS, settings_values
 from predictor.models import Prediction
 from predictor.predictions.question import PredictionRequest
@@ -70,7 +70,8 @@ def names(transactional_db, settings, tmp_path):
         for seed in (11, 12, 13)
     ]
     quarantined = [
-        take_in(tarball(sample_measurements(1, 1, seed=seed)), "results.tar.gz")[1] for seed in range(20, 27)
+        store_in_quarantine(tarball(sample_measurements(1, 1, seed=seed)), "results.tar.gz")[1]
+        for seed in range(20, 27)
     ]
     evaluation = evaluate_and_store()
     store_report()

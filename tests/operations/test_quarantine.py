@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.user_data import close_account
 from benchmarks import quarantine
 from benchmarks.models import Quarantine, Upload
-from benchmarks.quarantine import ClaimError, claim_upload, find_quarantine, take_in
+from benchmarks.quarantine import ClaimError, claim_upload, find_quarantine, store_in_quarantine
 from benchmarks.services import delete_uploads
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from mpet_site.web.request_logs import SECRET_HEADERS
@@ -206,7 +206,7 @@ def test_who_sent_it_before_claims_the_same(client):
 
 
 def quarantined_once() -> tuple[Quarantine, str]:
-    return take_in(io.BytesIO(packed(sample_measurements(1, 2))), "results.tar.gz")
+    return store_in_quarantine(io.BytesIO(packed(sample_measurements(1, 2))), "results.tar.gz")
 
 
 def run_chore_after_the_lease() -> None:
@@ -463,7 +463,7 @@ def test_a_signed_in_user_uploads_with_the_account(client):
 
 
 def test_nothing_can_be_claimed_without_the_secret(client):
-    take_in(io.BytesIO(packed(sample_measurements(1, 2))), "results.tar.gz")
+    store_in_quarantine(io.BytesIO(packed(sample_measurements(1, 2))), "results.tar.gz")
     client.force_login(make_user("ada"))
     assert client.get(reverse("claim")).status_code == 404
     assert client.post(reverse("claim")).status_code == 404
@@ -508,7 +508,7 @@ def test_hardware_that_is_known_is_said_to_who_claims_it_and_to_nobody_before(cl
     ada, hardware = make_user("ada"), "a" * 64
     receive(of_hardware("J3 laptop", hardware), ada)
     with io.BytesIO(of_hardware("host-17", hardware)) as file:
-        anonymous, secret = take_in(file, "mine.tar.gz")
+        anonymous, secret = store_in_quarantine(file, "mine.tar.gz")
     upload = anonymous.upload
     assert upload.status == "accepted"
     assert "The same machine" not in json.dumps(upload.report)
@@ -524,6 +524,6 @@ def test_without_an_account_the_name_of_a_public_machine_decides():
     known = receive(of_hardware("J3 laptop", "a" * 64), make_user("ada"))
     for fingerprint in ("a" * 64, "b" * 64):
         with io.BytesIO(of_hardware("J3 laptop", fingerprint)) as file:
-            anonymous, _ = take_in(file, "mine.tar.gz")
+            anonymous, _ = store_in_quarantine(file, "mine.tar.gz")
         platforms = [upload.source.profiles.get().platform for upload in (known, anonymous.upload)]
         assert platforms[0] == platforms[1]

@@ -33,5 +33,5 @@ def started(settings, monkeypatch):
     """Leave requests no time to compute anything. Returns the list of started background computations."""
     starts = []
     settings.REQUEST_SECONDS = 0
-    monkeypatch.setattr(asking, "begin_soon", starts.append)
+    monkeypatch.setattr(asking, "begin_in_background", starts.append)
     return starts

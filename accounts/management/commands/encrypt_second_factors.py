@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from accounts.second_factors import encrypted_anew
+from accounts.second_factors import reencrypted
 
 
 class Command(BaseCommand):
@@ -20,7 +20,7 @@ class Command(BaseCommand):
         rows = list(Authenticator.objects.select_for_update().order_by("pk"))
         try:
             for row in rows:
-                row.data = encrypted_anew(row.data)
+                row.data = reencrypted(row.data)
         except ImproperlyConfigured as error:
             raise CommandError(f"{error} Nothing was changed.") from error
         Authenticator.objects.bulk_update(rows, ["data"], batch_size=500)

@@ -66,7 +66,7 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
     half_width = np.minimum(half_width, WIDEST_HALF_WIDTH)[:-1]
     thread_time = np.exp(log_thread_time)
     time_s = thread_time[:-1] / n
-    if not can_tell_scaling(evidence):
+    if not can_predict_scaling(evidence):
         time_s[n > 1] = np.nan
     # If A was not measured at n = 1 on most references, and n = 1 is not requested, use t(n) n at the least n as t(1).
     stands_in = 2.0 * evidence.measured_at_one < 1.0 and n.min() > 1
@@ -130,7 +130,7 @@ def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatA
     return np.asarray(ranges @ weights / (1.0 + count) ** 2)
 
 
-def can_tell_scaling(evidence: Evidence) -> bool:
+def can_predict_scaling(evidence: Evidence) -> bool:
     """Return whether t(n) can be predicted at n > 1.
 
     This needs curves of A or, if A was measured at n = 1 alone because its references have one thread, curves of T's
@@ -230,7 +230,7 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
     if largest == 1 and most > 1:
         measured = "the workload was measured at n = 1 alone"
         guess = f"{measured}: beyond, it is taken to scale ideally where the workloads of the target do as elsewhere"
-        warnings.append(guess if can_tell_scaling(evidence) else f"no scaling: {measured}")
+        warnings.append(guess if can_predict_scaling(evidence) else f"no scaling: {measured}")
     elif most > largest:
         warnings.append(
             f"the workload was measured with {largest} threads at most: beyond, scaling laws and the workloads of the "

@@ -62,7 +62,7 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
     K and k are those of `workload_covariance`, and share is the `explained_share`. m is the mean of two such terms,
     without and with the similarity of names added to K and k, weighted by their errors (`shares_by_error`).
     """
-    guesses = guess_by_medians(held_curves(evidence), evidence.is_known)
+    guesses = guess_by_medians(extended_curves(evidence), evidence.is_known)
     families = application_families(evidence)
     errors = _recentred_departures(guesses, families)
     value, distance = guesses.value[-1], np.zeros(len(errors))
@@ -98,7 +98,7 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
     )
 
 
-def held_curves(evidence: Evidence) -> FloatArray:
+def extended_curves(evidence: Evidence) -> FloatArray:
     """Return ln(n t(n)) of the references and T (last) for T's workloads and A (last), (R + 1, B + 1, J), 0 if unknown.
 
     Outside the measured range the last value is used, because a few platforms give no reliable mean curve. Below the

@@ -14,7 +14,7 @@ from predictor.core.arrays import stretch_positions
 from predictor.core.comparisons.mean_distances import mean_distances
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.references import groups_beside
+from predictor.core.references import groups_of_same_origin
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
@@ -125,7 +125,7 @@ def try_measurements(
 
 def of_same_origin(database: Database, query: Query) -> BoolArray:
     """Return which visible rows (N,) are in groups of the query's origin."""
-    return np.asarray(np.isin(database.group, groups_beside(database, query.group or 0)) & ~database.hidden)
+    return np.asarray(np.isin(database.group, groups_of_same_origin(database, query.group or 0)) & ~database.hidden)
 
 
 def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPair]:

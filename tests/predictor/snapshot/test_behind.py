@@ -17,7 +17,7 @@ from predictor.models import Computation
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict, preview_answer
 from predictor.snapshot import cache
-from predictor.snapshot.cache import SnapshotCache, alone_on_this_machine, build_behind, read_snapshot
+from predictor.snapshot.cache import SnapshotCache, build_behind, build_lock, read_snapshot
 from profiles.dump.export import export_dump
 from profiles.dump.restore import restore_dump
 from profiles.ingest.publication import publish_source
@@ -324,11 +324,11 @@ class TestBuildBehind:
         folder = tmp_path / "s" / "public,1,0,x,y"
         code = (
             "import sys; from pathlib import Path; import django; django.setup()\n"
-            "from predictor.snapshot.cache import alone_on_this_machine\n"
-            "with alone_on_this_machine(Path(sys.argv[1])) as is_alone: print(is_alone)"
+            "from predictor.snapshot.cache import build_lock\n"
+            "with build_lock(Path(sys.argv[1])) as is_alone: print(is_alone)"
         )
         command = [sys.executable, "-c", code, str(tmp_path / "s" / "public,2,0,z,y")]
-        with alone_on_this_machine(folder) as is_alone:
+        with build_lock(folder) as is_alone:
             assert is_alone
             assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
         assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"

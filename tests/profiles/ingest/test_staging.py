@@ -57,7 +57,7 @@ def test_staged_rows_are_written_in_short_transactions(monkeypatch):
     """trust 6: one transaction held the database for 83 s."""
     largest = []
     monkeypatch.setattr(staging, "INSERTED_AT_ONCE", 100)
-    monkeypatch.setattr(staging, "let_others_write", lambda seconds: largest.append(Run.objects.count()))
+    monkeypatch.setattr(staging, "sleep_for_other_writers", lambda seconds: largest.append(Run.objects.count()))
     deliver(sample_measurements(1, 4))
     steps = [after - before for before, after in zip([0, *largest], largest, strict=False)]
     assert max(steps) == 100

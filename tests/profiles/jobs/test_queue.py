@@ -14,7 +14,7 @@ from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from predictor.computations.asking import ask
 from predictor.models import Computation
 from predictor.predictions.rankings import RankingQuestion
-from profiles.jobs.queue import call_workers, requeue_abandoned_tasks, take_up, work
+from profiles.jobs.queue import enqueue_worker_task, requeue_abandoned_tasks, take_up, work
 from tests.benchmarks.uploads import tarball
 from tests.mpet_site.api_samples import make_user, store
 from tests.samples import sample_measurements
@@ -133,7 +133,7 @@ def test_what_a_killed_worker_left_is_done_by_the_next_worker_that_is_called(wor
 
 def test_the_task_of_a_killed_worker_is_for_the_next(workers, settings):
     """django-tasks leaves it RUNNING for ever (trust 5)."""
-    call_workers()
+    enqueue_worker_task()
     row = DBTaskResult.objects.get()
     row.claim("killed")
     assert requeue_abandoned_tasks() == 0

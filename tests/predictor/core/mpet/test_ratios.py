@@ -12,8 +12,8 @@ from predictor.core.mpet import ratios
 from predictor.core.mpet.gathering import application_families, gather_evidence
 from predictor.core.mpet.hyperparameters import Hyperparameters
 from predictor.core.mpet.ratios import (
+    extended_curves,
     guess_by_medians,
-    held_curves,
     ratio_transfer,
 )
 from tests.predictor.core.curves import (
@@ -43,7 +43,7 @@ def evidence_of(database, workload=0, target=1):
 def test_an_absurd_workload_moves_no_median():
     database = database_with()
     evidence = evidence_of(database)
-    curves = held_curves(evidence)
+    curves = extended_curves(evidence)
     before = guess_by_medians(curves, evidence.is_known).value[-1]
     curves[-1, 3] += 9.0
     after = guess_by_medians(curves, evidence.is_known).value[-1]
@@ -82,7 +82,7 @@ def test_a_left_out_application_says_nothing_of_its_own(monkeypatch):
     evidence = evidence_of(database)
     errors = ratio_transfer(evidence, 0.9).errors_on_target.T
     others = np.flatnonzero([names[b] != "b" for b in evidence.workloads])
-    curves = held_curves(evidence)
+    curves = extended_curves(evidence)
     guesses = guess_by_medians(curves[:, np.append(others, -1)], evidence.is_known[:, others])
     for b in np.flatnonzero([names[b] == "b" for b in evidence.workloads]):
         expected = curves[-1, b] - (curves[0, b] + guesses.centre[0])
