@@ -55,7 +55,7 @@ class Scoped(BasePermission):
         if not request.user.is_authenticated:
             return False
         if isinstance(request.auth, ApiToken) and not request.auth.allows(self.scope):
-            self.message = f"This token's scope is '{request.auth.scope}'; this needs '{self.scope}'."
+            self.message = f"The token's scope is '{request.auth.scope}'; this request needs '{self.scope}'."
             return False
         return True
 

@@ -33,8 +33,8 @@ class ClosingForm(forms.Form):
     public_uploads = forms.ChoiceField(
         label="Your public uploads",
         choices=[
-            (DELETE, "Delete them, too: with their profiles, for everybody"),
-            (LEAVE, "Leave them: they stay public, without your name, and nobody can delete them for you later"),
+            (DELETE, "Delete them and their profiles, for everybody"),
+            (LEAVE, "Keep them public, without your name; nobody can delete them for you later"),
         ],
         widget=forms.RadioSelect,
     )
@@ -82,7 +82,7 @@ class RevokingTokens(forms.Form):
     revoke_tokens = forms.BooleanField(
         required=False,
         label="Revoke my API tokens, too",
-        help_text="All other sessions end in any case. Programs that use a token stop until they are given a new one.",
+        help_text="All other sessions end in any case. Programs with a revoked token need a new one.",
     )
 
     def save(self) -> None:
@@ -114,13 +114,15 @@ class DeviceCodeForm(forms.Form):
         try:
             waiting_login(code)
         except LoginNotKnown as error:
-            message = "No program waits with this code. It ends after ten minutes; the program then shows a new one."
+            message = (
+                "No program waits for this code. A code expires after ten minutes; the program then shows a new one."
+            )
             raise forms.ValidationError(message) from error
         return code
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(max_length=100, required=False, help_text="What it is for, so that you recognise it.")
+    name = forms.CharField(max_length=100, required=False, help_text="What you use the token for.")
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices)
     lifetime = forms.ChoiceField(choices=LIFETIMES, required=False, initial="365", label="Valid for")
 

@@ -51,18 +51,20 @@ class ApiToken(models.Model):
 
     class Scope(models.TextChoices):
         PREDICT = "predict", "read what is private to the user, and predict"
-        UPLOAD = "upload", "all of predict, and upload"
+        UPLOAD = "upload", "all that predict allows, and upload"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100, blank=True)
-    prefix = models.CharField(max_length=20, editable=False, help_text="the beginning of the secret, to tell it by")
+    prefix = models.CharField(
+        max_length=20, editable=False, help_text="first characters of the secret, to recognise it"
+    )
     digest = models.CharField(max_length=64, unique=True, editable=False, help_text="sha256 of the secret")
     scope = models.CharField(max_length=10, choices=Scope, default=Scope.PREDICT)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_from = models.CharField(
-        max_length=45, blank=True, db_default="", editable=False, help_text="the address of the client"
+        max_length=45, blank=True, db_default="", editable=False, help_text="address of the client"
     )
     revoked_at = models.DateTimeField(null=True, blank=True)
 
@@ -112,7 +114,7 @@ class ApiToken(models.Model):
         now = timezone.now()
         if address == self.last_used_from and self.last_used_at and now - self.last_used_at < USE_NOTED_EVERY:
             return
-        rows, lost = type(self).objects.filter(pk=self.pk), f"the use of token {self.prefix} is not noted"
+        rows, lost = type(self).objects.filter(pk=self.pk), f"the use of token {self.prefix} is not stored"
         update_without_waiting(rows, lost, last_used_at=now, last_used_from=address)
 
 
@@ -129,9 +131,9 @@ class DeviceLogin(models.Model):
         DENIED = "denied"
 
     digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the device code")
-    code = models.CharField(max_length=8, unique=True, help_text="what is typed on the page")
-    program = models.CharField(max_length=100, help_text="what it calls itself; the token gets this name")
-    address = models.CharField(max_length=45, help_text="from which it asks")
+    code = models.CharField(max_length=8, unique=True, help_text="code that the user enters on the page")
+    program = models.CharField(max_length=100, help_text="name that the program gives; it becomes the token's name")
+    address = models.CharField(max_length=45, help_text="address of the program")
     answer = models.CharField(max_length=6, choices=Answer, blank=True, default="")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE)
     created_at = models.DateTimeField(auto_now_add=True)

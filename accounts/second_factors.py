@@ -36,7 +36,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):
             return fernet().decrypt(encrypted_text.removeprefix(ENCRYPTED)).decode()
         except InvalidToken as error:
             raise ImproperlyConfigured(
-                "A second factor was encrypted with another secret key: name it in MPET_SECRET_KEY_FALLBACKS."
+                "A second factor was encrypted with another secret key: add that key to MPET_SECRET_KEY_FALLBACKS."
             ) from error
 
 

@@ -59,7 +59,7 @@ def delete_account(request: HttpRequest) -> HttpResponse:
         "title": "Delete your account?",
         "consequences": (
             "Your account, your tokens and your mail address are deleted.",
-            "Everything that is private to you is deleted: uploads with their files and profiles, and predictions.",
+            "All your private data is deleted: uploads with their files and profiles, and predictions.",
             "Predictions from public data that others asked for as well, or that a measurement has validated, stay "
             "without your name.",
             "This cannot be undone. Export your data first if you want to keep it.",

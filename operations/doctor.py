@@ -63,14 +63,14 @@ def database_findings() -> Iterator[Fault]:
         pending = pending_migrations(connection)
         applied = MigrationRecorder(connection).applied_migrations()
     except Error as error:
-        yield Fault(f"The database does not answer: {error}. DATABASE_URL says where it is.")
+        yield Fault(f"The database does not answer: {error}. Check DATABASE_URL.")
         return
     if pending:
         yield Fault(f"{pending} migrations are not applied: run manage.py migrate.")
     unknown = {f"{app}.{name}" for app, name in applied} - known_migrations()
     if unknown:
         names = ", ".join(sorted(unknown)[:LISTED])
-        yield warning(f"The database has migrations that this code does not know ({names}): a newer version ran here.")
+        yield warning(f"The database has migrations of a newer version of MPET: {names}.")
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA quick_check")
@@ -84,9 +84,9 @@ def database_findings() -> Iterator[Fault]:
 def state_folder_findings() -> Iterator[Fault]:
     folder = Path(settings.STATE_DIR)
     if mode_of(folder) != PRIVATE_FOLDER_MODE:
-        yield Fault(f"{folder} can be entered by others: chmod 700 {folder}. The database and uploads are in it.")
+        yield Fault(f"Other users can enter {folder}, where the database and uploads are: chmod 700 {folder}.")
     if reason := storage_fault():
-        yield Fault(f"{folder} {reason}: uploads are refused, and /healthz says so.")
+        yield Fault(f"{folder} {reason}: uploads are refused, and /healthz reports it.")
     try:
         (folder / "incoming" / "written-by-doctor").touch()
         (folder / "incoming" / "written-by-doctor").unlink()
@@ -103,15 +103,15 @@ def static_findings() -> Iterator[Fault]:
 def exposure_findings() -> Iterator[Fault]:
     is_public = bool(set(settings.ALLOWED_HOSTS) - LOCAL_HOSTS)
     if settings.DEBUG:
-        yield Fault("MPET_DEBUG is on: visitors see parts of the settings and of the code when something fails.")
+        yield Fault("MPET_DEBUG is on: error pages show parts of the settings and of the code.")
     if is_public and not settings.HTTPS:
-        yield Fault("MPET_ALLOWED_HOSTS names a public host and MPET_HTTPS is off: passwords travel readable.")
+        yield Fault("MPET_ALLOWED_HOSTS names a public host and MPET_HTTPS is off: passwords are sent unencrypted.")
     if settings.HTTPS and not settings.REST_FRAMEWORK["NUM_PROXIES"]:
-        yield warning("MPET_HTTPS says that a proxy is in front, and MPET_PROXIES is 0: all visitors share one rate.")
+        yield warning("MPET_HTTPS is on and MPET_PROXIES is 0: behind a proxy, all visitors share one rate limit.")
     if is_public and not settings.SITE_URL:
-        yield warning("MPET_SITE_URL is not set: links where no request is at hand lead nowhere.")
+        yield warning("MPET_SITE_URL is not set: data packages lack the address of this server.")
     if is_public and settings.EMAIL_BACKEND.endswith(KEPT_IN_LOG):
-        yield warning("MPET_EMAIL_URL is not set: nobody can confirm an address or set a forgotten password.")
+        yield warning("MPET_EMAIL_URL is not set: users cannot confirm an address or reset a password.")
 
 
 def value_findings() -> Iterator[Fault]:
@@ -120,12 +120,12 @@ def value_findings() -> Iterator[Fault]:
         try:
             parse_rate(rate or "1/min")
         except (ValueError, KeyError):
-            yield Fault(f"MPET_THROTTLE_{name.upper()} is {rate!r}, which is no rate such as 20/min.")
+            yield Fault(f"MPET_THROTTLE_{name.upper()} is {rate!r}; a rate looks like 20/min.")
     for network in settings.METRICS_NETWORKS:
         try:
             ipaddress.ip_network(network)
         except ValueError:
-            yield Fault(f"MPET_METRICS_NETWORKS has {network!r}, which is no network such as 10.0.0.0/8.")
+            yield Fault(f"MPET_METRICS_NETWORKS has {network!r}, which is not a network such as 10.0.0.0/8.")
 
 
 def upload_findings() -> Iterator[Fault]:
@@ -133,17 +133,19 @@ def upload_findings() -> Iterator[Fault]:
     missing = [name for name in named.iterator() if not default_storage.exists(name)]
     if missing:
         listed = ", ".join(missing[:LISTED])
-        yield Fault(f"{len(missing)} uploaded files are gone from {settings.MEDIA_ROOT}: {listed}. A backup has them.")
+        yield Fault(
+            f"{len(missing)} uploaded files are missing in {settings.MEDIA_ROOT}: {listed}. Restore them from a backup."
+        )
     late = Upload.objects.waiting().filter(created_at__lt=timezone.now() - WAITED_LONG).count()
     if late:
-        advice = "is manage.py db_worker running?" if uses_workers() else "is a server running? Its chores take them up"
+        advice = "check that manage.py db_worker is running" if uses_workers() else "check that a server is running"
         yield Fault(f"{late} uploads wait for more than {WAITED_LONG.seconds // 60} minutes: {advice}.")
 
 
 def task_findings() -> Iterator[Fault]:
     failed = DBTaskResult.objects.filter(status="FAILED", finished_at__gt=timezone.now() - timedelta(days=7)).count()
     if failed:
-        yield warning(f"{failed} tasks failed in the last 7 days: the log of the worker says why.")
+        yield warning(f"{failed} tasks failed in the last 7 days: see the log of the worker.")
 
 
 def profile_findings() -> Iterator[Fault]:
@@ -157,7 +159,7 @@ def profile_findings() -> Iterator[Fault]:
 
 def moderator_findings() -> Iterator[Fault]:
     if not get_user_model()._default_manager.filter(is_superuser=True, is_active=True).exists():
-        yield warning("Nobody can moderate: run manage.py createsuperuser.")
+        yield warning("No user can moderate: run manage.py createsuperuser.")
 
 
 def second_factor_findings() -> Iterator[Fault]:
@@ -165,11 +167,11 @@ def second_factor_findings() -> Iterator[Fault]:
     if names:
         yield Fault(
             f"{len(names)} second factors were encrypted with another secret key, and their users cannot sign in: "
-            f"{', '.join(names[:LISTED])}. Name the former key in MPET_SECRET_KEY_FALLBACKS."
+            f"{', '.join(names[:LISTED])}. Add the former key to MPET_SECRET_KEY_FALLBACKS."
         )
     plain = plain_second_factors()
     if plain:
-        yield warning(f"{plain} second factors are stored as they are: run manage.py encrypt_second_factors.")
+        yield warning(f"{plain} second factors are stored unencrypted: run manage.py encrypt_second_factors.")
 
 
 Check = Callable[[], Iterator[Fault]]

@@ -38,15 +38,15 @@ class StoredCounts(Collector):
 
     def collect(self) -> Iterator[Metric]:
         uploads = Upload.objects.filter(owner__quarantine=None)
-        yield labelled("mpet_uploads", "Uploads, by what came of them", "status", count_by(uploads, "status"))
+        yield labelled("mpet_uploads", "Uploads, by status", "status", count_by(uploads, "status"))
         waiting = Quarantine.objects.count()
-        yield GaugeMetricFamily("mpet_quarantined_uploads", "Uploads without an account, not claimed", value=waiting)
+        yield GaugeMetricFamily("mpet_quarantined_uploads", "Unclaimed uploads without an account", value=waiting)
         unfinished = {
             "uploads": Upload.objects.waiting().count(),
             "computations": Computation.objects.unfinished().count(),
             "tasks": DBTaskResult.objects.filter(status__in=("READY", "RUNNING")).count(),
         }
-        yield labelled("mpet_queue_length", "Work that waits or is under way, by kind", "kind", unfinished)
+        yield labelled("mpet_queue_length", "Waiting and running work, by kind", "kind", unfinished)
         yield labelled(
             "mpet_predictions", "Stored predictions, by method", "method", count_by(Prediction.objects.all(), "method")
         )

@@ -169,13 +169,13 @@ def claim(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(error))
             return redirect("upload")
         del request.session[CLAIM]
-        messages.success(request, f"{claimed.filename} is yours now, and private.")
+        messages.success(request, f"{claimed.filename} is now your private upload.")
         return redirect("upload-report", uid=claimed.uid)
     context = {
         "title": f"Claim {upload.filename}?",
         "consequences": (
             "It becomes a private upload of yours: only you see it and predict from it. You can make it public later.",
-            "The secret link ends.",
+            "The secret link stops working.",
         ),
         "button": "Claim it",
         "back": reverse("uploads"),

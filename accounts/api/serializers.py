@@ -50,7 +50,7 @@ class DeviceCodeSerializer(KnownFieldsSerializer):
 class HandedOutTokenSerializer(serializers.Serializer):
     token = serializers.CharField(
         allow_null=True,
-        help_text="Secret of the token, returned once; null until the person has answered: repeat the request.",
+        help_text="Secret of the token, returned once. Null until the person has answered: repeat the request.",
     )
     username = serializers.CharField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)

@@ -60,7 +60,7 @@ class StrictView(APIView):
         errors = [
             {
                 "name": name,
-                "reason": f"No such parameter; known here: {listed}." if name not in allowed else "Given twice.",
+                "reason": f"No such parameter; accepted: {listed}." if name not in allowed else "Given twice.",
             }
             for name, values in request.query_params.lists()
             if name not in allowed or len(values) > 1

@@ -42,8 +42,8 @@ class Unavailable:
 BUSY = Unavailable("The database is busy. Nothing was stored; try again soon.")
 UPGRADING = Unavailable("The database is being upgraded. Nothing was stored; try again soon.")
 NO_STORAGE = Unavailable(
-    "The server cannot store anything at the moment: its disk is full or cannot be written. Nothing was stored; what "
-    "is there can be read.",
+    "The server cannot store anything at the moment: its disk is full or read-only. Nothing was stored; stored data "
+    "can still be read.",
     retry_after_s=60,
     title="Nothing can be stored",
 )

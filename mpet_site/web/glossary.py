@@ -55,8 +55,8 @@ DATABASE_TERMS = (
         "platform",
         "machine",
         "One computer as it was measured: its processor, its sockets, cores and threads, its clocks and caches. Two "
-        "computers with the same processor are two machines where something else differs that decides how fast they "
-        "are. The API calls it a platform.",
+        "computers with the same processor are two machines if anything else that affects their speed differs. The API"
+        " calls it a platform.",
         spellings=("platform",),
     ),
     Term(
@@ -68,8 +68,8 @@ DATABASE_TERMS = (
     Term(
         "run",
         "run",
-        "One execution of a workload on a machine with n threads. A clean run gives the wall time alone; a profile "
-        "run also says how the threads spent it.",
+        "One execution of a workload on a machine with n threads. A clean run gives the wall time alone; a profile run"
+        " also gives the time breakdown of the threads.",
     ),
     Term(
         "profile",
@@ -81,8 +81,8 @@ DATABASE_TERMS = (
     Term(
         "time-breakdown",
         "time breakdown",
-        "How the thread time of a profile divides into useful work and six losses. A profile has one where profile "
-        "runs were made; a time-only profile has wall times alone.",
+        "How the thread time of a profile divides into useful work and six losses. It needs profile runs; a profile "
+        "without them is time-only: it has wall times alone.",
         equation="Table 1",
         spellings=("decomposed",),
     ),
@@ -123,8 +123,8 @@ SCALING_TERMS = (
     Term(
         "thread-time",
         "thread time",
-        "The time that all threads together have: n threads for t(n) seconds each. What a run costs where cores are "
-        "paid by the second.",
+        "The total time of all threads: n threads for t(n) seconds each. It is the cost of a run where cores are paid "
+        "by the second.",
         symbol="n·t(n)",
         unit="s",
         equation="Table 1",
@@ -158,9 +158,9 @@ SCALING_TERMS = (
     Term(
         "slope",
         "slope and offset of a fit",
-        "The two numbers of the straight line that is fitted to a scaling curve: p(n) = m·g(n) + b. The slope m says "
-        "by how much the curve rises with each thread; b is the offset at no thread. m_nu and b_nu are added beyond "
-        "n_nu threads, m_ht and b_ht beyond n_ht. g(n) is n; for the task distribution it is n(n + 1)/2.",
+        "The two numbers of the straight line that is fitted to a scaling curve: p(n) = m·g(n) + b. The slope m is the"
+        " rise of the curve per thread; b is the offset, the value at n = 0. m_nu and b_nu are added beyond n_nu "
+        "threads, m_ht and b_ht beyond n_ht. g(n) is n; for the task distribution it is n(n + 1)/2.",
         symbol="m, b",
         unit="the curve's own, m per thread",
         equation="Eq. 5 to 7",
@@ -206,21 +206,21 @@ SCALING_TERMS = (
         "disturbed run",
         "A run during which other programs, or other guests of a virtual machine's host, took processor time. The kit "
         "repeats such runs up to three times and keeps the least disturbed; their times are too long by an unknown "
-        "amount, so predictions that rest on them have wider intervals.",
+        "amount, so predictions that use them have wider intervals.",
         spellings=("measured under load",),
     ),
     Term(
         "standard-error",
         "standard error of t(n)",
-        "How far t(n), the median of a few runs, may be from what many runs would give, relative to t(n). It comes "
-        "from how far the repeats are apart, over all n together; 90 % are within 1.645 standard errors.",
+        "The uncertainty of t(n), the median of a few runs, relative to t(n). It is estimated from the scatter of the "
+        "repeats over all n together; 90 % of medians are within 1.645 standard errors.",
         unit="%",
     ),
     Term(
         "fit-error",
         "fit error",
-        "How far the fitted curves are from what they were fitted to: the mean over n of |t fitted - t| / t, where the "
-        "time is put together again from the fitted curves.",
+        "How far the fitted curves are from the measurements: the mean over n of |t fitted - t| / t, where t fitted is"
+        " computed from the fitted curves.",
         unit="%",
         equation="Eq. 3 to 7",
     ),
@@ -234,8 +234,8 @@ SCALING_TERMS = (
     Term(
         "feature-vector",
         "feature vector",
-        "The 84 fitted numbers of a profile: six of each of its 14 curves. Distances are taken between these "
-        "vectors. An element that cannot be known is invalid, not zero.",
+        "The 84 fitted numbers of a profile: six of each of its 14 curves. Distances are taken between these vectors. "
+        "An unknown element is invalid, not zero.",
         symbol="sc",
         equation="Eq. 8 and 9",
         spellings=("features", "element"),
@@ -290,8 +290,8 @@ LOSS_TERMS = (
         "redundancy",
         "redundancy (work inflation)",
         "How much longer n threads together compute than one thread alone does. Above 1 the same work takes more "
-        "thread time: memory and caches are slower when shared, or work is done twice. Below 1 it takes less, as where"
-        " the data fits into the caches of many cores.",
+        "thread time: memory and caches are slower when shared, or work is done twice. Below 1 it takes less, for "
+        "example if the data fits into the caches of many cores.",
         symbol="R(n)",
         unit="ratio",
         equation="Table 1, Eq. 3",
@@ -311,7 +311,7 @@ LOSS_TERMS = (
     Term(
         "work_imbalance",
         "work imbalance",
-        "The share of the thread time in which threads have nothing to do, because others have more.",
+        "The share of the thread time in which threads are idle because others have more work.",
         symbol="w(n)",
         unit=THREAD_TIME_SHARE,
         equation="Table 1",
@@ -321,7 +321,7 @@ LOSS_TERMS = (
     Term(
         "task_creation",
         "task creation",
-        "The share of the thread time that goes into making tasks.",
+        "The share of the thread time that is spent on creating tasks.",
         symbol="c(n)",
         unit=THREAD_TIME_SHARE,
         equation="Table 1",
@@ -331,7 +331,7 @@ LOSS_TERMS = (
     Term(
         "task_distribution",
         "task distribution",
-        "The share of the thread time that passes until each thread has its task: the last thread waits the longest.",
+        "The share of the thread time in which threads wait until they get their task; the last thread waits longest.",
         symbol="d(n)",
         unit=THREAD_TIME_SHARE,
         equation="Table 1",
@@ -351,7 +351,7 @@ LOSS_TERMS = (
     Term(
         "task_join",
         "task synchronisation (join)",
-        "The share of the thread time that the team needs to meet at the end, after its last task is done.",
+        "The share of the thread time in which threads wait for each other at the end, after the last task.",
         symbol="j(n)",
         unit=THREAD_TIME_SHARE,
         equation="Table 1",
@@ -376,21 +376,21 @@ LOSS_TERMS = (
     Term(
         "roofline",
         "roofline",
-        "The most that a machine reaches: memory bandwidth for programs that move much data, arithmetic for those that "
-        "compute much on little data. A program lies below both roofs.",
+        "The highest performance that a machine reaches: limited by memory bandwidth for programs that move much data,"
+        " by arithmetic for those that compute much on little data.",
         unit="flop/s over flop/byte",
     ),
     Term(
         "core-to-core-latency",
         "core-to-core latency",
-        "How long a core waits for a cache line that another core has written last.",
+        "How long a core waits for a cache line that another core wrote last.",
         unit="ns",
         spellings=("lock-transfer latency",),
     ),
     Term(
         "penalty",
         "parallel penalty",
-        "What a run takes longer than an even share of the work of one thread: t(n) - t(1)/n.",
+        "How much longer a run takes than an even share of the work of one thread: t(n) - t(1)/n.",
         symbol="A(n)",
         unit="s",
     ),
@@ -408,8 +408,9 @@ LIKENESS_TERMS = (
     Term(
         "distance",
         "distance of two profiles",
-        "How differently two profiles behave: 0 is alike, 1 as different as the database knows. It is the root mean "
-        "square of the differences of their feature vectors, each element first brought to the range from 0 to 1.",
+        "How differently two profiles behave: 0 is equal, 1 is the largest difference that the database allows. It is "
+        "the root mean square of the differences of their feature vectors, each element first brought to the range "
+        "from 0 to 1.",
         symbol="D",
         unit="from 0 to 1",
         equation="Eq. 10 to 15",
@@ -440,7 +441,7 @@ LIKENESS_TERMS = (
     Term(
         "d_t",
         "tuple distance",
-        "Both distances in one number: 1 - (1 - D_p)·(1 - D_a). A candidate is near where its machine and its "
+        "Both distances in one number: 1 - (1 - D_p)·(1 - D_a). A candidate is near if both its machine and its "
         "workload are.",
         symbol="D_t",
         unit="from 0 to 1",
@@ -461,7 +462,7 @@ PREDICTION_TERMS = (
     Term(
         "reference",
         "reference machine",
-        "A machine on which the workload was measured. What is known there is carried over to the target.",
+        "A machine on which the workload was measured. Its measurements are transferred to the target.",
         symbol="P",
         picture="candidates",
         spellings=("references", "reference machines", "reference"),
@@ -469,8 +470,8 @@ PREDICTION_TERMS = (
     Term(
         "candidate",
         "candidate",
-        "A reference machine together with a benchmark: another workload that was measured on the reference and on "
-        "the target. How the benchmark changes from the reference to the target says how the workload would change.",
+        "A reference machine together with a benchmark: another workload that was measured on the reference and on the"
+        " target. The workload is assumed to change from the reference to the target as the benchmark does.",
         equation="Eq. 20 to 23",
         picture="candidates",
         spellings=("candidates",),
@@ -493,8 +494,8 @@ PREDICTION_TERMS = (
     Term(
         "attribution",
         "attribution",
-        "Which references, benchmarks and elements of the feature vector a prediction rests on: their share of the "
-        "weight, and by how much the predicted time would change without each.",
+        "The references, benchmarks and elements of the feature vector that determine a prediction: their share of the"
+        " weight, and by how much the predicted time would change without each.",
         unit="%",
     ),
     Term(
@@ -525,15 +526,14 @@ TRUST_TERMS = (
     Term(
         "confidence",
         "confidence",
-        "The width of the interval in one word: high up to ±10 %, medium up to ±25 %, low beyond. Facts that no "
-        "interval can know lower it, and are listed.",
+        "The width of the interval in one word: high up to ±10 %, medium up to ±25 %, low beyond. Facts that the "
+        "interval cannot include lower it, and are listed.",
         picture="interval",
     ),
     Term(
         "coverage",
         "coverage",
-        "The share of measured times that lie inside their prediction intervals. For 90 % intervals it is meant to be "
-        "90 %.",
+        "The share of measured times that lie inside their prediction intervals. For 90 % intervals it should be 90 %.",
         unit="%",
         spellings=("intervals cover", "inside the interval", "inside"),
     ),
@@ -554,7 +554,7 @@ TRUST_TERMS = (
     Term(
         "percentile",
         "percentile",
-        "The error that so many of 100 predictions stay below: at p95 it is 95 of 100. The median is p50.",
+        "The error below which that share of the predictions lies: 95 % of them for p95. The median is p50.",
         unit="%",
         spellings=("p70", "p80", "p95", "70 %", "80 %", "95 %", "median"),
     ),
@@ -568,28 +568,28 @@ TRUST_TERMS = (
     Term(
         "validated",
         "validated prediction",
-        "A prediction whose workload was later measured on its target. The prediction is kept as it was given; the "
-        "measurement settles how right it was.",
+        "A prediction whose workload was later measured on its target. The prediction is stored unchanged; the "
+        "measurement gives its error.",
         spellings=("settled", "settlement", "validated predictions"),
     ),
     Term(
         "track-record",
         "track record",
-        "How right the validated predictions were that were made before anybody had measured the pair.",
+        "The errors of the validated predictions that were made before the pair was measured.",
         unit="%",
     ),
     Term(
         "baseline",
         "baseline",
-        "What something is compared with. Beside methods it is a plain method such as Amdahl's law or the nearest "
+        "What something is compared with. Among methods it is a simple one such as Amdahl's law or the nearest "
         "neighbour; in a what-if it is the workload and the machine without the changes.",
         spellings=("baselines",),
     ),
     Term(
         "holdout",
         "holdout",
-        "What is hidden from a method while it is tested: the pair alone, every machine with the same processor "
-        "model, or more. The stricter the holdout, the less like the target the remaining profiles are.",
+        "What is hidden from a method while it is tested: the pair alone, every machine with the same processor model,"
+        " or more. The stricter the holdout, the less similar to the target the remaining profiles are.",
         spellings=("hidden",),
     ),
     Term(
@@ -600,7 +600,7 @@ TRUST_TERMS = (
     Term(
         "refused",
         "refused",
-        "A question that a method did not answer, because the database holds too little for it.",
+        "A prediction that a method did not make, because the database has too few measurements for it.",
     ),
     Term(
         "outlier",
@@ -620,9 +620,9 @@ TERM_GROUPS = (
     TermGroup("database", "What the database holds", DATABASE_TERMS),
     TermGroup("scaling", "How a workload scales", SCALING_TERMS),
     TermGroup("losses", "Where the threads’ time goes", LOSS_TERMS),
-    TermGroup("likeness", "How alike two profiles are", LIKENESS_TERMS),
-    TermGroup("prediction", "What a prediction is made from", PREDICTION_TERMS),
-    TermGroup("trust", "How far to trust it", TRUST_TERMS),
+    TermGroup("likeness", "How similar two profiles are", LIKENESS_TERMS),
+    TermGroup("prediction", "How a prediction is made", PREDICTION_TERMS),
+    TermGroup("trust", "How accurate it is", TRUST_TERMS),
 )
 # The documentation of each group, and of the terms that are documented elsewhere.
 READING = {

@@ -37,7 +37,7 @@ def server_fault() -> str:
     if pending:
         return f"{pending} migrations are not applied"
     if reason := storage_fault():
-        return f"the state folder {reason}; what is there can be read"
+        return f"the state folder {reason}; stored data can still be read"
     return ""
 
 

@@ -36,7 +36,7 @@ def search_refusal(text: str) -> str:
     'A search has at most 10 words; this one has 11.'
     """
     if "\0" in text:
-        return "A search has no null characters."
+        return "The search contains a null character."
     if len(text) > MOST_CHARACTERS:
         return f"A search has at most {MOST_CHARACTERS} characters; this one has {len(text)}."
     count = len(words_of_search(text))

@@ -122,7 +122,7 @@ def parameter_refusal(text: str) -> str:
     ('', 'It has 2001 characters; at most 2000 are read.')
     """
     if "\0" in text:
-        return "It has a null character."
+        return "It contains a null character."
     if len(text) > MOST_PARAMETER_CHARACTERS:
-        return f"It has {len(text)} characters; at most {MOST_PARAMETER_CHARACTERS} are read."
+        return f"It has {len(text)} characters; at most {MOST_PARAMETER_CHARACTERS} are accepted."
     return ""

@@ -80,7 +80,7 @@ class Name(QueryParameter):
     """A text that is not empty."""
 
     pattern: str = r"[^\x00]+"
-    explanation = "Needed: a slug or a name."
+    explanation = "Required: a slug or a name."
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class Name(QueryParameter):
 @dataclass(frozen=True)
 class Slug(Name):
     pattern: str = SLUG_PATTERN
-    explanation = "Needed: a slug."
+    explanation = "Required: a slug."
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Slugs(QueryParameter):
 
     @property
     def explanation(self) -> str:
-        return f"{self.fewest} to {self.most} slugs with commas between."
+        return f"{self.fewest} to {self.most} slugs, separated by commas."
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Names(Slugs):
 
     @property
     def explanation(self) -> str:
-        return f"{self.fewest} to {self.most} slugs or names with commas between."
+        return f"{self.fewest} to {self.most} slugs or names, separated by commas."
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def check_length(request: Request, limit: int) -> None:
     """
     length = int(request.META.get("CONTENT_LENGTH") or 0)
     if length > limit:
-        raise PayloadTooLarge(f"The body has {length} bytes; at most {limit} are taken.", limit_bytes=limit)
+        raise PayloadTooLarge(f"The body has {length} bytes; at most {limit} are accepted.", limit_bytes=limit)
 
 
 def check_json_size(content: bytes) -> None:

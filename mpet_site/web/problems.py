@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 DOCS = "/docs/api.md#"
-NOT_FOUND = "There is nothing here that you may see."
+NOT_FOUND = "It does not exist, or you may not read it."
 
 
 class Problem(exceptions.APIException):
@@ -118,7 +118,7 @@ def unavailable_problem(unavailable: Unavailable) -> HttpResponse:
 
 def mistake_problem() -> HttpResponse:
     """Return a 500 response."""
-    return error_response(500, "The server failed; the error is in its log.")
+    return error_response(500, "Internal error of the server; see its log.")
 
 
 def framework_error_response(error: exceptions.APIException) -> HttpResponse:

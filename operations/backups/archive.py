@@ -25,7 +25,7 @@ SECRET_KEY = "secret_key"  # noqa: S105  the name of a file
 MEDIA = "media/"
 MOST_MANIFEST_BYTES = 1 << 30
 READ_BYTES = 1 << 20
-INSTEAD = "copy it again from where it was made, or restore an earlier one"
+INSTEAD = "copy it again from its origin, or restore an earlier backup"
 
 
 class BackupError(Exception):
@@ -49,7 +49,7 @@ class Manifest:
         try:
             document = json.loads(text)
             if document["schema"] != BACKUP_SCHEMA:
-                raise BackupError(f"its schema is {document['schema']!r}, and {BACKUP_SCHEMA!r} can be read")
+                raise BackupError(f"its schema is {document['schema']!r}, but only {BACKUP_SCHEMA!r} can be read")
             return cls(**document)
         except (ValueError, TypeError, KeyError) as error:
             raise BackupError(f"its {MANIFEST} cannot be read") from error
@@ -122,15 +122,15 @@ def check_backup(path: Path, on_read: Callable[[int], Any] = lambda _: None) -> 
                 text += piece if name == MANIFEST and len(text) < MOST_MANIFEST_BYTES else b""
                 on_read(len(piece))
             if name in found:
-                raise BackupError(f"it has two members {name}")
+                raise BackupError(f"member {name} occurs twice")
             found[name] = {"bytes": size_bytes, "sha256": hashing.sha256.hexdigest()}
     if MANIFEST not in found:
-        raise BackupError(f"it has no {MANIFEST}: it is cut off, or no backup of MPET; {INSTEAD}")
+        raise BackupError(f"it has no {MANIFEST}: it is truncated, or is not a backup of MPET; {INSTEAD}")
     manifest = Manifest.parsed(text)
     del found[MANIFEST]
     for name in sorted({*found, *manifest.members}):
         if found.get(name) != manifest.members.get(name):
-            raise BackupError(f"its member {name} is not what {MANIFEST} says; {INSTEAD}")
+            raise BackupError(f"its member {name} differs from {MANIFEST}; {INSTEAD}")
     if DATABASE not in found:
         raise BackupError("it has no database")
     return manifest
@@ -154,14 +154,14 @@ def _opened(path: Path) -> Iterator[tarfile.TarFile]:
         with tarfile.open(path, mode="r:") as tar:
             yield tar
     except tarfile.TarError as error:
-        raise BackupError(f"it is no tar file, or is cut off ({error}); {INSTEAD}") from error
+        raise BackupError(f"it is not a tar file, or is truncated ({error}); {INSTEAD}") from error
 
 
 def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
     for member in tar:
         file = tar.extractfile(member) if member.isreg() else None
         if file is None or not _is_expected(member.name):
-            raise BackupError(f"it has a member {member.name!r}, which no backup has")
+            raise BackupError(f"member {member.name!r} does not belong in a backup")
         yield member.name, file
 
 

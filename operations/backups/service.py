@@ -120,11 +120,11 @@ def restore_backup(path: Path, *, replace: bool = False, on_read: Callable[[int]
     """
     manifest = check_backup(path, on_read)
     if manifest.engine != connection.vendor:
-        raise BackupError(f"it is of {manifest.engine}, and DATABASE_URL names {connection.vendor}")
+        raise BackupError(f"it is a backup of {manifest.engine}, but DATABASE_URL names {connection.vendor}")
     if unknown := sorted(set(manifest.migrations) - known_migrations()):
-        raise BackupError(f"a newer version of MPET made it: this one does not know {', '.join(unknown)}")
+        raise BackupError(f"a newer version of MPET made it: it has unknown migrations ({', '.join(unknown)})")
     if not replace and (existing := describe_stored_data()):
-        raise BackupError(f"this installation holds data ({existing}); --replace puts the backup in its place")
+        raise BackupError(f"this installation contains data ({existing}); --replace overwrites it with the backup")
     with staging_folder() as folder:
         extract(path, folder)
         database = unpack_database(folder / DATABASE)

@@ -14,7 +14,7 @@ class DecisionForm(forms.Form):
     reason = forms.CharField(
         label="Why",
         max_length=LONGEST_DECISION_REASON,
-        help_text="Kept in the log, which moderators see and nobody else.",
+        help_text="Stored in the log, which only moderators see.",
     )
 
 
@@ -31,7 +31,7 @@ class HandledForm(DecisionForm):
 
 class MergeDecisionForm(DecisionForm):
     field_order = ("kept", "reason")
-    kept = forms.CharField(label="Into the machine (its name in addresses)", max_length=200)
+    kept = forms.CharField(label="Merge into (name of the machine in addresses)", max_length=200)
 
     def clean_kept(self) -> Platform:
         slug = self.cleaned_data["kept"].strip()
@@ -44,8 +44,8 @@ class MergeDecisionForm(DecisionForm):
 class JudgementDecisionForm(DecisionForm):
     field_order = ("outlier_reason", "reason")
     outlier_reason = forms.CharField(
-        label="Why predictions leave it out",
+        label="Why predictions exclude it",
         required=False,
         max_length=Profile._meta.get_field("outlier_reason").max_length,
-        help_text="Shown on its page. Empty: predictions use it, before other owners' measurements of the same pair.",
+        help_text="Shown on its page. If empty, predictions prefer it to other owners' measurements of the same pair.",
     )

@@ -22,7 +22,7 @@ from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorR
 CONTRADICTED = (Profile.Judge.COMPUTED, Profile.Judge.DIFFERS)
 # An upload is in the queue if at least one in this many runs was disturbed, or one in this many profiles is an outlier.
 ODD_SHARE = 4
-AGREES_TOO_WELL = "It agrees with a prediction of its pair closer than its repeats with each other."
+AGREES_TOO_WELL = "It is closer to a prediction of its pair than its repeats are to each other."
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ QUEUE = (
     QueuePart(
         "reports",
         "Reports",
-        "What visitors say is wrong.",
+        "Errors that visitors reported.",
         VisitorReport,
         lambda: VisitorReport.objects.with_subject().prefetch_related("profile__source"),
         show_report,
@@ -157,7 +157,7 @@ QUEUE = (
     QueuePart(
         "platforms",
         "New machines",
-        "Machines that users were the first to deliver: are they new, or do we know them under another name?",
+        "Machines that came with a user's upload. Merge those that are known under another name.",
         Platform,
         lambda: Platform.objects.visible_to(None).filter(facts_by__startswith="user:").order_by("-pk"),
         show_platform,
@@ -165,7 +165,7 @@ QUEUE = (
     QueuePart(
         "uploads",
         "Odd uploads",
-        "A quarter of the runs was disturbed by other programs, or a quarter of the profiles contradicts the rest.",
+        "At least a quarter of the runs were disturbed by other programs, or of the profiles are outliers.",
         Source,
         odd_uploads,
         show_upload,
@@ -173,8 +173,8 @@ QUEUE = (
     QueuePart(
         "outliers",
         "Outliers",
-        "Profiles that were found to contradict the rest, or another owner's measurement of the same pair, and that "
-        "predictions leave out. What you let stand counts before other owners' measurements.",
+        "Profiles that contradict the rest, or another owner's measurement of the same pair. Predictions exclude "
+        "them. Profiles that you accept are preferred to other owners' measurements.",
         Profile,
         lambda: shown_profiles().filter(outlier_judge__in=CONTRADICTED).order_by("-pk"),
         lambda profile: show_profile(profile, profile.outlier_reason),
@@ -182,17 +182,17 @@ QUEUE = (
     QueuePart(
         "agreeing",
         "Agree too well",
-        "Measurements that agree with a prediction closer than their repeats with each other. The track record leaves "
-        "them out.",
+        "Measurements that are closer to a prediction than their repeats are to each other. The track record "
+        "excludes them.",
         Profile,
         agreeing_profiles,
         lambda profile: show_profile(profile, AGREES_TOO_WELL),
     ),
     QueuePart(
         "refused",
-        "Refused rows",
-        "Profiles that predictions leave out because nothing can be computed with what is stored. All are read to find "
-        "them: this takes a while where there are many.",
+        "Unusable profiles",
+        "Profiles that predictions exclude because nothing can be computed from their stored numbers. This page reads "
+        "all profiles, which takes a while if there are many.",
         Profile,
         lambda: newest_unusable(shown_profiles()).order_by("-pk"),
         lambda profile: show_profile(profile, profile.why_unusable),

@@ -70,7 +70,7 @@ def queue(request: HttpRequest) -> HttpResponse:
         with transaction.atomic():
             for row in chosen:
                 handle(row, part.name, decision)
-        messages.success(request, f"{len(chosen)} of them taken off the queue.")
+        messages.success(request, f"{len(chosen)} of the rows removed from the queue.")
         return redirect(f"{reverse('moderation')}?part={part.name}")
     machines = real_machines(AnonymousUser())
     context = {
@@ -114,7 +114,7 @@ def with_subjects(entries: Iterable[ModerationEntry]) -> list[tuple[ModerationEn
         keys = {entry.subject_key for entry in entries if entry.subject_kind == kind}
         rows: Any = model._default_manager.select_related(*BESIDE.get(kind, ()))
         names |= {(kind, key): NAMES[kind](row) for key, row in rows.in_bulk(keys).items()}
-    gone = "{} that was deleted since"
+    gone = "deleted {}"
     return [
         (
             entry,
@@ -133,10 +133,10 @@ def what_was_decided(entry: ModerationEntry) -> str:
             name for name in before | after if (name in before, before.get(name)) != (name in after, after.get(name))
         )
         return "; ".join(
-            f"{name}: {written_value(after[name]) if name in after else 'left to deliveries'}" for name in changed
+            f"{name}: {written_value(after[name]) if name in after else 'as delivered'}" for name in changed
         )
     if entry.action == Action.OUTLIER:
-        return f"left out: {entry.after['reason']}" if entry.after["reason"] else "predictions use it"
+        return f"excluded: {entry.after['reason']}" if entry.after["reason"] else "used by predictions"
     return f"queue: {QUEUE_PARTS[entry.queue].title}" if entry.queue in QUEUE_PARTS else ""
 
 
@@ -154,9 +154,9 @@ def ask_decision(
         except ModerationError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, "Done, and noted in the log.")
+            messages.success(request, "Done and stored in the log.")
             return redirect("moderation-log")
-    context |= {"form": form, "back": reverse("moderation"), "back_label": "To the queue", "section": "moderation"}
+    context |= {"form": form, "back": reverse("moderation"), "back_label": "Back to the queue", "section": "moderation"}
     return render(request, "confirm.html", context, status=422 if form.errors else 200)
 
 
@@ -173,9 +173,9 @@ def moderate_delivery(request: HttpRequest, uid: Any) -> HttpResponse:
         lambda decision: act(source, decision),
         title=f"{verb} {source.label}{' again' if source.hidden else ''}?",
         consequences=(
-            f"{source.profiles.count()} profiles, the machines and workloads that nothing else is known of, and what "
-            "it says of the others.",
-            "While it is hidden nobody sees it, its owner included, and nothing is predicted from it.",
+            f"This concerns {source.profiles.count()} profiles, the machines and workloads known only from them, and "
+            "its facts about the others.",
+            "While it is hidden, nobody sees it, not even its owner, and no prediction uses it.",
         ),
         button=verb,
     )
@@ -192,8 +192,8 @@ def moderate_merge(request: HttpRequest, slug: str) -> HttpResponse:
         lambda decision: merge(duplicate, form.cleaned_data["kept"], decision),
         title=f"Which machine is {duplicate.name}?",
         consequences=(
-            "Its profiles move to the other, and its old address leads there. Later deliveries go there, too.",
-            "Facts are told anew from what was delivered for both.",
+            "Its profiles move to the other machine, and its address redirects there. Later deliveries go there, too.",
+            "The facts are derived again from the deliveries for both.",
         ),
         button="Merge",
     )
@@ -209,7 +209,7 @@ def moderate_profile(request: HttpRequest, uid: Any) -> HttpResponse:
         form,
         lambda decision: judge(profile, form.cleaned_data["outlier_reason"], decision),
         title=f"Is {profile.workload.name} on {profile.platform.name} an outlier?",
-        consequences=("What is decided here no computation changes.",),
+        consequences=("Later computations do not change this decision.",),
         button="Decide",
     )
 
@@ -226,7 +226,7 @@ def undo_entry(request: HttpRequest, pk: int) -> HttpResponse:
         consequences=(
             f"{entry.by or 'A deleted account'} {entry.get_action_display()} a {entry.get_subject_kind_display()} on "
             f"{entry.at:%-d %B %Y}: {entry.reason}",
-            "Everything is as it was before, and the log says that this was taken back.",
+            "The former state is restored, and the log has an entry for the undo.",
         ),
         button="Undo",
     )

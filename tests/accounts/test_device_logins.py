@@ -63,7 +63,7 @@ def test_the_code_is_typed_the_person_agrees_and_the_program_gets_a_token_once(c
     assert account.json()["username"] == "ada"
 
     problem_in(ask(begun), 404)
-    assert "No program waits with this code" in text_of(agree(client, begun))
+    assert "No program waits for this code" in text_of(agree(client, begun))
     assert ApiToken.objects.count() == 1 and not DeviceLogin.objects.exists()
 
 

@@ -107,7 +107,7 @@ def test_the_password_can_be_changed(client, ada):
 
 def test_an_old_reset_link_says_so(client):
     page = client.get(reverse("account_reset_password_from_key", args=["1", "bad-token"]))
-    assert "It was used already, or it is too old" in text_of(page)
+    assert "It was used already, or it has expired" in text_of(page)
 
 
 def test_a_new_token_is_shown_once(client, ada):

@@ -159,7 +159,7 @@ def test_pictures(visit, pages):
     login, _ = begin_login("mpet on laptop", "192.0.2.7")
     page = visit(walk.own["device-login"], WIDE[0], user=owner)
     page.get_by_label("Code").fill(login.code)
-    page.get_by_role("button", name="Look it up").click()
+    page.get_by_role("button", name="Continue").click()
     picture(page, "device-login", (WIDE[0], 560))
     picture(visit(walk.public["prediction"], PHONE[0], "dark"), "prediction-phone-dark", PHONE)
     picture(visit(walk.public["compare"], PHONE[0], "dark"), "characteristics-phone-dark", PHONE, "#characteristics")

@@ -73,7 +73,7 @@ def test_an_upload_that_waits_shows_its_report_once_a_worker_has_done_it(visit, 
     drop(page, content, "later.tar.gz")
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/uploads/*-*/")
-    page.get_by_text("Waiting for its turn").wait_for()
+    page.get_by_text("Queued").wait_for()
     process(Upload.objects.get())
     page.locator("h1 .badge.accepted").wait_for()
 

@@ -271,7 +271,7 @@ class TestAgainstTheTrackRecord:
         source = deliver(made_up(known, prediction), "made up", account("eve", 60))
         (row,) = QUEUE_PARTS["agreeing"].find()
         assert row == source.profiles.get()
-        assert "closer than its repeats" in QUEUE_PARTS["agreeing"].show(row).why
+        assert "closer to a prediction of its pair than its repeats" in QUEUE_PARTS["agreeing"].show(row).why
         assert stored_curves(row) is not None
         answer = APIClient().get(f"/api/v1/predictions/{prediction.uid}/").json()["settlement"]
         assert (answer["blind"], answer["doubt"]) == (False, "close")

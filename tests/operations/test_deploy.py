@@ -76,7 +76,7 @@ def test_the_example_makes_a_server_that_django_and_doctor_find_safe(empty_datab
     shutil.copyfile(empty_database, tmp_path / "mpet.sqlite3")
     assert [line for line in manage("doctor").splitlines() if line.startswith(("error", "warning"))] == [
         "error: Style sheets and scripts are not collected: run manage.py collectstatic.",
-        "warning: Nobody can moderate: run manage.py createsuperuser.",
+        "warning: No user can moderate: run manage.py createsuperuser.",
     ]
 
 

@@ -47,7 +47,7 @@ def test_a_database_that_does_not_answer_is_a_sentence():
         begun = time.monotonic()
         _, error = process.communicate()
     assert process.returncode == 1
-    assert error.startswith("CommandError: the database does not answer; DATABASE_URL says where it is: ")
+    assert error.startswith("CommandError: the database does not answer; check DATABASE_URL: ")
     assert "refused" in error
     assert "(waited for 1.5 s)" in error
     assert "Traceback" not in error

@@ -174,7 +174,7 @@ def test_it_is_claimed_by_signing_up(client):
     page = client.post(reverse("signup"), fields, follow=True)
     assert "Claim results.tar.gz?" in text_of(page)
     done = client.post(reverse("claim"), follow=True)
-    assert "is yours now, and private" in text_of(done)
+    assert "is now your private upload" in text_of(done)
     ada = User.objects.get(email="ada@example.org")
     upload = Upload.objects.get()
     assert (upload.owner, upload.visibility, upload.status) == (ada, "private", "accepted")

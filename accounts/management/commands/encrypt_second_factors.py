@@ -24,4 +24,4 @@ class Command(BaseCommand):
         except ImproperlyConfigured as error:
             raise CommandError(f"{error} Nothing was changed.") from error
         Authenticator.objects.bulk_update(rows, ["data"], batch_size=500)
-        self.stdout.write(f"{len(rows)} second factors are encrypted with the present secret key.")
+        self.stdout.write(f"{len(rows)} second factors are encrypted with the current secret key.")

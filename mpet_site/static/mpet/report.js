@@ -12,9 +12,9 @@
       const answer = await fetch(waiting.dataset.twin, { headers: { Accept: "application/json" } });
       const { status: now } = await answer.json();
       if (answer.ok && now !== "received" && now !== "processing") return window.location.reload();
-      status.textContent = `${now === "received" ? "Waiting for its turn" : "Checking"}: ${Math.round((Date.now() - began) / 1000)} s`;
+      status.textContent = `${now === "received" ? "Queued" : "Checking"}: ${Math.round((Date.now() - began) / 1000)} s`;
     } catch {
-      status.textContent = "The server does not answer just now; trying again.";
+      status.textContent = "The server does not respond; trying again.";
     }
     pause_ms = Math.min(1.3 * pause_ms, 5000);
     setTimeout(look, pause_ms);

@@ -74,7 +74,7 @@
   function send(event) {
     event.preventDefault();
     if (total() > Number(form.dataset.limit))
-      return fail([`The file has ${megabytes(total())}; at most ${megabytes(form.dataset.limit)} are taken.`]);
+      return fail([`The file has ${megabytes(total())}; at most ${megabytes(form.dataset.limit)} are accepted.`]);
     const content = new FormData(form, event.submitter);
     const request = new XMLHttpRequest();
     request.open("POST", window.location.pathname);

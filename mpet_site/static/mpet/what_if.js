@@ -63,7 +63,7 @@
       }
     } catch {
       const said = Object.assign(document.createElement("p"), {
-        textContent: "The server does not answer just now. Move a slider to try again.",
+        textContent: "The server does not respond. Move a slider to try again.",
       });
       document.getElementById("answer-facts").replaceChildren(said);
     } finally {

@@ -27,4 +27,4 @@ class Command(BaseCommand):
             raise CommandError(f"no backup was made: {error}") from error
         self.stdout.write(f"{file}: {file.stat().st_size} bytes")
         for name in manifest.missing:
-            self.stderr.write(f"warning: {name} is not in the backup, as it is not in the installation")
+            self.stderr.write(f"warning: {name} is not in the backup, because this installation has none")

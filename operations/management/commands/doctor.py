@@ -18,4 +18,4 @@ class Command(BaseCommand):
         if errors:
             raise CommandError(f"{errors} of {len(findings)} findings are errors")
         if not findings:
-            self.stdout.write("Nothing is wrong.")
+            self.stdout.write("No problem was found.")

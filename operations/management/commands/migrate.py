@@ -58,7 +58,7 @@ def reason_not_ready(connection: BaseDatabaseWrapper, *, migrated: bool) -> str:
         connection.ensure_connection()
         pending = pending_migrations(connection) if migrated else 0
     except Error as error:
-        return f"the database does not answer; DATABASE_URL says where it is: {error}"
+        return f"the database does not answer; check DATABASE_URL: {error}"
     return f"{pending} migrations are not applied; run manage.py migrate" if pending else ""
 
 

@@ -12,7 +12,7 @@ from operations.backups.service import restore_backup
 
 
 class Command(BaseCommand):
-    help = "Replace this installation's database, uploaded files and secret key by those of a backup."
+    help = "Replace this installation's database, uploaded files and secret key with those of a backup."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path, help="file written by `backup`")

@@ -120,5 +120,5 @@ def test_trust_third_11_where_nothing_can_be_written_is_503(client, failing, req
     assert (page.status_code, page["Retry-After"], page["Cache-Control"]) == (503, "60", "no-store")
     assert "Nothing can be stored" in text_of(page)
     answer = client.get(reverse("api-platforms"))
-    assert "disk is full or cannot be written" in problem_in(answer, 503)["detail"]
+    assert "disk is full or read-only" in problem_in(answer, 503)["detail"]
     assert answer["Retry-After"] == "60"

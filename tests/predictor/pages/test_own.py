@@ -68,7 +68,7 @@ def test_one_is_deleted_on_its_page_after_asking(ada, signed_in):
     prediction = predict(QUESTION, ada)
     address = reverse("delete-prediction", args=[prediction.uid])
     assert address in signed_in.get(reverse("prediction", args=[prediction.uid])).content.decode()
-    assert "Leave it as it is" in text_of(signed_in.get(address))
+    assert "Cancel" in text_of(signed_in.get(address))
     assert Prediction.objects.exists()
     assert signed_in.post(address)["Location"] == reverse("own-predictions")
     assert not Prediction.objects.exists()

@@ -146,7 +146,7 @@ def test_only_two_are_kept_and_a_damaged_one_is_passed_over(state):
 def test_the_documentation_links_to_the_newest_of_each_form(client, state):
     index = reverse("docs")
     assert f'href="{index}#data"' in client.get("/platforms/").content.decode()
-    assert "No archive of the public data has been made yet." in client.get(index).content.decode()
+    assert "There is no archive of the public data yet." in client.get(index).content.decode()
     deliver()
     published.publish_dump()
     page = client.get(index).content.decode()
