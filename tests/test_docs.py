@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 from django.core.management import get_commands
-from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.paths import ROOT
 
@@ -30,25 +29,6 @@ def test_every_command_is_documented():
     assert own >= {"import_results", "import_dataset", "refit", "predict", "evaluate", "api_token"}
     documented = read("docs/commands.md")
     assert not {name for name in own if f"## {name}" not in documented}
-
-
-def api_paths(patterns, prefix: str = "") -> set[str]:
-    paths = set()
-    for pattern in patterns:
-        route = prefix + str(pattern.pattern)
-        if isinstance(pattern, URLResolver):
-            paths |= api_paths(pattern.url_patterns, route)
-        elif isinstance(pattern, URLPattern):
-            paths.add(route)
-    return {path for path in paths if path.startswith("api/v1/")}
-
-
-def test_every_api_path_is_documented():
-    paths = {re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path) for path in api_paths(get_resolver().url_patterns)}
-    paths = {re.sub(r"\{\w+\}", "{}", path.removeprefix("api/v1/")) for path in paths if "(?P" not in path}
-    assert {"platforms/", "predictions/{}/", "uploads/", "kit/"} <= paths
-    documented = re.sub(r"\{\w+\}", "{}", read("docs/api.md"))
-    assert not {path for path in paths if path and f"{path}" not in documented}
 
 
 def pages() -> list[Path]:

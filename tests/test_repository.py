@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import tomllib
+from collections import Counter
 
 import pytest
 import yaml
@@ -82,6 +83,14 @@ def test_pins_and_actions_are_updated():
     assert {update["directory"] for update in updates["updates"]} == {"/"}
     assert {update["schedule"]["interval"] for update in updates["updates"]} == {"quarterly"}
     assert "once in three months" in read("SECURITY.md")
+
+
+def test_each_distribution_is_pinned_once():
+    """pip reads the first pin of a name, and whoever raises it may see the second."""
+    lines = read("constraints.txt").splitlines()
+    names = Counter(re.sub(r"[-_.]+", "-", line.split("==")[0]).lower() for line in lines if "==" in line)
+    assert [name for name, count in names.items() if count > 1] == []
+    assert len(names) > 100
 
 
 def test_hooks_run_what_is_pinned_and_download_nothing():

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 def test_no_two_applications_of_the_admin_have_one_name(admin_client):
     names = [app["name"] for app in admin_client.get("/admin/").context["app_list"]]
-    assert len(names) == len(set(names))
+    assert len(names) == len(set(names)) and "API tokens" in names
 
 
 def test_admin_lists_and_revokes_without_showing_secrets(ada):

@@ -8,13 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.device_logins import (
-    LOGIN_LIFETIME,
-    LoginNotKnown,
-    answer_login,
-    begin_login,
-    hand_out_token,
-)
+from accounts.device_logins import LOGIN_LIFETIME, LoginNotKnown, answer_login, begin_login, hand_out_token
 from accounts.models import ApiToken, DeviceLogin
 from tests.mpet_site.api_samples import API, client_of
 from tests.mpet_site.web.test_problems import problem_in

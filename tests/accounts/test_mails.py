@@ -246,7 +246,10 @@ def test_trust_17_a_changed_password_ends_other_sessions_and_on_request_tokens(r
     ApiToken.issue(ada)
     ApiToken.issue(user("eve"))
     fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
-    here.post(reverse("password_change"), fields | ({"revoke_tokens": "on"} if revoke else {}))
+    page = here.post(reverse("password_change"), fields | ({"revoke_tokens": "on"} if revoke else {}), follow=True)
+    assert "successfully changed" in text_of(page)
+    ada.refresh_from_db()
+    assert ada.check_password(NEW)
     assert (is_signed_in(here), is_signed_in(elsewhere)) == (True, False)
     valid = ApiToken.objects.valid().values_list("user__username", flat=True)
     assert set(valid) == ({"eve"} if revoke else {"ada", "eve"})

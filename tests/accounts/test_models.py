@@ -19,17 +19,6 @@ def test_the_secret_is_not_kept(ada):
     assert all(secret not in str(value) and secret[len(token.prefix) :] not in str(value) for value in stored.values())
 
 
-def test_secrets_differ(ada):
-    assert len({ApiToken.issue(ada)[1] for _ in range(20)}) == 20
-
-
-def test_scopes():
-    assert ApiToken(scope="upload").allows("upload")
-    assert ApiToken(scope="upload").allows("predict")
-    assert ApiToken(scope="predict").allows("predict")
-    assert not ApiToken(scope="predict").allows("upload")
-
-
 def test_revoking_twice_keeps_the_first_moment(ada):
     token, _ = ApiToken.issue(ada)
     assert ApiToken.objects.revoke() == 1
@@ -45,13 +34,8 @@ def test_a_token_is_valid_for_a_year_unless_another_time_is_given(ada):
     lifetimes = [
         ApiToken.issue(ada, **given)[0] for given in ({}, {"lifetime": timedelta(days=30)}, {"lifetime": None})
     ]
-    assert [
-        token.expires_at and round((token.expires_at - timezone.now()) / timedelta(days=1)) for token in lifetimes
-    ] == [
-        365,
-        30,
-        None,
-    ]
+    ends = [token.expires_at and round((token.expires_at - timezone.now()) / timedelta(days=1)) for token in lifetimes]
+    assert ends == [365, 30, None]
 
 
 @pytest.mark.parametrize("days", [365, 0.5, None])

@@ -1,10 +1,7 @@
 """What django-allauth brings: a second factor, the list of sessions, signing in elsewhere; and the admin's door."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -18,6 +15,7 @@ from accounts.models import ApiToken
 from tests.mpet_site.api_samples import API, client_of
 from tests.pages import PASSWORD, text_of
 from tests.paths import ROOT
+from tests.processes import environment_of, output_of
 
 pytestmark = pytest.mark.django_db
 
@@ -36,6 +34,7 @@ def code_of(secret: str) -> str:
 def activate(client: Client) -> str:
     """The secret of the authenticator app that is now needed; the password is asked for again before."""
     asked = client.get(reverse("mfa_activate_totp"))
+    assert asked.url.startswith(reverse("reauthenticate"))
     page = client.post(asked.url, {"password": PASSWORD}, follow=True)
     secret = re.search(r'value="([A-Z2-7]{32})"', page.content.decode())[1]
     client.post(reverse("mfa_activate_totp"), {"code": code_of(secret)})
@@ -84,12 +83,6 @@ def test_a_token_is_not_asked_for_a_second_factor(ada):
     assert client_of().get(f"{API}tokens/", HTTP_AUTHORIZATION=f"Bearer {secret}").status_code == 200
 
 
-def test_to_change_the_second_factor_takes_the_password_again(ada):
-    client = Client()
-    client.force_login(ada)
-    assert client.get(reverse("mfa_activate_totp")).url.startswith(reverse("reauthenticate"))
-
-
 def test_the_sessions_are_listed_and_the_others_ended(ada):
     here, there = sign_in(REMOTE_ADDR="192.0.2.1"), sign_in(REMOTE_ADDR="192.0.2.2", HTTP_USER_AGENT="Lynx")
     page = text_of(here.get(reverse("usersessions_list")))
@@ -130,21 +123,18 @@ print(json.dumps([page.content.decode(), page["Content-Security-Policy"], github
 
 
 def test_github_and_any_openid_connect_provider_come_from_the_settings(migrated_folder):
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "mpet_site.settings_test",
-        "MPET_STATE_DIR": str(migrated_folder),
-        "MPET_GITHUB_CLIENT_ID": "the-id",
-        "MPET_GITHUB_CLIENT_SECRET": "the-secret",
-        "MPET_OIDC_SERVER_URL": "https://sso.example.org/realms/hpc",
-        "MPET_OIDC_CLIENT_ID": "mpet",
-        "MPET_OIDC_CLIENT_SECRET": "another",
-        "MPET_OIDC_NAME": "Institute login",
-    }
-    environment.pop("DATABASE_URL", None)
-    result = subprocess.run(
-        [sys.executable, "-c", SIGN_IN_ELSEWHERE], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    environment = environment_of(
+        migrated_folder,
+        DJANGO_SETTINGS_MODULE="mpet_site.settings_test",
+        MPET_GITHUB_CLIENT_ID="the-id",
+        MPET_GITHUB_CLIENT_SECRET="the-secret",
+        MPET_OIDC_SERVER_URL="https://sso.example.org/realms/hpc",
+        MPET_OIDC_CLIENT_ID="mpet",
+        MPET_OIDC_CLIENT_SECRET="another",
+        MPET_OIDC_NAME="Institute login",
     )
-    page, policy, status, address = json.loads(result.stdout.splitlines()[-1])
+    output = output_of("-c", SIGN_IN_ELSEWHERE, environment=environment)
+    page, policy, status, address = json.loads(output.splitlines()[-1])
     assert "GitHub" in page
     assert "Institute login" in page
     assert "form-action 'self' https://github.com https://sso.example.org;" in policy

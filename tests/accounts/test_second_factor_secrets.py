@@ -12,7 +12,6 @@ from django.urls import reverse
 
 from accounts.second_factors import SecondFactorAdapter, unreadable_second_factors
 from tests.accounts.test_second_factor import activate, code_of, is_signed_in, sign_in
-from tests.pages import user
 
 pytestmark = pytest.mark.django_db
 PLAIN_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
@@ -32,8 +31,7 @@ def stored() -> str:
         return str(cursor.fetchall())
 
 
-def test_the_database_has_neither_the_secret_nor_the_seed():
-    ada = user("ada")
+def test_the_database_has_neither_the_secret_nor_the_seed(ada):
     secret = activate(sign_in())
     codes = RecoveryCodes(Authenticator.objects.get(user=ada, type="recovery_codes"))
     seed = SecondFactorAdapter().decrypt(codes.instance.data["seed"])
@@ -50,8 +48,7 @@ def make_plain(ada) -> None:
     Authenticator.objects.create(user=ada, type="recovery_codes", data={"seed": PLAIN_SEED, "used_mask": 1})
 
 
-def test_plain_secrets_keep_working():
-    ada = user("ada")
+def test_plain_secrets_keep_working(ada):
     make_plain(ada)
     client = sign_in()
     assert client.landed == reverse("mfa_authenticate")
@@ -61,8 +58,8 @@ def test_plain_secrets_keep_working():
     assert len(codes.get_unused_codes()) == 9
 
 
-def test_the_command_encrypts_plain_ones():
-    make_plain(user("ada"))
+def test_the_command_encrypts_plain_ones(ada):
+    make_plain(ada)
     codes = RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes()
     call_command("encrypt_second_factors")
     assert PLAIN_SECRET not in stored()
@@ -71,8 +68,7 @@ def test_the_command_encrypts_plain_ones():
     assert RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes() == codes
 
 
-def test_the_key_is_changed(settings):
-    ada = user("ada")
+def test_the_key_is_changed(settings, ada):
     secret = activate(sign_in())
     former = settings.SECRET_KEY
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another", [former]
@@ -84,8 +80,7 @@ def test_the_key_is_changed(settings):
     assert TOTP(Authenticator.objects.get(user=ada, type="totp")).validate_code(code_of(secret))
 
 
-def test_without_the_key_no_code_is_right(settings):
-    ada = user("ada")
+def test_without_the_key_no_code_is_right(settings, ada):
     secret = activate(sign_in())
     before = stored()
     settings.SECRET_KEY = "another"

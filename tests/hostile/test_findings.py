@@ -5,7 +5,6 @@ Nothing here is of the release that mended it, so that this file runs in a check
 """
 
 import json
-import os
 import resource
 import socket
 import sqlite3
@@ -32,6 +31,7 @@ from tests.benchmarks.tarballs import files_of, good_files, pack, packed, refusa
 from tests.mpet_site.api_samples import API, client_of, make_user
 from tests.pages import PASSWORD, store_public
 from tests.paths import ROOT
+from tests.processes import environment_of
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -41,22 +41,11 @@ ADDRESS = "ada@example.org"
 
 
 @pytest.fixture(autouse=True)
-def apart(settings, tmp_path):
+def apart(limit_rates):
     """Nothing is counted or kept where other tests do."""
-    settings.RATES_FILE = tmp_path / "rates.sqlite3"
     cache.clear()
     yield
     cache.clear()
-
-
-@pytest.fixture
-def limit(settings):
-    """limit(scope=rate): these alone are limited."""
-
-    def limit_rates(**rates: str) -> None:
-        settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": rates}
-
-    return limit_rates
 
 
 @contextmanager
@@ -127,13 +116,8 @@ with connection.execute_wrapper(kill):
 @pytest.mark.lab
 def test_trust_5_what_a_killed_process_had_in_hand_is_taken_up_by_the_next(migrated_folder):
     """It stayed "processing" for ever."""
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "mpet_site.settings_test",
-        "MPET_STATE_DIR": str(migrated_folder),
-        "MPET_LEASE_SECONDS": "1",
-        "MPET_CHORE_SECONDS": "0.5",
-    }
-    environment.pop("DATABASE_URL", None)
+    quick = {"MPET_LEASE_SECONDS": "1", "MPET_CHORE_SECONDS": "0.5"}
+    environment = environment_of(migrated_folder, DJANGO_SETTINGS_MODULE="mpet_site.settings_test", **quick)
     killed = subprocess.run([sys.executable, "-c", KILLED], cwd=ROOT, env=environment, check=False)
     assert (killed.returncode, upload_status(migrated_folder)) == (-9, "processing")
     with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -191,8 +175,8 @@ def test_trust_6_no_transaction_stores_many_rows_while_all_others_wait():
     assert 1_000 < largest < 6_000
 
 
-def test_trust_7_the_admin_is_no_way_around_the_limit_of_passwords(limit):
-    limit(login="3/min")
+def test_trust_7_the_admin_is_no_way_around_the_limit_of_passwords(limit_rates):
+    limit_rates(login="3/min")
     make_user("root", password=PASSWORD, is_staff=True, is_superuser=True)
     client = Client()
     guesses = [{"username": "root", "password": f"wrong {number}"} for number in range(4)]
@@ -201,14 +185,14 @@ def test_trust_7_the_admin_is_no_way_around_the_limit_of_passwords(limit):
     assert client.get("/admin/").status_code == 302
 
 
-def test_trust_8_requests_to_reset_a_password_are_limited(limit):
-    limit(reset="2/hour")
+def test_trust_8_requests_to_reset_a_password_are_limited(limit_rates):
+    limit_rates(reset="2/hour")
     statuses = [Client().post(reverse("password_reset"), {"email": ADDRESS}).status_code for _ in range(3)]
     assert statuses == [302, 302, 429]
 
 
-def test_trust_8_a_stranger_s_address_gets_few_mails_however_many_accounts_claim_it(limit):
-    limit(mail="5/day")
+def test_trust_8_a_stranger_s_address_gets_few_mails_however_many_accounts_claim_it(limit_rates):
+    limit_rates(mail="5/day")
     for number in range(21):
         fields = {"email": ADDRESS, "password1": PASSWORD, "password2": PASSWORD}
         assert Client().post(reverse("signup"), fields).status_code == 302, number
@@ -235,8 +219,8 @@ def test_trust_8_a_ranking_is_not_computed_in_a_request_that_has_no_time_for_it(
     assert "/platforms/machine-1/" not in page.content.decode()
 
 
-def test_trust_10_pages_are_limited(limit):
-    limit(anon="2/min")
+def test_trust_10_pages_are_limited(limit_rates):
+    limit_rates(anon="2/min")
     assert [Client().get(reverse("glossary")).status_code for _ in range(3)] == [200, 200, 429]
 
 

@@ -1,7 +1,6 @@
 """A few kills of real processes (trust 5, third audit 9 and 12); the long campaign: `python -m lab.hostile.kills`."""
 
 import io
-import os
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from lab.hostile.kill_clients import Quarantined, what_is_wrong_with
 from lab.hostile.killed_site import Tarball
 from lab.hostile.kills import Campaign, may_belong_to
 from tests.paths import ROOT
+from tests.processes import environment_of
 
 QUICK = {"MPET_LEASE_SECONDS": "3", "MPET_CHORE_SECONDS": "0.5"}
 NEVER_SENT = Tarball(b"", (0, 0, 0))
@@ -60,14 +60,8 @@ WHERE status NOT IN ('SUCCESSFUL')
 
 def test_what_a_killed_worker_had_in_hand_is_done_by_the_next(migrated_folder):
     """django-tasks-db leaves the task RUNNING, and the upload would stay "processing"."""
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "mpet_site.settings",
-        "MPET_STATE_DIR": str(migrated_folder),
-        "MPET_TASKS": "database",
-        "MPET_LEASE_SECONDS": "1",
-        "MPET_CHORE_SECONDS": "0.5",
-    }
-    environment.pop("DATABASE_URL", None)
+    quick = {"MPET_LEASE_SECONDS": "1", "MPET_CHORE_SECONDS": "0.5"}
+    environment = environment_of(migrated_folder, MPET_TASKS="database", **quick)
 
     def states():
         with closing(sqlite3.connect(migrated_folder / "mpet.sqlite3", timeout=60)) as database:

@@ -9,7 +9,6 @@ import shutil
 import socket
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from lab.hostile.servers import NO_THROTTLES, gunicorn_command, wait_until_healt
 from tests.benchmarks.uploads import tarball
 from tests.conftest import skip_or_fail
 from tests.paths import ROOT
+from tests.processes import environment_of, output_of
 
 DISK_BYTES = 48 * 2**20
 QUESTION = json.dumps({"workload": "app0-section0", "target": "machine-0"})
@@ -112,18 +112,8 @@ class Server:
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
-    made = (
-        os.environ
-        | NO_THROTTLES
-        | {
-            "MPET_STATE_DIR": str(folder),
-            "DJANGO_SETTINGS_MODULE": "mpet_site.settings",
-            "MPET_LEAST_FREE_BYTES": str(2**20),
-            "OPENBLAS_NUM_THREADS": "1",
-        }
-    )
-    made.pop("DATABASE_URL", None)
-    return made | variables  # fmt: skip
+    small = {"MPET_LEAST_FREE_BYTES": str(2**20), "OPENBLAS_NUM_THREADS": "1"}
+    return environment_of(folder, **NO_THROTTLES | small | variables)
 
 
 @contextmanager
@@ -147,12 +137,10 @@ def stored(empty_database, tmp_path_factory) -> Stored:
     folder.mkdir()
     static = folder.with_name("static")
     shutil.copyfile(empty_database, folder / "mpet.sqlite3")
-    collected = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
-    subprocess.run(collected, cwd=ROOT, env=environment(folder, MPET_STATIC_ROOT=str(static)), check=True)
-    made = subprocess.run(
-        [sys.executable, "-c", STORED], cwd=ROOT, env=environment(folder), stdout=subprocess.PIPE, text=True, check=True
-    )
-    return Stored(folder, static, made.stdout.split()[-1])
+    collecting = environment(folder, MPET_STATIC_ROOT=str(static))
+    command = ("collectstatic", "--noinput", "--verbosity", "0", "--ignore", "admin", "--ignore", "drf*")
+    output_of("manage.py", *command, environment=collecting)
+    return Stored(folder, static, output_of("-c", STORED, environment=environment(folder)).split()[-1])
 
 
 @pytest.fixture(scope="module")

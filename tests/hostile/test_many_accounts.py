@@ -5,17 +5,13 @@ Findings 2 and 3 of the third audit. Nothing here needs what came later, so that
 
 import io
 from dataclasses import replace
-from datetime import timedelta
 
 import numpy as np
 import pytest
-from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import Client
-from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts.mails import confirm_address
 from operations.moderation.queue import QUEUE_PARTS
 from predictor.accuracy.settlement import scores
 from predictor.models import Prediction
@@ -25,6 +21,7 @@ from predictor.predictions.service import predict, preview_answer
 from profiles.measurements import Measurements, RunTable
 from profiles.models import Profile
 from profiles.scaling.runs import stored_curves
+from tests.owners import new_account, old_account
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
 
@@ -43,14 +40,6 @@ def deliver(request, django_capture_on_commit_callbacks):
             return store(measurements, label=label, owner=owner).source
 
     return store_and_follow
-
-
-def account(name, days=0.0):
-    joined = timezone.now() - timedelta(days=days)
-    user = get_user_model().objects.create_user(name, f"{name}@example.org", date_joined=joined)
-    if days:
-        confirm_address(user)
-    return user
 
 
 def subset(measurements: Measurements, pairs) -> Measurements:
@@ -121,7 +110,7 @@ class TestAgainstAPlatform:
         def by_accounts(count):
             for index in range(count):
                 faked = faster(subset(known, pairs_of_target(range(KNOWN))), 0.2 + index / 1000)
-                deliver(faked, f"fake{index}", account(f"eve{index}"))
+                deliver(faked, f"fake{index}", new_account(f"eve{index}"))
 
         return by_accounts
 
@@ -162,7 +151,7 @@ class TestAgainstAPlatform:
 
     def test_what_is_honest_is_a_second_measurement(self, known, deliver):
         before = [told(answer) for answer in answers()]
-        deliver(faster(subset(known, pairs_of_target(range(KNOWN))), 1.05), "honest", account("ada", 60))
+        deliver(faster(subset(known, pairs_of_target(range(KNOWN))), 1.05), "honest", old_account("ada"))
         assert [told(answer) for answer in answers()] == before
         assert not QUEUE_PARTS["outliers"].find().exists()
         page = Client().get(f"/profiles/{Profile.objects.filter(source__label='honest').first().uid}/")
@@ -201,7 +190,7 @@ class TestAgainstTheTrackRecord:
         ],
     )
     def test_one_account(self, known, before, deliver, days, asks, factor, noise, doubt):  # noqa: PLR0917
-        eve = account("eve", days)
+        eve = old_account("eve", days) if days else new_account("eve")
         prediction = predict(questions()[KNOWN + 1], eve if asks else None)
         deliver(made_up(known, prediction, factor, noise), "made up", eve)
         settled = Prediction.objects.get(pk=prediction.pk)
@@ -211,7 +200,7 @@ class TestAgainstTheTrackRecord:
     def test_an_old_account_that_asked_without_its_name_and_keeps_a_distance_has_one_vote(self, known, before, deliver):
         """It cannot be told from an honest one."""
         prediction = predict(questions()[KNOWN + 1])
-        deliver(made_up(known, prediction, 1.2, 0.01), "made up", account("eve", 60))
+        deliver(made_up(known, prediction, 1.2, 0.01), "made up", old_account("eve"))
         (score,) = scores(None, "measured")
         assert (score.count, score.owners) == (2, 2)
         error = Prediction.objects.get(pk=prediction.pk).error_full
@@ -220,7 +209,7 @@ class TestAgainstTheTrackRecord:
     def test_ten_accounts_with_a_hundred_made_up_pairs(self, known, before, deliver):
         """Ten pairs each: machines that only the accounts have, beside the known workloads."""
         for index in range(ACCOUNTS):
-            eve = account(f"eve{index}")
+            eve = new_account(f"eve{index}")
             own = replace(
                 known,
                 platforms=[
@@ -245,10 +234,10 @@ class TestAgainstTheTrackRecord:
         assert scores(None, "measured") == before
 
     def test_what_a_new_account_measured_leaves_the_prediction_open(self, known, before, deliver):
-        eve = account("eve")
+        eve = new_account("eve")
         prediction = predict(questions()[KNOWN + 1])
         deliver(made_up(known, prediction, 1.2), "made up", eve)
-        deliver(made_up(known, prediction, 1.3), "made up again", account("eva"))
+        deliver(made_up(known, prediction, 1.3), "made up again", new_account("eva"))
         assert Prediction.objects.get(pk=prediction.pk).settled_by.source.label == "made up"
         deliver(subset(known, pairs_of_target([KNOWN + 1])), "the operator's", None)
         settled = Prediction.objects.get(pk=prediction.pk)
@@ -257,7 +246,7 @@ class TestAgainstTheTrackRecord:
 
     def test_an_owner_has_one_vote(self, known, before, deliver):
         """However many predictions of the pair are open."""
-        ada = account("ada", 60)
+        ada = old_account("ada")
         for n in (None, (1, 2), (1, 4), (1, 8)):
             prediction = predict(replace(questions()[KNOWN + 1], n=n))
         prediction = predict(questions()[KNOWN + 1])
@@ -268,7 +257,7 @@ class TestAgainstTheTrackRecord:
 
     def test_what_agrees_too_well_is_in_the_queue(self, known, before, deliver):
         prediction = predict(questions()[KNOWN + 1])
-        source = deliver(made_up(known, prediction), "made up", account("eve", 60))
+        source = deliver(made_up(known, prediction), "made up", old_account("eve"))
         (row,) = QUEUE_PARTS["agreeing"].find()
         assert row == source.profiles.get()
         assert "closer to a prediction of its pair than its repeats" in QUEUE_PARTS["agreeing"].show(row).why

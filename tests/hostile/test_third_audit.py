@@ -3,8 +3,6 @@ seconds of processor time. All but the last test need nothing that came later, a
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
 
@@ -16,7 +14,7 @@ from benchmarks.formats import FORMATS, ForeignFile, read_foreign
 from profiles.measurements import PlatformRecord
 from profiles.measurements.bounds import number_outside
 from tests.mpet_site.api_samples import API, client_of, make_user
-from tests.paths import ROOT
+from tests.processes import output_of
 
 MACHINE = PlatformRecord("laptop", "ACME 1000", threads=8, n_max=8)
 FAST_S = 2.0
@@ -139,8 +137,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10, reaso
 
 
 def test_third_6_an_xml_of_empty_elements_takes_little_memory():
-    found = subprocess.run([sys.executable, "-c", HEAVY], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    mebibytes, _, reasons = found.stdout.partition(" ")
+    mebibytes, _, reasons = output_of("-c", HEAVY).partition(" ")
     assert int(mebibytes) < 64
     assert "has more than 50000 elements" in reasons
 

@@ -22,6 +22,7 @@ from tests.conftest import skip_or_fail
 from tests.paths import ROOT
 
 DIFFERENT = (
+    "--no-migrations",  # the tables are made from the models, in a quarter of the time; `all` runs the migrations
     # locks, and what several processes or threads do at once
     "tests/benchmarks/test_processing.py",
     "tests/mpet_site/web/test_database_unavailable.py",

@@ -7,8 +7,6 @@ import os
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tarfile
 import threading
 from contextlib import ExitStack, closing, contextmanager
@@ -24,7 +22,7 @@ from operations.backups.archive import DATABASE, MANIFEST, BackupError, Manifest
 from tests.benchmarks.tarballs import packed
 from tests.conftest import skip_or_fail
 from tests.mpet_site.test_postgresql import postgresql_programs
-from tests.paths import ROOT
+from tests.processes import output_of
 from tests.samples import sample_measurements
 
 DATABASES = ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.lab])]
@@ -47,12 +45,7 @@ def two_installations(database: str, empty_database: Path):
 
 
 def answers_of(made: Installation, command: str, file: Path) -> str:
-    result = subprocess.run(
-        [sys.executable, "-m", "tests.operations.answers", command, str(file)],
-        cwd=ROOT, env=made.environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr[-3000:]
-    return result.stdout
+    return output_of("-m", "tests.operations.answers", command, str(file), environment=made.environment)
 
 
 def files_of(made: Installation) -> dict[str, bytes]:
@@ -146,13 +139,11 @@ def small_backup(path: Path, members: dict[str, bytes], **manifest) -> Path:
 
 
 BROKEN = {
-    "cut off": (lambda content: content[:-9000], "is truncated"),
     "another byte": (
         lambda content: content.replace(b"a file of somebody", b"a file of anybody!"),
         "differs from manifest.json",
     ),
     "no tar": (gzip.compress, "not a tar file"),
-    "empty": (lambda content: b"", "not a tar file|manifest"),
 }
 
 
@@ -201,22 +192,18 @@ def test_a_backup_whose_database_is_damaged_places_no_file(database, state, tmp_
     assert [path for path in state.rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize("name", ["../outside", "/etc/outside", "media/../../outside", "mpet.sqlite3", "media//twice"])
+@pytest.mark.parametrize(
+    "name",
+    ["../outside", "/etc/outside", "media/../../outside", "mpet.sqlite3", "media//twice", "media/uploads/link"],
+)
 def test_a_member_that_no_backup_has_is_refused(name, tmp_path):
-    path = tmp_path / "b.tar"
-    with tarfile.open(path, "w") as tar:
-        member = tarfile.TarInfo(name)
-        member.size = 1
-        tar.addfile(member, io.BytesIO(b"x"))
-    with pytest.raises(BackupError, match="does not belong in a backup"):
-        check_backup(path)
-
-
-def test_a_link_in_a_backup_is_refused(tmp_path):
     with tarfile.open(tmp_path / "b.tar", "w") as tar:
-        member = tarfile.TarInfo("media/uploads/link")
-        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        tar.addfile(member)
+        member = tarfile.TarInfo(name)
+        if name.endswith("link"):
+            member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        else:
+            member.size = 1
+        tar.addfile(member, io.BytesIO(b"x"))
     with pytest.raises(BackupError, match="does not belong in a backup"):
         check_backup(tmp_path / "b.tar")
 

@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
@@ -19,6 +18,7 @@ import pytest
 from tests.conftest import skip_or_fail
 from tests.mpet_site.test_postgresql import postgresql_programs
 from tests.paths import ROOT
+from tests.processes import output_of
 
 STARTED_WITHIN_S, DONE_WITHIN_S = 180, 120
 TARBALL = ROOT / "benchmarks" / "reference" / "amd-epyc-kvm-2vcpu.tar.gz"
@@ -57,21 +57,6 @@ def own_environment() -> dict[str, str]:
 def environment_of(folder: Path) -> dict[str, str]:
     lines = (folder / "environment").read_text().splitlines()
     return own_environment() | dict(line.split("=", 1) for line in lines)
-
-
-def manage(folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "manage.py", *arguments]
-    run = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment_of(folder),
-        capture_output=True,
-        text=True,
-        timeout=DONE_WITHIN_S,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
-    return run.stdout
 
 
 def uploaded(address: str, token: str) -> str:
@@ -142,7 +127,8 @@ def test_it_starts_works_and_ends(folder, running):
     assert sum("manage.py db_worker" in command for command in commands) == 2
     wait_for(lambda: answers(f"{address}/"), DONE_WITHIN_S, "no page")
 
-    token = manage(folder, "api_token", "alice").split()[-1]
+    environment = environment_of(folder)
+    token = output_of("manage.py", "api_token", "alice", environment=environment).split()[-1]
     upload = uploaded(address, token)
     request = urllib.request.Request(upload, headers={"Authorization": f"Bearer {token}"})
     wait_for(
@@ -151,8 +137,8 @@ def test_it_starts_works_and_ends(folder, running):
         "no worker took the upload",
     )
 
-    scheduler = environment_of(folder)["DASK_SCHEDULER"]
-    assert "profiles in" in manage(folder, "refit", "--scheduler", scheduler)
+    refit = ("refit", "--scheduler", environment["DASK_SCHEDULER"])
+    assert "profiles in" in output_of("manage.py", *refit, environment=environment)
 
     family = psutil.Process(process.pid).children(recursive=True)
     interrupt(process)

@@ -16,6 +16,7 @@ import yaml
 
 from tests.conftest import skip_or_fail
 from tests.paths import ROOT
+from tests.processes import environment_of, output_of
 from tests.test_docs import read
 
 DEPLOY = ROOT / "deploy"
@@ -105,11 +106,7 @@ def test_a_service_of_compose_starts_when_another_has_migrated(name, empty_datab
     (command,) = re.findall(r"^CMD (.+)$", (DEPLOY / "Containerfile").read_text(), flags=re.M)
     shell, option, line = services[name].get("command") or json.loads(command)
     line = re.sub("exec .*", "exec python -c \"print('serves')\"", line)
-    environment = os.environ | {
-        "MPET_STATE_DIR": str(tmp_path),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
-    environment.pop("DATABASE_URL", None)
+    environment = environment_of(tmp_path, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     with subprocess.Popen(
         [shell, option, line], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
     ) as service:
@@ -215,15 +212,6 @@ def test_what_the_image_has_is_enough_to_serve(checkout, migrated_folder, tmp_pa
         to = tmp_path / "image" / name
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(checkout / name, to)
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "mpet_site.settings",
-        "MPET_STATE_DIR": str(migrated_folder),
-        "MPET_STATIC_ROOT": str(tmp_path / "static"),
-    }
-    environment.pop("DATABASE_URL", None)
-    command = [sys.executable, "-c", ASK_THE_IMAGE]
-    asked = subprocess.run(
-        command, cwd=tmp_path / "image", env=environment, capture_output=True, text=True, check=False
-    )
-    assert asked.returncode == 0, asked.stderr[-3000:]
-    assert set(ast.literal_eval(asked.stdout).values()) == {200}, asked.stdout
+    environment = environment_of(migrated_folder, MPET_STATIC_ROOT=str(tmp_path / "static"))
+    asked = output_of("-c", ASK_THE_IMAGE, environment=environment, folder=tmp_path / "image")
+    assert set(ast.literal_eval(asked).values()) == {200}, asked

@@ -30,9 +30,12 @@ def found(settings, tmp_path, admin_user):
     (settings.STATE_DIR / "incoming").mkdir()
     settings.MEDIA_ROOT = settings.STATE_DIR / "media"
     settings.ALLOWED_HOSTS = ["localhost"]
-    nothing = [(finding.text, finding.is_error) for finding in doctor.examine()]
-    assert nothing == []
-    return lambda: [(finding.text, finding.is_error) for finding in doctor.examine()]
+
+    def examine() -> list[tuple[str, bool]]:
+        return [(finding.text, finding.is_error) for finding in doctor.examine()]
+
+    assert examine() == []
+    return examine
 
 
 def one(found) -> tuple[str, bool]:
@@ -123,10 +126,7 @@ def test_uploads_whose_file_is_gone_or_that_nobody_processes(found):
     assert one(found)[0].startswith("1 uploads wait") is False
     assert "uploads/gone.tar.gz. Restore them from a backup." in one(found)[0]
     Upload.objects.filter(pk=upload.pk).update(file="", created_at=timezone.now() - timedelta(hours=1))
-    assert one(found) == (
-        "1 uploads wait for more than 10 minutes: check that a server is running.",
-        True,
-    )
+    assert one(found) == ("1 uploads wait for more than 10 minutes: check that a server is running.", True)
 
 
 def test_tasks_that_failed(found):

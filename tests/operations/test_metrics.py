@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 import time
 
 import pytest
@@ -11,8 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from operations import metrics
 from predictor.snapshot.cache import read_snapshot
-from tests.conftest import ROOT
 from tests.pages import store_public
+from tests.processes import environment_of, output_of
 
 pytestmark = pytest.mark.django_db
 TOKEN = "a token of twenty letters"
@@ -43,22 +41,19 @@ def test_another_token_reads_nothing(given, settings, client):
 
 
 @pytest.mark.parametrize(
-    ("address", "status"), [("10.1.2.3", 200), ("10.2.0.1", 401), ("::ffff:10.1.2.3", 200), ("2001:db8::1", 200)]
+    ("address", "headers", "status"),
+    [
+        ("10.1.2.3", {}, 200),
+        ("10.2.0.1", {}, 401),
+        ("10.2.0.1", {"Authorization": "Bearer "}, 401),  # no token is set
+        ("::ffff:10.1.2.3", {}, 200),
+        ("2001:db8::1", {}, 200),
+        ("127.0.0.1", {"X-Forwarded-For": "203.0.113.9"}, 401),  # a proxy that MPET_PROXIES does not count
+    ],
 )
-def test_a_network_reads_without_a_token(address, status, settings, client):
-    settings.METRICS_NETWORKS = ["10.1.0.0/16", "2001:db8::/32"]
-    assert client.get("/metrics", REMOTE_ADDR=address).status_code == status
-
-
-def test_nobody_is_near_behind_a_proxy_that_is_not_counted(settings, client):
-    """Every visitor has the proxy's address then."""
-    settings.METRICS_NETWORKS = ["127.0.0.0/8"]
-    assert client.get("/metrics", headers={"X-Forwarded-For": "203.0.113.9"}).status_code == 401
-
-
-def test_a_token_of_nothing_lets_nobody_in(settings, client):
-    settings.METRICS_NETWORKS = ["10.0.0.0/8"]
-    assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 401
+def test_a_network_reads_without_a_token(address, headers, status, settings, client):
+    settings.METRICS_NETWORKS = ["10.1.0.0/16", "2001:db8::/32", "127.0.0.0/8"]
+    assert client.get("/metrics", headers=headers, REMOTE_ADDR=address).status_code == status
 
 
 def test_what_the_database_holds_is_counted(reads, alice):
@@ -107,19 +102,9 @@ print(client.get("/metrics", headers={{"Authorization": "Bearer {TOKEN}"}}).cont
 
 
 def test_requests_are_counted_over_all_processes_of_a_server(migrated_folder):
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "mpet_site.settings_test",
-        "MPET_STATE_DIR": str(migrated_folder),
-        "MPET_METRICS_TOKEN": TOKEN,
-    }
-    environment.pop("DATABASE_URL", None)
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", COUNT_A_REQUEST],
-            cwd=ROOT, env=environment, capture_output=True, text=True, check=True,
-        ).stdout
-        for _ in range(2)
-    ]  # fmt: skip
+    variables = {"DJANGO_SETTINGS_MODULE": "mpet_site.settings_test", "MPET_METRICS_TOKEN": TOKEN}
+    environment = environment_of(migrated_folder, **variables)
+    outputs = [output_of("-c", COUNT_A_REQUEST, environment=environment) for _ in range(2)]
     counted = r'requests_latency_seconds_by_view_method_count{method="GET",view="healthz"} (\S+)'
     assert [re.search(counted, output)[1] for output in outputs] == ["1.0", "2.0"]
     assert (migrated_folder / "metrics").stat().st_mode & 0o777 == 0o700

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -214,21 +215,44 @@ def run_chore_after_the_lease() -> None:
     next(chore for chore in registered_periodic_tasks() if chore.name == "quarantine").function()
 
 
+def during_the_claim(monkeypatch, act) -> list:
+    """Call `act` when the claimant has a copy and the original is not gone. Return the list of its results."""
+    results = []
+
+    def act_and_close(*closed, **choices):
+        monkeypatch.undo()
+        results.append(act())
+        return close_account(*closed, **choices)
+
+    monkeypatch.setattr(quarantine, "close_account", act_and_close)
+    return results
+
+
+@contextmanager
+def killed_at(monkeypatch, name: str, act=lambda *_: None):
+    """The process is killed when it calls this function of `benchmarks.quarantine`, after `act`."""
+
+    def kill(*arguments, **_):
+        act(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(quarantine, name, kill)
+        yield
+
+
 def test_of_two_who_claim_it_at_once_one_gets_it(monkeypatch):
     """Trust, third audit, 12: both had a copy. Bob claims it after Ada has her copy and before the original is gone."""
     _, secret = quarantined_once()
     ada, bob = make_user("ada"), make_user("bob")
     first, second = find_quarantine(secret), find_quarantine(secret)
-    refused = []
 
-    def claim_again(*closed, **choices):
-        monkeypatch.undo()
+    def claim_again() -> str:
         with pytest.raises(ClaimError) as caught:
             claim_upload(second, bob)
-        refused.append(str(caught.value))
-        return close_account(*closed, **choices)
+        return str(caught.value)
 
-    monkeypatch.setattr(quarantine, "close_account", claim_again)
+    refused = during_the_claim(monkeypatch, claim_again)
     claimed = claim_upload(first, ada)
     assert refused == ["It was claimed or deleted a moment ago."]
     assert [(upload, upload.owner) for upload in Upload.objects.all()] == [(claimed, ada)]
@@ -239,14 +263,7 @@ def test_of_two_who_claim_it_at_once_one_gets_it(monkeypatch):
 def test_what_is_being_claimed_is_not_deleted(monkeypatch):
     _, secret = quarantined_once()
     ada = make_user("ada")
-    deleted = []
-
-    def delete_meanwhile(*closed, **choices):
-        monkeypatch.undo()
-        deleted.append(client_of().delete(f"{API}quarantine/{secret}/").status_code)
-        return close_account(*closed, **choices)
-
-    monkeypatch.setattr(quarantine, "close_account", delete_meanwhile)
+    deleted = during_the_claim(monkeypatch, lambda: client_of().delete(f"{API}quarantine/{secret}/").status_code)
     claim_upload(find_quarantine(secret), ada)
     assert deleted == [404]
     assert ada.uploads.get().status == "accepted"
@@ -256,12 +273,7 @@ def test_a_deletion_whose_process_was_killed_is_finished(client, monkeypatch):
     """Trust, third audit, 12: the link said for a month that the upload was received."""
     secret = secret_of(send(client))
 
-    def delete_half(holder, **_):
-        delete_uploads(Upload.objects.filter(owner=holder))
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
-        killed.setattr(quarantine, "close_account", delete_half)
+    with killed_at(monkeypatch, "close_account", lambda holder: delete_uploads(Upload.objects.filter(owner=holder))):
         client_of().delete(f"{API}quarantine/{secret}/")
     assert client_of().get(f"{API}quarantine/{secret}/").status_code == 404
     assert Quarantine.objects.exists()
@@ -269,16 +281,11 @@ def test_a_deletion_whose_process_was_killed_is_finished(client, monkeypatch):
     assert not (Quarantine.objects.exists() or User.objects.exists())
 
 
-@pytest.mark.parametrize("killed_at", ["keep_tarball", "close_account", "begin_processing"])
-def test_a_claim_whose_process_was_killed_is_finished(killed_at, monkeypatch):
+@pytest.mark.parametrize("function", ["keep_tarball", "close_account", "begin_processing"])
+def test_a_claim_whose_process_was_killed_is_finished(function, monkeypatch):
     ada = make_user("ada")
     _, secret = quarantined_once()
-
-    def kill(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
-        killed.setattr(quarantine, killed_at, kill)
+    with killed_at(monkeypatch, function):
         claim_upload(find_quarantine(secret), ada)
     assert client_of(ada).post(f"{API}quarantine/{secret}/claim/").status_code == 404
     run_chore_after_the_lease()
@@ -290,11 +297,7 @@ def test_a_claim_whose_process_was_killed_is_finished(killed_at, monkeypatch):
 
 
 def test_a_quarantine_whose_upload_never_came_is_deleted(monkeypatch):
-    def kill(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
-        killed.setattr(quarantine, "keep_tarball", kill)
+    with killed_at(monkeypatch, "keep_tarball"):
         quarantined_once()
     quarantine.end_abandoned()
     assert Quarantine.objects.exists()
@@ -332,7 +335,7 @@ def test_the_way_with_an_account_still_needs_one(client):
     assert not Upload.objects.exists()
 
 
-def test_what_is_not_claimed_is_deleted_in_time(client, django_capture_on_commit_callbacks):
+def test_what_is_not_claimed_is_deleted_in_time(client, django_capture_on_commit_callbacks, capsys):
     store_public()
     old = secret_of(send(client, secret_measurements()))
     Quarantine.objects.update(created_at=timezone.now() - timedelta(days=30.1))
@@ -340,7 +343,8 @@ def test_what_is_not_claimed_is_deleted_in_time(client, django_capture_on_commit
     assert client.get(reverse("quarantined", args=[old])).status_code == 404
     files = {str(upload.file.name) for upload in Upload.objects.all()}
     with django_capture_on_commit_callbacks(execute=True):
-        assert apply_retention()["quarantined uploads"] == 1
+        call_command("apply_retention")
+    assert "1 quarantined uploads deleted" in capsys.readouterr().out
     assert client.get(reverse("quarantined", args=[new])).status_code == 200
     left = Upload.objects.get()
     assert left.owner.quarantine
@@ -349,14 +353,6 @@ def test_what_is_not_claimed_is_deleted_in_time(client, django_capture_on_commit
     assert not Workload.objects.filter(application="secret").exists()
     assert Source.objects.count() == 2
     assert User.objects.count() == 1
-
-
-def test_the_command_deletes_too(client, capsys):
-    send(client)
-    Quarantine.objects.update(created_at=timezone.now() - timedelta(days=31))
-    call_command("apply_retention")
-    assert "1 quarantined uploads deleted" in capsys.readouterr().out
-    assert not Quarantine.objects.exists()
 
 
 def test_other_retention_leaves_it_to_its_own_time(settings, client):
@@ -457,14 +453,10 @@ def test_no_other_page_of_a_visitor_has_the_secret(client):
     assert secret not in str(dict(client.session))
 
 
-def test_a_signed_in_user_uploads_with_the_account(client):
-    client.force_login(make_user("ada"))
-    assert client.get(reverse("quarantine")).url == reverse("upload")
-
-
 def test_nothing_can_be_claimed_without_the_secret(client):
-    store_in_quarantine(io.BytesIO(packed(sample_measurements(1, 2))), "results.tar.gz")
+    quarantined_once()
     client.force_login(make_user("ada"))
+    assert client.get(reverse("quarantine")).url == reverse("upload"), "a signed-in user uploads with the account"
     assert client.get(reverse("claim")).status_code == 404
     assert client.post(reverse("claim")).status_code == 404
     assert client.get(reverse("begin-claim", args=["A" * 43])).status_code == 404

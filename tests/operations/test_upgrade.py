@@ -1,11 +1,8 @@
 """The database of the former version, migrated: no row and no value is lost, and it answers as it did."""
 
 import json
-import os
 import re
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -14,6 +11,7 @@ import pytest
 from tests.operations.former_version import SECRET_KEY, former_answers, make_database
 from tests.pages import PASSWORD
 from tests.paths import ROOT
+from tests.processes import environment_of, output_of
 from tests.test_docs import read
 
 NEWEST = {"benchmarks": "0006", "profiles": "0021"}  # each one step back
@@ -40,21 +38,10 @@ class Upgraded:
         self.folder, self.path = folder, folder / "mpet.sqlite3"
         make_database(self.path)
         folder.chmod(0o700)
-        self.environment = os.environ | {
-            "MPET_STATE_DIR": str(folder),
-            "MPET_STATIC_ROOT": str(static),
-            "MPET_SECRET_KEY": SECRET_KEY,
-        }
-        self.environment.pop("DATABASE_URL", None)
-        self.environment.pop("DJANGO_SETTINGS_MODULE", None)
+        self.environment = environment_of(folder, MPET_STATIC_ROOT=str(static), MPET_SECRET_KEY=SECRET_KEY)
 
     def run(self, *arguments: str, text: str = "") -> str:
-        command = [sys.executable, *arguments]
-        result = subprocess.run(
-            command, cwd=ROOT, env=self.environment, input=text, capture_output=True, text=True, check=False
-        )
-        assert result.returncode == 0, result.stderr[-3000:]
-        return result.stdout
+        return output_of(*arguments, environment=self.environment, text=text)
 
     def migrate(self, *steps: list[str]) -> list[Path]:
         """Run `manage.py migrate` with these arguments, one after the other; the database after each."""
@@ -80,9 +67,10 @@ def rows_of(connection: sqlite3.Connection, table: str) -> dict[tuple, dict]:
 
 @pytest.fixture(scope="module")
 def static(tmp_path_factory) -> Path:
-    """What `collectstatic` makes, which asks no database."""
+    """What `collectstatic` makes of the files that pages need, which asks no database."""
     folder = tmp_path_factory.mktemp("static")
-    Upgraded(tmp_path_factory.mktemp("asks-nothing"), folder).run("manage.py", "collectstatic", "--noinput", "-v", "0")
+    command = ("collectstatic", "--noinput", "--verbosity", "0", "--ignore", "admin", "--ignore", "drf*")
+    Upgraded(tmp_path_factory.mktemp("asks-nothing"), folder).run("manage.py", *command)
     return folder
 
 

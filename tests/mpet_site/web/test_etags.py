@@ -75,8 +75,12 @@ def test_another_version_of_the_code_is_another_etag(paths):
 
 
 def test_shared_caches_keep_viewers_apart(paths):
-    for client, kept in ((client_of(), "no-cache"), (client_of(make_user("ada")), "private, no-store")):
-        for path in paths:
+    own = [*paths, "uploads/", "tokens/"]
+    for client, kept, asked in (
+        (client_of(), "no-cache", paths),
+        (client_of(make_user("ada")), "private, no-store", own),
+    ):
+        for path in asked:
             response = client.get(API + path)
             assert response["Cache-Control"] == kept
             assert {"Authorization", "Accept", "Cookie"} <= {part.strip() for part in response["Vary"].split(",")}

@@ -6,12 +6,11 @@ import sqlite3
 import psycopg
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
 from profiles.models import Platform
-from tests.mpet_site.web.test_database_unavailable import locked  # noqa: F401 a fixture
+from tests.mpet_site.web.test_database_unavailable import error_of, locked, wrapped  # noqa: F401 a fixture
 from tests.mpet_site.web.test_problems import problem_in
 from tests.pages import text_of, user
 
@@ -66,9 +65,7 @@ def test_a_busy_database_around_a_view_is_503_as_well(client, monkeypatch, locke
 
 
 def test_what_waiting_does_not_mend_stays_500(client, failing):
-    error = OperationalError("no such table: x")
-    error.__cause__ = sqlite3.OperationalError("no such table: x")
-    failing(error)
+    failing(wrapped(sqlite3.OperationalError("no such table: x")))
     page = client.get(reverse("platforms"))
     assert page.status_code == 500
     assert "Retry-After" not in page
@@ -76,46 +73,35 @@ def test_what_waiting_does_not_mend_stays_500(client, failing):
     problem_in(client.get(reverse("api-platforms")), 500)
 
 
-@pytest.fixture
-def full() -> Exception:
-    """What a write of a database that may grow no further is told."""
+def full_disk(_folder) -> Exception:
     file = sqlite3.connect(":memory:")
     file.execute("CREATE TABLE t (x)")
     file.execute("PRAGMA max_page_count = 2")
-    with pytest.raises(sqlite3.OperationalError, match="full") as caught:
-        file.execute("INSERT INTO t VALUES (zeroblob(100000))")
-    error = OperationalError(str(caught.value))
-    error.__cause__ = caught.value
-    return error
+    error = error_of(lambda: file.execute("INSERT INTO t VALUES (zeroblob(100000))"), sqlite3.OperationalError)
+    assert "full" in str(error)
+    return wrapped(error)
 
 
-@pytest.fixture
-def read_only(tmp_path) -> Exception:
-    sqlite3.connect(tmp_path / "a.sqlite3").execute("CREATE TABLE t (x)").connection.close()
-    file = sqlite3.connect(f"file:{tmp_path}/a.sqlite3?mode=ro", uri=True)
-    with pytest.raises(sqlite3.OperationalError, match="readonly") as caught:
-        file.execute("INSERT INTO t VALUES (1)")
-    error = OperationalError(str(caught.value))
-    error.__cause__ = caught.value
-    return error
+def read_only(folder) -> Exception:
+    sqlite3.connect(folder / "a.sqlite3").execute("CREATE TABLE t (x)").connection.close()
+    file = sqlite3.connect(f"file:{folder}/a.sqlite3?mode=ro", uri=True)
+    error = error_of(lambda: file.execute("INSERT INTO t VALUES (1)"), sqlite3.OperationalError)
+    assert "readonly" in str(error)
+    return wrapped(error)
 
 
-@pytest.fixture
-def no_space() -> Exception:
-    return OSError(errno.ENOSPC, "No space left on device")
+STORAGE_ERRORS = {
+    "full": full_disk,
+    "read only": read_only,
+    "no space": lambda _: OSError(errno.ENOSPC, "No space left on device"),
+    "PostgreSQL": lambda _: wrapped(psycopg.errors.DiskFull("could not extend file")),
+}
 
 
-@pytest.fixture
-def postgresql_full() -> Exception:
-    error = OperationalError("could not extend file")
-    error.__cause__ = psycopg.errors.DiskFull("could not extend file")
-    return error
-
-
-@pytest.mark.parametrize("kind", ["full", "read_only", "no_space", "postgresql_full"])
-def test_trust_third_11_where_nothing_can_be_written_is_503(client, failing, request, kind):
+@pytest.mark.parametrize("kind", STORAGE_ERRORS)
+def test_trust_third_11_where_nothing_can_be_written_is_503(client, failing, tmp_path, kind):
     """It was 500."""
-    failing(request.getfixturevalue(kind))
+    failing(STORAGE_ERRORS[kind](tmp_path))
     page = client.get(reverse("platforms"))
     assert (page.status_code, page["Retry-After"], page["Cache-Control"]) == (503, "60", "no-store")
     assert "Nothing can be stored" in text_of(page)

@@ -33,7 +33,7 @@ def text():
 
 @pytest.fixture(scope="module")
 def schema(text):
-    return yaml.safe_load(text)
+    return yaml.load(text, yaml.CSafeLoader)  # five times as fast as the loader in Python
 
 
 def test_docs_name_every_path_filter_and_order():
@@ -123,5 +123,5 @@ def test_docs_page_obeys_the_content_policy():
 @pytest.mark.parametrize("format", ["yaml", "json"])
 def test_the_served_schema_is_the_same(schema, format):
     served = client_of().get(f"{API}schema/?format={format}")
-    read = {"yaml": yaml.safe_load, "json": json.loads}[format]
+    read = {"yaml": lambda content: yaml.load(content, yaml.CSafeLoader), "json": json.loads}[format]
     assert read(served.content) == schema

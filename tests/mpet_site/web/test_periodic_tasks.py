@@ -1,15 +1,12 @@
 """Chores: kept by every process that serves, whatever fails, and by no fork of it twice."""
 
-import os
-import subprocess
-import sys
 import threading
 
 import pytest
 from django.db import OperationalError
 
 from mpet_site.web import periodic_tasks
-from tests.paths import ROOT
+from tests.processes import output_of
 
 
 @pytest.fixture
@@ -104,11 +101,7 @@ print("child", child, flush=True)
 
 def test_a_server_that_forks_leaves_the_chores_to_its_children():
     """gunicorn --preload: the parent loads the application, and its children serve."""
-    result = subprocess.run(
-        [sys.executable, "-c", FORKING_SERVER], cwd=ROOT, env=dict(os.environ), capture_output=True, text=True,
-        check=True, timeout=120,
-    )  # fmt: skip
-    *turns, last = result.stdout.splitlines()
+    *turns, last = output_of("-c", FORKING_SERVER).splitlines()
     assert len(turns) > 1
     assert {f"child {process}" for process in turns} == {last}
 
@@ -137,25 +130,5 @@ os.waitpid(child, 0)
 
 def test_no_fork_copies_a_chore_halfway():
     """Its connection would be open on both sides, which destroyed a database under the campaign of kills."""
-    result = subprocess.run(
-        [sys.executable, "-c", FORK_IN_THE_MIDDLE], cwd=ROOT, env=dict(os.environ), capture_output=True, text=True,
-        check=True, timeout=120,
-    )  # fmt: skip
-    assert [line.split()[1] for line in result.stdout.splitlines()] == ["done", "forked", "forked"]
-
-
-def test_the_server_keeps_chores_and_commands_do_not():
-    script = (
-        "import threading, {}\n"
-        "from mpet_site.web import periodic_tasks\n"
-        "print(periodic_tasks._running.stop is not None)"
-    )  # fmt: skip
-    environment = dict(os.environ, DJANGO_SETTINGS_MODULE="mpet_site.settings_test")
-    started = {
-        module: subprocess.run(
-            [sys.executable, "-c", script.format(module)], cwd=ROOT, env=environment, capture_output=True, text=True,
-            check=True, timeout=120,
-        ).stdout.strip()
-        for module in ("mpet_site.wsgi", "django")
-    }  # fmt: skip
-    assert started == {"mpet_site.wsgi": "True", "django": "False"}
+    lines = output_of("-c", FORK_IN_THE_MIDDLE).splitlines()
+    assert [line.split()[1] for line in lines] == ["done", "forked", "forked"]

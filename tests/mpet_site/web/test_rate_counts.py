@@ -35,15 +35,17 @@ def test_processes_count_together_and_lose_nothing(path):
     assert max(highest) == PROCESSES * COUNTS
 
 
-def test_threads_count_together(path):
-    counts = []
-    threads = [
-        threading.Thread(target=lambda: counts.extend(count_event("x", 600)[0] for _ in range(50))) for _ in range(8)
-    ]
+def run_threads(target, *arguments) -> None:
+    threads = [threading.Thread(target=target, args=arguments) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_threads_count_together(path):
+    counts = []
+    run_threads(lambda: counts.extend(count_event("x", 600)[0] for _ in range(50)))
     assert sorted(counts) == list(range(1, 401))
 
 
@@ -56,13 +58,7 @@ def test_threads_that_begin_a_new_file_together_wait_for_each_other(tmp_path):
         counts.append(CountsFile(path).count(b"key", 600)[0])
 
     for number in range(60):
-        together = threading.Barrier(8)
-        path = tmp_path / f"{number}.sqlite3"
-        threads = [threading.Thread(target=begin, args=(path, together)) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_threads(begin, tmp_path / f"{number}.sqlite3", threading.Barrier(8))
     assert sorted(counts) == sorted(60 * list(range(1, 9)))
 
 
