@@ -6,6 +6,7 @@
 """
 
 import uuid
+from itertools import product
 
 import pytest
 
@@ -44,27 +45,29 @@ CHANGING = {
 }
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_options_is_json_whatever_is_asked_for(path):
+FORMS = ("", "?format=csv", "?format=json", "?format=yaml", "?format=html", "?nonsense=1")
+ASKED = [*((form, "*/*") for form in FORMS), ("", "text/csv"), ("?format=csv", "image/png")]
+
+
+def test_options_is_json_whatever_is_asked_for():
     client = client_of(make_user("ada"))
-    forms = ("", "?format=csv", "?format=json", "?format=yaml", "?format=html", "?nonsense=1")
-    for query, accept in [*((form, "*/*") for form in forms), ("", "text/csv"), ("?format=csv", "image/png")]:
+    for path, (query, accept) in product(PATHS, ASKED):
         response = client.options(f"{API}{path}{query}", HTTP_ACCEPT=accept)
-        assert response.status_code == 200, (query, accept, response.content)
-        assert response["Content-Type"] == "application/json"
-        assert set(response.json()) >= {"name", "description", "renders", "parses"}
-        assert "OPTIONS" in response["Allow"]
+        assert response.status_code == 200, (path, query, accept, response.content)
+        assert response["Content-Type"] == "application/json", (path, query, accept)
+        assert set(response.json()) >= {"name", "description", "renders", "parses"}, (path, query, accept)
+        assert "OPTIONS" in response["Allow"], (path, query, accept)
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_a_method_that_a_path_has_not_is_405_whoever_asks(path):
-    allowed = set(client_of().options(f"{API}{path}")["Allow"].split(", "))
-    assert allowed <= READING | CHANGING.get(path, set())
-    for client in (client_of(), client_of(make_user("ada"))):
+def test_a_method_that_a_path_has_not_is_405_whoever_asks():
+    anybody = client_of()
+    for path, client in product(PATHS, (anybody, client_of(make_user("ada")))):
+        allowed = set(anybody.options(f"{API}{path}")["Allow"].split(", "))
+        assert allowed <= READING | CHANGING.get(path, set()), path
         for method in METHODS - allowed:
             response = client.generic(method, f"{API}{path}?format=csv", HTTP_ACCEPT="image/png")
             problem_in(response, 405)
-            assert set(response["Allow"].split(", ")) <= READING | CHANGING.get(path, set())
+            assert set(response["Allow"].split(", ")) <= READING | CHANGING.get(path, set()), (path, method)
 
 
 QUERIES = {
@@ -78,14 +81,13 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_head_is_get_without_a_body(path):
+def test_head_is_get_without_a_body():
     store(sample_measurements(2, 2))
     client = client_of(make_user("ada"))
-    for form in ("", "format=csv"):
+    for path, form in product(PATHS, ("", "format=csv")):
         address = f"{API}{path}?{QUERIES.get(path, '')}&{form}"
         answer, head = client.get(address), client.head(address)
-        assert head.status_code == answer.status_code < 500
-        assert read(head) == b""
+        assert (head.status_code, read(head)) == (answer.status_code, b""), address
+        assert answer.status_code < 500, address
         for name in ("Content-Type", "ETag", "Cache-Control", "Allow", "Content-Disposition"):
-            assert head.headers.get(name) == answer.headers.get(name)
+            assert head.headers.get(name) == answer.headers.get(name), (address, name)

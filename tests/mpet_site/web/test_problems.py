@@ -27,7 +27,7 @@ DOCS = ROOT / "docs" / "api.md"
 
 
 def problem_in(response: Any, status: int) -> dict[str, Any]:
-    assert response.status_code == status, response.content
+    assert response.status_code == status, (response.request["PATH_INFO"], response.content)
     assert response["Content-Type"] == "application/problem+json"
     assert response["Cache-Control"] == "no-store"
     document = strict_json(response.content)
