@@ -208,6 +208,14 @@ def test_a_member_that_no_backup_has_is_refused(name, tmp_path):
         check_backup(tmp_path / "b.tar")
 
 
+def test_a_member_that_is_there_twice_is_refused(tmp_path):
+    with tarfile.open(tmp_path / "b.tar", "w") as tar:
+        for _ in range(2):
+            tar.addfile(tarfile.TarInfo("media/uploads/1"))
+    with pytest.raises(BackupError, match="member media/uploads/1 occurs twice"):
+        check_backup(tmp_path / "b.tar")
+
+
 @pytest.mark.parametrize(
     ("manifest", "reason"),
     [
