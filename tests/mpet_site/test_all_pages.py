@@ -21,6 +21,7 @@ from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.identity.programs import programs_by_source
 from tests.pages import figures_of, store_public, text_of, twin_of
+from tests.paths import ROOT
 from tests.predictor.conftest import store
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.programs import program_measurements
@@ -118,6 +119,12 @@ def test_every_field_has_a_label(pages):
         content = page.content.decode()
         named = re.findall(r'<(?:input|select)(?![^>]*type="hidden")[^>]*\sid="([^"]+)"', content)
         assert all(f'for="{name}"' in content or name == "id_include_simulated" for name in named), address
+
+
+def test_no_line_of_a_template_is_longer_than_a_person_reads():
+    lengths = {path: max(map(len, path.read_text().splitlines())) for path in ROOT.glob("*/templates/**/*.html")}
+    assert len(lengths) > 50
+    assert {path: length for path, length in lengths.items() if length > 120} == {}
 
 
 def test_an_unknown_page_says_where_to_look(client, db):
