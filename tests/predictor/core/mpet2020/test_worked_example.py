@@ -123,7 +123,7 @@ def test_fallbacks_are_named(database):
     assert element(answer, "redundancy.m_nu") == pytest.approx(3.5, rel=1e-12)
     assert element(answer, "redundancy.b_nu") == 7
     assert np.isnan(element(answer, "redundancy.m_ht"))
-    assert "carried over from the first reference, not interpolated: redundancy.b_nu" in answer.warnings
+    assert "copied from the first reference, not interpolated: redundancy.b_nu" in answer.warnings
     assert "the mean of the benchmarks on the target, not interpolated: redundancy.m_nu" in answer.warnings
     assert answer.confidence.elements_interpolated == 1
     assert answer.confidence.elements_replaced == 2

@@ -76,7 +76,7 @@ def test_the_platform_itself_as_reference_is_what_was_measured():
     np.testing.assert_allclose(found.baseline.time_s, own.time_s)
     np.testing.assert_allclose(found.time_s, own.time_s * (1 - own.curve("lock_delay") / 2))
     assert found.is_measured
-    assert "measured on p1" in found.changes[0]
+    assert "times measured on p1" in found.changes[0]
     between = asked(database, halved, Query(2, 1, references=(1,), n=(3,)), curves=lambda row: curves[rows[row]])
     np.testing.assert_allclose(between.baseline.time_s, own.time_s[2])
 
@@ -86,7 +86,7 @@ def test_what_is_measured_is_held_beyond_it():
     query = Query(2, 1, references=(1,), n=(8, 16))
     found = asked(database, Scenario(workload=WorkloadChanges.of({"work": 2})), query, curves=lambda row: curves[row])
     np.testing.assert_allclose(found.time_s[1] * 16, found.time_s[0] * 8)
-    assert any("over n = 8" in reason for _, reason in found.lowered)
+    assert any("beyond n = 8" in reason for _, reason in found.lowered)
 
 
 def test_impossible_questions(database):

@@ -80,7 +80,7 @@ def test_memory_of_a_computation_bound_workload_is_in_the_interval_alone():
 
 @pytest.mark.parametrize("bound", [None, "communication"])
 def test_memory_of_which_nothing_is_known_is_refused(bound):
-    with pytest.raises(UnknownCharacteristic, match="neither counters"):
+    with pytest.raises(UnknownCharacteristic, match="neither last-level counters"):
         changed(answer_of(**HALF_LOCKED), bound, memory=2)
 
 
@@ -94,7 +94,7 @@ def test_parts_of_a_time_only_profile_are_refused(part):
 
 
 def test_nothing_cannot_take_time():
-    with pytest.raises(UnknownCharacteristic, match="nothing of the time"):
+    with pytest.raises(UnknownCharacteristic, match="no time would be left"):
         changed(answer_of(N, [8.0, 4.0, 2.0], decomposed=False), "memory", memory=0)
 
 
