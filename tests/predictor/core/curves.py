@@ -95,9 +95,23 @@ def without_rows(arrays, dropped):
 
 
 def with_times(arrays, time_s):
-    """Return the arguments of Database.build with other times (N, COUNTS) and the features fitted to them."""
-    features = time_only_features(COUNTS, time_s)
-    return arrays | {"features": features, "t1_s": time_s[:, 0], "curve_time_s": time_s.ravel()}
+    """Return the arguments with other times, (N, K) or (platforms, workloads, K); the features stay."""
+    return arrays | {"t1_s": time_s[..., 0].ravel(), "curve_time_s": time_s.ravel()}
+
+
+def scaled(arrays, rows, factor):
+    """Return the arguments with the times of the profiles `rows` (a mask) multiplied by a factor."""
+    factors = np.ones(len(arrays["t1_s"]))
+    factors[rows] = factor
+    times = arrays["curve_time_s"] * np.repeat(factors, np.diff(arrays["curve_offsets"]))
+    return arrays | {"t1_s": arrays["t1_s"] * factors, "curve_time_s": times}
+
+
+def cut_at(arrays, lengths):
+    """Return the arguments with the first `lengths` (N,) points of each curve only."""
+    n, times = (np.asarray(arrays[name]).reshape(len(lengths), -1) for name in ("curve_n", "curve_time_s"))
+    kept = np.arange(n.shape[1]) < np.asarray(lengths)[:, None]
+    return arrays | {"curve_offsets": np.append(0, np.cumsum(lengths)), "curve_n": n[kept], "curve_time_s": times[kept]}
 
 
 def counted_database():
@@ -111,7 +125,7 @@ def counted_database():
     p, w = np.array(arrays["platform_index"]), np.array(arrays["workload_index"])
     size = random.normal(size=40)
     time_s = np.exp(size[w] + 2 * counter[w] * (p == 1))[:, None] / np.array(COUNTS)
-    arrays = with_times(arrays, time_s)
+    arrays = with_times(arrays, time_s) | {"features": time_only_features(COUNTS, time_s)}
     arrays["features"][:, -2] = counter[w]
     arrays["features"][:, 6] = random.random(40)[w]  # an element that is not informative
     return Database.build(**arrays), counter
