@@ -23,12 +23,12 @@ def asked(database, query, strategy="wavefront", method="mpet", counted=None, **
     return run_scenario(database, query, ScenarioFacts(counted=lambda: counted))
 
 
-def two_benchmarks(strategies=("sequential", "wavefront", "wavefront", "locks", "locks"), times=None):
+def two_benchmarks(strategies=("sequential", "wavefront", "wavefront", "locks", "locks")):
     """One platform: w0 takes 12 s on one thread; w1 and w2 have speedups 4 and 2 at n = 4, w3 and w4 1 and 1.5."""
     n = np.array([1, 2, 4])
     curves = [CurveTable(np.array([1]), np.full((15, 1), np.nan), False, True, 12.0)]
     curves[0].values[0] = 12.0
-    for time_s in times or ([8.0, 4.0, 2.0], [6.0, 4.0, 3.0], [5.0, 5.0, 5.0], [3.0, 2.5, 2.0]):
+    for time_s in ([8.0, 4.0, 2.0], [6.0, 4.0, 3.0], [5.0, 5.0, 5.0], [3.0, 2.5, 2.0]):
         values = np.full((15, 3), np.nan)
         values[0], values[1] = time_s, n * np.array(time_s) / time_s[0]
         curves.append(CurveTable(n, values, False, False, time_s[0]))
@@ -70,14 +70,6 @@ def test_by_hand():
     assert_consistent(found)
 
 
-def test_by_hand_where_there_are_no_others():
-    """Losses 0 and ln 2: t(4) = 12/4 sqrt 2."""
-    found = asked(two_benchmarks().without(0, [3, 4]), Query(0, 0))
-    assert found.time_s[3] == pytest.approx(3 * np.sqrt(2))
-    half = student.ppf(0.95, 1) * np.sqrt(np.log(2) ** 2 / 2 * 1.5)
-    assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
-
-
 def test_the_interval_by_hand():
     """K = 2: s^2 = (1 s_K^2 + 3 s_all^2) / 4 with 4 degrees of freedom, and one more benchmark: sqrt(1 + 1/5)."""
     found = asked(two_benchmarks(), Query(0, 0))
@@ -86,8 +78,15 @@ def test_the_interval_by_hand():
     assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
     assert np.log(found.time_s[3] / found.low_s[3]) == pytest.approx(half)
     assert found.high_s[0] == found.low_s[0] == 12.0
-    narrower = asked(two_benchmarks(), Query(0, 0), level=0.5)
-    assert narrower.high_s[3] < found.high_s[3]
+    assert asked(two_benchmarks(), Query(0, 0), level=0.5).high_s[3] < found.high_s[3]
+
+
+def test_by_hand_where_there_are_no_others():
+    """Losses 0 and ln 2: t(4) = 12/4 sqrt 2."""
+    found = asked(two_benchmarks().without(0, [3, 4]), Query(0, 0))
+    assert found.time_s[3] == pytest.approx(3 * np.sqrt(2))
+    half = student.ppf(0.95, 1) * np.sqrt(np.log(2) ** 2 / 2 * 1.5)
+    assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
 
 
 def test_the_paper_averages_feature_vectors():
@@ -101,8 +100,8 @@ def test_the_paper_averages_feature_vectors():
 
 def test_another_strategy_is_another_answer():
     found = asked(two_benchmarks(), Query(0, 0), "locks")
-    loss = LOSSES[3]  # the weights before it are 5, its own 1 + 2.5; half of all is 6
-    assert found.time_s[3] == pytest.approx(3 * np.exp(loss))
+    # At the loss 8/3: the weights before it are 5, its own 1 + 2.5; half of all is 6.
+    assert found.time_s[3] == pytest.approx(3 * np.exp(LOSSES[3]))
 
 
 def test_a_strategy_that_nobody_uses_is_refused_with_those_there_are():
@@ -113,8 +112,7 @@ def test_a_strategy_that_nobody_uses_is_refused_with_those_there_are():
 def test_one_benchmark_alone_has_no_interval():
     database = two_benchmarks(strategies=("sequential", "wavefront", "unknown", "unknown", "unknown"))
     assert asked(database, Query(0, 0)).high_s is not None  # the others tell how benchmarks differ
-    rows = np.arange(3, 5)
-    alone = asked(database.without(0, [2, *rows.tolist()]), Query(0, 0))
+    alone = asked(database.without(0, [2, 3, 4]), Query(0, 0))
     assert alone.low_s is None
     assert alone.lowered[0][0] == 2
 

@@ -10,49 +10,33 @@ from profiles.measurements import STRATEGIES
 KNOWN = PlatformTopology(4.0, 8.0, 16, 2000.0)
 
 
+def parsed(field, values):
+    return (WorkloadChanges if field == "workload_changes" else PlatformChanges).of(values)
+
+
 @pytest.mark.parametrize(
-    ("values", "name"),
+    ("field", "name", "value"),
     [
-        ({"locks": 1}, "locks"),
-        ({"lock_delay": -0.1}, "lock_delay"),
-        ({"lock_delay": True}, "lock_delay"),
-        ({"lock_delay": "2"}, "lock_delay"),
-        ({"lock_delay": None}, "lock_delay"),
-        ({"lock_delay": math.inf}, "lock_delay"),
-        ({"memory": 1e9}, "memory"),
-        ({"work": 0}, "work"),
+        *(("workload_changes", "lock_delay", value) for value in (-0.1, True, "2", None, math.inf)),
+        ("workload_changes", "locks", 1),
+        ("workload_changes", "memory", 1e9),
+        ("workload_changes", "work", 0),
+        *(("platform_changes", "n_max", value) for value in (None, 0, 5000, 4.5)),
+        ("platform_changes", "threads", 4),
+        ("platform_changes", "n_ht", True),
+        *(("platform_changes", "base_mhz", value) for value in (None, 0, "fast")),
     ],
 )
-def test_factors_that_make_no_sense(values, name):
+def test_values_that_make_no_sense(field, name, value):
     with pytest.raises(SettingsError) as caught:
-        WorkloadChanges.of(values)
-    assert caught.value.setting == f"workload_changes.{name}"
+        parsed(field, {name: value})
+    assert caught.value.setting == f"{field}.{name}"
 
 
 def test_no_work_balance_is_a_factor_of_nothing():
     assert WorkloadChanges.of({"work_imbalance": 0}).factor("work_imbalance") == 0
     assert not WorkloadChanges.of({})
     assert WorkloadChanges.of({"work": 1}).changed == ()
-
-
-@pytest.mark.parametrize(
-    ("values", "name"),
-    [
-        ({"threads": 4}, "threads"),
-        ({"n_max": None}, "n_max"),
-        ({"n_max": 0}, "n_max"),
-        ({"n_max": 5000}, "n_max"),
-        ({"n_max": 4.5}, "n_max"),
-        ({"n_ht": True}, "n_ht"),
-        ({"base_mhz": None}, "base_mhz"),
-        ({"base_mhz": 0}, "base_mhz"),
-        ({"base_mhz": "fast"}, "base_mhz"),
-    ],
-)
-def test_values_that_no_platform_has(values, name):
-    with pytest.raises(SettingsError) as caught:
-        PlatformChanges.of(values)
-    assert caught.value.setting == f"platform_changes.{name}"
 
 
 @pytest.mark.parametrize("values", [{"n_nu": 8}, {"n_ht": 3}, {"n_nu": 9, "n_ht": 5}])

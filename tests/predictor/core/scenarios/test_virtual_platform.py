@@ -25,22 +25,25 @@ def moved(new, n, *, bound=None, method="mpet", answer=None, interval=None):
     return move_platform(decomposed_database()[0], query, answer, EIGHT, new, n=np.asarray(n), bound=bound)
 
 
-@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
-def test_a_later_breakpoint(method):
-    """n_ht from 4 to 6: 8 s to n = 6, then 9 and 10 s."""
-    found = moved(PlatformTopology(NONE, 6.0, 8, 2000.0), N, method=method)
-    np.testing.assert_allclose(N * found.time_s, [8, 8, 8, 8, 8, 8, 9, 10], rtol=1e-9)
+BOTH_WAYS = pytest.mark.parametrize("method", ["mpet", "mpet2020"])  # by curves, and by elements
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    ("n_ht", "n_max", "thread_time"),
+    [
+        (6.0, 8, [8, 8, 8, 8, 8, 8, 9, 10]),  # later
+        (2.0, 6, [8, 8, 9, 10, 11, 12]),  # earlier, and as many threads behind it as there were
+    ],
+)
+def test_another_breakpoint(method, n_ht, n_max, thread_time):
+    n = np.arange(1, n_max + 1)
+    found = moved(PlatformTopology(NONE, n_ht, n_max, 2000.0), n, method=method)
+    np.testing.assert_allclose(n * found.time_s, thread_time, rtol=1e-9)
     assert_consistent(found)
 
 
-@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
-def test_an_earlier_breakpoint(method):
-    """n_ht from 4 to 2, and as many threads behind it as there were: 8 s to n = 2, then 9, 10, 11, 12 s."""
-    found = moved(PlatformTopology(NONE, 2.0, 6, 2000.0), np.arange(1, 7), method=method)
-    np.testing.assert_allclose(np.arange(1, 7) * found.time_s, [8, 8, 9, 10, 11, 12], rtol=1e-9)
-
-
-@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
+@BOTH_WAYS
 def test_no_hyperthreads(method):
     found = moved(PlatformTopology(NONE, NONE, 8, 2000.0), N, method=method)
     np.testing.assert_allclose(N * found.time_s, 8.0, rtol=1e-9)
@@ -48,7 +51,7 @@ def test_no_hyperthreads(method):
     assert np.isnan(found.features[4])
 
 
-@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
+@BOTH_WAYS
 def test_more_threads_continue_the_last_slope(method):
     found = moved(PlatformTopology(NONE, 4.0, 16, 2000.0), np.arange(1, 17), method=method, interval=1.1)
     times = np.arange(1, 17) * found.time_s
