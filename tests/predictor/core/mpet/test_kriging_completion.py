@@ -211,15 +211,6 @@ def test_platforms_that_may_not_be_used_are_not():
     assert predict(arrays, A, T, COUNTS).time_s.tolist() != expected
 
 
-def test_candidates_were_measured():
-    arrays = sparse_arrays(4)
-    pairs = zip(arrays["platform_index"], arrays["workload_index"], strict=True)
-    measured = {(arrays["platforms"][p], arrays["workloads"][w]) for p, w in pairs}
-    answer = predict(arrays, A, T, COUNTS)
-    candidates = {(one.platform, one.workload) for one in answer.candidates_t1 + answer.candidates_scaling}
-    assert set() < candidates <= measured
-
-
 def test_an_absurd_profile_of_another_platform_changes_little():
     arrays = sparse_arrays(5)
     absurd = (arrays["platform_index"] == 40) & (arrays["workload_index"] == 11)
