@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tests.predictor.core.mpet.asking import database_of_times, predict_named
+from tests.predictor.core.curves import database_of_times
+from tests.predictor.core.mpet.asking import predict_named
 
 SIZES = {f"machine-{index}": size for index, size in enumerate([8, 16, 32, 64] * 8)}
 

@@ -10,8 +10,9 @@ from benchmarks.simulator.programs import Access, Critical, Kernel, Phase, Progr
 from predictor.core.answers import fastest_position
 from predictor.core.estimates import estimate_targets
 from predictor.core.mpet.beyond import SLOWEST, WHOLE_PROGRAMS, Growth, law_thread_times
+from tests.predictor.core.curves import database_of_times
 from tests.predictor.core.databases import TIME_ONLY
-from tests.predictor.core.mpet.asking import database_of_times, predict_named
+from tests.predictor.core.mpet.asking import predict_named
 
 COMPANIONS, LARGE_COUNTS = 20, (1, 2, 4, 8, 16, 32, 64, 128, 256)
 

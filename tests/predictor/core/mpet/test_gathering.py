@@ -94,6 +94,13 @@ def test_a_curve_measured_at_few_n_bends_like_its_workload():
     np.testing.assert_allclose(found.curves[:, p, b], np.log(counts[0] * bent[8 * 7 + 2]), atol=0.05)
 
 
+def test_hiding_a_pair_twice_is_hiding_it_once():
+    once, *twice = (two_runtimes().without(*pairs) for pairs in ((7, 2), ([7, 7], [2, 2])))
+    for view in (*twice, once.without(7, 2)):
+        assert view.hidden.tolist() == once.hidden.tolist()
+        assert sorted(view.hidden_rows) == sorted(once.hidden_rows)
+
+
 def test_of_very_many_workloads_some_are_looked_at(monkeypatch):
     """Those of T first, then those that many references have or that are called like A; without the bound a question
     costs the third power of their number."""

@@ -16,11 +16,12 @@ from tests.predictor.core.curves import (
     counted_database,
     curve_arrays,
     curve_database,
+    database_of_times,
     time_only_features,
     with_times,
     without_rows,
 )
-from tests.predictor.core.mpet.asking import database_of_times, predict
+from tests.predictor.core.mpet.asking import predict
 
 
 def database_with(applications=None, platforms=4, workloads=12, seed=3, noise=0.03):

@@ -23,8 +23,8 @@ from predictor.core.numerics import (
     left_out_errors,
     squares_with_single_runs,
 )
-from tests.predictor.core.curves import curve_arrays, curve_database, scaled
-from tests.predictor.core.mpet.asking import MPET, database_of_times, predict
+from tests.predictor.core.curves import curve_arrays, curve_database, database_of_times, scaled
+from tests.predictor.core.mpet.asking import MPET, predict
 
 
 def transfer(value, error, half_width=0.1):

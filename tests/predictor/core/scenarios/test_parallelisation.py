@@ -5,15 +5,13 @@ import pytest
 from scipy.stats import t as student
 
 from predictor.core.answers import Query
-from predictor.core.database import Database, Group
 from predictor.core.errors import TooFewCandidates
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.parallelisation import counter_distances
 from predictor.core.scenarios.sequential import sequential_database
 from profiles.measurements import STRATEGIES
-from profiles.scaling.features import feature_fits
-from profiles.scaling.runs import CurveTable
+from tests.predictor.core.curves import database_of_times
 from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database, in_scenario
 
 
@@ -25,30 +23,9 @@ def asked(database, query, strategy="wavefront", method="mpet", counted=None, **
 
 def two_benchmarks(strategies=("sequential", "wavefront", "wavefront", "locks", "locks")):
     """One platform: w0 takes 12 s on one thread; w1 and w2 have speedups 4 and 2 at n = 4, w3 and w4 1 and 1.5."""
-    n = np.array([1, 2, 4])
-    curves = [CurveTable(np.array([1]), np.full((15, 1), np.nan), False, True, 12.0)]
-    curves[0].values[0] = 12.0
-    for time_s in ([8.0, 4.0, 2.0], [6.0, 4.0, 3.0], [5.0, 5.0, 5.0], [3.0, 2.5, 2.0]):
-        values = np.full((15, 3), np.nan)
-        values[0], values[1] = time_s, n * np.array(time_s) / time_s[0]
-        curves.append(CurveTable(n, values, False, False, time_s[0]))
-    return Database.build(
-        platforms=["p"],
-        workloads=[f"w{at}" for at in range(5)],
-        platform_index=np.zeros(5),
-        workload_index=np.arange(5),
-        groups=[Group(False, "", "measured")],
-        group=np.zeros(5),
-        features=feature_fits(curves, [None] * 5, [None] * 5).values,
-        t1_s=[one.t1_s for one in curves],
-        curve_offsets=np.concatenate([[0], np.cumsum([len(one.n) for one in curves])]),
-        curve_n=np.concatenate([one.n for one in curves]),
-        curve_time_s=np.concatenate([one.time_s for one in curves]),
-        n_nu=[np.nan],
-        n_ht=[np.nan],
-        n_max=[4],
-        workload_table={"strategy": list(strategies)},
-    )
+    times = ([12.0], [8.0, 4.0, 2.0], [6.0, 4.0, 3.0], [5.0, 5.0, 5.0], [3.0, 2.5, 2.0])
+    curves = {("p", f"w{at}"): dict(zip((1, 2, 4), time_s, strict=False)) for at, time_s in enumerate(times)}
+    return database_of_times(curves, {"p": 4}, workload_table={"strategy": strategies})
 
 
 LOSSES = np.log([1, 2, 4, 8 / 3])  # at n = 4; the first two are of the strategy
