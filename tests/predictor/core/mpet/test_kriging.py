@@ -17,13 +17,11 @@ from predictor.core.mpet.kriging import (
     mean_with_neighbours,
     metadata_covariance,
     nearness_weights,
-    ordinary_weights,
     separate_parts,
     unexplained_gain,
 )
 from predictor.core.mpet.method import MpetSettings, evidence_with_parts
-from predictor.core.mpet.transfer import downward_shift
-from predictor.core.numerics import invert_definite, left_out_errors, noisy_inverses
+from predictor.core.numerics import invert_definite, left_out_errors
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database, with_times
 
 TRUSTING = Hyperparameters(robust=1e6, clip=1e6)  # no value is an outlier, no error too large
@@ -85,17 +83,6 @@ def test_noise_for_being_outlying_can_be_told_from_the_variance_it_adds():
     )
     assert inflated[0, 3] > 2 * plain[0, 3]
     np.testing.assert_allclose(inflated[0, 3] - wary.added[0, 3], plain[0, 3], rtol=1e-6)
-
-
-def test_the_answer_is_lower_by_a_share_of_the_variance():
-    lower = downward_shift(np.array([0.01, 0.25, 100.0]), Hyperparameters(shift=0.7, most_shift=0.35))
-    np.testing.assert_allclose(lower, [0.007, 0.175, 0.35])
-
-
-def test_a_matrix_that_is_not_definite_is_inverted_all_the_same():
-    C = covariances(np.random.default_rng(3), 1, 45)
-    C[0, 0, 0] = -1.0
-    assert np.isfinite(ordinary_weights(noisy_inverses(C, 0.02), C)[0]).all()
 
 
 @pytest.mark.parametrize("last", [4.0, -4.0])

@@ -48,7 +48,7 @@ def error(answer, arrays, target):
 
 def test_a_twin_that_lacks_a_lowers_the_error():
     arrays, errors = twins(), []
-    for target in range(1, PLATFORMS, 2):
+    for target in range(1, PLATFORMS, 4):
         others = tuple(p for p in range(PLATFORMS) if p not in {target, target - 1})
         errors.append([error(predict_hidden(arrays, target, among), arrays, target) for among in (None, others)])
     with_twin, without_twin = np.mean(errors, axis=0)
@@ -173,9 +173,9 @@ def error_of_what_is_expected(seed, references=None):
 
 
 def test_others_tell_most_of_what_references_lack():
-    """In ln t, over ten databases: 0.25 where references alone leave 0.45."""
-    alone = [error_of_what_is_expected(seed, tuple(REFERENCES.tolist())) for seed in range(10)]
-    with_others = [error_of_what_is_expected(seed) for seed in range(10)]
+    """In ln t, over five databases: 0.25 where references alone leave 0.45."""
+    alone = [error_of_what_is_expected(seed, tuple(REFERENCES.tolist())) for seed in range(5)]
+    with_others = [error_of_what_is_expected(seed) for seed in range(5)]
     assert np.mean(with_others) < min(0.6 * np.mean(alone), 0.27)
 
 

@@ -223,7 +223,7 @@ def test_a_noisier_target_gets_wider_intervals():
     factors = np.exp(0.3 * np.random.default_rng(3).normal(size=len(noisy)))[noisy]
     widths = []
     for database in (Database.build(**arrays), Database.build(**scaled(arrays, noisy, factors))):
-        answers = [predict(database, w, 7) for w in range(14)]
+        answers = [predict(database, w, 7) for w in range(0, 14, 2)]
         widths.append(np.median([np.median(a.high_s / a.low_s) for a in answers]))
     assert widths[1] > 1.1 * widths[0]
 
@@ -270,9 +270,9 @@ def test_noise_widens_the_interval_and_moves_no_time(platforms, whose, column):
 def test_what_is_unknown_or_quiet_changes_nothing(platforms):
     arrays = curve_arrays(3, platforms, missing=0.0)
     nothing = np.zeros(len(arrays["platform_index"]))
-    for column in (nothing, nothing * np.nan):
-        quiet = answer_with(arrays, standard_error=column, disturbed_share=column)
-        assert quiet.high_s.tolist() == answer_with(arrays).high_s.tolist()
+    columns = ({}, *({"standard_error": zero, "disturbed_share": zero} for zero in (nothing, nothing * np.nan)))
+    still, quiet, unknown = (answer_with(arrays, **each).high_s.tolist() for each in columns)
+    assert still == quiet == unknown
 
 
 @SIZES
@@ -308,8 +308,9 @@ def test_the_measured_pair_itself_has_no_say():
     arrays = curve_arrays(3, 12, missing=0.0)
     own = (arrays["workload_index"] == WORKLOAD) & (arrays["platform_index"] == TARGET)
     alone = np.where(own, 9.0, np.nan)
-    for columns in ({"standard_error": 9.0 * own}, {"standard_error": alone, "run_deviation": alone}):
-        assert answer_with(arrays, **columns).high_s.tolist() == answer_with(arrays).high_s.tolist()
+    columns = ({}, {"standard_error": 9.0 * own}, {"standard_error": alone, "run_deviation": alone})
+    still, noisy, once = (answer_with(arrays, **each).high_s.tolist() for each in columns)
+    assert still == noisy == once
 
 
 def test_one_reference_by_hand():
