@@ -5,7 +5,7 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.distance import distance
-from predictor.core.methods import METHODS, Query, settings_values
+from predictor.core.methods import METHODS, Query
 from predictor.core.mpet2020.weights import candidate_certainty, element_weights, fit_errors_of_rows
 from profiles.scaling.features import SCALING_PARTS, feature_fits
 from profiles.scaling.runs import CurveTable
@@ -29,15 +29,6 @@ def numbers(answer):
 
 def predict(database, **changes):
     return MPET2020.predict(database, QUERY, MPET2020.settings_from(changes))
-
-
-def test_by_default_only_the_distance_weighs(database):
-    values = settings_values(MPET2020.settings())
-    assert (values["candidate_weight"], values["element_weight"]) == ("distance", "equal")
-    assert all(candidate.weight == 1.0 for candidate in predict(database).candidates_t1)
-    np.testing.assert_array_equal(
-        numbers(predict(database)), numbers(predict(database, candidate_weight="distance", element_weight="equal"))
-    )
 
 
 @CHANGES

@@ -96,50 +96,41 @@ ONE_PLATFORM = {"platforms": ["p"], "workloads": [], "platform_index": [], "work
 }
 
 
-def elements_without(elements, n_nu=4.0, n_ht=8.0, time_s=1.0):
+def elements_without(elements, n_ht):
     """What could be removed of a workload with these elements, on 16 threads of two nodes of four cores."""
-    machine = Database.build(**ONE_PLATFORM, n_nu=[n_nu], n_ht=[n_ht], n_max=[16])
+    machine = Database.build(**ONE_PLATFORM, n_nu=[4.0], n_ht=[n_ht], n_max=[16])
     features = np.full(84, np.nan)
     for name in FRACTIONS:
         features[FEATURE_NAMES.index(f"{name}.m")] = features[FEATURE_NAMES.index(f"{name}.b")] = 0.0
     for name, value in elements.items():
         features[FEATURE_NAMES.index(name)] = value
-    answer = Answer(8.0, np.array([16]), np.array([time_s]), features, dict.fromkeys(CURVE_NAMES, np.zeros(1)), [], [])
+    answer = Answer(8.0, np.array([16]), np.ones(1), features, dict.fromkeys(CURVE_NAMES, np.zeros(1)), [], [])
     return {one.name: one.change for one in element_influences(machine, 0, answer)}
 
 
 FLAT = {"redundancy.m": 0.0, "redundancy.b": 1.0}
 
 
-def test_growth_of_the_redundancy_beyond_the_cores_is_nobodys_to_remove():
-    growing = {"redundancy.m": 0.05, "redundancy.b": 0.95}
-    assert elements_without(growing, n_ht=8.0) == {}
-    assert elements_without(growing, n_ht=np.nan) == {"redundancy.m": pytest.approx(1 / 1.75 - 1)}
-
-
-def test_what_the_program_could_be_rid_of():
-    """A second node adds 0.5 to R = 1; of a growing lock delay of 0.3 at n = 16 nothing is left."""
-    found = elements_without(
-        FLAT | {"redundancy.m_nu": 0.0, "redundancy.b_nu": 0.5, "lock_delay.m": 0.02, "lock_delay.b": -0.02}
-    )
-    assert found == {
-        "redundancy.m_nu": pytest.approx(1 / 1.5 - 1),
-        "lock_delay.m": pytest.approx(0.7 - 1),
-    }
+GROWING = {"redundancy.m": 0.05, "redundancy.b": 0.95}
 
 
 @pytest.mark.parametrize(
-    "elements",
+    ("elements", "n_ht", "expected"),
     [
-        {"redundancy.b": 1.2},  # the work itself
-        {"redundancy.m_ht": 0.1, "redundancy.b_ht": 0.2},  # SMT threads share a core
-        {"lock_delay.m": -0.01, "lock_delay.b": 0.3},  # more threads wait less: no loss
-        {"redundancy.b": 0.7, "redundancy.b_nu": 0.2},  # without it 16 threads were more than 16 times as fast
-        {"lock_delay.b": 0.2},  # what one thread has, too
+        (GROWING, 8.0, {}),  # growth beyond the cores is nobody's to remove
+        (GROWING, np.nan, {"redundancy.m": 1 / 1.75 - 1}),
+        (FLAT | {"redundancy.m_nu": 0.0, "redundancy.b_nu": 0.5}, 8.0, {"redundancy.m_nu": 1 / 1.5 - 1}),
+        (FLAT | {"lock_delay.m": 0.02, "lock_delay.b": -0.02}, 8.0, {"lock_delay.m": 0.7 - 1}),  # 0.3 at n = 16
+        (FLAT | {"redundancy.b": 1.2}, 8.0, {}),  # the work itself
+        (FLAT | {"redundancy.m_ht": 0.1, "redundancy.b_ht": 0.2}, 8.0, {}),  # SMT threads share a core
+        (FLAT | {"lock_delay.m": -0.01, "lock_delay.b": 0.3}, 8.0, {}),  # more threads wait less: no loss
+        # Without it 16 threads were more than 16 times as fast.
+        (FLAT | {"redundancy.b": 0.7, "redundancy.b_nu": 0.2}, 8.0, {}),
+        (FLAT | {"lock_delay.b": 0.2}, 8.0, {}),  # what one thread has, too
     ],
 )
-def test_what_nobody_could_remove_is_not_named(elements):
-    assert elements_without(FLAT | elements) == {}
+def test_what_the_program_could_be_rid_of(elements, n_ht, expected):
+    assert elements_without(elements, n_ht) == pytest.approx(expected)
 
 
 def test_mean_change_ignores_what_has_no_time():
