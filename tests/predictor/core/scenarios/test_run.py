@@ -24,7 +24,7 @@ def asked(database, scenario, query=Query(0, 1), method="mpet", **facts):  # noq
     return run_scenario(database, in_scenario(query, method, scenario), ScenarioFacts(**facts))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])
 def test_a_migration_is_the_methods_own_answer(database, method):
     chosen = get_method(method)
     plain = chosen.predict(database, Query(0, 1), chosen.settings())
@@ -33,7 +33,7 @@ def test_a_migration_is_the_methods_own_answer(database, method):
     assert (found.baseline, found.changes, found.lowered) == (None, (), ())
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])
 def test_scaling_alone_names_no_candidates_for_t1(database, method):
     found = asked(database, Scenario("scaling"), method=method)
     assert found.candidates_t1 == []

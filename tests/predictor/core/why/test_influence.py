@@ -119,8 +119,12 @@ GROWING = {"redundancy.m": 0.05, "redundancy.b": 0.95}
     [
         (GROWING, 8.0, {}),  # growth beyond the cores is nobody's to remove
         (GROWING, np.nan, {"redundancy.m": 1 / 1.75 - 1}),
-        (FLAT | {"redundancy.m_nu": 0.0, "redundancy.b_nu": 0.5}, 8.0, {"redundancy.m_nu": 1 / 1.5 - 1}),
-        (FLAT | {"lock_delay.m": 0.02, "lock_delay.b": -0.02}, 8.0, {"lock_delay.m": 0.7 - 1}),  # 0.3 at n = 16
+        # A second node adds 0.5 to R = 1; of a growing lock delay of 0.3 at n = 16 nothing is left.
+        (
+            FLAT | {"redundancy.m_nu": 0.0, "redundancy.b_nu": 0.5, "lock_delay.m": 0.02, "lock_delay.b": -0.02},
+            8.0,
+            {"redundancy.m_nu": 1 / 1.5 - 1, "lock_delay.m": 0.7 - 1},
+        ),
         (FLAT | {"redundancy.b": 1.2}, 8.0, {}),  # the work itself
         (FLAT | {"redundancy.m_ht": 0.1, "redundancy.b_ht": 0.2}, 8.0, {}),  # SMT threads share a core
         (FLAT | {"lock_delay.m": -0.01, "lock_delay.b": 0.3}, 8.0, {}),  # more threads wait less: no loss
