@@ -122,6 +122,15 @@ def test_what_was_measured_with_all_threads_alone_lost_less_with_fewer(serial, t
     assert any(warning.startswith(fewer) for warning in answer.warnings)
 
 
+def test_a_workload_that_starts_at_more_threads_has_a_stand_in_for_t1():
+    """n t(n) at the least n that is asked for, unless it is 1."""
+    database = measured_at_home(0.3)
+    for n in (16, 1):
+        answer = predict_named(database, "own", "large", (n, 64))
+        assert answer.t1_s == pytest.approx(n * answer.time_s[0])
+    assert answer.t1_s < 0.8 * 16 * predict_named(database, "own", "large", (16,)).time_s[0]
+
+
 def test_where_nothing_ran_with_fewer_threads_nothing_is_taken_off(monkeypatch):
     """Ratios between machines are then of what both lose, and nobody knows how much that is."""
     database = measured_at_home(0.3, companions_at=(32,))

@@ -166,11 +166,6 @@ def test_scaling_is_known_from_the_target_s_workloads_where_a_has_none(strategy,
         assert (np.diff(answer.high_s / answer.low_s) > 0).all()
 
 
-def test_a_workload_that_starts_at_more_threads_has_a_stand_in_for_t1():
-    answer = predict(curve_database(2, 30, 6, counts=(8, 16, 32)), 2, 1, (8, 16, 32))
-    assert answer.t1_s == pytest.approx(8 * answer.time_s[0])
-
-
 def test_references_of_other_sizes_are_carried_to_the_target_s_n():
     """Half of the references were measured up to 4 only; the truth is still found at 16."""
     arrays = curve_arrays(11, 40, 14, missing=0.0)
