@@ -317,7 +317,7 @@ class Method(Generic[Settings]):
         annotations = typing.get_type_hints(self.settings)
         for name, value in (values or {}).items():
             if name not in annotations:
-                raise SettingsError(name, f"{self.name} has no such setting; it has {', '.join(annotations) or 'none'}")
+                raise SettingsError(name, f"unknown setting of {self.name}; known: {', '.join(annotations) or 'none'}")
             if not _fits(value, annotations[name]):
                 raise SettingsError(name, f"{value!r} is not {_type_name(annotations[name])}")
         return self.settings(**dict(values or {}))

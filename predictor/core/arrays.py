@@ -48,7 +48,7 @@ def slug_order(name: str, slugs: Sequence[str]) -> tuple[list[int], IntArray]:
     ([1, 2, 0], array([2, 0, 1]))
     """
     if len(set(slugs)) != len(slugs):
-        raise DatabaseError(f"{name} holds a slug twice")
+        raise DatabaseError(f"{name} contains a slug twice")
     order = sorted(range(len(slugs)), key=slugs.__getitem__)
     rank = np.empty(len(slugs), dtype=np.int64)
     rank[order] = np.arange(len(slugs))

@@ -58,12 +58,12 @@ def random_cut(database: Database, size: Size, seed: int, which: int, *, diverse
         _, first = np.unique(np.array(known, dtype=str), return_index=True)
         order = order[np.sort(first)]
     if len(order) < size.platforms:
-        raise ValueError(f"a cut of {size}: there are {len(order)} platforms of different {kinds[-1]} only")
+        raise ValueError(f"a cut of {size}: there are only {len(order)} platforms of different {kinds[-1]}")
     platforms = np.sort(_most_diverse(database, order, size.platforms) if diverse else order[: size.platforms])
     rows = visible[np.isin(database.platform_index[visible], platforms)]
     measured = np.unique(database.workload_index[rows])
     if len(measured) < size.workloads:
-        raise ValueError(f"a cut of {size}: {len(measured)} workloads only were measured on the platforms")
+        raise ValueError(f"a cut of {size}: only {len(measured)} workloads were measured on its platforms")
     workloads = np.sort(random.choice(measured, size.workloads, replace=False))
     rows = rows[np.isin(database.workload_index[rows], workloads)]
     return Cut(database.part(rows, platforms, workloads), rows)

@@ -63,19 +63,19 @@ class Protocol:
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
         if self.wrong is not None and not 0.0 < self.wrong < 1.0:
-            raise ValueError(f"wrong is a share of the profiles, between 0 and 1, not {self.wrong}")
+            raise ValueError(f"wrong must be a share of the profiles between 0 and 1, not {self.wrong}")
         if self.known_at not in (None, *KNOWN_AT):
             raise ValueError(f"unknown known_at {self.known_at!r}; known: {', '.join(KNOWN_AT)}")
         if self.known_n is not None and self.known_at is not None:
-            raise ValueError("known_n and known_at: one of them says at which n workloads are known")
+            raise ValueError("known_n and known_at cannot be combined: both limit the known thread counts")
         if self.cut is not None and min(self.cut) < 2:
-            raise ValueError(f"a cut of {self.cut}: with under 2 platforms or workloads nothing can be predicted")
+            raise ValueError(f"a cut of {self.cut} is too small: it needs 2 platforms and 2 workloads")
         if self.diverse and self.cut is None:
-            raise ValueError("diverse is about the platforms of a cut, and there is none")
+            raise ValueError("diverse needs a cut: it selects the platforms of the cut")
         if self.cut is not None and self.targets is not None:
-            raise ValueError("targets are of the whole database: not with a cut, whose platforms are random")
+            raise ValueError("targets cannot be combined with a cut, which has random platforms")
         if self.cut is not None and (self.workloads is not None or self.bridge is not None):
-            raise ValueError("workloads are of the whole database: not with a cut, whose workloads are random")
+            raise ValueError("workloads and bridge cannot be combined with a cut, which has random workloads")
 
     @property
     def holdouts(self) -> tuple[str, ...]:

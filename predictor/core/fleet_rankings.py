@@ -48,7 +48,7 @@ def rank_workloads(
     the platforms in one pass and are not answers. Raise ValueError if the method has no estimates.
     """
     if is_estimated and method.estimate is None:
-        raise ValueError(f"{method.name} estimates nothing")
+        raise ValueError(f"method {method.name} has no estimates")
     database.prepare()
     platforms = range(len(database.platforms))
     step = len(platforms) if is_estimated else TARGETS_PER_BATCH
@@ -93,6 +93,6 @@ def _estimate_batch(database: Database, batch: RankedBatch) -> list[RankedPlatfo
     return [
         RankedPlatform(workload, target, int(n), float(time_s))
         if np.isfinite(time_s)
-        else RankedPlatform(workload, target, refusal="it cannot be estimated")
+        else RankedPlatform(workload, target, refusal="no time can be estimated")
         for target, n, time_s in zip(targets, estimates.n, estimates.time_s, strict=True)
     ]

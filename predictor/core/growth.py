@@ -177,7 +177,7 @@ class GrownRows:
         splice = Splice.of_rows(len(base), removed, positions[rows], rows)
         keys = splice.joined(base_keys, segment_keys)
         if not np.bincount(keys % max(len(groups), 1), minlength=len(groups)).all():
-            raise CannotGrow("a group of profiles is gone")
+            raise CannotGrow("a group of profiles was removed")
         return cls(splice, read_only(keys), groups, base_groups, segment_groups)
 
     @property
@@ -194,7 +194,7 @@ class GrownRows:
 def _positions(ids: IntArray, among: IntArray) -> np.ndarray:
     positions = positions_of_ids(among, ids)
     if (positions < 0).any():
-        raise CannotGrow("a platform or a workload is there no more")
+        raise CannotGrow("a platform or a workload was removed")
     return positions
 
 

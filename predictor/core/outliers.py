@@ -160,7 +160,7 @@ def _judge_level(answer: Answer, time_s: FloatArray) -> Verdict:
     level, width = float(np.median(gap)), float(np.median(half))
     word = "slower" if level > 0 else "faster"
     score = min(abs(level) / np.log(FACTOR_OF_WRONG_LEVEL), abs(level) / (HALF_WIDTHS_BEYOND * width))
-    return score, f"{_factor(level)} times {word} than all other profiles say"
+    return score, f"{_factor(level)} times {word} than predicted from all other profiles"
 
 
 def _judge_bend(answer: Answer, time_s: FloatArray) -> Verdict:
@@ -173,7 +173,9 @@ def _judge_bend(answer: Answer, time_s: FloatArray) -> Verdict:
     scores = np.minimum(np.abs(bend) / np.log(FACTOR_OF_BENT_CURVE), np.abs(bend) / (HALF_WIDTHS_BEYOND * half))
     worst = int(scores.argmax())
     n = answer.n[np.isfinite(answer.time_s)][worst]
-    return float(scores[worst]), f"at n = {n} {_factor(bend[worst])} times off the curve that all other profiles say"
+    return float(
+        scores[worst]
+    ), f"at n = {n} off by a factor of {_factor(bend[worst])} from the curve predicted from all other profiles"
 
 
 def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:
@@ -187,7 +189,9 @@ def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:
         return NO_CONTRADICTION
     off = float(np.median(gap))
     word = "more" if off > 0 else "less"
-    reason = f"useful work takes {whole_percent(abs(off))} of the thread time {word} than all other profiles say"
+    reason = (
+        f"useful work takes {whole_percent(abs(off))} of the thread time {word} than predicted from all other profiles"
+    )
     return abs(off) / WRONG_UTILISATION, reason
 
 

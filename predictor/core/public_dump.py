@@ -99,7 +99,7 @@ class PublicDump:
         if index is None and len(named) == 1:
             index = slug_index(slugs, named[0])
         if index is None:
-            reason = f"is the name of {', '.join(named)}" if named else "is not in the dump"
+            reason = f"is ambiguous: it is the name of {', '.join(named)}" if named else "is not in the dump"
             raise UnknownInDump(f"{kind} {name!r} {reason}")
         return index
 

@@ -100,12 +100,12 @@ def predicted_curves(
     values[0, is_impossible] = np.nan
     rebuilt = reconstruct(t1_s, values[0], values[FRACTION_CURVES] if decomposed else None, n)
     curves = dict(zip(CURVE_NAMES, values, strict=True)) | {"utilisation": rebuilt.utilisation}
-    warnings = [f"forced into the possible range: {clamp}" for clamp in rebuilt.clamps]
+    warnings = [f"clamped to the possible range: {clamp}" for clamp in rebuilt.clamps]
     if n.max() > database.n_max[target]:
         warnings.append(f"n = {n.max()} is beyond the {database.n_max[target]} threads of the target")
     time_s = np.where((n == 1) & np.isnan(features).all(), t1_s, rebuilt.time_s)
     for invalid, why in (
-        (is_impossible, "the predicted redundancy falls to 0 or below there, which no time can have"),
+        (is_impossible, "the predicted redundancy is not positive there"),
         (np.isnan(time_s) & ~is_impossible, "the predicted curves are invalid there"),
     ):
         if invalid.any():

@@ -39,7 +39,7 @@ def reference_rows(database: Database, query: Query) -> IntArray:
     if query.references is not None:
         rows = rows[np.isin(database.platform_index[rows], query.references)]
     if not len(rows):
-        where = "" if query.references is None else " among the references that were asked for"
+        where = "" if query.references is None else " among the requested references"
         raise NoReference(database.workloads[query.workload], database.platforms[query.target], where)
     return rows
 

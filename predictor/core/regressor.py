@@ -64,7 +64,7 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
         platform, workload, n = _checked_columns(X)
         times = np.asarray(times, dtype=np.float64)
         if (times <= 0).any():
-            raise ValueError(f"times are positive numbers of seconds, not {times[times <= 0][0]}")
+            raise ValueError(f"y must be positive times in seconds, not {times[times <= 0][0]}")
         self.method_ = get_method(self.method)
         self.settings_ = self.method_.settings_from(dict(self.settings or {}))
         self.platforms_, self.workloads_ = (tuple(np.unique(names).tolist()) for names in (platform, workload))
@@ -126,14 +126,14 @@ class MpetRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
 def _checked_columns(X: Any) -> tuple[Any, Any, IntArray]:
     """Return platform and workload as texts and n as whole numbers. Raise ValueError for other columns."""
     if X.shape[1] != len(TABLE_COLUMNS):
-        raise ValueError(f"X has {X.shape[1]} columns, not the {len(TABLE_COLUMNS)} of {', '.join(TABLE_COLUMNS)}")
+        raise ValueError(f"X must have the columns {', '.join(TABLE_COLUMNS)}, not {X.shape[1]} columns")
     try:
         n = np.asarray(X[:, 2], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError("the third column of X, n, is not a number of threads everywhere") from error
+        raise ValueError("the third column of X, n, must contain numbers of threads") from error
     wrong = (n != np.floor(n)) | (n < 1) | (n > LARGEST_N_OF_TABLE)
     if wrong.any():
-        raise ValueError(f"n is a whole number from 1 to {LARGEST_N_OF_TABLE}, not {n[wrong][0]:g}")
+        raise ValueError(f"n must be a whole number from 1 to {LARGEST_N_OF_TABLE}, not {n[wrong][0]:g}")
     platform, workload = (np.array([str(name) for name in X[:, place]]) for place in (0, 1))
     return platform, workload, n.astype(np.int64)
 
@@ -177,6 +177,6 @@ def _measurements(
 def _platform_record(name: str, facts: Mapping[str, Any]) -> PlatformRecord:
     if unknown := sorted(set(facts) - KNOWN_OF_PLATFORM):
         raise ValueError(
-            f"nothing is known as {', '.join(unknown)} of a platform; known: {', '.join(sorted(KNOWN_OF_PLATFORM))}"
+            f"unknown fields of a platform: {', '.join(unknown)}; known: {', '.join(sorted(KNOWN_OF_PLATFORM))}"
         )
     return PlatformRecord(**{"cpu_model": ""} | dict(facts) | {"name": name})

@@ -47,7 +47,7 @@ def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: F
     """
     known = np.flatnonzero(np.isfinite(time_s))
     if not len(known):
-        raise ValueError("no time is known at any n")
+        raise ValueError("no time is known at any thread count")
     chosen = spread_out(known, n, int(known[np.argmin(time_s[known])]))
     log_time = np.log(time_s[chosen])
     deviation = np.nan_to_num(np.log(high_s[chosen] / low_s[chosen])) / (2 * HALF_WIDTH)

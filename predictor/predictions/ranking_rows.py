@@ -305,7 +305,7 @@ def kept_estimates(question: AskedRanking, workload: int, n: int | None) -> Esti
     """Return the method's estimates of a part on all platforms. They are cached with the snapshot for a while."""
     database, estimate = question.snapshot.database, question.method.estimate
     if estimate is None:
-        raise ValueError(f"{question.method.name} estimates nothing")
+        raise ValueError(f"method {question.method.name} has no estimates")
     return database.derive_one_of(
         "estimates",
         (question.method.name, workload, n),

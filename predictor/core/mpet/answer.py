@@ -210,41 +210,41 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
     warnings = architecture_warnings(database, evidence.target, evidence.platforms)
     of_a, of_target = (runtimes_of_rows(database, rows) for rows in (evidence.rows[:-1, -1], evidence.rows[-1, :-1]))
     if not set(of_a) & set(of_target):
-        theirs = f"those of {', '.join(of_target)} tell how it compares"
-        warnings.append(f"no workload of runtime {', '.join(of_a)} is known on {target}: {theirs}")
+        compared = f"it is compared by those of {', '.join(of_target)}"
+        warnings.append(f"no workload of runtime {', '.join(of_a)} was measured on {target}: {compared}")
     count = int(np.count_nonzero(evidence.measured_on_target))
     if count < FEWEST:
-        warnings.append(f"{target} is known by {count} workload{'s' if count > 1 else ''} only")
+        warnings.append(f"only {count} workload{'s were' if count > 1 else ' was'} measured on {target}")
     count = len(evidence.platforms)
     if count < FEWEST:
-        warnings.append(f"{count} reference machine{'s' if count > 1 else ''} only")
+        warnings.append(f"only {count} reference machine{'s' if count > 1 else ''}")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
-        warnings.append(f"{target} behaves unlike every reference: the nearest is far away")
+        warnings.append(f"no reference behaves like {target}: even the nearest is distant")
     if evidence.outliers:
         left_out = "1 profile was" if evidence.outliers == 1 else f"{evidence.outliers} profiles were"
-        warnings.append(f"{left_out} left out: far from what all others say")
+        warnings.append(f"{left_out} left out: contradicted by all others")
     # Warn of requested thread counts that are outside the measured range.
     most, largest, on_target = evidence.asked_n.max(), evidence.mean_curve.largest_n, evidence.largest_on_target
     if most > database.n_max[evidence.target]:
         warnings.append(f"n = {most} is beyond the {database.n_max[evidence.target]} threads of the target")
     if largest == 1 and most > 1:
-        measured = "the workload was measured at n = 1 alone"
-        guess = f"{measured}: beyond, it is taken to scale ideally where the workloads of the target do as elsewhere"
+        measured = "the workload was measured at n = 1 only"
+        guess = f"{measured}: beyond, ideal scaling is assumed, corrected by how other workloads scale on the target"
         warnings.append(guess if can_predict_scaling(evidence) else f"no scaling: {measured}")
     elif most > largest:
         warnings.append(
-            f"the workload was measured with {largest} threads at most: beyond, scaling laws and the workloads of the "
-            "target that agree with it up to there tell how it goes on"
+            f"the workload was measured with at most {largest} threads: beyond, it is extrapolated by scaling laws and "
+            "by the target's workloads that scale like it up to there"
         )
     if evidence.asked_n.min() < evidence.mean_curve.least_n and evidence.below[1].any():
-        fewer = "with fewer, scaling laws and the other workloads of its machines tell"
-        warnings.append(f"the workload was measured with {evidence.mean_curve.least_n} threads at least: {fewer}")
+        fewer = "below, it is extrapolated by scaling laws and other workloads"
+        warnings.append(f"the workload was measured with at least {evidence.mean_curve.least_n} threads: {fewer}")
     if credible_n is not None and credible_n < most:
         odds = f"{whole_percent(CREDIBILITY)} probable"
         warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")
     if most > on_target and largest > on_target:
-        reason = "beyond, its difference from the references is held"
-        warnings.append(f"{target} was measured up to n = {on_target} only: {reason}")
+        reason = "beyond, its ratio to the references is kept constant"
+        warnings.append(f"{target} was measured only up to n = {on_target}: {reason}")
     return warnings
 
 

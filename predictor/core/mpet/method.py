@@ -39,7 +39,7 @@ class MpetSettings:
 
     def __post_init__(self) -> None:
         if self.references < 1:
-            raise SettingsError("references", f"{self.references} is under 1")
+            raise SettingsError("references", f"{self.references} is below 1")
         if not LOWEST_INTERVAL_LEVEL <= self.level <= HIGHEST_INTERVAL_LEVEL:
             raise SettingsError("level", f"{self.level} is not in {LOWEST_INTERVAL_LEVEL}..{HIGHEST_INTERVAL_LEVEL}")
 
@@ -102,6 +102,6 @@ MPET = Method(
     version="32",
     settings=MpetSettings,
     predict=predict_mpet,
-    summary="Whole curves carried over by a Gaussian process over machines; weights may be negative.",
+    summary="A Gaussian process over machines transfers whole curves; weights may be negative.",
     check=check_mpet,
 )

@@ -120,7 +120,7 @@ def find_neighbourhood(
     groups = feature_groups(database, query, rows_pa, mix_runtimes)
     if not np.isin(database.group[rows_pa], groups).any():
         slugs = database.workloads[query.workload], database.platforms[query.target]
-        raise NoReference(*slugs, " in the group that was asked for")
+        raise NoReference(*slugs, " in the requested group")
     platforms, workloads, rows_p, rows_tb = connecting_rows(database, query, rows_pa, groups)
     workload_distance, platform_distance = _distances(
         database, groups, (rows_p, rows_tb), normalisation, element_weight

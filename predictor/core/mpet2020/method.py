@@ -62,7 +62,7 @@ class Mpet2020Settings:
         for setting in fields(self):
             name, value = setting.name, getattr(self, setting.name)
             if name.endswith(("_workloads", "_platforms")) and value < 1:
-                raise SettingsError(name, f"{value} is under 1")
+                raise SettingsError(name, f"{value} is below 1")
             if name.endswith("_k") and not 0 <= value <= LARGEST_PENALTY_EXPONENT:
                 raise SettingsError(name, f"{value} is not in 0..{LARGEST_PENALTY_EXPONENT} (Eq. 22)")
 
@@ -230,11 +230,11 @@ def _warnings(
 ) -> list[str]:
     warnings = architecture_warnings(database, query.target, near.platforms) + _mixture_warnings(database, near)
     if first.origins[0] == ValueOrigin.CARRIED_OVER:
-        warnings.append("t(1) is the first reference's, unchanged: no candidate has all the times that a ratio needs")
+        warnings.append("t(1) is that of the first reference: no candidate has all times that a ratio needs")
     if not (vector.origins != ValueOrigin.INVALID).any():
-        warnings.append("no scaling: the workload was measured at n = 1 alone, or no candidate could be ranked for it")
+        warnings.append("no scaling: the workload was measured at n = 1 only, or no candidate could be ranked for it")
     for origin, treatment in (
-        (ValueOrigin.CARRIED_OVER, "carried over from the first reference"),
+        (ValueOrigin.CARRIED_OVER, "copied from the first reference"),
         (ValueOrigin.TARGET_MEAN, "the mean of the benchmarks on the target"),
     ):
         elements = ", ".join(FEATURE_NAMES[i] for i in np.flatnonzero(vector.origins == origin))

@@ -58,8 +58,8 @@ def strategy_benchmarks(database: Database, query: ScenarioQuery, n: IntArray) -
     migrated = migrated_scaling(database, query, np.flatnonzero(of_strategy), n)
     if migrated is None:
         reason = (
-            f"no other parallel benchmark of strategy {strategy} is known on {database.platforms[query.target]}, "
-            "nor can be predicted"
+            f"no other parallel benchmark of strategy {strategy} was measured on {database.platforms[query.target]} "
+            "or can be predicted"
         )
         strategies = sorted({str(name) for name in names} - {"", "unknown", "sequential"})
         raise UnknownStrategy(f"{reason} there; strategies in this database: {', '.join(strategies) or 'none'}")

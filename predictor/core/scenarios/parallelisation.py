@@ -92,7 +92,7 @@ def parallelise(database: Database, query: ScenarioQuery, facts: ScenarioFacts) 
     half_width = np.hypot(first.half_width, half_width_of_strategy(alike, everything, level))
     has_interval = not np.isnan(half_width).all()
     confidence = LOW if len(alike) < FEW_BENCHMARKS or alike.is_migrated else MEDIUM
-    because = f"not parallel yet: the scaling is that of {len(alike)} benchmarks of strategy {query.scenario.strategy}"
+    because = f"not parallel yet: scaling estimated from {len(alike)} benchmarks of strategy {query.scenario.strategy}"
     return replace(
         answer,
         candidates_t1=list(first.candidates),
@@ -240,14 +240,14 @@ def _warnings(database: Database, query: ScenarioQuery, alike: Scaling, n: IntAr
     strategy, target = query.scenario.strategy, query.target
     if alike.is_migrated:
         sentences.append(
-            f"no benchmark of strategy {strategy} was measured on {database.platforms[target]}: predicted ones stand in"
+            f"no benchmark of strategy {strategy} was measured on {database.platforms[target]}: predictions are used"
         )
     if len(alike) < FEW_BENCHMARKS:
-        sentences.append(f"{len(alike)} benchmarks of strategy {strategy} only")
+        sentences.append(f"only {len(alike)} benchmark{'s' if len(alike) > 1 else ''} of strategy {strategy}")
     largest = int(alike.largest_n.max())
     if n.max() > largest:
         sentences.append(
-            f"no benchmark of strategy {strategy} is known beyond {largest} threads: its efficiency is held"
+            f"no benchmark of strategy {strategy} is known beyond {largest} threads: its efficiency is kept constant"
         )
     if n.max() > database.n_max[target]:
         sentences.append(f"n = {n.max()} is beyond the {database.n_max[target]} threads of the target")
@@ -255,8 +255,8 @@ def _warnings(database: Database, query: ScenarioQuery, alike: Scaling, n: IntAr
 
 
 def _warnings_about_first(database: Database, query: ScenarioQuery, first: FirstTime) -> list[str]:
-    sentences = [f"t(1) is the one measured on {database.platforms[query.target]}"] if first.is_own else []
+    sentences = [f"t(1) was measured on {database.platforms[query.target]}"] if first.is_own else []
     rows = database.rows_of_workload(query.workload).tolist()
     if any(database.curve(row)[0].max(initial=1) > 1 for row in rows):
-        sentences.append("the workload was measured in parallel too: of that, n = 1 alone takes part here")
+        sentences.append("the workload was also measured in parallel: only n = 1 is used here")
     return [*sentences, *first.warnings]

@@ -106,7 +106,7 @@ def check_scaling(database: Database, query: ScenarioQuery) -> None:
         rows = rows[np.isin(database.platform_index[rows], query.references)]
     if len(rows) and all(database.curve(row)[0].max(initial=1) == 1 for row in rows.tolist()):
         workload = database.workloads[query.workload]
-        raise NoScaling(f"no scaling of {workload} is known: it was measured at n = 1 alone")
+        raise NoScaling(f"no scaling of {workload} is known: it was measured at n = 1 only")
 
 
 def platform_topology(database: Database, platform: int) -> PlatformTopology:
@@ -140,8 +140,8 @@ def measured_answer(database: Database, target: int, counts: tuple[int, ...] | N
     is_beyond = n.max() > curves.n[-1]
     return replace(
         refit_features(answer, float(database.n_nu[target]), float(database.n_ht[target])),
-        changes=(f"based on what was measured on {database.platforms[target]}",),
-        lowered=((MEDIUM, f"over n = {curves.n[-1]} the last measured value is kept"),) if is_beyond else (),
+        changes=(f"based on the times measured on {database.platforms[target]}",),
+        lowered=((MEDIUM, f"beyond n = {curves.n[-1]} the last measured value is kept"),) if is_beyond else (),
         largest_measured_n=int(curves.n[-1]),
         is_measured=True,
     )

@@ -50,7 +50,7 @@ class WorkloadChanges:
         for name, value in (values or {}).items():
             if name not in CHARACTERISTICS:
                 raise SettingsError(
-                    f"workload_changes.{name}", f"no such characteristic; they are {', '.join(CHARACTERISTICS)}"
+                    f"workload_changes.{name}", f"unknown characteristic; known: {', '.join(CHARACTERISTICS)}"
                 )
             factor = _number_or_none(value)
             least = least_factor(name)
@@ -125,7 +125,9 @@ class PlatformChanges:
         given: dict[str, float | None] = {}
         for name, value in (values or {}).items():
             if name not in PLATFORM_CHANGES:
-                raise SettingsError(f"platform_changes.{name}", f"cannot be changed; {', '.join(PLATFORM_CHANGES)} can")
+                raise SettingsError(
+                    f"platform_changes.{name}", f"cannot be changed; known: {', '.join(PLATFORM_CHANGES)}"
+                )
             given[name] = _read_clock(value) if name == "base_mhz" else _read_thread_count(name, value)
         return cls(tuple((name, given[name]) for name in PLATFORM_CHANGES if name in given))
 
@@ -155,9 +157,7 @@ class PlatformChanges:
                 "threads are used last",
             )
         if "base_mhz" in new and math.isnan(old.base_mhz):
-            raise SettingsError(
-                "platform_changes.base_mhz", "the machine's own clock is not known, so that there is no ratio"
-            )
+            raise SettingsError("platform_changes.base_mhz", "the clock of the machine itself is not known")
         return changed
 
 
@@ -170,7 +170,9 @@ def _number_or_none(value: object) -> float | None:
 def _read_clock(value: object) -> float:
     clock = _number_or_none(value)
     if clock is None or not SLOWEST_MHZ <= clock <= FASTEST_MHZ:
-        raise SettingsError("platform_changes.base_mhz", f"{value!r} is not a clock in MHz")
+        raise SettingsError(
+            "platform_changes.base_mhz", f"{value!r} is not a clock from {SLOWEST_MHZ:g} to {FASTEST_MHZ:g} MHz"
+        )
     return clock
 
 
@@ -178,7 +180,7 @@ def _read_thread_count(name: str, value: object) -> int | None:
     if value is None and name != "n_max":
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_N_MAX:
-        or_null = "" if name == "n_max" else ", or null where there is no such effect"
+        or_null = "" if name == "n_max" else ", or null for no such effect"
         raise SettingsError(
             f"platform_changes.{name}", f"{value!r} is not a thread count from 1 to {LARGEST_N_MAX}{or_null}"
         )
@@ -215,10 +217,10 @@ class Scenario:
         if name == "parallelisation" and strategy not in parallel:
             raise SettingsError("strategy", f"{strategy!r} is not one of {', '.join(parallel)}")
         if name != "parallelisation" and strategy is not None:
-            raise SettingsError("strategy", "only the scenario parallelisation takes one")
+            raise SettingsError("strategy", "only the scenario parallelisation has one")
         if name == "sequential" and (workload_changes or platform_changes):
             which = "workload_changes" if workload_changes else "platform_changes"
-            raise SettingsError(which, "the scenario sequential knows t(1) alone, and not what it is made of")
+            raise SettingsError(which, "the scenario sequential predicts t(1) only, without its time breakdown")
         return cls(name, strategy, WorkloadChanges.of(workload_changes), PlatformChanges.of(platform_changes))
 
     @property

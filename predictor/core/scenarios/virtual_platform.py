@@ -23,11 +23,11 @@ WIDENING_BEYOND_SEGMENT = 0.2  # of ln t per ln n by which a segment is longer; 
 # The exponent of the clock ratio in the time, and a sentence, by the workload's bound.
 CLOCK_EFFECTS = {
     "computation": (1.0, "computation-bound: its time changes in proportion"),
-    "memory": (0.0, "memory-bound: its time stays, as memory does"),
+    "memory": (0.0, "memory-bound: its time does not change"),
 }
 HALF_FOLLOWS_CLOCK = (
     0.5,
-    ("of unknown bound: taken half way between changing in proportion and not at all, both in the interval"),
+    "of unknown bound: its time is half way between no change and a change in proportion; the interval has both",
 )
 NUMA, HYPERTHREADS = 1, 2
 
@@ -122,7 +122,7 @@ def move_elements(
     fractions = np.stack([curves[name] for name in FRACTIONS]) if is_decomposed(answer) else None
     rebuilt = reconstruct(answer.t1_s, curves["redundancy"], fractions, n)
     curves["utilisation"] = rebuilt.utilisation
-    clamps = [f"forced into the possible range: {clamp}" for clamp in rebuilt.clamps]
+    clamps = [f"clamped to the possible range: {clamp}" for clamp in rebuilt.clamps]
     warnings = [*answer.warnings, *(text for text in clamps if text not in answer.warnings)]
     return replace(answer, n=n, time_s=rebuilt.time_s, curves=curves, warnings=warnings)
 
@@ -154,8 +154,8 @@ def borrowed_piece(database: Database, query: ScenarioQuery, segment: int, answe
         pieces.append(cut_piece(n, logs, int(start), int(counts[-1])))
     if not pieces:
         raise UnknownEffect(
-            f"nothing is known of how the workload behaves with {SEGMENTS[segment]}: it was measured with them neither "
-            "on this machine nor on a reference"
+            f"the behaviour of the workload with {SEGMENTS[segment]} is unknown: it was measured with them neither on "
+            "this machine nor on a reference"
         )
     return mean_piece(pieces)
 
@@ -173,7 +173,7 @@ def _add_borrowed_elements(answer: Answer, lacking: list[int], borrowed: FloatAr
     for segment in lacking:
         pair = SEGMENT_ELEMENTS[segment]
         if np.isnan(borrowed[0, pair]).all():
-            raise UnknownEffect(f"nothing is known of how the workload behaves with {SEGMENTS[segment]}")
+            raise UnknownEffect(f"the behaviour of the workload with {SEGMENTS[segment]} is unknown")
         elements[:, pair] = borrowed[:, pair]
     return elements
 
@@ -237,7 +237,7 @@ def _change_clock(answer: Answer, old: PlatformTopology, new: PlatformTopology, 
         low_s=None if answer.low_s is None else answer.low_s * factor / wider,
         high_s=None if answer.high_s is None else answer.high_s * factor * wider,
         changes=(*answer.changes, sentence),
-        lowered=(*answer.lowered, (MEDIUM, "the effect of the clock is taken from the workload's bound")),
+        lowered=(*answer.lowered, (MEDIUM, "the effect of the clock is estimated from the workload's bound")),
     )
 
 
@@ -253,12 +253,12 @@ def _sentences(
         if before == after or (np.isnan(before) and np.isnan(after)):
             continue
         if np.isnan(after):
-            sentences.append(f"no {title}, before {before:g}: no effect of {what}; the curve before goes on")
+            sentences.append(f"no {title} (was {before:g}): no effect of {what}; the curve below it is continued")
         elif after >= new.n_max:
-            sentences.append(f"{title} at {after:g}: no thread count lies beyond it")
+            sentences.append(f"{title} at {after:g}: no thread count is beyond it")
         elif np.isnan(before) or before >= old.n_max:
             sentences.append(f"{title} at {after:g}: the effect of {what} is the mean of that on the references")
-            lowered.append((LOW, f"the machine has no {what}: their effect is that of other machines"))
+            lowered.append((LOW, f"the machine has no {what}: their effect is taken from other machines"))
         else:
             sentences.append(
                 f"{title} from {before:g} to {after:g}: the effect of {what} begins there, with the same slopes"
@@ -266,10 +266,10 @@ def _sentences(
     if new.n_max != old.n_max:
         sentences.append(f"threads from {old.n_max} to {new.n_max}")
     if sentences:
-        lowered.append((MEDIUM, "a machine that nobody has: known by its topology alone"))
+        lowered.append((MEDIUM, "a hypothetical machine: only its topology is known"))
     segment = _segment_of_counts(n, new)
     behind = n - np.array(new.starts)[segment], source - np.minimum(np.array(old.starts)[segment], old.n_max)
     longer = n[behind[0] > behind[1]]
     if len(longer):
-        lowered.append((LOW, f"over n = {int(longer.min()) - 1} a slope is continued beyond where it was measured"))
+        lowered.append((LOW, f"beyond n = {int(longer.min()) - 1} a measured slope is extrapolated"))
     return sentences, lowered

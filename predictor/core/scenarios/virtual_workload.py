@@ -73,8 +73,8 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     if changes.changed_fractions and not is_decomposed(answer):
         raise UnknownCharacteristic(
             ", ".join(changes.changed_fractions),
-            "the profiles that it is predicted from are time-only, or the method predicts no parts: how much of the "
-            "time it takes is not known",
+            "its share of the time is not known, because the profiles are time-only or the method predicts no time "
+            "breakdown",
         )
     if not changes.changed:
         return answer
@@ -88,14 +88,14 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     factors = [changes.factor(name) * (work if name in GROW_WITH_WORK else 1.0) for name in FRACTIONS]
     after = ThreadTime(computing, before.parts * np.array(factors)[:, None])
     if (after.total <= NEGLIGIBLE_SHARE * before.total).any():
-        raise UnknownCharacteristic(", ".join(changes.changed), "nothing of the time would be left")
+        raise UnknownCharacteristic(", ".join(changes.changed), "no time would be left")
     changed = _rebuild_answer(answer, before, after, int(first[0]))
     if bound == "computation" and changes.factor("memory") > 1 and changed.high_s is not None:
         changed = replace(changed, high_s=np.asarray(changed.high_s * changes.factor("memory")))
     named = ", ".join(name.replace("_", " ") for name in changes.changed)
-    lowered = [(MEDIUM, f"a workload that nobody ran: {named} changed, everything else kept")]
+    lowered = [(MEDIUM, f"a hypothetical workload: {named} changed, everything else kept")]
     if "memory" in changes.changed:
-        lowered.append((LOW, "what memory traffic costs is estimated, not measured"))
+        lowered.append((LOW, "the cost of memory traffic is estimated, not measured"))
     return replace(
         changed,
         changes=(*answer.changes, *_sentences(answer, changes, how)),
@@ -143,17 +143,17 @@ def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
         waiting = MISS_COST * np.where(np.isfinite(reads) & (reads >= 0), reads, at_one)
         mu = waiting / (1.0 + waiting)
         return mu, (
-            f"last-level misses per instruction say that {whole_percent(mu[0])} to {whole_percent(mu[-1])} of "
-            f"computing waits for memory (a miss counts as {MISS_COST:g} instructions)"
+            f"by the last-level misses per instruction, {whole_percent(mu[0])} to {whole_percent(mu[-1])} of computing "
+            f"waits for memory (a miss counts as {MISS_COST:g} instructions)"
         )
     if bound == "memory":
         return np.ones(len(answer.n)), "the workload is memory-bound: all of its computing waits for memory"
     if bound == "computation":
         return np.zeros(len(answer.n)), (
-            "the workload is computation-bound: its time stays, unless it becomes memory-bound, as the interval allows"
+            "the workload is computation-bound: its time stays the same; the interval allows for a memory bound"
         )
     raise UnknownCharacteristic(
-        "memory", "neither counters of the last level nor a memory or computation bound are known for this workload"
+        "memory", "neither last-level counters nor a memory or computation bound are known for this workload"
     )
 
 

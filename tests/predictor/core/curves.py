@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from predictor.core.database import Database, Group
+from predictor.core.mpet.beyond import WHOLE_PROGRAMS
+from predictor.core.reconstruct import fitted_features
 from profiles.scaling.features import feature_fits
+from profiles.scaling.names import FRACTIONS
 from profiles.scaling.runs import CurveTable
 from tests.predictor.core.databases import TIME_ONLY
 
@@ -95,9 +98,23 @@ def without_rows(arrays, dropped):
 
 
 def with_times(arrays, time_s):
-    """Return the arguments of Database.build with other times (N, COUNTS) and the features fitted to them."""
-    features = time_only_features(COUNTS, time_s)
-    return arrays | {"features": features, "t1_s": time_s[:, 0], "curve_time_s": time_s.ravel()}
+    """Return the arguments with other times, (N, K) or (platforms, workloads, K); the features stay."""
+    return arrays | {"t1_s": time_s[..., 0].ravel(), "curve_time_s": time_s.ravel()}
+
+
+def scaled(arrays, rows, factor):
+    """Return the arguments with the times of the profiles `rows` (a mask) multiplied by a factor."""
+    factors = np.ones(len(arrays["t1_s"]))
+    factors[rows] = factor
+    times = arrays["curve_time_s"] * np.repeat(factors, np.diff(arrays["curve_offsets"]))
+    return arrays | {"t1_s": arrays["t1_s"] * factors, "curve_time_s": times}
+
+
+def cut_at(arrays, lengths):
+    """Return the arguments with the first `lengths` (N,) points of each curve only."""
+    n, times = (np.asarray(arrays[name]).reshape(len(lengths), -1) for name in ("curve_n", "curve_time_s"))
+    kept = np.arange(n.shape[1]) < np.asarray(lengths)[:, None]
+    return arrays | {"curve_offsets": np.append(0, np.cumsum(lengths)), "curve_n": n[kept], "curve_time_s": times[kept]}
 
 
 def counted_database():
@@ -111,7 +128,45 @@ def counted_database():
     p, w = np.array(arrays["platform_index"]), np.array(arrays["workload_index"])
     size = random.normal(size=40)
     time_s = np.exp(size[w] + 2 * counter[w] * (p == 1))[:, None] / np.array(COUNTS)
-    arrays = with_times(arrays, time_s)
+    arrays = with_times(arrays, time_s) | {"features": time_only_features(COUNTS, time_s)}
     arrays["features"][:, -2] = counter[w]
     arrays["features"][:, 6] = random.random(40)[w]  # an element that is not informative
     return Database.build(**arrays), counter
+
+
+def features_of_program(n, time_s, used):
+    """Return the features of a whole program, as `mpet sweep` measures it, with these U(n)."""
+    curves = np.zeros((15, len(n)))
+    curves[0], curves[1], curves[8:] = time_s, n * time_s * used / time_s[0], np.nan
+    curves[2 + FRACTIONS.index("work_imbalance")] = 1.0 - used
+    return fitted_features(n, curves, np.nan, np.nan)
+
+
+def database_of_times(curves, n_max, used=(), **tables):
+    """Return a database of t(n), {(platform, workload): {n: seconds}}. `used`: U(n) of whole programs."""
+    platforms, workloads = (sorted({pair[axis] for pair in curves}) for axis in (0, 1))
+    pairs = sorted(curves)
+    counts = [np.array(sorted(curves[pair])) for pair in pairs]
+    times = [np.array([curves[pair][n] for n in sorted(curves[pair])]) for pair in pairs]
+    features = [
+        features_of_program(n, time_s, np.array(used[pair]))
+        if pair in used
+        else time_only_features(tuple(n), time_s[None])[0]
+        for pair, n, time_s in zip(pairs, counts, times, strict=True)
+    ]
+    columns = {"n_nu": np.full(len(platforms), np.nan), "n_ht": np.full(len(platforms), np.nan)} | tables
+    return Database.build(
+        platforms=platforms,
+        workloads=workloads,
+        platform_index=[platforms.index(pair[0]) for pair in pairs],
+        workload_index=[workloads.index(pair[1]) for pair in pairs],
+        groups=(TIME_ONLY, WHOLE_PROGRAMS) if used else (TIME_ONLY,),
+        group=[int(pair in used) for pair in pairs],
+        features=features,
+        t1_s=[time_s[0] * n[0] for n, time_s in zip(counts, times, strict=True)],
+        curve_offsets=np.append(0, np.cumsum([len(n) for n in counts])),
+        curve_n=np.concatenate(counts),
+        curve_time_s=np.concatenate(times),
+        n_max=[n_max[platform] for platform in platforms],
+        **columns,
+    )

@@ -169,7 +169,7 @@ def test_sparse_millions_need_no_dense_table():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"platforms": ["p00"] * 6}, "platforms holds a slug twice"),
+        ({"platforms": ["p00"] * 6}, "platforms contains a slug twice"),
         ({"platform_index": lambda x: x + 1}, r"platform_index must be in 0\.\.5"),
         ({"workload_index": lambda x: -x}, r"workload_index must be in 0\.\.6"),
         ({"group": lambda x: x[:-1]}, "differ in length"),

@@ -49,7 +49,7 @@ def test_what_cannot_be_right_is_found_and_nothing_else(change):
     found = find_outliers(database, everything(database))
     pairs = [(int(database.platform_index[one.position]), int(database.workload_index[one.position])) for one in found]
     assert pairs == [pair_of(arrays, 33)]
-    assert "all other profiles say" in found[0].reason
+    assert "predicted from all other profiles" in found[0].reason
 
 
 def test_two_absurd_profiles_of_one_workload_accuse_nobody_else():
@@ -68,7 +68,7 @@ def test_the_reason_says_how_far_off_it_is(seed):
     arrays = curve_arrays(seed, 12, 8, missing=0.0)
     database = Database.build(**with_curve(arrays, 20, lambda t: 1000 * t))
     reason = judge_profile(database, MeasuredProfile.row(database, 20)).reason
-    assert "times slower than all other profiles say" in reason
+    assert "times slower than predicted from all other profiles" in reason
     assert 300 < float(reason.split()[0]) < 3000
 
 

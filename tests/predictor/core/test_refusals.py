@@ -117,6 +117,6 @@ def test_no_scaling_is_known_of_what_ran_on_one_thread_alone():
     asked = in_scenario(Query(0, 1, n=(1, 2)), "mpet", Scenario("scaling"))
     assert refusal_of_scenario(database, asked) is None
     error = refusal_of_scenario(sequential, asked)
-    assert str(error) == "no scaling of a is known: it was measured at n = 1 alone"
+    assert str(error) == "no scaling of a is known: it was measured at n = 1 only"
     assert error.lacks == "scaling"
     assert refusal_of_scenario(sequential, replace(asked, scenario=Scenario("migration"))) is None

@@ -84,15 +84,15 @@ def test_facts_of_platforms_are_learned():
     platforms = {name: {"physical_cores": 8, "threads": 8, "base_mhz": 1000.0 * SPEED[name]} for name in SPEED}
     fitted = MpetRegressor("frequency-scaling", platforms=platforms).fit(table.iloc[:, :3], table["time_s"])
     np.testing.assert_allclose(fitted.predict([(*LEFT_OUT, 1)]), [WORK["z"] / SPEED["d"]], rtol=1e-6)
-    with pytest.raises(ValueError, match="nothing is known as cores of a platform"):
+    with pytest.raises(ValueError, match="unknown fields of a platform: cores;"):
         MpetRegressor(platforms={"a": {"cores": 8}}).fit(table.iloc[:, :3], table["time_s"])
 
 
 WRONG = {
-    "n is a whole number": ([("a", "x", 1.5)], [1.0]),
-    "not a number of threads": ([("a", "x", "many")], [1.0]),
-    "X has 4 columns": ([("a", "x", 1, 2)], [1.0]),
-    "positive numbers of seconds": ([("a", "x", 1)], [0.0]),
+    "n must be a whole number": ([("a", "x", 1.5)], [1.0]),
+    "must contain numbers of threads": ([("a", "x", "many")], [1.0]),
+    "not 4 columns": ([("a", "x", 1, 2)], [1.0]),
+    "positive times in seconds": ([("a", "x", 1)], [0.0]),
 }
 
 

@@ -172,7 +172,7 @@ def test_after_any_deliveries_it_is_what_all_rows_give(seed, full_builds, admin_
                 assert_as_built(user, origins)
         if storage == "in files":  # the next one is of another process
             snapshots._cache = SnapshotCache(8)
-    assert len(full_builds) == sum("a group of profiles is gone" in message for message in caplog.messages) < 3
+    assert len(full_builds) == sum("a group of profiles was removed" in message for message in caplog.messages) < 3
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])

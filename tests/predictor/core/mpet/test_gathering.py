@@ -1,44 +1,64 @@
-"""What is gathered about A on T: the same whether a table of all pairs is kept or not, and exact where measured."""
+"""What is gathered about A on T: which rows and references, their curves, and what is left out of them."""
 
 import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from predictor.core import curves
+from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database, Group
-from predictor.core.methods import METHODS, Query
+from predictor.core.errors import PredictionError
+from predictor.core.metadata import platform_metadata
+from predictor.core.methods import Query
 from predictor.core.mpet import gathering
-from predictor.core.mpet.gathering import gather_evidence
-from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
+from predictor.core.mpet.gathering import gather_evidence, nearest_platforms, without_outliers
+from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database, cut_at, scaled, with_times, without_rows
 from tests.predictor.core.databases import TIME_ONLY
+from tests.predictor.core.mpet.asking import predict
 
-MPET = METHODS["mpet"]
-OTHER_RUNTIME = Group(False, "openmp", "measured")
+GROUPS = (TIME_ONLY, Group(False, "openmp", "measured"))
+WORKLOAD, TARGET = 2, 5
 
 
-def two_runtimes():
-    """Every third profile is of another runtime."""
-    arrays = curve_arrays(4, 30, 12, missing=0.3)
+def two_runtimes(seed=4):
+    """Every pair of the first runtime, a third of them of the second one too, with other times."""
+    arrays = curve_arrays(seed, 40, 10, missing=0.3)
+    count = len(arrays["t1_s"])
+    twice = np.concatenate([np.arange(count), np.arange(0, count, 3)])
+    times = np.asarray(arrays["curve_time_s"]).reshape(count, -1)[twice]
+    times[count:] *= 3.0
     return Database.build(
-        **arrays | {"groups": (TIME_ONLY, OTHER_RUNTIME), "group": np.arange(len(arrays["t1_s"])) % 3 == 0}
+        **arrays
+        | {name: np.asarray(arrays[name])[twice] for name in ("platform_index", "workload_index", "features", "t1_s")}
+        | {
+            "groups": GROUPS,
+            "group": np.repeat([0, 1], [count, len(twice) - count]),
+            "curve_n": np.tile(COUNTS, len(twice)),
+            "curve_time_s": times.ravel(),
+            "curve_offsets": len(COUNTS) * np.arange(len(twice) + 1),
+        }
     )
-
-
-def rows_of(database, query):
-    found = gather_evidence(database, query)
-    return found.platforms.tolist(), found.workloads.tolist(), found.rows.tolist()
 
 
 def test_a_kept_table_has_the_rows_that_are_looked_up(monkeypatch):
     """Also where pairs are hidden, and of several runtimes."""
-    database, query = two_runtimes(), Query(2, 5, group=0)
+    arrays, query = curve_arrays(4, 30, 12, missing=0.3), Query(2, 5, group=0)
+    database = Database.build(**arrays | {"groups": GROUPS, "group": np.arange(len(arrays["t1_s"])) % 3 == 0})
     views = [
         database,
         database.without([5, 7, 9, 9], [3, 2, 2, 4]),
         database.without(np.arange(0, 30, 4)[:, None], [1, 2, 6]),
     ]
+
+    def rows_of(view):
+        found = gather_evidence(view, query)
+        return found.platforms.tolist(), found.workloads.tolist(), found.rows.tolist()
+
     monkeypatch.setattr(curves, "DENSE_PAIRS_RATIO", 0)
-    looked_up = [rows_of(view, query) for view in views]
+    looked_up = [rows_of(view) for view in views]
     monkeypatch.setattr(curves, "DENSE_PAIRS_RATIO", 1_000_000)
-    assert [rows_of(view, query) for view in views] == looked_up
+    assert [rows_of(view) for view in views] == looked_up
     assert looked_up[1] != looked_up[0]
     platforms, workloads, rows = looked_up[1]
     for at, platform in enumerate([*platforms, 5]):
@@ -75,11 +95,10 @@ def test_a_curve_measured_at_few_n_bends_like_its_workload():
 
 
 def test_hiding_a_pair_twice_is_hiding_it_once():
-    database = two_runtimes()
-    once, twice = database.without(7, 2), database.without([7, 7], [2, 2]).without(7, 2)
-    assert twice.hidden.tolist() == once.hidden.tolist()
-    assert sorted(twice.hidden_rows) == sorted(once.hidden_rows)
-    assert (once.lookup(7, 2, [0, 1]) == -1).all()
+    once, *twice = (two_runtimes().without(*pairs) for pairs in ((7, 2), ([7, 7], [2, 2])))
+    for view in (*twice, once.without(7, 2)):
+        assert view.hidden.tolist() == once.hidden.tolist()
+        assert sorted(view.hidden_rows) == sorted(once.hidden_rows)
 
 
 def test_of_very_many_workloads_some_are_looked_at(monkeypatch):
@@ -97,4 +116,167 @@ def test_of_very_many_workloads_some_are_looked_at(monkeypatch):
     assert len(found.workloads) == 20
     assert set(known) | {19, 20, 21, 22, 23} <= set(found.workloads.tolist())
     assert not set(rare) & set(found.workloads.tolist())
-    assert np.isfinite(MPET.predict(database, query, MPET.settings()).time_s).all()
+    assert np.isfinite(predict(database, workload, 0).time_s).all()
+
+
+# --- Which references are looked at where very many have the workload ---
+
+
+def distances_one_by_one(database, query, groups, platforms):
+    """The formula of `nearest_platforms`, platform by platform and workload by workload; all have A at all n."""
+    evaluated, metadata = evaluated_curves(database), platform_metadata(database)
+    columns = [0, 1, 3, 4]
+    own = [w for w in range(len(database.workloads)) if w != query.workload]
+    own = [w for w in own if database.lookup(query.target, w, groups) >= 0]
+    variances = []
+    for platform in platforms.tolist():
+        both = [w for w in own if database.lookup(platform, w, groups) >= 0]
+        gaps = [
+            evaluated.values[column, database.lookup(query.target, w, groups)]
+            - evaluated.values[column, database.lookup(platform, w, groups)]
+            for w in both
+            for column in columns
+        ]
+        variances.append((np.var(gaps) if gaps else np.nan, len(both) / len(own)))
+    median = np.median([variance for variance, _ in variances if np.isfinite(variance)])
+    behaviour = [np.inf if np.isnan(v) else v / median * shared + 1.0 - shared for v, shared in variances]
+    return np.array(behaviour) + 0.3 * metadata.squared_distances(platforms, query.target)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("groups", [(0,), (0, 1), (1, 0)])
+def test_the_nearest_are_those_of_the_formula(seed, groups):
+    """Also where rows are hidden: of T, of the workload, and of others."""
+    database = two_runtimes(seed).without([TARGET, TARGET, 7, 9, 11], [WORKLOAD, 4, 3, WORKLOAD, 6])
+    query, platforms = Query(WORKLOAD, TARGET), np.setdiff1d(np.arange(40), [TARGET])
+    platforms = platforms[database.lookup(platforms, WORKLOAD, groups) >= 0]
+    distances = distances_one_by_one(database, query, groups, platforms)
+    most = np.count_nonzero(np.isfinite(distances)) // 2
+    expected = np.sort(platforms[np.argsort(distances, kind="stable")[:most]])
+    assert nearest_platforms(database, query, groups, platforms, most).tolist() == expected.tolist()
+
+
+def test_all_are_looked_at_where_too_few_share_a_workload():
+    """T's only other workload is known on three platforms: the index cannot tell who is near among the others."""
+    database = curve_database(3, 30, 6, missing=0.0)
+    view = database.without(TARGET, np.setdiff1d(np.arange(6), (WORKLOAD, 4)))
+    view = view.without(np.setdiff1d(np.arange(30), [1, 2, 3, TARGET]), 4)
+    platforms, query = np.setdiff1d(np.arange(30), [TARGET]), Query(WORKLOAD, TARGET)
+    assert nearest_platforms(view, query, (0,), platforms, 4).tolist() == platforms.tolist()
+    assert nearest_platforms(view, query, (0,), platforms, 3).tolist() == [1, 2, 3]
+
+
+def test_what_few_references_there_are_all_are_looked_at(monkeypatch):
+    database, query = curve_database(3, 30, 6), Query(WORKLOAD, TARGET)
+    every = gather_evidence(database, query).platforms.tolist()
+    for most in (len(every), 12):
+        monkeypatch.setattr(gathering, "MOST_EXAMINED", most)
+        found = gather_evidence(database, query).platforms.tolist()
+        assert len(found) == most
+        assert set(found) <= set(every)
+
+
+def test_no_hidden_profile_chooses_the_references(monkeypatch):
+    """Absurd values in what is hidden, of T and of others, of A and of other workloads, change no digit."""
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", 10)
+    arrays = curve_arrays(8, 40, 8, missing=0.1)
+    hidden = np.array([TARGET, TARGET, 7, 9, 20]), np.array([WORKLOAD, 4, WORKLOAD, 3, 1])
+    hit = np.isin(arrays["platform_index"] * 8 + arrays["workload_index"], hidden[0] * 8 + hidden[1])
+    assert hit.sum() > 2
+    first, second = (
+        predict(Database.build(**each).without(*hidden), WORKLOAD, TARGET, (1, 4, 16))
+        for each in (arrays, scaled(arrays, hit, 1e100))
+    )
+    assert first.time_s.tolist() == second.time_s.tolist()
+    assert first.high_s.tolist() == second.high_s.tolist()
+
+
+@pytest.mark.lab
+def test_the_nearest_predict_as_well_as_all(monkeypatch):
+    """Where platforms come in families, a quarter of the references errs at most a fifth more."""
+    database = curve_database(2, 160, 14, missing=0.1)
+    rows = np.random.default_rng(1).choice(len(database), 40, replace=False)
+
+    def mean_error(examined):
+        monkeypatch.setattr(gathering, "MOST_EXAMINED", examined)
+        errors = []
+        for row in rows.tolist():
+            n, time_s = database.curve(row)
+            pair = int(database.workload_index[row]), int(database.platform_index[row])
+            errors.append(np.abs(predict(database, *pair, tuple(n.tolist())).time_s / time_s - 1).mean())
+        return np.mean(errors)
+
+    of_some = mean_error(40)
+    assert of_some <= 1.2 * mean_error(1000)
+    assert of_some < 0.016  # 0.020 where the gaps of the table counted as 0
+
+
+def test_twins_are_near_at_the_counts_at_which_they_were_measured(monkeypatch):
+    """Platforms 0 to 5 are alike, T among them; that the workload ran on them with one thread alone says nothing
+    against them at n = 1."""
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", 20)
+    arrays = curve_arrays(8, 40, 8, missing=0.0)
+    platform, workload = arrays["platform_index"], arrays["workload_index"]
+    times = arrays["curve_time_s"].reshape(len(platform), -1)
+    times[platform <= TARGET] = np.tile(times[platform == 0], (TARGET + 1, 1))
+    is_single = (platform <= TARGET) & (workload == WORKLOAD)
+    database = Database.build(**cut_at(with_times(arrays, times), np.where(is_single, 1, len(COUNTS))))
+    assert set(range(TARGET)) < set(gather_evidence(database, Query(WORKLOAD, TARGET, n=(1,))).platforms.tolist())
+    answer = predict(database.without([TARGET], [WORKLOAD]), WORKLOAD, TARGET, (1,), references=10)
+    truth = database.t1_s[database.lookup(0, WORKLOAD, (0,))]
+    assert answer.t1_s == pytest.approx(truth, rel=0.02)
+    assert {candidate.platform for candidate in answer.candidates_t1[:3]} <= {database.platforms[p] for p in range(5)}
+
+
+# --- Absurd profiles among the evidence: whatever is left, an answer is made of numbers ---
+
+ABSURD_SHARE, ABSURD_LOG_FACTOR, FEW = 0.15, 6.0, 2
+
+
+def with_absurd_profiles(rng):
+    """A small database, dense or sparse, in which some profiles are off by some e^6, whole curves at once; and a query,
+    in half the cases for a workload that few have on a platform that has few."""
+    platforms, workloads = int(rng.integers(3, 30)), int(rng.integers(2, 14))
+    missing = float(rng.choice([0.0, 0.3, 0.6, 0.8]))
+    arrays = curve_arrays(int(rng.integers(1000)), platforms, workloads, missing=missing)
+    count = len(arrays["t1_s"])
+    factors = np.where(rng.random(count) < ABSURD_SHARE, np.exp(rng.normal(0.0, ABSURD_LOG_FACTOR, count)), 1.0)
+    arrays = scaled(arrays, slice(None), factors)
+    workload, target = int(rng.integers(workloads)), int(rng.integers(platforms))
+    if count and rng.random() < 0.5:
+        rare = (arrays["workload_index"] == workload) & (arrays["platform_index"] != target)
+        dropped = rng.permutation(np.flatnonzero(rare))[FEW:]
+        own = rng.permutation(np.flatnonzero(arrays["platform_index"] == target))[FEW:]
+        arrays = without_rows(arrays, np.isin(np.arange(count), np.append(dropped, own)))
+    return arrays, workload, target
+
+
+@given(st.integers(0, 2**32 - 1))
+@example(50)  # a reference was left that shared nothing with the target
+@example(245)
+@example(1311)  # none was left that had the workload
+@example(28403)  # nothing was measured at all
+@settings(max_examples=25, deadline=None)
+def test_an_answer_among_absurd_profiles_has_times(seed):
+    try:
+        answer = predict(*with_absurd_profiles(np.random.default_rng(seed)))
+    except PredictionError:
+        return
+    assert np.isfinite(np.concatenate([answer.time_s, answer.low_s, answer.high_s, [answer.t1_s]])).all()
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e-3])
+def test_one_absurd_upload_among_three_references_is_left_out(factor):
+    """Where the workload is alike on the others: a spread of one in ln t among three would explain much."""
+    arrays = curve_arrays(3, 4, 10, missing=0)
+    absurd = (arrays["workload_index"] == 2) & (arrays["platform_index"] == 1)
+    clean, answer = (predict(each, 2, 3, (1, 4, 16)) for each in (arrays, scaled(arrays, absurd, factor)))
+    np.testing.assert_allclose(answer.time_s, clean.time_s, rtol=0.25)
+
+
+def test_nothing_tells_which_of_two_workloads_on_the_target_is_wrong():
+    arrays = curve_arrays(3, 12, 6)
+    arrays = without_rows(arrays, (arrays["platform_index"] == 5) & (arrays["workload_index"] > 1))
+    absurd = (arrays["workload_index"] == 1) & (arrays["platform_index"] == 5)
+    evidence = gather_evidence(Database.build(**scaled(arrays, absurd, 1e3)), Query(4, 5))
+    assert without_outliers(evidence).measured_on_target.sum() == 2

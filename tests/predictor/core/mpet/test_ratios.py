@@ -7,26 +7,21 @@ import pytest
 
 from predictor.core.answers import Query
 from predictor.core.database import Database
-from predictor.core.methods import METHODS
 from predictor.core.mpet import ratios
 from predictor.core.mpet.gathering import application_families, gather_evidence
 from predictor.core.mpet.hyperparameters import Hyperparameters
-from predictor.core.mpet.ratios import (
-    extended_curves,
-    guess_by_medians,
-    ratio_transfer,
-)
+from predictor.core.mpet.ratios import extended_curves, guess_by_medians, ratio_transfer
 from tests.predictor.core.curves import (
     COUNTS,
     counted_database,
     curve_arrays,
     curve_database,
+    database_of_times,
+    time_only_features,
     with_times,
     without_rows,
 )
-from tests.predictor.core.mpet.test_beyond import database_of_times
-
-MPET = METHODS["mpet"]
+from tests.predictor.core.mpet.asking import predict
 
 
 def database_with(applications=None, platforms=4, workloads=12, seed=3, noise=0.03):
@@ -94,7 +89,7 @@ def test_a_stranger_has_a_wider_interval():
     widths = []
     for applications in (names, ["b", *names[1:]]):
         database = database_with(applications, platforms=3)
-        answer = MPET.predict(database, Query(0, 1), MPET.settings())
+        answer = predict(database, 0, 1)
         widths.append(np.log(answer.high_s / answer.low_s))
     assert (widths[0] > widths[1]).all()
 
@@ -118,8 +113,7 @@ def test_a_counter_of_the_asked_pair_is_not_read():
     features = database.features.copy()
     features[row] = 1e9
     planted = replace(database, features=features, _derived={})
-    answers = [MPET.predict(each, Query(0, 1), MPET.settings()).time_s for each in (database, planted)]
-    np.testing.assert_array_equal(*answers)
+    np.testing.assert_array_equal(*(predict(each, 0, 1).time_s for each in (database, planted)))
 
 
 def error_by_names(names):
@@ -131,11 +125,12 @@ def error_by_names(names):
     log_work = random.normal(size=40)[w] + 0.4 * kind[w] * (p == 1) + 0.02 * random.normal(size=len(p))
     time_s = np.exp(log_work)[:, None] / np.array(COUNTS)
     arrays["workloads"] = [f"{name}-{b}" for b, name in enumerate(names)]
-    database = Database.build(**with_times(arrays, time_s))
+    features = time_only_features(COUNTS, time_s)
+    database = Database.build(**with_times(arrays, time_s) | {"features": features})
     off = []
     for row in range(40, 80):
         workload = int(database.workload_index[row])
-        answer = MPET.predict(database, Query(workload, 1, n=COUNTS), MPET.settings())
+        answer = predict(database, workload, 1, COUNTS)
         off.append(np.log(answer.time_s / database.curve(row)[1]))
     return float(np.sqrt(np.mean(np.square(off))))
 
@@ -156,7 +151,7 @@ def test_names_count_as_far_as_they_prove_right():
 def test_with_hardly_a_known_workload_there_is_still_an_interval(known):
     database = curve_database(8, 9, 6, missing=0.0)
     view = database.without(4, np.setdiff1d(np.arange(6), [0, 1, 3][:known]))
-    answer = MPET.predict(view, Query(2, 4, n=COUNTS), MPET.settings())
+    answer = predict(view, 2, 4, COUNTS)
     assert (answer.low_s < answer.time_s).all()
     assert np.isfinite(answer.high_s).all()
 
@@ -174,39 +169,34 @@ def test_a_workload_is_checked_without_what_is_known_of_it_on_the_target(monkeyp
     assert np.abs(expected[1] - expected[0]).max() < 0.1
 
 
+def assert_same_answers(first, second, tolerance):
+    for name in ("time_s", "low_s", "high_s"):
+        np.testing.assert_allclose(getattr(first, name), getattr(second, name), rtol=tolerance)
+
+
 def test_workloads_that_no_reference_ran_change_no_answer():
     """The reference is one's own machine, with A and four of the forty workloads of the target: the answer and its
     interval are those of a database without the others."""
     arrays = curve_arrays(3, 2, 40, missing=0.0, noise=0.03)
-    p, w = arrays["platform_index"], arrays["workload_index"]
-    on_reference = (p == 0) & ~np.isin(w, (0, 4, 9, 17, 30))
-    on_both = ~np.isin(w, (0, 4, 9, 17, 30))
-    answers = [
-        MPET.predict(Database.build(**without_rows(arrays, gone)), Query(0, 1, n=COUNTS), MPET.settings())
-        for gone in (on_reference, on_both)
-    ]
-    for name in ("time_s", "low_s", "high_s"):
-        assert getattr(answers[0], name).tolist() == pytest.approx(getattr(answers[1], name).tolist())
+    others = ~np.isin(arrays["workload_index"], (0, 4, 9, 17, 30))
+    on_reference = (arrays["platform_index"] == 0) & others
+    answers = [predict(without_rows(arrays, gone), 0, 1, COUNTS) for gone in (on_reference, others)]
+    assert_same_answers(*answers, 1e-6)
     assert answers[0].confidence == answers[1].confidence
 
 
 def test_nor_do_those_that_only_references_ran_that_take_no_part():
     """Of two references the nearest one alone takes part: it ran four of the forty workloads, the other one all."""
     arrays = curve_arrays(3, 3, 40, missing=0.0, noise=0.03)
-    p, w = arrays["platform_index"], arrays["workload_index"]
-    unlike = np.exp(np.random.default_rng(1).normal(size=40))[w[p == 2]]
-    times = arrays["curve_time_s"].reshape(len(p), -1).copy()
-    times[p == 2] *= unlike[:, None]
-    arrays |= {"curve_time_s": times.ravel(), "t1_s": times[:, 0]}
-    few = ~np.isin(w, (0, 4, 9, 17, 30))
-    settings = MPET.settings(references=1)
+    time_s = arrays["curve_time_s"].reshape(3, 40, -1).copy()
+    time_s[2] *= np.exp(np.random.default_rng(1).normal(size=40))[:, None]
+    arrays, p = with_times(arrays, time_s), arrays["platform_index"]
+    few = ~np.isin(arrays["workload_index"], (0, 4, 9, 17, 30))
     answers = [
-        MPET.predict(Database.build(**without_rows(arrays, gone)), Query(0, 1, n=COUNTS), settings)
-        for gone in ((p == 0) & few, (p == 2) | few)
+        predict(without_rows(arrays, gone), 0, 1, COUNTS, references=1) for gone in ((p == 0) & few, (p == 2) | few)
     ]
     assert answers[0].confidence.references == 1
-    for name in ("time_s", "low_s", "high_s"):
-        assert getattr(answers[0], name).tolist() == pytest.approx(getattr(answers[1], name).tolist(), rel=0.05)
+    assert_same_answers(*answers, 0.05)
 
 
 def test_where_references_disagree_as_about_no_workload_of_the_target_the_answer_is_within_all_ratios():
@@ -217,5 +207,5 @@ def test_where_references_disagree_as_about_no_workload_of_the_target_the_answer
         "t": {"b": 30.0, "c": 0.05, "d": 1.0},
     }
     curves = {(machine, name): {1: seconds} for machine, of in times.items() for name, seconds in of.items()}
-    answer = MPET.predict(database_of_times(curves, dict.fromkeys(times, 1)), Query(0, 2, n=(1,)), MPET.settings())
+    answer = predict(database_of_times(curves, dict.fromkeys(times, 1)), 0, 2, (1,))
     assert 0.01 * 0.05 < answer.t1_s < 100.0 * 30.0

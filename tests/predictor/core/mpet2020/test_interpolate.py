@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from predictor.core.mpet2020.interpolate import ValueOrigin, candidate_weights, interpolate
 
@@ -37,32 +35,8 @@ def test_one_element(*, v_pa, v_pb, v_tb, r, value, origin):
     assert one(v_pa, v_pb, v_tb, r) == (pytest.approx(value, rel=1e-12, nan_ok=True), origin)
 
 
-def test_elements_are_independent():
-    rng = np.random.default_rng(0)
-    v = rng.normal(size=(3, 4, 20))
-    v[rng.random(v.shape) < 0.4] = NAN
-    together = interpolate(*v, np.array([1.0, 0.5, 0.1, 0.0]))
-    for element in range(20):
-        alone = interpolate(*v[:, :, [element]], np.array([1.0, 0.5, 0.1, 0.0]))
-        np.testing.assert_allclose(together.values[element], alone.values[0], rtol=1e-15)
-        assert together.origins[element] == alone.origins[0]
-
-
-def test_cubic_weights():
-    np.testing.assert_allclose(candidate_weights(np.array([0.3, 0.1, 0.2]), 3), [0, 1, 1 / 8], atol=1e-12)
-
-
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_equal_distances_weigh_the_same(k):
     """Also where rounding tells them apart, and for a single candidate."""
     assert candidate_weights(np.array([0.3, 0.1 + 0.2, 0.3]), k).tolist() == [1, 1, 1]
     assert candidate_weights(np.array([0.7]), k).tolist() == [1]
-
-
-@given(st.lists(st.floats(0, 1), max_size=8), st.integers(0, 3))
-def test_weights_fall_with_the_distance_within_0_and_1(distances, k):
-    weights = candidate_weights(np.array(distances), k)
-    assert ((weights >= 0) & (weights <= 1)).all()
-    assert (np.diff(weights[np.argsort(distances)]) <= 0).all()
-    if k == 0:
-        assert (weights == 1).all()

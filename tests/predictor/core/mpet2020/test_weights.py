@@ -5,12 +5,12 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.distance import distance
-from predictor.core.methods import METHODS, Query, settings_values
+from predictor.core.methods import METHODS, Query
 from predictor.core.mpet2020.weights import candidate_certainty, element_weights, fit_errors_of_rows
 from profiles.scaling.features import SCALING_PARTS, feature_fits
 from profiles.scaling.runs import CurveTable
 from research.mpet2020_weights import CHANGED_WEIGHTS, weighted_methods
-from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
+from tests.predictor.core.curves import curve_arrays, curve_database, scaled
 from tests.predictor.core.databases import random_database
 
 MPET2020 = METHODS["mpet2020"]
@@ -31,26 +31,13 @@ def predict(database, **changes):
     return MPET2020.predict(database, QUERY, MPET2020.settings_from(changes))
 
 
-def test_by_default_only_the_distance_weighs(database):
-    values = settings_values(MPET2020.settings())
-    assert (values["candidate_weight"], values["element_weight"]) == ("distance", "equal")
-    assert all(candidate.weight == 1.0 for candidate in predict(database).candidates_t1)
-    np.testing.assert_array_equal(
-        numbers(predict(database)), numbers(predict(database, candidate_weight="distance", element_weight="equal"))
-    )
-
-
 @CHANGES
 def test_each_change_gives_another_answer(changes):
     database = random_database(3, platforms=9, workloads=9)
-    asked = [
-        Query(int(w), int(p), group=int(g))
-        for p, w, g in zip(database.platform_index, database.workload_index, database.group, strict=True)
-    ][:20]
-    changed = MPET2020.settings_from(changes)
+    indices = zip(database.workload_index, database.platform_index, database.group, strict=True)
     pairs = [
-        [numbers(MPET2020.predict(database, query, chosen)) for chosen in (MPET2020.settings(), changed)]
-        for query in asked
+        [numbers(MPET2020.predict(database, query, MPET2020.settings_from(values))) for values in ({}, changes)]
+        for query in [Query(int(w), int(p), group=int(g)) for w, p, g in indices][:20]
     ]
     assert not all(np.array_equal(default, other, equal_nan=True) for default, other in pairs)
 
@@ -59,13 +46,9 @@ def test_each_change_gives_another_answer(changes):
 def test_what_is_hidden_moves_no_answer(changes):
     arrays = curve_arrays(5, 8, 9, missing=0.0)
     own = (arrays["platform_index"] == QUERY.target) & (arrays["workload_index"] == QUERY.workload)
-    planted = arrays | {
-        "curve_time_s": np.where(np.repeat(own, len(COUNTS)), 1e9, arrays["curve_time_s"]),
-        "t1_s": np.where(own, 1e9, arrays["t1_s"]),
-    }
     first, second = (
         numbers(predict(Database.build(**each).without(QUERY.target, QUERY.workload), **changes))
-        for each in (arrays, planted)
+        for each in (arrays, scaled(arrays, own, 1e9))
     )
     np.testing.assert_array_equal(first, second)
 

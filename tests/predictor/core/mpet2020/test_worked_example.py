@@ -73,14 +73,8 @@ def element(answer, name):
 def test_t1_is_the_plain_mean_of_six_transfers(database):
     answer = predict(database)
     assert answer.t1_s == pytest.approx(44 / 6, rel=1e-12)
-    assert [(c.platform, c.workload, c.weight) for c in answer.candidates_t1] == [
-        ("P1", "B1", 1.0),
-        ("P2", "B1", 1.0),
-        ("P1", "B2", 1.0),
-        ("P2", "B2", 1.0),
-        ("P1", "B3", 1.0),
-        ("P2", "B3", 1.0),
-    ]
+    order = [(p, b) for b in ("B1", "B2", "B3") for p in ("P1", "P2")]
+    assert [(c.platform, c.workload, c.weight) for c in answer.candidates_t1] == [(*pair, 1.0) for pair in order]
     assert [c.distance_workload for c in answer.candidates_t1[::2]] == pytest.approx([0.15, 0.25, 0.65])
 
 
@@ -123,7 +117,7 @@ def test_fallbacks_are_named(database):
     assert element(answer, "redundancy.m_nu") == pytest.approx(3.5, rel=1e-12)
     assert element(answer, "redundancy.b_nu") == 7
     assert np.isnan(element(answer, "redundancy.m_ht"))
-    assert "carried over from the first reference, not interpolated: redundancy.b_nu" in answer.warnings
+    assert "copied from the first reference, not interpolated: redundancy.b_nu" in answer.warnings
     assert "the mean of the benchmarks on the target, not interpolated: redundancy.m_nu" in answer.warnings
     assert answer.confidence.elements_interpolated == 1
     assert answer.confidence.elements_replaced == 2

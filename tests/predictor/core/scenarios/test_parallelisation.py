@@ -5,15 +5,13 @@ import pytest
 from scipy.stats import t as student
 
 from predictor.core.answers import Query
-from predictor.core.database import Database, Group
 from predictor.core.errors import TooFewCandidates
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.parallelisation import counter_distances
 from predictor.core.scenarios.sequential import sequential_database
 from profiles.measurements import STRATEGIES
-from profiles.scaling.features import feature_fits
-from profiles.scaling.runs import CurveTable
+from tests.predictor.core.curves import database_of_times
 from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database, in_scenario
 
 
@@ -23,32 +21,11 @@ def asked(database, query, strategy="wavefront", method="mpet", counted=None, **
     return run_scenario(database, query, ScenarioFacts(counted=lambda: counted))
 
 
-def two_benchmarks(strategies=("sequential", "wavefront", "wavefront", "locks", "locks"), times=None):
+def two_benchmarks(strategies=("sequential", "wavefront", "wavefront", "locks", "locks")):
     """One platform: w0 takes 12 s on one thread; w1 and w2 have speedups 4 and 2 at n = 4, w3 and w4 1 and 1.5."""
-    n = np.array([1, 2, 4])
-    curves = [CurveTable(np.array([1]), np.full((15, 1), np.nan), False, True, 12.0)]
-    curves[0].values[0] = 12.0
-    for time_s in times or ([8.0, 4.0, 2.0], [6.0, 4.0, 3.0], [5.0, 5.0, 5.0], [3.0, 2.5, 2.0]):
-        values = np.full((15, 3), np.nan)
-        values[0], values[1] = time_s, n * np.array(time_s) / time_s[0]
-        curves.append(CurveTable(n, values, False, False, time_s[0]))
-    return Database.build(
-        platforms=["p"],
-        workloads=[f"w{at}" for at in range(5)],
-        platform_index=np.zeros(5),
-        workload_index=np.arange(5),
-        groups=[Group(False, "", "measured")],
-        group=np.zeros(5),
-        features=feature_fits(curves, [None] * 5, [None] * 5).values,
-        t1_s=[one.t1_s for one in curves],
-        curve_offsets=np.concatenate([[0], np.cumsum([len(one.n) for one in curves])]),
-        curve_n=np.concatenate([one.n for one in curves]),
-        curve_time_s=np.concatenate([one.time_s for one in curves]),
-        n_nu=[np.nan],
-        n_ht=[np.nan],
-        n_max=[4],
-        workload_table={"strategy": list(strategies)},
-    )
+    times = ([12.0], [8.0, 4.0, 2.0], [6.0, 4.0, 3.0], [5.0, 5.0, 5.0], [3.0, 2.5, 2.0])
+    curves = {("p", f"w{at}"): dict(zip((1, 2, 4), time_s, strict=False)) for at, time_s in enumerate(times)}
+    return database_of_times(curves, {"p": 4}, workload_table={"strategy": strategies})
 
 
 LOSSES = np.log([1, 2, 4, 8 / 3])  # at n = 4; the first two are of the strategy
@@ -66,16 +43,8 @@ def test_by_hand():
     assert found.t1_s == 12.0
     assert [one.workload for one in found.candidates_scaling] == ["w1", "w2"]
     assert {one.weight for one in found.candidates_scaling} == {1.0}
-    assert any("t(1) is the one measured on p" in text for text in found.warnings)
+    assert any("t(1) was measured on p" in text for text in found.warnings)
     assert_consistent(found)
-
-
-def test_by_hand_where_there_are_no_others():
-    """Losses 0 and ln 2: t(4) = 12/4 sqrt 2."""
-    found = asked(two_benchmarks().without(0, [3, 4]), Query(0, 0))
-    assert found.time_s[3] == pytest.approx(3 * np.sqrt(2))
-    half = student.ppf(0.95, 1) * np.sqrt(np.log(2) ** 2 / 2 * 1.5)
-    assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
 
 
 def test_the_interval_by_hand():
@@ -86,8 +55,15 @@ def test_the_interval_by_hand():
     assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
     assert np.log(found.time_s[3] / found.low_s[3]) == pytest.approx(half)
     assert found.high_s[0] == found.low_s[0] == 12.0
-    narrower = asked(two_benchmarks(), Query(0, 0), level=0.5)
-    assert narrower.high_s[3] < found.high_s[3]
+    assert asked(two_benchmarks(), Query(0, 0), level=0.5).high_s[3] < found.high_s[3]
+
+
+def test_by_hand_where_there_are_no_others():
+    """Losses 0 and ln 2: t(4) = 12/4 sqrt 2."""
+    found = asked(two_benchmarks().without(0, [3, 4]), Query(0, 0))
+    assert found.time_s[3] == pytest.approx(3 * np.sqrt(2))
+    half = student.ppf(0.95, 1) * np.sqrt(np.log(2) ** 2 / 2 * 1.5)
+    assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
 
 
 def test_the_paper_averages_feature_vectors():
@@ -101,8 +77,8 @@ def test_the_paper_averages_feature_vectors():
 
 def test_another_strategy_is_another_answer():
     found = asked(two_benchmarks(), Query(0, 0), "locks")
-    loss = LOSSES[3]  # the weights before it are 5, its own 1 + 2.5; half of all is 6
-    assert found.time_s[3] == pytest.approx(3 * np.exp(loss))
+    # At the loss 8/3: the weights before it are 5, its own 1 + 2.5; half of all is 6.
+    assert found.time_s[3] == pytest.approx(3 * np.exp(LOSSES[3]))
 
 
 def test_a_strategy_that_nobody_uses_is_refused_with_those_there_are():
@@ -113,8 +89,7 @@ def test_a_strategy_that_nobody_uses_is_refused_with_those_there_are():
 def test_one_benchmark_alone_has_no_interval():
     database = two_benchmarks(strategies=("sequential", "wavefront", "unknown", "unknown", "unknown"))
     assert asked(database, Query(0, 0)).high_s is not None  # the others tell how benchmarks differ
-    rows = np.arange(3, 5)
-    alone = asked(database.without(0, [2, *rows.tolist()]), Query(0, 0))
+    alone = asked(database.without(0, [2, 3, 4]), Query(0, 0))
     assert alone.low_s is None
     assert alone.lowered[0][0] == 2
 
@@ -166,7 +141,7 @@ def test_where_no_benchmark_of_the_strategy_is_they_are_predicted():
     measured = asked(database, Query(0, 1), counted=counted)
     found = asked(database.without(1, 1), Query(0, 1), counted=counted)
     np.testing.assert_allclose(found.time_s, measured.time_s, rtol=0.15)
-    assert any("predicted ones stand in" in text for text in found.warnings)
+    assert any("predictions are used" in text for text in found.warnings)
     assert found.lowered[0][0] == 2
 
 

@@ -10,23 +10,27 @@ from profiles.measurements import STRATEGIES
 KNOWN = PlatformTopology(4.0, 8.0, 16, 2000.0)
 
 
+def parsed(field, values):
+    return (WorkloadChanges if field == "workload_changes" else PlatformChanges).of(values)
+
+
 @pytest.mark.parametrize(
-    ("values", "name"),
+    ("field", "name", "value"),
     [
-        ({"locks": 1}, "locks"),
-        ({"lock_delay": -0.1}, "lock_delay"),
-        ({"lock_delay": True}, "lock_delay"),
-        ({"lock_delay": "2"}, "lock_delay"),
-        ({"lock_delay": None}, "lock_delay"),
-        ({"lock_delay": math.inf}, "lock_delay"),
-        ({"memory": 1e9}, "memory"),
-        ({"work": 0}, "work"),
+        *(("workload_changes", "lock_delay", value) for value in (-0.1, True, "2", None, math.inf)),
+        ("workload_changes", "locks", 1),
+        ("workload_changes", "memory", 1e9),
+        ("workload_changes", "work", 0),
+        *(("platform_changes", "n_max", value) for value in (None, 0, 5000, 4.5)),
+        ("platform_changes", "threads", 4),
+        ("platform_changes", "n_ht", True),
+        *(("platform_changes", "base_mhz", value) for value in (None, 0, "fast")),
     ],
 )
-def test_factors_that_make_no_sense(values, name):
+def test_values_that_make_no_sense(field, name, value):
     with pytest.raises(SettingsError) as caught:
-        WorkloadChanges.of(values)
-    assert caught.value.setting == f"workload_changes.{name}"
+        parsed(field, {name: value})
+    assert caught.value.setting == f"{field}.{name}"
 
 
 def test_no_work_balance_is_a_factor_of_nothing():
@@ -36,29 +40,15 @@ def test_no_work_balance_is_a_factor_of_nothing():
 
 
 @pytest.mark.parametrize(
-    ("values", "name"),
+    ("values", "message"),
     [
-        ({"threads": 4}, "threads"),
-        ({"n_max": None}, "n_max"),
-        ({"n_max": 0}, "n_max"),
-        ({"n_max": 5000}, "n_max"),
-        ({"n_max": 4.5}, "n_max"),
-        ({"n_ht": True}, "n_ht"),
-        ({"base_mhz": None}, "base_mhz"),
-        ({"base_mhz": 0}, "base_mhz"),
-        ({"base_mhz": "fast"}, "base_mhz"),
+        *((values, "not below the SMT breakpoint") for values in ({"n_nu": 8}, {"n_ht": 3}, {"n_nu": 9, "n_ht": 5})),
+        ({"base_mhz": 3000}, "the clock of the machine itself is not known"),
     ],
 )
-def test_values_that_no_platform_has(values, name):
-    with pytest.raises(SettingsError) as caught:
-        PlatformChanges.of(values)
-    assert caught.value.setting == f"platform_changes.{name}"
-
-
-@pytest.mark.parametrize("values", [{"n_nu": 8}, {"n_ht": 3}, {"n_nu": 9, "n_ht": 5}])
-def test_hyperthreads_come_last(values):
-    with pytest.raises(SettingsError, match="not below the SMT breakpoint"):
-        PlatformChanges.of(values).of_platform(KNOWN)
+def test_platforms_that_cannot_be_changed_so(values, message):
+    with pytest.raises(SettingsError, match=message):
+        PlatformChanges.of(values).of_platform(PlatformTopology(4.0, 8.0, 16))
 
 
 def test_a_changed_platform():
@@ -67,11 +57,6 @@ def test_a_changed_platform():
     assert (changed.n_ht, changed.n_max, changed.base_mhz) == (8.0, 32, 2000.0)
     assert PlatformChanges.of({"n_nu": 4, "n_max": 16, "base_mhz": 2000}).of_platform(KNOWN).is_as(KNOWN)
     assert not changed.is_as(KNOWN)
-
-
-def test_a_clock_needs_one_to_compare_with():
-    with pytest.raises(SettingsError, match="not known"):
-        PlatformChanges.of({"base_mhz": 3000}).of_platform(PlatformTopology(4.0, 8.0, 16))
 
 
 @pytest.mark.parametrize(

@@ -45,12 +45,12 @@ def test_nothing_but_one_thread_takes_part():
 
 def test_the_target_is_hidden():
     database, _, counted = decomposed_database()
-    t1_s = database.t1_s.copy()
-    t1_s[database.lookup(2, 0, 0)] = 1e9
-    times = database.curve_time_s.copy()
-    times[database.curve_offsets[database.lookup(2, 0, 0)]] = 1e9
+    row = database.lookup(2, 0, 0)
+    t1_s, times = database.t1_s.copy(), database.curve_time_s.copy()
+    t1_s[row] = times[database.curve_offsets[row]] = 1e9
     other = rebuilt(database, t1_s=t1_s, curve_time_s=times)
-    assert asked(other, Query(0, 2), counted=counted).t1_s == asked(database, Query(0, 2), counted=counted).t1_s
+    first, second = (asked(each, Query(0, 2), counted=counted).t1_s for each in (database, other))
+    assert first == second
 
 
 def test_the_paper_ranks_by_counters_and_refuses_without():

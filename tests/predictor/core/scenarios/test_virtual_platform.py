@@ -25,22 +25,25 @@ def moved(new, n, *, bound=None, method="mpet", answer=None, interval=None):
     return move_platform(decomposed_database()[0], query, answer, EIGHT, new, n=np.asarray(n), bound=bound)
 
 
-@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
-def test_a_later_breakpoint(method):
-    """n_ht from 4 to 6: 8 s to n = 6, then 9 and 10 s."""
-    found = moved(PlatformTopology(NONE, 6.0, 8, 2000.0), N, method=method)
-    np.testing.assert_allclose(N * found.time_s, [8, 8, 8, 8, 8, 8, 9, 10], rtol=1e-9)
+BOTH_WAYS = pytest.mark.parametrize("method", ["mpet", "mpet2020"])  # by curves, and by elements
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    ("n_ht", "n_max", "thread_time"),
+    [
+        (6.0, 8, [8, 8, 8, 8, 8, 8, 9, 10]),  # later
+        (2.0, 6, [8, 8, 9, 10, 11, 12]),  # earlier, and as many threads behind it as there were
+    ],
+)
+def test_another_breakpoint(method, n_ht, n_max, thread_time):
+    n = np.arange(1, n_max + 1)
+    found = moved(PlatformTopology(NONE, n_ht, n_max, 2000.0), n, method=method)
+    np.testing.assert_allclose(n * found.time_s, thread_time, rtol=1e-9)
     assert_consistent(found)
 
 
-@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
-def test_an_earlier_breakpoint(method):
-    """n_ht from 4 to 2, and as many threads behind it as there were: 8 s to n = 2, then 9, 10, 11, 12 s."""
-    found = moved(PlatformTopology(NONE, 2.0, 6, 2000.0), np.arange(1, 7), method=method)
-    np.testing.assert_allclose(np.arange(1, 7) * found.time_s, [8, 8, 9, 10, 11, 12], rtol=1e-9)
-
-
-@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
+@BOTH_WAYS
 def test_no_hyperthreads(method):
     found = moved(PlatformTopology(NONE, NONE, 8, 2000.0), N, method=method)
     np.testing.assert_allclose(N * found.time_s, 8.0, rtol=1e-9)
@@ -48,7 +51,7 @@ def test_no_hyperthreads(method):
     assert np.isnan(found.features[4])
 
 
-@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
+@BOTH_WAYS
 def test_more_threads_continue_the_last_slope(method):
     found = moved(PlatformTopology(NONE, 4.0, 16, 2000.0), np.arange(1, 17), method=method, interval=1.1)
     times = np.arange(1, 17) * found.time_s
@@ -58,7 +61,7 @@ def test_more_threads_continue_the_last_slope(method):
     else:  # linear in ln n as from 6 to 8 threads, where n t rose from 10 to 12 s
         slope = np.log(12 / 10) / np.log(8 / 6)
         assert times[15] == pytest.approx(12 * 2**slope)
-    assert any("over n = 8" in reason for _, reason in found.lowered)
+    assert any("beyond n = 8" in reason for _, reason in found.lowered)
     width = np.log(found.high_s / found.low_s) / 2
     np.testing.assert_allclose(width[:8], np.log(1.1))
     assert width[15] == pytest.approx(np.log(1.1) + 0.2 * np.log(2))
@@ -75,7 +78,7 @@ def test_an_effect_that_the_platform_lacks_is_that_of_others():
     others = [database.curve(row) for row in database.rows_of_workload(0).tolist()[1:]]
     added = np.mean([np.log(6 * time_s[5] / (4 * time_s[3])) for _, time_s in others])
     assert np.log(6 * found.time_s[5] / (4 * found.time_s[3])) == pytest.approx(added)
-    assert (2, "the machine has no SMT threads: their effect is that of other machines") in found.lowered
+    assert (2, "the machine has no SMT threads: their effect is taken from other machines") in found.lowered
     assert_consistent(found)
     for name in ("mpet", "mpet2020"):
         query = in_scenario(Query(0, 0), name)
@@ -92,7 +95,7 @@ def test_a_breakpoint_beyond_all_threads_changes_nothing():
     query, new = in_scenario(Query(0, 1), "mpet"), PlatformTopology(NONE, 9.0, 4, 2000.0)
     found = move_platform(decomposed_database()[0], query, answer, four, new, n=N[:4], bound=None)
     np.testing.assert_array_equal(found.time_s, answer.time_s)
-    assert "no thread count lies beyond it" in found.changes[0]
+    assert "no thread count is beyond it" in found.changes[0]
 
 
 @pytest.mark.parametrize(("bound", "factor", "wider"), [("computation", 0.5, 1), ("memory", 1, 1), (None, 0.5**0.5, 2)])

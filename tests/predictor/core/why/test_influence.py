@@ -18,7 +18,7 @@ from predictor.core.why.influence import (
 from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES, FRACTIONS
 from tests.predictor.core.curves import curve_database
 
-METHODS = ("mpet", "mpet2020")
+BOTH_METHODS = pytest.mark.parametrize("name", ["mpet", "mpet2020"])
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +26,16 @@ def database():
     return curve_database(3, 14, 9)
 
 
-def asked(database, name):
-    method = get_method(name)
-    query = Query(2, 5, group=0)
+def asked(database, name, references=None):
+    method, query = get_method(name), Query(2, 5, group=0, references=references)
     return query, method, method.settings(), method.predict(database, query, method.settings())
 
 
-@pytest.mark.parametrize("name", METHODS)
+def of_kind(influences, *kinds):
+    return [one for one in influences if one.kind in kinds]
+
+
+@BOTH_METHODS
 def test_shares_make_one(database, name):
     *_, answer = asked(database, name)
     for kind in ("reference", "workload"):
@@ -41,23 +44,9 @@ def test_shares_make_one(database, name):
         assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@BOTH_METHODS
 def test_the_change_is_what_the_method_answers_without_it(database, name):
-    query, method, settings, answer = asked(database, name)
-    found = influences_on_answer(database, query, method, settings, answer)
-    references, workloads = ([one for one in found if one.kind == kind] for kind in ("reference", "workload"))
-    assert (len(references), len(workloads)) == (3, 3)
-    views = (
-        database.without(database.platforms.index(references[0].name), query.workload),
-        database.without(query.target, database.workloads.index(workloads[0].name)),
-    )
-    for heaviest, view in zip((references[0], workloads[0]), views, strict=True):
-        expected = mean_change(answer.time_s, method.predict(view, query, settings).time_s)
-        assert heaviest.change == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_two_predictions_more(database, name):
+    """It takes two predictions more: without the heaviest reference, and without the heaviest workload."""
     query, method, settings, answer = asked(database, name)
     questions = []
 
@@ -67,32 +56,33 @@ def test_two_predictions_more(database, name):
 
     found = influences_on_answer(database, query, replace(method, predict=counted), settings, answer)
     assert len(questions) == 2
-    assert [one.change is None for one in found if one.kind != "element"] == [False, True, True, False, True, True]
+    references, workloads = of_kind(found, "reference"), of_kind(found, "workload")
+    assert [one.change is None for one in references + workloads] == [False, True, True, False, True, True]
+    views = (
+        database.without(database.platforms.index(references[0].name), query.workload),
+        database.without(query.target, database.workloads.index(workloads[0].name)),
+    )
+    for heaviest, view in zip((references[0], workloads[0]), views, strict=True):
+        expected = mean_change(answer.time_s, method.predict(view, query, settings).time_s)
+        assert heaviest.change == pytest.approx(expected, abs=1e-12)
 
 
 def test_shares_alone_cost_no_prediction(database):
     query, method, settings, answer = asked(database, "mpet2020")
-
-    def refuse(*_):
-        raise AssertionError("asked")
-
-    found = influences_on_answer(database, query, replace(method, predict=refuse), settings, answer, leave_out=False)
-    assert {one.change for one in found if one.kind != "element"} == {None}
+    without = replace(method, predict=None)  # a call would fail
+    found = influences_on_answer(database, query, without, settings, answer, leave_out=False)
+    assert {one.change for one in of_kind(found, "reference", "workload")} == {None}
 
 
 def test_a_reference_that_is_alone_leaves_nothing(database):
-    query, method, settings, _ = asked(database, "mpet")
-    query = replace(query, references=(7,))
-    answer = method.predict(database, query, settings)
-    alone = next(
-        one for one in influences_on_answer(database, query, method, settings, answer) if one.kind == "reference"
-    )
+    query, method, settings, answer = asked(database, "mpet", references=(7,))
+    alone = of_kind(influences_on_answer(database, query, method, settings, answer), "reference")[0]
     assert (alone.name, alone.share, alone.change) == (database.platforms[7], pytest.approx(1), None)
 
 
 def test_elements_are_those_that_change_the_last_time_most(database):
     query, method, settings, answer = asked(database, "mpet")
-    named = [one for one in influences_on_answer(database, query, method, settings, answer) if one.kind == "element"]
+    named = of_kind(influences_on_answer(database, query, method, settings, answer), "element")
     assert {one.name for one in named} == {"redundancy.m"}
     # R(16) = 16 m + b, and m + b of it if it did not grow (Eq. 3, U = 1)
     m, b = answer.features[:2]
@@ -106,50 +96,45 @@ ONE_PLATFORM = {"platforms": ["p"], "workloads": [], "platform_index": [], "work
 }
 
 
-def elements_without(elements, n_nu=4.0, n_ht=8.0, time_s=1.0):
+def elements_without(elements, n_ht):
     """What could be removed of a workload with these elements, on 16 threads of two nodes of four cores."""
-    machine = Database.build(**ONE_PLATFORM, n_nu=[n_nu], n_ht=[n_ht], n_max=[16])
+    machine = Database.build(**ONE_PLATFORM, n_nu=[4.0], n_ht=[n_ht], n_max=[16])
     features = np.full(84, np.nan)
     for name in FRACTIONS:
         features[FEATURE_NAMES.index(f"{name}.m")] = features[FEATURE_NAMES.index(f"{name}.b")] = 0.0
     for name, value in elements.items():
         features[FEATURE_NAMES.index(name)] = value
-    answer = Answer(8.0, np.array([16]), np.array([time_s]), features, dict.fromkeys(CURVE_NAMES, np.zeros(1)), [], [])
+    answer = Answer(8.0, np.array([16]), np.ones(1), features, dict.fromkeys(CURVE_NAMES, np.zeros(1)), [], [])
     return {one.name: one.change for one in element_influences(machine, 0, answer)}
 
 
 FLAT = {"redundancy.m": 0.0, "redundancy.b": 1.0}
 
 
-def test_growth_of_the_redundancy_beyond_the_cores_is_nobodys_to_remove():
-    growing = {"redundancy.m": 0.05, "redundancy.b": 0.95}
-    assert elements_without(growing, n_ht=8.0) == {}
-    assert elements_without(growing, n_ht=np.nan) == {"redundancy.m": pytest.approx(1 / 1.75 - 1)}
-
-
-def test_what_the_program_could_be_rid_of():
-    """A second node adds 0.5 to R = 1; of a growing lock delay of 0.3 at n = 16 nothing is left."""
-    found = elements_without(
-        FLAT | {"redundancy.m_nu": 0.0, "redundancy.b_nu": 0.5, "lock_delay.m": 0.02, "lock_delay.b": -0.02}
-    )
-    assert found == {
-        "redundancy.m_nu": pytest.approx(1 / 1.5 - 1),
-        "lock_delay.m": pytest.approx(0.7 - 1),
-    }
+GROWING = {"redundancy.m": 0.05, "redundancy.b": 0.95}
 
 
 @pytest.mark.parametrize(
-    "elements",
+    ("elements", "n_ht", "expected"),
     [
-        {"redundancy.b": 1.2},  # the work itself
-        {"redundancy.m_ht": 0.1, "redundancy.b_ht": 0.2},  # SMT threads share a core
-        {"lock_delay.m": -0.01, "lock_delay.b": 0.3},  # more threads wait less: no loss
-        {"redundancy.b": 0.7, "redundancy.b_nu": 0.2},  # without it 16 threads were more than 16 times as fast
-        {"lock_delay.b": 0.2},  # what one thread has, too
+        (GROWING, 8.0, {}),  # growth beyond the cores is nobody's to remove
+        (GROWING, np.nan, {"redundancy.m": 1 / 1.75 - 1}),
+        # A second node adds 0.5 to R = 1; of a growing lock delay of 0.3 at n = 16 nothing is left.
+        (
+            FLAT | {"redundancy.m_nu": 0.0, "redundancy.b_nu": 0.5, "lock_delay.m": 0.02, "lock_delay.b": -0.02},
+            8.0,
+            {"redundancy.m_nu": 1 / 1.5 - 1, "lock_delay.m": 0.7 - 1},
+        ),
+        (FLAT | {"redundancy.b": 1.2}, 8.0, {}),  # the work itself
+        (FLAT | {"redundancy.m_ht": 0.1, "redundancy.b_ht": 0.2}, 8.0, {}),  # SMT threads share a core
+        (FLAT | {"lock_delay.m": -0.01, "lock_delay.b": 0.3}, 8.0, {}),  # more threads wait less: no loss
+        # Without it 16 threads were more than 16 times as fast.
+        (FLAT | {"redundancy.b": 0.7, "redundancy.b_nu": 0.2}, 8.0, {}),
+        (FLAT | {"lock_delay.b": 0.2}, 8.0, {}),  # what one thread has, too
     ],
 )
-def test_what_nobody_could_remove_is_not_named(elements):
-    assert elements_without(FLAT | elements) == {}
+def test_what_the_program_could_be_rid_of(elements, n_ht, expected):
+    assert elements_without(elements, n_ht) == pytest.approx(expected)
 
 
 def test_mean_change_ignores_what_has_no_time():

@@ -124,7 +124,7 @@ def test_all_distances_are_those_of_the_matrix(stored, scheduler, tmp_path, of):
     [
         (["rank_everything", "nowhere"], "no such folder"),
         (["rank_everything", ".", "--workloads", "moon"], "'moon'"),
-        (["rank_everything", ".", "--method", "speed-ratio", "--estimate"], "estimates nothing"),
+        (["rank_everything", ".", "--method", "speed-ratio", "--estimate"], "has no estimates"),
         (["all_distances", "."], "no measured or simulated profile"),
         (["refit", "--scheduler", "nonsense://x"], "--scheduler"),
     ],
