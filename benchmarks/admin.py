@@ -33,11 +33,11 @@ class UploadAdmin(Moderated):
     def profiles(self, upload: Upload) -> int:
         return upload.source.profiles.count() if upload.source else 0
 
-    @admin.action(description="Hide what came of the selected uploads", permissions=["change"])
+    @admin.action(description="Hide the data of the selected uploads", permissions=["change"])
     def hide(self, request: HttpRequest, queryset: QuerySet) -> None:
         self._set_hidden(request, queryset, True)
 
-    @admin.action(description="Show what came of the selected uploads again", permissions=["change"])
+    @admin.action(description="Show the data of the selected uploads again", permissions=["change"])
     def show(self, request: HttpRequest, queryset: QuerySet) -> None:
         self._set_hidden(request, queryset, False)
 

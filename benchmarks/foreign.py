@@ -36,7 +36,7 @@ def as_one_file(
     if reading is not None and reading.form == RECOGNISED:
         form = recognise_upload(content, name, packed=reading.packed)
         if form == TARBALL and (reading.platform is not None or reading.columns):
-            raise UnrecognisedError("A results tarball says itself of which machine it is: give neither.")
+            raise UnrecognisedError("A results tarball describes its machine itself: omit machine and columns.")
         reading = None if form == TARBALL else replace(reading, form=form)
     return name, content, reading
 
@@ -47,7 +47,7 @@ def known_platform(slug: str, user: Any) -> PlatformRecord:
     viewer = user or AnonymousUser()
     row = Platform.objects.visible_to(viewer).get(slug=slug)
     if Platform.objects.only_simulated(viewer).filter(pk=row.pk).exists():
-        raise UnreadableError(f"{row.name!r} is a simulated machine, which nobody can have measured.")
+        raise UnreadableError(f"{row.name!r} is a simulated machine, which cannot be measured.")
     record = {column.name: getattr(row, column.name) for column in fields(PlatformRecord)}
     return PlatformRecord(**record | {"placement": None if row.placement is None else tuple(row.placement)})
 

@@ -51,21 +51,21 @@ class UploadForm(forms.Form):
         help_text="A tarball of the benchmark kit or mpet-profile (.tar.gz), or files of another tool.",
     )
     form = forms.ChoiceField(
-        label="Written by",
-        choices=[(RECOGNISED, "As the files say"), *((form, FORM_TITLES.get(form, form)) for form in FORMATS)],
+        label="Format",
+        choices=[(RECOGNISED, "Detect automatically"), *((form, FORM_TITLES.get(form, form)) for form in FORMATS)],
         initial=RECOGNISED,
         required=False,
     )
     platform = forms.CharField(
-        label="A machine that is known here",
+        label="A machine in the database",
         required=False,
         max_length=200,
         help_text="The last part of the address of its page.",
     )
-    machine = forms.CharField(label="Or another machine: its name", required=False, max_length=200)
-    processor = forms.CharField(label="Its processor", required=False, max_length=200)
+    machine = forms.CharField(label="Or another machine: name", required=False, max_length=200)
+    processor = forms.CharField(label="Processor", required=False, max_length=200)
     threads = forms.IntegerField(
-        label="How many threads it runs",
+        label="Number of threads",
         required=False,
         min_value=int(RANGES["threads"].least),
         max_value=int(RANGES["threads"].most),
@@ -73,13 +73,13 @@ class UploadForm(forms.Form):
     platform_json = forms.FileField(
         label="Or its platform.json",
         required=False,
-        help_text="All that is known of the machine; tarballs of the kit have one.",
+        help_text="Full description of the machine; kit tarballs contain one.",
     )
     columns = forms.CharField(
         label="Columns of a table",
         required=False,
         max_length=2000,
-        help_text="Where they have other names: <code>workload=Benchmark, n=Threads, time_ms=Milliseconds</code>",
+        help_text="If they have other names: <code>workload=Benchmark, n=Threads, time_ms=Milliseconds</code>",
     )
     visibility = forms.ChoiceField(
         label="Who may see it",
@@ -96,7 +96,7 @@ class UploadForm(forms.Form):
         choices=Upload.Licence.choices,
         initial=Upload.Licence.AS_SOURCE,
         required=False,
-        help_text="The terms for others; shown with its numbers.",
+        help_text="Terms of use for others; shown with the data.",
     )
 
     def __init__(self, *args: Any, user: Any, **options: Any) -> None:
@@ -116,19 +116,19 @@ class UploadForm(forms.Form):
         values: Any = self.data
         given = values.getlist(self.add_prefix("visibility"))
         if len(given) > 1:
-            raise forms.ValidationError(f"It is given {len(given)} times; say public or private once.")
+            raise forms.ValidationError(f"Given {len(given)} times; send public or private once.")
         return str(self.cleaned_data["visibility"])
 
     def clean_file(self) -> list[Any]:
         files: list[Any] = self.cleaned_data["file"]
         limit = self.limit_bytes()
         if len(files) > MOST_FILES:
-            raise forms.ValidationError(f"There are {len(files)} files; at most {MOST_FILES} are taken.")
+            raise forms.ValidationError(f"There are {len(files)} files; at most {MOST_FILES} are accepted.")
         size_bytes = sum(file.size for file in files)
         if size_bytes > limit:
             has = "The file has" if len(files) == 1 else "The files have"
             raise forms.ValidationError(
-                f"{has} {filesizeformat(size_bytes)}; at most {filesizeformat(limit)} are taken."
+                f"{has} {filesizeformat(size_bytes)}; at most {filesizeformat(limit)} are accepted."
             )
         return files
 
@@ -157,7 +157,7 @@ class UploadForm(forms.Form):
         pairs = pairs or [pair for pair in self.cleaned_data["columns"].split(",") if pair.strip()]
         columns = dict(_mapped(pair) for pair in pairs)
         if len(columns) < len(pairs):
-            raise forms.ValidationError("A name is mapped twice.")
+            raise forms.ValidationError("A field is mapped twice.")
         return columns
 
     def clean(self) -> dict[str, Any]:
@@ -176,9 +176,9 @@ class UploadForm(forms.Form):
     def _platform(self, found: Mapping[str, Any]) -> PlatformRecord | None:
         given = [name for name in WAYS_TO_SAY_THE_MACHINE if found[name]]
         if len(given) > 1:
-            self.add_error(given[1], "Give the machine in one way only.")
+            self.add_error(given[1], "Specify the machine in one way only.")
         elif given == ["machine"] and not (found["processor"] and found["threads"]):
-            self.add_error("machine", "Give its processor and its number of threads, too.")
+            self.add_error("machine", "Also give its processor and number of threads.")
         elif (found["processor"] or found["threads"]) and given != ["machine"]:
             self.add_error("machine", "Give the name of the machine.")
         elif given == ["machine"]:
@@ -189,5 +189,5 @@ class UploadForm(forms.Form):
 def _mapped(pair: str) -> tuple[str, str]:
     name, equals, title = pair.partition("=")
     if not equals or not title.strip():
-        raise forms.ValidationError(f"“{pair.strip()}” is not a name, an equals sign and the title of a column.")
+        raise forms.ValidationError(f"“{pair.strip()}” is not field=column title.")
     return name.strip(), title.strip()

@@ -76,53 +76,52 @@ def kit_steps(site: str) -> list[Step]:
     return [
         Step(
             "unpack",
-            "Fetch and unpack",
+            "Download and unpack",
             "You need g++ (C++17), make, tar and gzip, on Linux. Nothing is installed, nothing runs as root.",
             f"curl -o {TOP_FOLDER}.tar.gz {site}api/v1/kit/\ntar xf {TOP_FOLDER}.tar.gz && cd {TOP_FOLDER}",
         ),
         Step(
             "quick",
             "Try it: a minute or two",
-            "The same workloads with one repeat and few numbers of threads: enough to see that it works, and to "
-            "predict your own programs on other machines. The times are rougher than those of the next step.",
+            "All workloads with one repeat and few thread counts: enough to see that it works, and to predict your "
+            "own programs on other machines. The times are less exact than those of the next step.",
             "make quick",
         ),
         Step(
             "measure",
             "Measure",
-            "Every workload on 1, 2, … threads, with a progress line and an estimate of the time left. Leave the "
-            "machine alone meanwhile. It ends with the name of the tarball that it wrote.",
+            "Every workload with 1, 2, … threads, with a progress line and an estimate of the time left. Keep the "
+            "machine otherwise idle. At the end, the kit prints the name of the tarball.",
             'make NAME="what to call this machine"',
         ),
         Step(
             "sizes",
             "More sizes, for scaling models: a few minutes",
-            "Matrix products and task-parallel workloads at ten sizes and more, for how time grows with them.",
+            "Matrix products and task-parallel workloads at ten or more sizes, to model how time grows with size.",
             'make sizes NAME="what to call this machine"',
         ),
         Step(
             "stress-ng",
             "Compare it with thousands of servers: stress-ng, ten minutes",
-            "Public fleets of servers were measured with stress-ng. Where it is installed here, the kit runs it as "
-            "they did, and your own programs can be predicted on them. Only the same version of stress-ng does the "
-            "same work.",
+            "Public fleets of servers were measured with stress-ng. If it is installed, the kit runs it in the same "
+            "way, so that your programs can be predicted on those servers. Only results of the same version of "
+            "stress-ng are comparable.",
             'make stress-ng NAME="what to call this machine"',
         ),
         Step(
             "upload",
-            "Send the newest tarball",
-            "With a token of scope “upload”, to this server: the kit knows where it came from; URL=… names another. "
-            "Only you see it until you publish it; VISIBILITY=public publishes it at once. LICENCE says how others "
-            "may use it: CC0, ODbL or “CC BY 4.0”. It "
-            "waits for what becomes of it, and ends with the link.",
+            "Upload the newest tarball",
+            "Needs a token of scope “upload”. The kit uploads to the server that it came from, or to URL=…. Only "
+            "you see the upload until you publish it; VISIBILITY=public publishes it at once. LICENCE sets the terms "
+            "for others: CC0, ODbL or “CC BY 4.0”. The command waits for the result and prints its link.",
             "make upload TOKEN=mpet_…",
         ),
         Step(
             "profile",
             "Or measure your own OpenMP program",
-            "Unmodified, of gcc or clang: each parallel region becomes a workload, and so does the rest of its time. "
-            "With --upload the results are sent here at once, for you alone, and the command ends with the link; "
-            "--public shows them to everybody, --with-kit measures this machine first, where it has not run the kit.",
+            "Unmodified, compiled by gcc or clang: each parallel region becomes a workload, and so does the rest of "
+            "its time. --upload sends the results to this server as private and prints the link; --public makes them "
+            "public; --with-kit first measures the machine if it has not run the kit.",
             "export MPET_TOKEN=mpet_…\n./mpet-profile --upload ./my_program its arguments",
         ),
     ]

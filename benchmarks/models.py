@@ -80,9 +80,9 @@ class Upload(LeasedWork):
     class Licence(models.TextChoices):
         """The licence under which others may use the measurements. Pages and the API show these labels."""
 
-        CC_BY = "CC BY 4.0", "CC BY 4.0: use it, and name the source"
+        CC_BY = "CC BY 4.0", "CC BY 4.0: name the source"
         CC0 = "CC0", "CC0: no conditions"
-        ODBL = "ODbL", "ODbL: use it, name the source, share databases made of it alike"
+        ODBL = "ODbL", "ODbL: name the source, share derived databases alike"
         AS_SOURCE = "as the source says", "As the source says"
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -92,10 +92,10 @@ class Upload(LeasedWork):
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)
     licence = models.CharField(max_length=20, choices=Licence, default=Licence.AS_SOURCE)
     form = models.CharField(
-        max_length=30, blank=True, default="", help_text="as in benchmarks.formats.FORMATS; empty: a results tarball"
+        max_length=30, blank=True, default="", help_text="Key of benchmarks.formats.FORMATS; empty: a results tarball."
     )
     reading = models.JSONField(
-        null=True, blank=True, help_text="of a file of another tool: the platform's facts, or null, and the columns"
+        null=True, blank=True, help_text="For a file of another tool: its columns, and the platform or null."
     )
     status = models.CharField(max_length=12, choices=Status, default=Status.RECEIVED)
     filename = models.CharField(max_length=255)
@@ -104,11 +104,9 @@ class Upload(LeasedWork):
         blank=True,
         default="",
         db_default="",
-        help_text="of the program that was measured, in its own repository",
+        help_text="Commit of the measured program in its own repository.",
     )
-    branch = models.CharField(
-        max_length=255, blank=True, default="", db_default="", help_text="that the commit was measured for"
-    )
+    branch = models.CharField(max_length=255, blank=True, default="", db_default="", help_text="Branch of the commit.")
     file = models.FileField(upload_to="uploads/", blank=True)
     sha256 = models.CharField(max_length=64)
     size_bytes = models.PositiveBigIntegerField()
@@ -193,9 +191,9 @@ class FetchedFolder(models.Model):
     """A folder of a public source that `manage.py fetch_data` stored, and the delivery that contains it."""
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="fetched_folders")
-    public_source = models.CharField(max_length=50, help_text="as in benchmarks.public_data.SOURCES")
+    public_source = models.CharField(max_length=50, help_text="Key of benchmarks.public_data.SOURCES.")
     folder = models.CharField(max_length=300)
-    sha256 = models.CharField(max_length=64, help_text="of its files, and of the version of their reader")
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of the files and of the version of their reader.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["public_source", "folder"], name="fetched_folder_once")]
@@ -213,10 +211,10 @@ class Quarantine(LeasedWork):
     """
 
     holder = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quarantine")
-    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="sha256 of the secret")
+    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the secret.")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     ended_at = models.DateTimeField(
-        null=True, editable=False, db_index=True, help_text="when it was claimed, or its deletion began"
+        null=True, editable=False, db_index=True, help_text="Time of the claim, or at which the deletion began."
     )
     claimed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"

@@ -25,10 +25,10 @@ from profiles.jobs.queue import begin_in_background, uses_workers
 from profiles.models import Source, held
 
 logger = logging.getLogger(__name__)
-GIVEN_UP = "was tried {count} times, and each time the process that read it ended before it was done"
-FILE_GONE = "its file is no longer there: send it again"
+GIVEN_UP = "failed {count} times: each time, the process that read it ended early"
+FILE_GONE = "the stored file is missing: upload it again"
 MEMBER_OF = {"platform": "platform.json", "workload": "workloads.json"}
-INTERNAL_ERROR = "internal error: nothing was stored, and the operators were told"
+INTERNAL_ERROR = "internal error: nothing was stored, and the operators were notified"
 UPLOADS_FOLDER = "uploads"
 ORPHANED_AFTER_LEASES = 10  # after so many leases, a file without a row is an orphan
 

@@ -81,10 +81,10 @@ def claim_upload(quarantine: Quarantine, user: Any) -> Upload:
     if there is nothing to claim."""
     upload = quarantine.upload
     if upload is None or not upload.file_is_there:
-        raise ClaimError("Its file was refused and is not kept: there is nothing to claim.")
+        raise ClaimError("There is nothing to claim: the file was rejected and is not stored.")
     claimed = _end(quarantine) if quarantine.claim(STANDS, ended_at=timezone.now(), claimed_by=user) else None
     if claimed is None:
-        raise ClaimError("It was claimed or deleted a moment ago.")
+        raise ClaimError("It has just been claimed or deleted.")
     return claimed
 
 

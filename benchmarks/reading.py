@@ -33,7 +33,7 @@ from mpet_site.web.background import NotReadyYet, can_wait
 from profiles.measurements import Measurements, PlatformRecord
 
 logger = logging.getLogger(__name__)
-UNEXPECTED = "has something that its reader does not expect: nothing was stored, and the operators were told"
+UNEXPECTED = "caused an internal error in its reader: nothing was stored, and the operators were notified"
 READER_NICENESS = 5  # a third of a web worker's share of a busy processor
 MOST_ANSWER_BYTES = 256 * 2**20  # 200,000 runs take 19 MB
 # Environment variables that the program inherits. They contain no secrets and no addresses.
@@ -156,7 +156,7 @@ def run_reader(task: str, file: IO[bytes], options: Mapping[str, Any], seconds: 
         question.seek(0)
         _run_process(question, answer, seconds)
         if answer.seek(0, os.SEEK_END) > MOST_ANSWER_BYTES:
-            raise _refusal(f"holds more than is read: its measurements take {MOST_ANSWER_BYTES} bytes")
+            raise _refusal(f"is too large: its measurements take more than {MOST_ANSWER_BYTES} bytes")
         answer.seek(0)
         outcome, value = _Answer(answer).load()
     if outcome == "refused":

@@ -137,11 +137,11 @@ def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
 
 
 WHAT_GOES = (
-    "The file, its profiles and their runs are deleted, and the machines and workloads that nothing else is known of.",
-    "Your own private predictions that rest on it are deleted, too.",
+    "The file, its profiles and their runs are deleted, and so are machines and workloads without other data.",
+    "Your private predictions that use it are deleted too.",
 )
 WHAT_STAYS_OF_PUBLIC = (
-    "Stored predictions that others made from it keep their numbers, and say that a source was withdrawn.",
+    "Stored predictions of others keep their numbers and show that a source was withdrawn.",
     "Copies that others made while it was public stay.",
 )
 
@@ -153,7 +153,7 @@ def delete_upload(request: HttpRequest, uid: Any) -> HttpResponse:
     row = get_object_or_404(Upload, owner=request.user, uid=uid)
     if request.method == "POST":
         delete_uploads(Upload.objects.filter(pk=row.pk))
-        messages.success(request, f"{row.filename} is deleted with all that came of it.")
+        messages.success(request, f"{row.filename} was deleted with all its data.")
         return redirect("uploads")
     context = {
         "title": f"Delete {row.filename}?",
@@ -166,10 +166,10 @@ def delete_upload(request: HttpRequest, uid: Any) -> HttpResponse:
 
 
 WHAT_BECOMES_PUBLIC = (
-    "Everybody sees its profiles, its runs, the environment that the kit noted and its log, predicts from them, and "
-    "can download the file as you sent it. Its name is in the sources of answers.",
+    "Everybody can see its profiles, runs, environment and log, predict from them, and download the file as you sent "
+    "it. Its name is listed in the sources of predictions.",
     "Your other uploads stay as they are, and so do your private predictions.",
-    "It cannot be made private again: what others predict from it stays. You can delete it.",
+    "It cannot be made private again, because predictions of others stay. You can delete it.",
 )
 
 

@@ -114,7 +114,7 @@ class QuarantineDetail(ApiView):
 
     @extend_schema(
         operation_id="quarantine_read",
-        summary="How far an upload without an account is",
+        summary="The status of an upload without an account",
         responses={200: QuarantineSerializer, 404: None},
     )
     def get(self, request: Request, secret: str) -> Response:
@@ -138,7 +138,7 @@ class QuarantineClaim(ApiView):
 
     @extend_schema(
         operation_id="quarantine_claim",
-        summary="Make an upload that was sent without an account yours",
+        summary="Claim an upload that was sent without an account",
         request=None,
         responses={200: UploadSerializer, 404: None, 409: None},
     )

@@ -63,8 +63,8 @@ UploadProgramSerializer = inline_serializer(
 )
 
 STAYS_PUBLIC = (
-    "Only public: a private upload can be published, and a public one cannot be made private, as what others predict "
-    "from it stays. DELETE takes it back."
+    "The only accepted value is public: a public upload cannot be made private again, because predictions that others "
+    "made from it stay. DELETE removes it."
 )
 
 
@@ -91,9 +91,9 @@ class VisibilityField(ChoiceOnce):
     (docs/decisions/visibility.md)."""
 
     default_error_messages: ClassVar[dict[str, Any]] = {
-        "repeated": "It is given {count} times; say public or private once.",
-        "empty": "It is empty; say public or private.",
-        "file": "It is a file; say public or private.",
+        "repeated": "Given {count} times; send public or private once.",
+        "empty": "Empty; send public or private.",
+        "file": "A file; send public or private as text.",
     }
 
     def to_internal_value(self, data: Any) -> Any:
@@ -115,7 +115,7 @@ class VisibilityField(ChoiceOnce):
 class FilesPart(_AllParts, serializers.FileField):
     """One or several files, none of them empty. The form part is repeated for each file."""
 
-    default_error_messages: ClassVar[dict[str, Any]] = {"too_many": "{count} files; at most {most} are taken."}
+    default_error_messages: ClassVar[dict[str, Any]] = {"too_many": "{count} files; at most {most} are accepted."}
 
     def to_internal_value(self, data: Any) -> Any:
         if len(data) > MOST_FILES:
@@ -151,21 +151,21 @@ class FilesRequestSerializer(KnownFieldsSerializer):
             name for name in ("platform", "platform_json", "columns") if name in attrs and "form" not in attrs
         ]
         if of_tarball:
-            reason = "A tarball takes none: say a form."
+            reason = "Only for files of other tools: also send form."
             raise InvalidRequest([{"name": name, "reason": reason} for name in of_tarball])
         if "platform" in attrs and "platform_json" in attrs:
-            raise invalid_request("platform_json", "Say platform or platform_json.")
+            raise invalid_request("platform_json", "Send platform or platform_json, not both.")
         return attrs
 
     def validate_columns(self, columns: Any) -> dict[str, str]:
         if not isinstance(columns, dict) or not all(isinstance(title, str) for title in columns.values()):
-            raise serializers.ValidationError("An object of texts.")
+            raise serializers.ValidationError("Must be an object whose values are texts.")
         return columns
 
     def refuse_larger_than(self, limit: int) -> None:
         size_bytes = sum(file.size for file in self.validated_data["file"])
         if size_bytes > limit:
-            raise PayloadTooLarge(f"The file has {size_bytes} bytes; at most {limit} are taken.", limit_bytes=limit)
+            raise PayloadTooLarge(f"The file has {size_bytes} bytes; at most {limit} are accepted.", limit_bytes=limit)
 
     def sent(self) -> tuple[str, IO[bytes], ForeignReading | None]:
         """Return the name, the content and the reading of the upload. The data must be valid. Raise InvalidRequest if
@@ -207,7 +207,7 @@ class UploadRequestSerializer(FilesRequestSerializer):
         Upload.Licence.choices,
         default=Upload.Licence.AS_SOURCE,
         help_text="Licence for other users, shown with the data.",
-        error_messages={"repeated": "It is given {count} times; say one licence once."},
+        error_messages={"repeated": "Given {count} times; send one licence."},
     )
 
     commit = FormText(

@@ -113,7 +113,7 @@ class UploadList(ListView):
         return Response(data, status=status, headers={"Location": str(data["url"])})
 
 
-@extend_schema_view(get=extend_schema(operation_id="uploads_read", summary="How far an upload is, and what came of it"))
+@extend_schema_view(get=extend_schema(operation_id="uploads_read", summary="The status and the report of an upload"))
 class UploadDetail(DetailView):
     """One upload: your own, or an accepted public upload of another user."""
 
@@ -135,7 +135,7 @@ class UploadDetail(DetailView):
 
     @extend_schema(
         operation_id="uploads_publish",
-        summary="Make a private upload of yours public",
+        summary="Publish one of your private uploads",
         request=PublicationSerializer,
         responses={200: UploadSerializer, 409: None},
     )
@@ -149,7 +149,7 @@ class UploadDetail(DetailView):
             raise Conflict(str(error)) from error
         return Response(UploadSerializer(upload, context={"request": request}).data)
 
-    @extend_schema(operation_id="uploads_delete", summary="Delete an upload of yours", responses={204: None})
+    @extend_schema(operation_id="uploads_delete", summary="Delete one of your uploads", responses={204: None})
     def delete(self, request: Request, id: Any) -> Response:
         """Delete an upload with its file and all data that came from it. Stored predictions of other users keep their
         numbers and show that a source was withdrawn."""

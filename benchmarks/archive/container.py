@@ -210,7 +210,7 @@ class _TarballReader:
                 # Read up to gzip's checksum at the end. Only the zeros of tar's padding may follow the archive.
                 while piece := unpacked.read():
                     if piece.strip(b"\0"):
-                        _refuse("has something behind the end of the tar archive")
+                        _refuse("has data after the end of the tar archive")
         except UNREADABLE as error:
             # Remove the first bytes of the file, which Python's message contains if it is not a gzip file.
             said = str(error).partition(" (b'")[0]
@@ -238,7 +238,7 @@ class _TarballReader:
         elif not parts:
             self.problems.add(spelled, None, "has no name")
         elif path in self.files:
-            self.problems.add(spelled, None, "is there twice")
+            self.problems.add(spelled, None, "occurs twice")
         else:
             wanted = parts[-1] in self.kept_bytes and len(parts) <= 2
             self.files[path] = _copy_member(tar, info, self.kept_bytes[parts[-1]] if wanted else -1)

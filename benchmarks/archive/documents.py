@@ -151,7 +151,7 @@ class _LocatingDecoder(json.JSONDecoder):
 
 def _check_text(value: str, text: str, position: int) -> None:
     if is_unstorable(value):
-        raise json.JSONDecodeError("String with NUL or half a surrogate pair", text, position)
+        raise json.JSONDecodeError("String contains NUL or an unpaired surrogate", text, position)
 
 
 def parse_document(name: str, content: bytes, limit: int, problems: ArchiveProblems) -> Document | None:

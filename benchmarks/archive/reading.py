@@ -122,9 +122,9 @@ def _compare_members(members: Members, manifest: Document, problems: ArchiveProb
         elif entry is None:
             continue
         elif member.size != entry["bytes"]:
-            problems.add(name, None, f"has {member.size} bytes, manifest.json says {entry['bytes']}")
+            problems.add(name, None, f"has {member.size} bytes, but manifest.json lists {entry['bytes']}")
         elif member.sha256 != entry["sha256"].lower():
-            problems.add(name, None, f"has sha256 {member.sha256}, manifest.json says {entry['sha256']}")
+            problems.add(name, None, f"has sha256 {member.sha256}, but manifest.json lists {entry['sha256']}")
 
 
 class _Reading:
@@ -199,7 +199,7 @@ class _Reading:
         used_names: set[str] = set()
         for place, workload in enumerate(document.value):
             if workload["name"] in used_names:
-                reason = f"{quoted(workload['name'])} is there twice"
+                reason = f"{quoted(workload['name'])} occurs twice"
                 self.problems.add("workloads.json", document.line([place, "name"]), reason, "duplicate")
             used_names.add(workload["name"])
         self._warn_of_missing("workloads.json", "workloads", document.value)
@@ -245,17 +245,17 @@ class _Reading:
             self.warnings.append(f"workloads.json: no runs of {_listed(idle)}")
         stray = [workloads[number].name for number in counters if number not in runs]
         if stray:
-            self.warnings.append(f"counters.csv: ignored for {_listed(stray)}, which have no runs")
+            self.warnings.append(f"counters.csv: ignored for {_listed(stray)}: no runs")
         unsized = [
             workloads[number].name
             for number, table in runs.items()
             if table.size is not None and workloads[number].size is None
         ]
         if unsized:
-            self.warnings.append(f"workloads.json: no size of {_listed(unsized)}, whose runs name other sizes")
+            self.warnings.append(f"workloads.json: no size for {_listed(unsized)}, although their runs have sizes")
         unknown = [name for name in self.members if name not in {"manifest.json", *REQUIRED_MEMBERS, *OPTIONAL_MEMBERS}]
         if unknown:
-            self.warnings.append(f"ignored, unknown: {_listed([quoted(name) for name in unknown])}")
+            self.warnings.append(f"unknown members ignored: {_listed([quoted(name) for name in unknown])}")
 
 
 def _listed(names: list[str]) -> str:

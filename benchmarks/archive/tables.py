@@ -236,7 +236,7 @@ def _good_records(
     for line, row in records:
         allowance.taken += 1
         if allowance.taken > allowance.limit:
-            reason = f"is behind row {allowance.limit} of the CSV members, which have no more together"
+            reason = f"exceeds the limit of {allowance.limit} rows in all CSV members together"
             problems.add(header.member, line, reason)
             return
         if len(row) == header.width:

@@ -92,7 +92,7 @@ class Collected:
         elif not workload.name.strip():
             self.note(file.name, line, "the workload has no name", "name")
         elif self._kinds.setdefault(workload, kind) != kind:
-            self.note(file.name, line, f"{quoted(workload.name)} has times in seconds and others", "kind")
+            self.note(file.name, line, f"{quoted(workload.name)} has absolute and relative times", "kind")
         else:
             self._runs.append(_Run(workload, number, seconds, file.name, line))
             if len(self._runs) > self.limits.rows:
@@ -111,11 +111,11 @@ class Collected:
         self._problems.raise_if_any()
         left_out = [f"{count} {reason}" for reason, count in self.left_out.most_common(MOST_REASONS)]
         if len(self.left_out) > MOST_REASONS:
-            left_out.append(f"what {len(self.left_out) - MOST_REASONS} further reasons leave out")
+            left_out.append(f"results for {len(self.left_out) - MOST_REASONS} more reasons")
         if not self._runs:
             self.note(None, None, "there are no runs" + (f" ({'; '.join(left_out)})" if left_out else ""))
         if self.platform is None:
-            self.note(None, None, "the files do not say which machine this is: give the machine")
+            self.note(None, None, "the files do not name the machine: specify it")
         self._problems.raise_if_any()
         assert self.platform is not None  # noqa: S101
         platform = self._fitting_platform(self.platform)
@@ -141,7 +141,7 @@ class Collected:
         n_max = platform.n_max or platform.threads
         for run in self._runs:
             if n_max is not None and run.n > n_max:
-                self.note(run.file, run.line, f"n is {run.n}, the machine has {n_max} threads", "n_max")
+                self.note(run.file, run.line, f"n is {run.n}, but the machine has {n_max} threads", "n_max")
         return replace(platform, n_max=n_max or max(run.n for run in self._runs))
 
     def _profiles(self, positions: Mapping[WorkloadRecord, int]) -> list[ProfileRecord]:

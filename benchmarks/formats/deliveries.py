@@ -71,7 +71,7 @@ def unpack_files(name: str, content: bytes) -> list[ForeignFile]:
             for member in archive:
                 file = archive.extractfile(member) if member.type == tarfile.REGTYPE and not member.sparse else None
                 if file is None or len(files) == MOST_FILES:
-                    problems.add(name, None, f"has a member that is no plain file, or more than {MOST_FILES}")
+                    problems.add(name, None, f"has a member that is not a plain file, or more than {MOST_FILES}")
                     break
                 files.append(ForeignFile(member.name, file.read()))
     except (tarfile.TarError, EOFError, ValueError) as error:

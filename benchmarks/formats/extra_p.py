@@ -49,7 +49,7 @@ def _read_json_lines(collected: Collected, file: ForeignFile, lines: Sequence[st
         except (ValueError, RecursionError) as error:
             collected.refuse(file, number, f"is not valid JSON: {error}")
         if not isinstance(row, dict) or not isinstance(row.get("params"), dict) or "value" not in row:
-            collected.refuse(file, number, "has no params and value")
+            collected.refuse(file, number, "has no params or no value")
         region, metric = row.get("callpath", ""), row.get("metric", "")
         _add(collected, file, number, region=region, metric=metric, parameters=row["params"], values=[row["value"]])
 
@@ -65,12 +65,12 @@ def _add(
     values: Sequence[Any],
 ) -> None:
     if str(metric).casefold() not in TIME_METRICS:
-        collected.left_out[f"values of the metric {quoted(str(metric))}, which is no time"] += len(values)
+        collected.left_out[f"values of the metric {quoted(str(metric))}, which is not a time"] += len(values)
         return
     threads = thread_parameter(parameters)
     if threads is None:
         names = ", ".join(map(quoted, islice(parameters, MOST_PARAMETERS))) or "none"
-        collected.note(file.name, line, f"no parameter counts threads (p, n, threads, ...): {names}", "parameter")
+        collected.note(file.name, line, f"no parameter is the thread count (p, n, threads, ...): {names}", "parameter")
         return
     name = str(region) if region not in ("", "<root>") else file.name.rpartition(".")[0] or file.name
     application, arrow, _ = name.partition("->")
@@ -109,23 +109,23 @@ def _read_text(collected: Collected, file: ForeignFile, lines: Sequence[str]) ->
             metric, position = value, 0
         elif field == "DATA":
             if position >= len(points):
-                collected.refuse(file, number, f"is DATA without a point: there are {len(points)} POINTS")
+                collected.refuse(file, number, f"is DATA without a point: only {len(points)} POINTS are defined")
             point = dict(zip(parameters, points[position], strict=True))
             position += 1
             _add(collected, file, number, region=region, metric=metric, parameters=point, values=value.split())
         else:
-            collected.refuse(file, number, f"begins with {quoted(field)}, no field of Extra-P's text format")
+            collected.refuse(file, number, f"begins with {quoted(field)}, not a keyword of Extra-P's text format")
 
 
 def _read_points(
     collected: Collected, file: ForeignFile, line: int, value: str, parameter_count: int
 ) -> Iterator[list[str]]:
     if not 1 <= parameter_count <= MOST_PARAMETERS:
-        collected.refuse(file, line, f"POINTS of {parameter_count} parameters, not 1 to 4")
+        collected.refuse(file, line, f"POINTS of {parameter_count} parameters; 1 to 4 are accepted")
     groups = POINT.findall(value) if "(" in value else value.split()
     for group in groups:
         point = group.split()
         if len(point) != parameter_count:
-            reason = f"point {quoted(group)} has {len(point)} values, there are {parameter_count} parameters"
+            reason = f"point {quoted(group)} has {len(point)} values for {parameter_count} parameters"
             collected.refuse(file, line, reason)
         yield point

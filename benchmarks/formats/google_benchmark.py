@@ -30,7 +30,7 @@ def read_google_benchmark(collected: Collected, file: ForeignFile, columns: Mapp
     content = document.value
     benchmarks = content.get("benchmarks") if isinstance(content, dict) else None
     if not isinstance(benchmarks, list) or not all(isinstance(one, dict) for one in benchmarks):
-        collected.refuse(file, 1, "is not JSON of Google Benchmark: it has no list of benchmarks")
+        collected.refuse(file, 1, "is not Google Benchmark JSON: it has no list of benchmarks")
     context = content.get("context")
     if isinstance(context, dict):
         collected.environment.setdefault("google_benchmark", context)

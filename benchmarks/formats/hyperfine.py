@@ -19,14 +19,14 @@ def read_hyperfine(collected: Collected, file: ForeignFile, columns: Mapping[str
     document = collected.document(file)
     results = document.value.get("results") if isinstance(document.value, dict) else None
     if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
-        collected.refuse(file, 1, "is not JSON of hyperfine: it has no list of results")
+        collected.refuse(file, 1, "is not hyperfine JSON: it has no list of results")
     names = _names(results)
     for place, one in enumerate(results):
         line = document.line(["results", place])
         parameters = _parameters(one)
         threads = thread_parameter(parameters)
         if threads is None:
-            reason = "has no parameter that counts threads: scan one named threads (hyperfine -P threads 1 8 ...)"
+            reason = "no parameter is the thread count: scan one named threads (hyperfine -P threads 1 8 ...)"
             collected.note(file.name, line, reason, "parameter")
             continue
         workload = WorkloadRecord(names[place], input=spell_parameters(parameters, threads))

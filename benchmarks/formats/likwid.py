@@ -41,11 +41,11 @@ def read_likwid(collected: Collected, file: ForeignFile, columns: Mapping[str, s
             key = (region, group, executions[region, group])
             times = [time for cell in cells if (time := as_number(cell)) is not None][-threads:]
             if len(times) < threads:
-                collected.refuse(file, line, f"has {len(times)} times of {threads} hardware threads")
+                collected.refuse(file, line, f"has {len(times)} times for {threads} hardware threads")
             if RUNTIMES.index(row[0]) < rank.get(key, len(RUNTIMES)):
                 rank[key], found[key] = RUNTIMES.index(row[0]), (threads, max(times), line)
     if not found:
-        collected.refuse(file, None, "is not CSV of likwid-perfctr: no table has a runtime (RDTSC)")
+        collected.refuse(file, None, "is not likwid-perfctr CSV: no table has a runtime (RDTSC)")
     for (name, *_), (n, time_s, line) in found.items():
         program = file.name.rpartition(".")[0] or file.name
         collected.add(WorkloadRecord(name or program), n, time_s, file=file, line=line)

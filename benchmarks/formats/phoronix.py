@@ -64,7 +64,7 @@ def read_phoronix(collected: Collected, file: ForeignFile, columns: Mapping[str,
     systems = root.findall("System")
     names = {_field(system, "Identifier") for system in systems}
     if len(names) > 1:
-        collected.refuse(file, None, f"has the results of {len(names)} systems: one file, one machine")
+        collected.refuse(file, None, f"has results of {len(names)} systems; a file may have one")
     for system in systems[:1]:
         _describe_platform(collected, _field(system, "Hardware"), _field(system, "Identifier"))
     whole = None if collected.platform is None else collected.platform.n_max or collected.platform.threads
@@ -82,7 +82,7 @@ def _root(collected: Collected, file: ForeignFile) -> Element:
     except _TooLargeError as error:
         collected.refuse(file, None, str(error))
     except (DefusedXmlException, ValueError, LookupError) as error:
-        collected.refuse(file, None, f"is not XML that is read: {type(error).__name__}")
+        collected.refuse(file, None, f"cannot be read as XML: {type(error).__name__}")
     if root.tag != "PhoronixTestSuite":
         collected.refuse(file, 1, "is not a composite.xml of the Phoronix Test Suite")
     return root
@@ -128,7 +128,7 @@ def _add_result(collected: Collected, file: ForeignFile, result: Element, whole:
     threads = THREADS_NAMED.search(description) or THREADS_NAMED.search(_field(result, "Arguments"))
     n = next(filter(None, threads.groups())) if threads else whole
     if n is None:
-        collected.left_out["results that say no number of threads, on a machine whose number is unknown"] += 1
+        collected.left_out["results without a thread count, on a machine with an unknown one"] += 1
         return
     name, dash, version = test.rpartition("-")
     if not (dash and version and set(version) <= set("0123456789.")):

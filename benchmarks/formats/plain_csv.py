@@ -20,7 +20,7 @@ KNOWN_COLUMNS = ("n", *TIME_COLUMNS, *NAMED_BY_TEXT)
 def read_plain_csv(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
     unknown = [name for name in columns if name not in KNOWN_COLUMNS]
     if unknown:
-        collected.refuse(file, None, f"{quoted(unknown[0])} is mapped, which is none of {', '.join(KNOWN_COLUMNS)}")
+        collected.refuse(file, None, f"{quoted(unknown[0])} is not a known field: {', '.join(KNOWN_COLUMNS)}")
     rows = collected.csv_rows(file)
     line, header = next(rows, (1, []))
     places = _places(collected, file, line, header, columns)
@@ -48,7 +48,7 @@ def _places(
             continue  # another column is mapped to the time
         title = columns.get(name, name)
         if header.count(title) > 1:
-            collected.refuse(file, line, f"column {quoted(title)} is there twice")
+            collected.refuse(file, line, f"column {quoted(title)} occurs twice")
         if title in header:
             places[name] = header.index(title)
         elif name in columns:
@@ -57,7 +57,7 @@ def _places(
     if "n" not in places:
         collected.refuse(file, line, "no column is mapped to n")
     if len(times) != 1:
-        collected.refuse(file, line, f"{len(times)} columns are mapped to a time, not one (time_s, time_ms, ...)")
+        collected.refuse(file, line, f"{len(times)} columns are mapped to a time (time_s, time_ms, ...), not one")
     return places
 
 

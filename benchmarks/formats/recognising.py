@@ -23,7 +23,7 @@ FORM_OF_NAME = {
     "dlbVersion": "talp",
     "popMetrics": "talp",
 }
-TOO_MIXED = "Send files of one tool and one machine, or one results tarball alone."
+TOO_MIXED = "Send files of one tool and one machine, or a single results tarball."
 
 
 class UnrecognisedError(UnreadableError):
@@ -36,7 +36,7 @@ def recognise(files: Sequence[ForeignFile], file_bytes: int = ForeignLimits.file
     forms = {file.name: _form_of(file, file_bytes) for file in files}
     unknown = [name for name, form in forms.items() if form is None]
     if unknown:
-        raise UnrecognisedError(f"{unknown[0]} is of no tool that is recognised: say its form.")
+        raise UnrecognisedError(f"{unknown[0]}: unknown file type. Choose its format.")
     found = {form for form in forms.values() if form is not None}
     if len(found) > 1 or (found == {TARBALL} and len(files) > 1):
         raise UnrecognisedError(TOO_MIXED)

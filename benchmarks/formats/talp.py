@@ -22,17 +22,17 @@ def read_talp(collected: Collected, file: ForeignFile, columns: Mapping[str, str
     section = next((name for name in REGIONS if name in content), "")
     metrics = content.get(section)
     if not isinstance(metrics, dict | list) or not metrics:
-        collected.refuse(file, 1, f"is not JSON of TALP: it has no {' or '.join(REGIONS)}")
+        collected.refuse(file, 1, f"is not TALP JSON: it has no {' or '.join(REGIONS)}")
     resources = content.get("resources")
     cpus = resources.get("numCpus") if isinstance(resources, dict) else None
     for key, name, region in _regions(metrics):
         line = document.line([section, key])
         if not isinstance(region, dict):
-            collected.refuse(file, line, "is not the metrics of a region")
+            collected.refuse(file, line, "is not an object with the metrics of a region")
         elapsed_ns = as_number(region.get("elapsedTime"))
         time_s = None if elapsed_ns is None else elapsed_ns * 1e-9
         if (n := region.get("numCpus", cpus)) is None:
-            collected.refuse(file, line, "says no number of CPUs (numCpus), as DLB 3.5 and newer do")
+            collected.refuse(file, line, "has no number of CPUs (numCpus), which DLB 3.5 and newer write")
         collected.add(WorkloadRecord(name), n, time_s, file=file, line=line)
         efficiencies = {metric: region[metric] for metric in EFFICIENCIES if as_number(region.get(metric)) is not None}
         collected.environment.setdefault("pop_metrics", []).append({"region": name, "n": n, **efficiencies})

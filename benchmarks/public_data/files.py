@@ -64,7 +64,7 @@ def _one_by_one(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[
     read_members = set[str]()
     for folder, members in groupby(_wanted_files(source, origin), key=itemgetter(0)):
         if folder in read_members:
-            raise UnreadableOrigin(f"{origin}: the files of {folder} do not lie together")
+            raise UnreadableOrigin(f"{origin}: the files of {folder} are not stored together")
         read_members.add(folder)
         yield folder, {member: content for _, member, content in members}
 

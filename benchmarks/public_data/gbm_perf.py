@@ -14,8 +14,8 @@ from benchmarks.public_data.interface import MeasuredFolder, PublicSource, Refus
 from profiles.measurements import WorkloadRecord
 
 SWEEP_FILE = re.compile(r"(?:^|/)analysis/(multicore[\w-]*/results[\w-]*)/(res\.csv|hw\.txt)$")
-PLACED_OTHERWISE = "gbm-perf: threads that do not fill the cores one after the other"
-ANOTHER_FORM = "gbm-perf: a line of another form"
+PLACED_OTHERWISE = "gbm-perf: threads not on consecutive cores"
+ANOTHER_FORM = "gbm-perf: a line in another format"
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ class GbmPerf(PublicSource):
     licence = "MIT"
     citation = "Szilard Pafka: GBM-perf, https://github.com/szilard/GBM-perf"
     note = (
-        "Seconds that h2o, xgboost, lightgbm and catboost train 100 trees, pinned to the first n cores of servers of "
-        "Amazon. The libraries were the newest of the month that is the workload's version."
+        "Training times of h2o, xgboost, lightgbm and catboost for 100 trees, pinned to the first n cores of Amazon "
+        "servers. The workload's version is the month in which the library was the newest."
     )
     archive_url = "https://codeload.github.com/szilard/GBM-perf/tar.gz/refs/heads/master"
     version = 1

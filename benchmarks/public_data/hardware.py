@@ -82,7 +82,7 @@ def read_lscpu(files: Mapping[str, bytes], member: str) -> dict[str, str]:
     rows = read_json(files, member)
     rows = rows.get("lscpu") if isinstance(rows, dict) else None
     if not isinstance(rows, list):
-        raise RefusedFolder(f"{member} is not what lscpu prints")
+        raise RefusedFolder(f"{member} is not output of lscpu")
     named = [row for row in rows if isinstance(row, dict) and isinstance(row.get("data"), str)]
     return {str(row.get("field", "")).rstrip(":"): row["data"].strip() for row in named}
 
@@ -209,7 +209,7 @@ def read_platform(name: str, lscpu: Mapping[str, str], lstopo: Mapping[str, int]
         **caches,
     )
     if impossible_topology(platform) is not None:
-        raise RefusedFolder("a topology that cannot be")
+        raise RefusedFolder("an impossible topology")
     return platform
 
 

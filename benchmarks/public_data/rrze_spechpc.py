@@ -38,7 +38,7 @@ class RrzeSpecHpc(PublicSource):
     )
     note = (
         "The tiny suite of SPEChpc 2021, MPI ranks on consecutive cores of one node at a fixed clock. The time is the "
-        "longest of all ranks as LIKWID measured it; each file, of whatever counters, is a repeat."
+        "longest of all ranks as measured by LIKWID; each file is a repeat, whatever counters it has."
     )
     archive_url = "https://codeload.github.com/RRZE-HPC/PMBS23-AD/tar.gz/refs/heads/main"
     version = 1
@@ -57,7 +57,7 @@ class RrzeSpecHpc(PublicSource):
 
     def read(self, folder: str, files: Mapping[str, bytes]) -> MeasuredFolder:
         if "state" not in files:
-            raise RefusedFolder("no state of the machine")
+            raise RefusedFolder("no state file of the machine")
         measured = MeasuredFolder(_read_state(folder, files["state"].decode(errors="replace")))
         for member in sorted(files.keys() - {"state"}):
             _add_run(measured, member, files[member].decode(errors="replace"))
@@ -70,12 +70,12 @@ def _add_run(measured: MeasuredFolder, member: str, lines: str) -> None:
     found = MEMBER.match(member)
     section = NUMBERS.get(found[1]) if found else None
     if found is None or section is None:
-        measured.left_out["spechpc: a program that is not of the suite"] += 1
+        measured.left_out["spechpc: a program that is not in the suite"] += 1
         return
     n = int(found[2])
     times = [float(cell) for cell in re.findall(r"\|\s+(\d+(?:\.\d+)?)\s+(?=\|)", lines)]
     if len(times) != n:
-        measured.left_out["spechpc: a run without a time of each rank"] += 1
+        measured.left_out["spechpc: a run without a time for each rank"] += 1
         return
     workload = WorkloadRecord(
         *(f"spechpc-2021/{section}", "spechpc-2021", section), runtime="mpi", input="tiny", version="2021"
@@ -91,7 +91,7 @@ def _read_state(folder: str, state: str) -> PlatformRecord:
         leading_integer(fields.get(name)) for name in ("Sockets", "Cores per socket", "Threads per core")
     )
     if not (sockets and cores and per_core):
-        raise RefusedFolder("its state has no topology of likwid-topology")
+        raise RefusedFolder("its state file has no topology of likwid-topology")
     lscpu = {
         "Model name": fields.get("CPU name", ""),
         "Architecture": "x86_64",

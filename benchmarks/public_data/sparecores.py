@@ -70,7 +70,7 @@ class SpareCores(PublicSource):
                 try:
                     read_task(files[f"{task}/{RESULTS[task]}"], version, measured)
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                    measured.left_out[f"{task}: its result is not of the known form"] += 1
+                    measured.left_out[f"{task}: its result has an unknown format"] += 1
         if not measured.times:
             raise RefusedFolder("no benchmark has a usable result")
         return measured

@@ -250,7 +250,7 @@ def test_a_private_upload_is_published_once_and_for_all(alice, bob):
     assert client_of(bob).get(f"{API}uploads/{upload.uid}/").json()["profiles"] == answer.json()["profiles"]
     refused = publish(client_of(alice), upload, visibility="private")
     assert refused.status_code == 400
-    assert "stays" in refused.json()["detail"]
+    assert "stay" in refused.json()["detail"]
 
 
 def test_what_cannot_be_published_says_why(alice, bob):

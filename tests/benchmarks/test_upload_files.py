@@ -66,7 +66,7 @@ def test_the_report_shows_environment_and_log_escaped_and_says_the_licence(clien
     assert html.count(ESCAPED) == 2
     assert PLANTED not in html
     assert f'href="{reverse("api-upload-file", args=[upload.uid])}"' in html
-    assert "Download what was sent" in text_of(page) and "Licence: as the source says." in text_of(page)
+    assert "Download the file" in text_of(page) and "Licence: as the source says." in text_of(page)
     profile = client.get(addresses(upload)["profile"])
     assert reverse("upload-report", args=[upload.uid]) in profile.content.decode()
 
@@ -76,7 +76,7 @@ def test_long_notes_are_cut_and_say_so(client):
     page = client.get(reverse("upload-report", args=[upload.uid]))
     assert page.content.decode().count("x" * MOST_SHOWN) == 1
     assert "x" * (MOST_SHOWN + 1) not in page.content.decode()
-    assert "Of environment and log the first 65,536 characters" in text_of(page)
+    assert "Only the first 65,536 characters of environment and log are shown" in text_of(page)
     document = client.get(f"{API}uploads/{upload.uid}/").json()
     assert (len(document["environment"]), len(document["log"])) == (MOST_SHOWN, MOST_SHOWN)
 
@@ -119,7 +119,7 @@ def test_without_a_file_there_is_none_to_have(how, client):
     client.force_login(ada)
     assert client_of(ada).get(f"{API}uploads/{upload.uid}/file/").status_code == 404
     assert client_of(ada).get(f"{API}uploads/{upload.uid}/").json()["file"] is None
-    assert "Download what was sent" not in text_of(client.get(reverse("upload-report", args=[upload.uid])))
+    assert "Download the file" not in text_of(client.get(reverse("upload-report", args=[upload.uid])))
 
 
 @pytest.mark.parametrize(

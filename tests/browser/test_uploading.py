@@ -92,11 +92,15 @@ def test_files_of_another_tool_are_looked_at_and_then_stored(visit, ada):
     page.locator("#id_file").set_input_files([SPECIMENS / name for name in FILES["talp"]])
     assert "talp-1.json and 2 more" in page.locator("#chosen").inner_text()
     page.get_by_role("button", name="Preview").click()
-    page.get_by_text("the files do not say which machine this is").wait_for()
-    for label, value in (("its name", "laptop"), ("Its processor", "ACME 1000"), ("How many threads", "8")):
+    page.get_by_text("the files do not name the machine").wait_for()
+    for label, value in (
+        ("Or another machine: name", "laptop"),
+        ("Processor", "ACME 1000"),
+        ("Number of threads", "8"),
+    ):
         page.get_by_label(label).fill(value)
     page.get_by_role("button", name="Preview").click()
-    page.get_by_role("heading", name="What was understood").wait_for()
+    page.get_by_role("heading", name="nothing is stored yet").wait_for()
     assert page.get_by_role("region", name="Workloads").locator("tbody tr").count() == 2
     assert not Upload.objects.exists()
     page.get_by_role("button", name="Upload").click()
@@ -109,7 +113,7 @@ def test_what_the_form_refuses_is_told_without_leaving_the_page(visit, ada, cont
     page = visit(reverse("upload"), user=ada, expected="status of 422")
     drop(page, b"no table", "photo.jpg")
     page.get_by_role("button", name="Upload").click()
-    page.get_by_role("alert").get_by_text("photo.jpg is of no tool that is recognised").wait_for()
+    page.get_by_role("alert").get_by_text("photo.jpg: unknown file type").wait_for()
     assert not Upload.objects.exists()
 
 

@@ -254,7 +254,7 @@ def test_of_two_who_claim_it_at_once_one_gets_it(monkeypatch):
 
     refused = during_the_claim(monkeypatch, claim_again)
     claimed = claim_upload(first, ada)
-    assert refused == ["It was claimed or deleted a moment ago."]
+    assert refused == ["It has just been claimed or deleted."]
     assert [(upload, upload.owner) for upload in Upload.objects.all()] == [(claimed, ada)]
     assert not bob.uploads.exists()
     assert set(User.objects.all()) == {ada, bob}

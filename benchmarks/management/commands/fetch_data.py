@@ -67,7 +67,7 @@ class Command(BaseCommand):
                 if limit is None:
                     archive.unlink()
         except (UnreadableOrigin, DownloadError, IngestError) as error:
-            raise CommandError(f"{source} was not fetched to the end: {error}") from error
+            raise CommandError(f"{source} was not fetched completely: {error}") from error
 
     def downloaded(self, source: PublicSource) -> Path:
         archive = settings.FETCHED_DIR / f"{source.name}.archive"
@@ -91,7 +91,7 @@ class Command(BaseCommand):
             except KeyboardInterrupt as stopped:
                 bar.close()
                 self.report(source, so_far)
-                raise CommandError("stopped before the end; the next call goes on", returncode=130) from stopped
+                raise CommandError("interrupted; the next call continues", returncode=130) from stopped
         self.report(source, so_far)
 
     def report(self, source: PublicSource, report: FetchReport) -> None:
@@ -100,7 +100,7 @@ class Command(BaseCommand):
         self.list_counted(f"{report.refused.total()} machines refused", report.refused)
         self.list_counted(f"{report.left_out.total()} single results left out", report.left_out)
         if report.prices_dropped:
-            self.stdout.write(f"{report.prices_dropped} prices of machines that are not stored now were dropped")
+            self.stdout.write(f"{report.prices_dropped} prices dropped: their machines are no longer stored")
         for kind, messages in report.notes.items():
             self.stderr.write(f"warning: {len(messages)} {kind}, the first: {messages[0]}")
         self.stdout.write(f"licence: {source.licence}")

@@ -61,12 +61,12 @@ class Command(BaseCommand):
                 private=False,
             )
         profiles = Profile.objects.filter(source__in=demo_sources()).count()
-        state = "loaded" if missing else "there already"
+        state = "loaded" if missing else "already loaded"
         self.stdout.write(f"demo {state}: {profiles} simulated profiles on {len(HARDWARE)} machines, seed {seed}")
 
     def write(self, folder: Path, seed: int, jobs: int) -> None:
         if not folder.is_dir():
-            raise CommandError(f"{folder}: there is no such folder")
+            raise CommandError(f"{folder}: no such folder")
         for hardware, packed in simulate_tarballs(HARDWARE, seed, jobs):
             (folder / tarball_name(hardware)).write_bytes(packed)
         self.stdout.write(f"{len(HARDWARE)} tarballs in {folder}, seed {seed}")
@@ -77,13 +77,13 @@ class Command(BaseCommand):
         stored = set(demo_sources().values_list("label", "generator"))
         wanted = {(demo_label(hardware, seed), GENERATOR) for hardware in HARDWARE}
         if stored - wanted:
-            raise CommandError("a demo of another seed or version is there; --force replaces it")
+            raise CommandError("a demo of another seed or version is stored; --force replaces it")
         return [hardware for hardware in HARDWARE if (demo_label(hardware, seed), GENERATOR) not in stored]
 
 
 def seed_number(text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
     return int(text)
 
 

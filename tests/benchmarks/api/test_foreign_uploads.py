@@ -135,7 +135,7 @@ def test_several_files_are_one_upload_and_say_their_form(client):
 @pytest.mark.parametrize(
     ("names", "fields", "reason"),
     [
-        (("talp-1.json", "talp-2.json"), {}, "one results tarball alone"),
+        (("talp-1.json", "talp-2.json"), {}, "a single results tarball"),
         (("talp-1.json", "table.csv"), {"form": "auto"}, "one tool and one machine"),
         (("talp-1.json",) * 65, {"form": "talp"}, "at most 64"),
     ],

@@ -106,13 +106,13 @@ def test_private_is_private(ada):
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ([""], "It is empty; say public or private."),
-        (["public", "private"], "It is given 2 times; say public or private once."),
-        (["public", "public"], "It is given 2 times; say public or private once."),
+        ([""], "Empty; send public or private."),
+        (["public", "private"], "Given 2 times; send public or private once."),
+        (["public", "public"], "Given 2 times; send public or private once."),
         (["Public"], '"Public" is not a valid choice.'),
         ([" public"], '" public" is not a valid choice.'),
         (["everybody"], '"everybody" is not a valid choice.'),
-        ([SimpleUploadedFile("public", b"public")], "It is a file; say public or private."),
+        ([SimpleUploadedFile("public", b"public")], "A file; send public or private as text."),
     ],
 )
 def test_trust_12_visibility_is_said_once_in_a_word_we_know(ada, given, reason):
@@ -124,7 +124,7 @@ def test_trust_12_visibility_is_said_once_in_a_word_we_know(ada, given, reason):
 
 def test_a_licence_is_said_once(ada):
     document = problem_in(ada.post(API + "uploads/", {"file": tarball(), "licence": ["CC0", "CC0"]}), 400)
-    assert document["errors"] == [{"name": "licence", "reason": "It is given 2 times; say one licence once."}]
+    assert document["errors"] == [{"name": "licence", "reason": "Given 2 times; send one licence."}]
 
 
 def test_trust_12_without_a_word_an_upload_is_private(ada):

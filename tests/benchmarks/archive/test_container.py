@@ -58,7 +58,7 @@ def test_wrong_checksum_of_gzip(files):
 
 def test_something_behind_the_archive(files):
     tar = gzip.decompress(pack(files))
-    assert reason_of(packed_tar(tar + b"more")) == "has something behind the end of the tar archive"
+    assert reason_of(packed_tar(tar + b"more")) == "has data after the end of the tar archive"
     assert "gzip" in reason_of(pack(files) + b"more")
 
 
@@ -118,7 +118,7 @@ def test_a_path_that_leads_elsewhere(files, name, reason):
 
 def test_a_member_that_is_there_twice(files):
     error = refusal(pack(files, also=lambda tar: add(tar, f"./{TOP}//runs.csv", b"other")))
-    assert first(error) == (f"./{TOP}//runs.csv", None, "is there twice")
+    assert first(error) == (f"./{TOP}//runs.csv", None, "occurs twice")
 
 
 def test_more_than_one_top_folder(files):

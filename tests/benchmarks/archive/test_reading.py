@@ -32,7 +32,7 @@ def test_sizes_need_the_workloads_own_to_mean_something():
     for workload in workloads:
         del workload["size"], workload["size_unit"]
     read_again = read(pack(with_manifest(files | {"workloads.json": json.dumps(workloads).encode()})))
-    assert read_again.warnings == ["workloads.json: no size of app0/section0, whose runs name other sizes"]
+    assert read_again.warnings == ["workloads.json: no size for app0/section0, although their runs have sizes"]
 
 
 def test_reading_imports_no_django():
@@ -53,7 +53,7 @@ def test_further_fields_columns_and_listed_members_are_ignored():
         "plots/a.svg": b"<svg/>",
     }
     measurements = accepted(changed)
-    assert measurements.warnings == ["ignored, unknown: 'plots/a.svg'"]
+    assert measurements.warnings == ["unknown members ignored: 'plots/a.svg'"]
     assert same(replace(measurements, warnings=[]), accepted(files))
 
 
@@ -98,7 +98,7 @@ def test_a_workload_without_runs_is_warned_of_and_its_counters_ignored():
     name = measurements.workloads[1].name
     assert result.warnings == [
         f"workloads.json: no runs of {name}",
-        f"counters.csv: ignored for {name}, which have no runs",
+        f"counters.csv: ignored for {name}: no runs",
     ]
 
 
@@ -164,11 +164,11 @@ def test_wrong_size_and_wrong_sha256(files):
     error = refusal(pack(changed))
     size = len(files["runs.csv"])
     assert {(problem.member, problem.reason) for problem in error.problems} == {
-        ("runs.csv", f"has {size + 1} bytes, manifest.json says {size}"),
+        ("runs.csv", f"has {size + 1} bytes, but manifest.json lists {size}"),
         (
             "log.txt",
             f"has sha256 {hashlib.sha256(b'all w3ll' + bytes([10])).hexdigest()}, "
-            f"manifest.json says {hashlib.sha256(files['log.txt']).hexdigest()}",
+            f"but manifest.json lists {hashlib.sha256(files['log.txt']).hexdigest()}",
         ),
     }
 
@@ -271,7 +271,7 @@ def test_a_workload_that_is_there_twice(files):
     workloads = json.loads(files["workloads.json"])
     workloads[1]["name"] = workloads[0]["name"]
     error = refusal(pack(with_manifest(files | {"workloads.json": json.dumps(workloads).encode()})))
-    assert first(error) == ("workloads.json", 1, f"{workloads[0]['name']!r} is there twice")
+    assert first(error) == ("workloads.json", 1, f"{workloads[0]['name']!r} occurs twice")
 
 
 def test_no_workloads(files):

@@ -11,7 +11,7 @@ def test_too_many_rows(files):
     runs, readings = (len(rows_of(files[name])) for name in ("runs.csv", "counters.csv"))
     assert read(pack(files), rows=runs + readings)
     for member, rows, line in (("runs.csv", runs - 1, runs + 1), ("counters.csv", runs + readings - 1, readings + 1)):
-        reason = f"is behind row {rows} of the CSV members, which have no more together"
+        reason = f"exceeds the limit of {rows} rows in all CSV members together"
         assert first(refusal(pack(files), rows=rows)) == (member, line, reason)
 
 

@@ -127,7 +127,7 @@ def test_extra_p_text():
         ("main->solve", "m=200"): {1: [16.0, 16.2, 16.1], 2: [8.1, 8.2, 8.0], 4: [4.2, 4.1, 4.3]},
     }
     assert {(workload.application, workload.section) for workload in measurements.workloads} == {("main", "solve")}
-    assert measurements.warnings == ["left out: 18 values of the metric 'visits', which is no time"]
+    assert measurements.warnings == ["left out: 18 values of the metric 'visits', which is not a time"]
 
 
 def test_extra_p_json_lines():
@@ -151,8 +151,9 @@ def talp_of_dlb_3_4(**more):
     return json.dumps({**more, "popMetrics": [region]})
 
 
-def test_talp_of_dlb_3_4_says_no_number_of_threads():
-    assert refused("talp", talp_of_dlb_3_4()) == "file:1: says no number of CPUs (numCpus), as DLB 3.5 and newer do"
+def test_talp_of_dlb_3_4_has_no_number_of_threads():
+    reason = "file:1: has no number of CPUs (numCpus), which DLB 3.5 and newer write"
+    assert refused("talp", talp_of_dlb_3_4()) == reason
     completed = talp_of_dlb_3_4(resources={"numCpus": 3}).encode()
     assert runs(read_content("talp", completed)) == {("main", None): {3: [1.0]}}
 
@@ -240,7 +241,7 @@ def test_what_is_no_such_file_is_refused_with_its_name(form, content):
         (
             "hyperfine",
             '{"results": [\n{"command": "a", "times": [1]}]}',
-            "file:2: has no parameter that counts threads",
+            "file:2: no parameter is the thread count",
         ),
         (
             "hyperfine",
@@ -258,15 +259,15 @@ def test_what_is_no_such_file_is_refused_with_its_name(form, content):
             "file:2: time_unit is 'year', not ns, us, ms or s",
         ),
         ("extra-p", "PARAMETER p\nPOINTS 1 2\nDATA 1\nDATA 2\nDATA 3", "file:5: is DATA without a point"),
-        ("extra-p", "PARAMETER p m\nPOINTS (1)", "file:2: point '1' has 1 values, there are 2 parameters"),
-        ("extra-p", "PARAMETER m\nPOINTS 1\nDATA 1", "file:3: no parameter counts threads"),
+        ("extra-p", "PARAMETER p m\nPOINTS (1)", "file:2: point '1' has 1 values for 2 parameters"),
+        ("extra-p", "PARAMETER m\nPOINTS 1\nDATA 1", "file:3: no parameter is the thread count"),
         ("extra-p", "NONSENSE 1", "file:1: begins with 'NONSENSE'"),
-        ("extra-p", '{"params": {"p": 1}, "value": 1}\n{"params": 3}', "file:2: has no params and value"),
+        ("extra-p", '{"params": {"p": 1}, "value": 1}\n{"params": 3}', "file:2: has no params or no value"),
         ("csv", "n,time_s\n1,2\n2", "file:3: has 1 cells, the header has 2"),
-        ("csv", "n,time_s,time_ms\n1,2,3", "file:1: 2 columns are mapped to a time, not one"),
-        ("csv", "n,n,time_s\n1,2,3", "file:1: column 'n' is there twice"),
+        ("csv", "n,time_s,time_ms\n1,2,3", "file:1: 2 columns are mapped to a time (time_s, time_ms, ...), not one"),
+        ("csv", "n,n,time_s\n1,2,3", "file:1: column 'n' occurs twice"),
         ("csv", "time_s\n1", "file:1: no column is mapped to n"),
-        ("csv", "n,time_s\n9,1", "file:2: n is 9, the machine has 8 threads"),
+        ("csv", "n,time_s\n9,1", "file:2: n is 9, but the machine has 8 threads"),
         ("csv", "n,time_s\n1,nan", "file:2: the time is 'nan', not a number of seconds"),
         (
             "likwid",
@@ -277,7 +278,7 @@ def test_what_is_no_such_file_is_refused_with_its_name(form, content):
         (
             "phoronix",
             '<!DOCTYPE a [<!ENTITY b "c">]><PhoronixTestSuite>&b;</PhoronixTestSuite>',
-            "file: is not XML that is read: EntitiesForbidden",
+            "file: cannot be read as XML: EntitiesForbidden",
         ),
     ],
 )
@@ -286,14 +287,12 @@ def test_bad_input_is_refused_with_line_and_reason(form, content, reason):
 
 
 def test_a_mapping_of_what_is_not_known_is_refused():
-    assert "'speed' is mapped, which is none of n, " in refused("csv", "n,time_s\n1,1", columns={"speed": "n"})
+    assert "'speed' is not a known field: n, " in refused("csv", "n,time_s\n1,1", columns={"speed": "n"})
     assert "column 'N' is missing" in refused("csv", "n,time_s\n1,1", columns={"n": "N"})
 
 
 def test_without_a_machine_it_is_refused():
-    assert refused("csv", "n,time_s\n1,1", platform=None) == (
-        "the files do not say which machine this is: give the machine"
-    )
+    assert refused("csv", "n,time_s\n1,1", platform=None) == ("the files do not name the machine: specify it")
 
 
 def test_too_many_runs_or_workloads_are_refused():

@@ -39,7 +39,7 @@ def test_also_recognised(name, content, form):
     ],
 )
 def test_what_is_of_no_known_tool_is_named(name, content):
-    with pytest.raises(UnrecognisedError, match=rf"{name} is of no tool that is recognised"):
+    with pytest.raises(UnrecognisedError, match=rf"{name}: unknown file type"):
         recognise([ForeignFile(name, content)])
 
 
@@ -49,5 +49,5 @@ def test_files_of_two_tools_are_no_upload():
 
 
 def test_two_tarballs_are_no_upload():
-    with pytest.raises(UnrecognisedError, match="one results tarball alone"):
+    with pytest.raises(UnrecognisedError, match="a single results tarball"):
         recognise([ForeignFile("a.tar.gz", b""), ForeignFile("b.tar.gz", b"")])

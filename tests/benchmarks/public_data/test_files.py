@@ -66,7 +66,7 @@ def test_files_of_a_folder_must_lie_together(tmp_path):
     with tarfile.open(path, "w") as archive:
         for name in ("aws/a", "aws/b", "aws/a"):
             archive.add(tmp_path / "one", f"data/{name}/lscpu/stdout")
-    with pytest.raises(UnreadableOrigin, match="the files of aws/a do not lie together"):
+    with pytest.raises(UnreadableOrigin, match="the files of aws/a are not stored together"):
         list(find_folders(SOURCE, path))
 
 

@@ -75,10 +75,10 @@ def test_threads_that_fill_the_cores_are_runs_and_others_are_left_out():
     assert times_of(measured, "gbm-perf/lightgbm/10M") == {(2, 1): 90.5}
     assert not measured.relative
     assert measured.left_out == {
-        "gbm-perf: threads that do not fill the cores one after the other": 1,
+        "gbm-perf: threads not on consecutive cores": 1,
         "gbm-perf: a rate or a time that is missing, not positive or out of bounds": 1,
         "gbm-perf: more threads than the machine has": 1,
-        "gbm-perf: a line of another form": 1,
+        "gbm-perf: a line in another format": 1,
     }
 
 

@@ -89,17 +89,17 @@ def test_the_longest_time_of_all_ranks_is_the_time_and_each_file_a_repeat(cluste
 
 def test_what_is_no_run_of_the_node_is_counted(cluster):
     assert cluster.left_out == {
-        "spechpc: a run without a time of each rank": 1,
+        "spechpc: a run without a time for each rank": 1,
         "spechpc-2021: more threads than the machine has": 1,
-        "spechpc: a program that is not of the suite": 1,
+        "spechpc: a program that is not in the suite": 1,
     }
 
 
 def test_a_cluster_without_its_state_is_refused(tmp_path):
     folders = {found.name: found for found in find_folders(SOURCE, artifact(tmp_path))}
-    with pytest.raises(RefusedFolder, match=r"^no state of the machine$"):
+    with pytest.raises(RefusedFolder, match=r"^no state file of the machine$"):
         SOURCE.read("rrze/ClusterB", folders["rrze/ClusterB"].files)
-    with pytest.raises(RefusedFolder, match=r"^its state has no topology of likwid-topology$"):
+    with pytest.raises(RefusedFolder, match=r"^its state file has no topology of likwid-topology$"):
         SOURCE.read("rrze/ClusterA", {"state": b"nothing"})
 
 

@@ -93,7 +93,7 @@ def test_a_task_that_failed_is_left_out(status):
 )
 def test_a_result_of_another_form_costs_its_task_alone(content):
     measured = read(stressng_benchmarks__stdout=content)
-    assert measured.left_out["stressng_benchmarks: its result is not of the known form"] == 1
+    assert measured.left_out["stressng_benchmarks: its result has an unknown format"] == 1
     assert measured.relative
 
 
@@ -102,7 +102,7 @@ def test_a_result_of_another_form_costs_its_task_alone(content):
     [
         ({"lscpu__stdout": None}, "no lscpu/stdout"),
         ({"lscpu__stdout": "{"}, "lscpu/stdout is not valid JSON"),
-        ({"lscpu__stdout": "[1]"}, "lscpu/stdout is not what lscpu prints"),
+        ({"lscpu__stdout": "[1]"}, "lscpu/stdout is not output of lscpu"),
         ({"lscpu__stdout": lscpu(**{"Model name": ""})}, "lscpu names no processor"),
         ({"lscpu__stdout": lscpu(**{"CPU(s)": "0"})}, "lscpu names no processor"),
         ({"lstopo__stdout": lstopo(16)}, "lscpu and lstopo see different numbers of threads"),

@@ -99,7 +99,7 @@ def test_a_fetch_that_was_interrupted_says_what_it_did_and_goes_on(tmp_path, mon
         return read(source, folder, files)
 
     monkeypatch.setattr(SpareCores, "read", killed)
-    with pytest.raises(CommandError, match="stopped before the end; the next call goes on") as stopped:
+    with pytest.raises(CommandError, match="interrupted; the next call continues") as stopped:
         fetched(origin)
     assert stopped.value.returncode == 130  # as of what a shell ends by Ctrl-C
     out = capsys.readouterr().out
@@ -189,7 +189,7 @@ def test_update_replaces_a_delivery_in_one_transaction(origin, monkeypatch):
         module = "profiles.ingest.withdrawal" if broken == "restate" else "benchmarks.fetching"
         with monkeypatch.context() as patched:
             patched.setattr(f"{module}.{broken}", killed)
-            with pytest.raises(CommandError, match="stopped before the end"):
+            with pytest.raises(CommandError, match="interrupted"):
                 fetched(origin, "--update")
         assert seen == [measured_once() | {NAMES[0]: 9.0}]
         if broken == "restate":  # within the transaction
@@ -212,7 +212,7 @@ def test_an_update_that_was_interrupted_goes_on(tmp_path, monkeypatch, capsys):
 
     with monkeypatch.context() as broken:
         broken.setattr(SpareCores, "read", killed)
-        with pytest.raises(CommandError, match="stopped before the end"):
+        with pytest.raises(CommandError, match="interrupted"):
             fetched(origin, "--update")
     assert measured_once() == dict.fromkeys(NAMES[:2], 9.0) | {NAMES[2]: 1.5, NAMES[3]: 1.75, NAMES[4]: 2.0}
     fetched(origin, "--update", "--limit", "1")
@@ -252,7 +252,7 @@ def test_prices_of_a_machine_that_is_refused_now_go_with_it(origin, capsys):
     write_servers(origin, {NAMES[0]: server(lscpu__stdout=lscpu(**{"Model name": ""}))})
     fetched(origin, "--update")
     assert priced() == {name: PRICED[name] for name in NAMES[1:]}
-    assert "1 prices of machines that are not stored now were dropped" in capsys.readouterr().out
+    assert "1 prices dropped: their machines are no longer stored" in capsys.readouterr().out
 
 
 def test_update_withdraws_what_cannot_be_read_any_more(tmp_path):

@@ -72,7 +72,7 @@ def test_private_stays_private(machine):
 @pytest.mark.parametrize(
     ("form", "arguments", "reason"),
     [
-        ("talp", (), "the files do not say which machine this is"),
+        ("talp", (), "the files do not name the machine"),
         ("talp", ("--platform-slug", "nowhere"), "there is no platform 'nowhere'"),
         ("talp", ("--platform", "nowhere.json"), "No such file"),
         ("csv", (), "phoronix-10.8.6.xml:1: no column is mapped to n"),

@@ -96,7 +96,7 @@ def test_the_second_call_does_nothing(demo, monkeypatch, capsys, django_assert_m
     revision = Revision.current()
     with django_assert_max_num_queries(2):
         load()
-    assert "there already: 18 simulated profiles on 3 machines, seed 1" in capsys.readouterr().out
+    assert "already loaded: 18 simulated profiles on 3 machines, seed 1" in capsys.readouterr().out
     assert Revision.current() == revision
 
 
