@@ -6,9 +6,7 @@ from functools import cache
 import numpy as np
 
 from benchmarks.archive import ArchiveError
-from profiles.measurements import (
-    Measurements,
-)
+from profiles.measurements import Measurements
 from tests.benchmarks import tarballs
 from tests.benchmarks.tarballs import csv_of, pack, read, refusal, rows_of, with_manifest
 from tests.samples import sample_measurements

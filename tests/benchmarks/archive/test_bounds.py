@@ -134,8 +134,7 @@ def test_trust_14_counters_without_one_good_row(files):
 @pytest.mark.parametrize("name", ["base_mhz", "max_mhz"])
 def test_trust_14_a_clock_of_400_digits(files, name):
     member, reason = refused_field(files, name, **{name: 10**400})
-    assert member == "platform.json"
-    assert reason.startswith(f"{name}: 1000")
+    assert (member, reason[: len(name) + 6]) == ("platform.json", f"{name}: 1000")
     assert reason.endswith(" is greater than the maximum of 100000")
 
 

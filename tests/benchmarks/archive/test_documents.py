@@ -22,8 +22,7 @@ from tests.benchmarks.tarballs import pack, refusal, with_manifest
 
 
 def test_too_large_json(files):
-    error = refusal(pack(files), json_bytes=100)
-    assert first(error) == ("manifest.json", None, "is larger than 100 bytes")
+    assert first(refusal(pack(files), json_bytes=100)) == ("manifest.json", None, "is larger than 100 bytes")
 
 
 BAD_JSON = {

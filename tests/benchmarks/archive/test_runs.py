@@ -1,13 +1,13 @@
 """runs.csv: every rule that a row, or all rows of a workload, can break."""
 
 import json
+from itertools import zip_longest
 
 import jsonschema
 import numpy as np
 import pytest
 
 from benchmarks.archive import ArchiveProblem, load_schema
-from tests.benchmarks import tarballs
 from tests.benchmarks.archive.refusals import changed_row, first, refused_csv, same
 from tests.benchmarks.tarballs import csv_of, files_of, pack, packed, read, refusal, rows_of, with_manifest
 from tests.samples import sample_measurements, varied_measurements
@@ -120,7 +120,7 @@ def test_a_workload_may_say_that_it_begins_later(files):
 
 
 def varied_refusal(change) -> list[ArchiveProblem]:
-    files = tarballs.files_of(tarballs.packed(varied_measurements()))
+    files = files_of(packed(varied_measurements()))
     rows = rows_of(files["runs.csv"])
     change(rows)
     return refusal(pack(with_manifest(files | {"runs.csv": csv_of(rows)}))).problems
@@ -138,11 +138,7 @@ FIRST_OF_50 = 68  # line of the first row of size 50: 66 rows of the workload's 
         ("size", "1e999", "size '1e999' is not a finite number"),
         ("clock_mhz", "0.0", "clock_mhz 0.0 is less than 1"),
         ("clock_mhz", "nan", "clock_mhz 'nan' is not a finite number"),
-        (
-            "output_checksum",
-            "ff",
-            "output_checksum 'of50' of 'app0/section0' at size 50 differs from 'ff' in line 68",
-        ),
+        ("output_checksum", "ff", "output_checksum 'of50' of 'app0/section0' at size 50 differs from 'ff' in line 68"),
         ("repeat", "2", "same workload, n, repeat, size, clock_mhz and pass as in line 68"),
     ],
 )
@@ -154,40 +150,26 @@ def test_wrong_variations(column, cell, reason):
 
 
 @pytest.mark.parametrize(
-    ("cell", "reason"), [("-1", "tasks -1 is less than 0"), ("1.5", "tasks '1.5' is not a 64-bit integer")]
+    ("column", "cell", "reason"),
+    [
+        ("tasks", "-1", "tasks -1 is less than 0"),
+        ("tasks", "1.5", "tasks '1.5' is not a 64-bit integer"),
+        ("disturbed", "2", "disturbed 2 is more than 1"),
+        ("disturbed", "yes", "disturbed 'yes' is not a 64-bit integer"),
+    ],
 )
-def test_wrong_counts(cell, reason):
-    def count(rows):
-        for row in rows:
-            row["tasks"] = "7"
-        rows[3]["tasks"] = cell
+def test_wrong_counts_and_flags(column, cell, reason):
+    def fill(rows):
+        for row, value in zip_longest(rows, ("0", "1", "", cell), fillvalue=""):
+            row[column] = value
 
-    (problem,) = varied_refusal(count)
-    assert (problem.line, problem.reason) == (5, reason)
-
-
-@pytest.mark.parametrize(
-    ("cell", "reason"), [("2", "disturbed 2 is more than 1"), ("yes", "disturbed 'yes' is not a 64-bit integer")]
-)
-def test_disturbed_is_0_or_1_or_empty(cell, reason):
-    def mark(rows):
-        for row, flag in zip(rows, ("0", "1", "", cell), strict=False):
-            row["disturbed"] = flag
-        for row in rows[4:]:
-            row["disturbed"] = ""
-
-    (problem,) = varied_refusal(mark)
+    (problem,) = varied_refusal(fill)
     assert (problem.line, problem.reason) == (5, reason)
 
 
 def test_checksums_are_of_a_size_not_of_a_clock():
-    def same_everywhere(rows):
-        for row in rows:
-            row["output_checksum"] = "abc123"
-
-    files = tarballs.files_of(tarballs.packed(varied_measurements()))
-    rows = rows_of(files["runs.csv"])
-    same_everywhere(rows)
+    files = files_of(packed(varied_measurements()))
+    rows = [row | {"output_checksum": "abc123"} for row in rows_of(files["runs.csv"])]
     read(pack(with_manifest(files | {"runs.csv": csv_of(rows)})))
     next(row for row in rows if row["clock_mhz"])["output_checksum"] = "other"
     problems = refusal(pack(with_manifest(files | {"runs.csv": csv_of(rows)}))).problems
