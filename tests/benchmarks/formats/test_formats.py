@@ -164,24 +164,22 @@ def test_likwid_takes_the_time_of_the_region():
     assert measurements.platforms[0].cpu_model == "AMD EPYC"
 
 
-def test_likwid_as_a_wrapper_names_the_program_by_its_file():
-    assert runs(read("likwid", "likwid-1.csv")) == {("likwid-1", None): {1: [0.7427]}}
-    assert runs(read("likwid", "likwid-2.csv")) == {("likwid-2", None): {2: [1.3883]}}
+OF_OLDER_VERSION = b"TABLE,Group 1 Raw,CLOCK,1\nEvent,Counter,Core 4\nRuntime (RDTSC) [s],TSC,2.5\n"
 
 
-def test_likwid_mpirun_heads_columns_by_host_and_rank():
-    """Two executions in one file, below what the program printed; the larger time of two ranks counts."""
-    assert runs(read("likwid", "likwid-mpirun.csv")) == {("likwid-mpirun", None): {1: [1.176022], 2: [2.0332]}}
-
-
-def test_likwid_takes_executions_at_one_n_for_repeats():
-    again = (SPECIMENS / "likwid-2.csv").read_bytes() * 2
-    assert runs(read_content("likwid", again, "triad.csv")) == {("triad", None): {2: [1.3883, 1.3883]}}
-
-
-def test_likwid_reads_the_columns_of_older_versions():
-    content = b"TABLE,Group 1 Raw,CLOCK,1\nEvent,Counter,Core 4\nRuntime (RDTSC) [s],TSC,2.5\n"
-    assert runs(read_content("likwid", content, "triad.csv")) == {("triad", None): {1: [2.5]}}
+@pytest.mark.parametrize(
+    ("content", "times"),
+    [
+        (specimen("likwid-1.csv").content, {1: [0.7427]}),
+        (specimen("likwid-2.csv").content, {2: [1.3883]}),
+        (specimen("likwid-2.csv").content * 2, {2: [1.3883, 1.3883]}),
+        (specimen("likwid-mpirun.csv").content, {1: [1.176022], 2: [2.0332]}),
+        (OF_OLDER_VERSION, {1: [2.5]}),
+    ],
+    ids=["wrapper, n = 1", "wrapper, n = 2", "repeats at one n", "likwid-mpirun, two executions of two ranks", "older"],
+)
+def test_likwid_without_regions_names_the_program_by_its_file(content, times):
+    assert runs(read_content("likwid", content, "triad.csv")) == {("triad", None): times}
 
 
 def test_phoronix():
@@ -238,11 +236,7 @@ def test_what_is_no_such_file_is_refused_with_its_name(form, content):
 @pytest.mark.parametrize(
     ("form", "content", "reason"),
     [
-        (
-            "hyperfine",
-            '{"results": [\n{"command": "a", "times": [1]}]}',
-            "file:2: no parameter is the thread count",
-        ),
+        ("hyperfine", '{"results": [\n{"command": "a", "times": [1]}]}', "file:2: no parameter is the thread count"),
         (
             "hyperfine",
             '{"results": [{"command": "a", "parameters": {"n": "many"}, "times": [1]}]}',

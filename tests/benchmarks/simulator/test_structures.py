@@ -5,23 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.simulator.graphs import (
-    pipeline_graph,
-    recursion_graph,
-    wavefront_graph,
-)
+from benchmarks.simulator.graphs import pipeline_graph, recursion_graph, wavefront_graph
 from benchmarks.simulator.programs import Critical, DynamicLoop, Serial, StaticLoop, Tasks
 from benchmarks.simulator.structures import cumulated_sizes
-from tests.benchmarks.simulator.quiet import (
-    program,
-    quiet,
-    redundancy,
-    run,
-    seconds,
-    shares,
-    span,
-    steady,
-)
+from tests.benchmarks.simulator.quiet import program, quiet, redundancy, run, seconds, shares, span, steady
 
 
 @pytest.mark.parametrize("sizes", ["equal", "triangular", "uneven", "escape", "upper_escape"])
@@ -59,11 +46,9 @@ class TestLocks:
 class TestLoops:
     def test_a_triangular_loop_cut_in_two(self):
         """Blocks of 1/4 and 3/4: the first waits 1/2 of 3/2."""
-        found = shares(steady("i7-4771"), program(structure=StaticLoop(4096, "triangular")), 2)
-        assert found["imbalance"] == pytest.approx(1 / 3, abs=0.002)
-        assert redundancy(steady("i7-4771"), program(structure=StaticLoop(4096, "triangular")), 2) == pytest.approx(
-            1.0, abs=0.002
-        )
+        hardware, loop = steady("i7-4771"), program(structure=StaticLoop(4096, "triangular"))
+        assert shares(hardware, loop, 2)["imbalance"] == pytest.approx(1 / 3, abs=0.002)
+        assert redundancy(hardware, loop, 2) == pytest.approx(1.0, abs=0.002)
 
     def test_half_a_mandelbrot_image_cut_in_two(self):
         """What the profilers agreed on when this loop was measured: w = 0.385."""
@@ -113,19 +98,16 @@ class TestTasks:
             assert bound * 0.999 <= took / one <= (span(graph) + 1 / n) * 1.02  # Brent's bounds
 
     def test_stealing_keeps_threads_busy(self):
-        found = shares(
-            steady("i9-9900K"), program(structure=Tasks(recursion_graph(9, 0.0, 0.0), "stealing", batch=10)), 8
-        )
+        stealing = program(structure=Tasks(recursion_graph(9, 0.0, 0.0), "stealing", batch=10))
+        found = shares(steady("i9-9900K"), stealing, 8)
         assert found["use"] > 0.97
         assert found["distribution"] > 0
 
     def test_a_pipeline_is_as_fast_as_its_slowest_stage(self):
         stages = (1.0, 3.0, 1.0)
-        structure = Tasks(pipeline_graph(stages, streams=1, items=100), "central")
+        pipeline = program(structure=Tasks(pipeline_graph(stages, streams=1, items=100), "central"))
         hardware = steady("i9-9900K")
-        speedup = seconds(hardware, program(structure=structure), 1) / seconds(
-            hardware, program(structure=structure), 8
-        )
+        speedup = seconds(hardware, pipeline, 1) / seconds(hardware, pipeline, 8)
         assert speedup == pytest.approx(sum(stages) / max(stages), rel=0.03)
 
     def test_creating_small_tasks_costs(self):
