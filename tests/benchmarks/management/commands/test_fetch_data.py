@@ -1,5 +1,6 @@
 import json
 import subprocess
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -33,6 +34,21 @@ def fetched(origin, *arguments):
 
 def stored():
     return sorted(Platform.objects.values_list("name", flat=True))
+
+
+@contextmanager
+def killed_at_the_fourth():
+    """Interrupt the command when it reads the fourth server."""
+    read = SpareCores.read
+
+    def killed(source, folder, files):
+        if folder == NAMES[3]:
+            raise KeyboardInterrupt
+        return read(source, folder, files)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SpareCores, "read", killed)
+        yield
 
 
 def test_every_server_is_a_platform(tmp_path, capsys):
@@ -91,22 +107,13 @@ def test_a_limit_is_gone_on_from(tmp_path, capsys):
 def test_a_fetch_that_was_interrupted_says_what_it_did_and_goes_on(tmp_path, monkeypatch, capsys):
     origin = write_servers(tmp_path, five() | {"aws/b1.large": server(lscpu__stdout=None)})
     monkeypatch.setattr(fetching, "FOLDERS_AT_ONCE", 2)
-    read = SpareCores.read
-
-    def killed(source, folder, files):
-        if folder == NAMES[3]:
-            raise KeyboardInterrupt
-        return read(source, folder, files)
-
-    monkeypatch.setattr(SpareCores, "read", killed)
-    with pytest.raises(CommandError, match="interrupted; the next call continues") as stopped:
+    with killed_at_the_fourth(), pytest.raises(CommandError, match="interrupted; the next call continues") as stopped:
         fetched(origin)
     assert stopped.value.returncode == 130  # as of what a shell ends by Ctrl-C
     out = capsys.readouterr().out
     assert f"2 machines stored with {2 * PROFILES} profiles" in out
     assert "1 machines refused:\n       1  no lscpu/stdout" in out
     assert stored() == NAMES[:2]
-    monkeypatch.setattr(SpareCores, "read", read)
     fetched(origin)
     assert stored() == NAMES
     assert Profile.objects.count() == 5 * PROFILES
@@ -203,17 +210,8 @@ def test_an_update_that_was_interrupted_goes_on(tmp_path, monkeypatch, capsys):
     origin = write_servers(tmp_path, five())
     fetched(origin)
     write_servers(tmp_path, {name: server(9.0) for name in NAMES})
-    read = SpareCores.read
-
-    def killed(source, folder, files):
-        if folder == NAMES[3]:
-            raise KeyboardInterrupt
-        return read(source, folder, files)
-
-    with monkeypatch.context() as broken:
-        broken.setattr(SpareCores, "read", killed)
-        with pytest.raises(CommandError, match="interrupted"):
-            fetched(origin, "--update")
+    with killed_at_the_fourth(), pytest.raises(CommandError, match="interrupted"):
+        fetched(origin, "--update")
     assert measured_once() == dict.fromkeys(NAMES[:2], 9.0) | {NAMES[2]: 1.5, NAMES[3]: 1.75, NAMES[4]: 2.0}
     fetched(origin, "--update", "--limit", "1")
     assert list(measured_once().values()).count(9.0) == 4  # a delivery is replaced as a whole
@@ -248,9 +246,10 @@ def test_what_moderators_hid_is_not_updated(origin, capsys):
     assert measured_once()[NAMES[0]] == 1.0
 
 
-def test_prices_of_a_machine_that_is_refused_now_go_with_it(origin, capsys):
+def test_update_drops_a_machine_that_is_refused_now_with_its_prices(origin, capsys):
     write_servers(origin, {NAMES[0]: server(lscpu__stdout=lscpu(**{"Model name": ""}))})
     fetched(origin, "--update")
+    assert (stored(), FetchedFolder.objects.count()) == (NAMES[1:], 4)
     assert priced() == {name: PRICED[name] for name in NAMES[1:]}
     assert "1 prices dropped: their machines are no longer stored" in capsys.readouterr().out
 
@@ -261,15 +260,6 @@ def test_update_withdraws_what_cannot_be_read_any_more(tmp_path):
     write_servers(tmp_path, {NAMES[0]: server(lscpu__stdout=lscpu(**{"Model name": ""}))})
     fetched(origin, "--update")
     assert (stored(), FetchedFolder.objects.count(), Source.objects.count()) == ([], 0, 0)
-
-
-def test_update_drops_a_machine_that_is_refused_now(tmp_path):
-    origin = write_servers(tmp_path, five())
-    fetched(origin)
-    write_servers(tmp_path, {NAMES[0]: server(lscpu__stdout=lscpu(**{"Model name": ""}))})
-    fetched(origin, "--update")
-    assert stored() == NAMES[1:]
-    assert FetchedFolder.objects.count() == 4
 
 
 def test_licence_and_citation_are_where_the_numbers_are(tmp_path, client, capsys):

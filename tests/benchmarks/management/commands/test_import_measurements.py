@@ -34,30 +34,20 @@ def test_every_format_is_stored(form, machine, capsys):
     assert Source.objects.get().kind == "files"
 
 
-def test_several_files_are_one_delivery(machine, capsys):
-    imported("talp", "--platform", machine)
-    assert "solve: n = 1 to 2" in capsys.readouterr().out
-    assert Source.objects.get().label == "talp-1.json and 2 more"
-    assert Source.objects.get().environment["pop_metrics"][0]["parallelEfficiency"] == 1.0
-
-
-def test_twice_is_once_and_another_machine_is_not(machine, tmp_path, capsys):
+def test_several_files_are_one_delivery_which_twice_is_once_and_of_another_machine_another(machine, tmp_path, capsys):
     for _ in range(2):
         imported("talp", "--platform", machine)
-    assert Source.objects.count() == 1
-    assert "delivered before" in capsys.readouterr().err
-    (tmp_path / "platform.json").write_text(json.dumps({"name": "desktop", "cpu_model": "ACME 2000", "threads": 8}))
-    imported("talp", "--platform", machine)
-    assert Source.objects.count() == 2
-    assert Platform.objects.count() == 2
-
-
-def test_of_a_known_platform(machine):
-    imported("talp", "--platform", machine)
+    out, err = capsys.readouterr()
+    assert "solve: n = 1 to 2" in out and "delivered before" in err
+    source = Source.objects.get()
+    assert source.label == "talp-1.json and 2 more"
+    assert source.environment["pop_metrics"][0]["parallelEfficiency"] == 1.0
     slug = Platform.objects.get().slug
     imported("hyperfine", "--platform-slug", slug)
-    assert Platform.objects.count() == 1
     assert Profile.objects.filter(platform__slug=slug, source__label="hyperfine-1.15.0.json").count() == 1
+    (tmp_path / "platform.json").write_text(json.dumps({"name": "desktop", "cpu_model": "ACME 2000", "threads": 8}))
+    imported("talp", "--platform", machine)
+    assert (Source.objects.count(), Platform.objects.count()) == (3, 2)
 
 
 def test_private_stays_private(machine):

@@ -16,8 +16,6 @@ from tests.predictor.conftest import store
 from tests.samples import sample_measurements
 
 MACHINES = tuple(find_hardware(name) for name in ("A53 (S905)", "A7 (BCM2836)", "i7-3667U"))
-
-
 PROGRAMS = simulator.PROGRAMS[:6]
 
 
