@@ -21,15 +21,8 @@ def test_pip_installs_the_wheel_and_it_says_its_version(client, db, tmp_path):
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(where)]
     subprocess.run([*pip, str(tmp_path / name)], check=True, capture_output=True)
     code = "import sys; sys.argv = ['mpet', '--version']; from mpet.cli import main; main()"
-    said = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=where,
-        env={"PYTHONPATH": str(where)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert said.stdout.strip() == f"mpet {name.split('-')[1]}"
+    said = subprocess.check_output([sys.executable, "-c", code], cwd=where, env={"PYTHONPATH": str(where)}, text=True)
+    assert said.strip() == f"mpet {name.split('-')[1]}"
 
 
 def test_the_same_sources_give_the_same_wheel_whose_record_names_every_member():

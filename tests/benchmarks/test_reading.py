@@ -40,26 +40,26 @@ def stand_in(monkeypatch):
         program.close()
 
 
-def refused(task: str, seconds: float | None = None) -> str:
+def refused(task: str) -> str:
     with pytest.raises(ArchiveError) as caught:
-        reading.run_reader(task, io.BytesIO(b"x"), {}, seconds)
+        reading.run_reader(task, io.BytesIO(b"x"), {})
     return str(caught.value)
 
 
-def test_too_much_processor_time_is_refused(stand_in):
-    assert refused("spin", seconds=1) == "took more than 1 s of processor time to read"
-
-
-def test_too_much_time_is_refused(stand_in, settings):
-    settings.READ_WALL_SECONDS = 2.0
+@pytest.mark.usefixtures("stand_in")
+@pytest.mark.parametrize(
+    ("task", "limit", "most", "reason"),
+    [
+        ("spin", "READ_SECONDS", 1, "1 s of processor time"),
+        ("sleep", "READ_WALL_SECONDS", 2.0, "2 s"),
+        ("allocate", "READ_MEMORY_BYTES", 256 << 20, "256 MiB of memory"),
+    ],
+)
+def test_what_takes_too_much_is_refused(settings, task, limit, most, reason):
+    setattr(settings, limit, most)
     start = time.monotonic()
-    assert refused("sleep") == "took more than 2 s to read"
+    assert refused(task) == f"took more than {reason} to read"
     assert time.monotonic() - start < 60
-
-
-def test_too_much_memory_is_refused(stand_in, settings):
-    settings.READ_MEMORY_BYTES = 256 << 20
-    assert refused("allocate") == "took more than 256 MiB of memory to read"
 
 
 @pytest.mark.parametrize(

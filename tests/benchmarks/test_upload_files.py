@@ -130,7 +130,10 @@ def test_files_of_other_tools_keep_their_kind(names, suffix):
     files = [SimpleUploadedFile(name, (SPECIMENS / name).read_bytes()) for name in names]
     machine = '{"name": "laptop", "cpu_model": "ACME 1000", "threads": 8}'
     fields = {"file": files, "form": "auto", "platform_json": machine, "visibility": "public"}
-    uid = client_of(ada).post(f"{API}uploads/", fields).json()["id"]
+    upload = client_of(ada).post(f"{API}uploads/", fields).json()
+    uid = upload["id"]
+    assert (upload["status"], Upload.objects.get().form) == ("accepted", names[0].split("-")[0])
+    assert {profile.n_measured for profile in Profile.objects.all()} == {2}
     answer = client_of().get(f"{API}uploads/{uid}/file/")
     assert answer["Content-Disposition"] == f'attachment; filename="mpet-{uid}{suffix}"'
     assert answer["Content-Type"] == "application/octet-stream"

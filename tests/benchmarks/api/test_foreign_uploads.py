@@ -76,16 +76,12 @@ def test_a_preview_tells_what_was_understood_and_stores_nothing(client):
     assert not Source.objects.exists()
 
 
-def test_a_preview_of_what_is_refused_says_why(client):
+def test_a_refused_file_is_a_rejected_upload_and_its_preview_says_why(client):
+    errors = [{"member": "table.csv", "line": 1, "reason": "no column is mapped to n"}]
     found = send(client, "table.csv", form="csv", platform_json=MACHINE, preview="true").json()
-    assert found["errors"] == [{"member": "table.csv", "line": 1, "reason": "no column is mapped to n"}]
-    assert (found["platform"], found["workloads"]) == (None, [])
-
-
-def test_a_refused_file_is_a_rejected_upload(client):
-    answer = send(client, "table.csv", form="csv", platform_json=MACHINE)
-    assert answer.json()["status"] == "rejected"
-    assert answer.json()["report"]["errors"][0]["reason"] == "no column is mapped to n"
+    assert (found["errors"], found["platform"], found["workloads"]) == (errors, None, [])
+    answer = send(client, "table.csv", form="csv", platform_json=MACHINE).json()
+    assert (answer["status"], answer["report"]["errors"]) == ("rejected", errors)
     assert not Source.objects.exists()
 
 
@@ -119,17 +115,6 @@ def test_a_private_platform_of_somebody_else_is_not_there(client):
 
 def parts(*names):
     return [SimpleUploadedFile(name, (SPECIMENS / name).read_bytes()) for name in names]
-
-
-def test_several_files_are_one_upload_and_say_their_form(client):
-    files = parts("talp-1.json", "talp-2.json", "talp-2-again.json")
-    sent = {"form": "auto", "platform_json": MACHINE}
-    found = client.post(f"{API}uploads/", {"file": files, "preview": "true", **sent}).json()
-    assert found["form"] == "talp"
-    assert [workload["n"] for workload in found["workloads"]] == [[1, 2], [1, 2]]
-    answer = client.post(f"{API}uploads/", {"file": parts("talp-1.json", "talp-2.json", "talp-2-again.json"), **sent})
-    assert answer.json()["status"] == "accepted"
-    assert {profile.n_measured for profile in Profile.objects.all()} == {2}
 
 
 @pytest.mark.parametrize(
