@@ -86,9 +86,10 @@ class Collected:
         number, seconds = as_count(n), as_number(time_s)
         bounds = RANGES["time_s" if kind == "absolute" else "relative time_s"]
         if number is None or RANGES["n"].complaint("n", number):
-            self.note(file.name, line, f"n is {quoted(n)}, not a number of threads", "n")
+            self.note(file.name, line, f"n is {quoted(n)}, not a thread count from 1 to {RANGES['n'].most}", "n")
         elif seconds is None or not bounds.least <= seconds <= bounds.most:
-            self.note(file.name, line, f"the time is {quoted(time_s)}, not a number of seconds", "time")
+            accepted = f"{bounds.least:g} to {bounds.most:g}"
+            self.note(file.name, line, f"the time is {quoted(time_s)}, not a number from {accepted}", "time")
         elif not workload.name.strip():
             self.note(file.name, line, "the workload has no name", "name")
         elif self._kinds.setdefault(workload, kind) != kind:

@@ -124,7 +124,7 @@ def test_a_preview_names_each_line_that_would_be_refused(client, ada):
     page = fill(client, file, preview="true", **LAPTOP)
     words = text_of(page)
     assert "The files would be refused" in words
-    assert "scan.csv 4 n is &#x27;two&#x27;, not a number of threads" in words
+    assert "scan.csv 4 n is &#x27;two&#x27;, not a thread count from 1 to 65536" in words
     assert not Upload.objects.exists()
 
 

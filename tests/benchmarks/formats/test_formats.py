@@ -240,12 +240,12 @@ def test_what_is_no_such_file_is_refused_with_its_name(form, content):
         (
             "hyperfine",
             '{"results": [{"command": "a", "parameters": {"n": "many"}, "times": [1]}]}',
-            "file:1: n is 'many', not a number of threads",
+            "file:1: n is 'many', not a thread count from 1 to 65536",
         ),
         (
             "hyperfine",
             '{"results": [{"command": "a", "parameters": {"n": "1"}, "times": [-1]}]}',
-            "file:1: the time is -1, not a number of seconds",
+            "file:1: the time is -1, not a number from 1e-18 to 1e+07",
         ),
         (
             "google-benchmark",
@@ -262,7 +262,7 @@ def test_what_is_no_such_file_is_refused_with_its_name(form, content):
         ("csv", "n,n,time_s\n1,2,3", "file:1: column 'n' occurs twice"),
         ("csv", "time_s\n1", "file:1: no column is mapped to n"),
         ("csv", "n,time_s\n9,1", "file:2: n is 9, but the machine has 8 threads"),
-        ("csv", "n,time_s\n1,nan", "file:2: the time is 'nan', not a number of seconds"),
+        ("csv", "n,time_s\n1,nan", "file:2: the time is 'nan', not a number from 1e-18 to 1e+07"),
         (
             "likwid",
             "TABLE,Group 1 Raw,X,1\nEvent,Counter,HWThread 0,HWThread 1\nRuntime (RDTSC) [s],TSC,1",
