@@ -280,7 +280,8 @@ def test_bad_input_is_refused_with_line_and_reason(form, content, reason):
     assert reason in refused(form, content)
 
 
-def test_a_mapping_of_what_is_not_known_is_refused():
+def test_a_mapping_of_what_is_not_known_and_a_name_that_is_too_long_are_refused():
+    assert "name is longer than 200 characters" in refused("csv", f"workload,n,time_s\n{'x' * 201},1,1")
     assert "'speed' is not a known field: n, " in refused("csv", "n,time_s\n1,1", columns={"speed": "n"})
     assert "column 'N' is missing" in refused("csv", "n,time_s\n1,1", columns={"n": "N"})
 
@@ -293,7 +294,3 @@ def test_too_many_runs_or_workloads_are_refused():
     rows = "workload,n,time_s\n" + "".join(f"w{i},1,1\n" for i in range(5))
     assert "has more than 3 runs" in refused("csv", rows, limits=ForeignLimits(rows=3))
     assert "has more than 4 workloads" in refused("csv", rows, limits=ForeignLimits(workloads=4))
-
-
-def test_a_name_that_is_too_long_is_refused():
-    assert "name is longer than 200 characters" in refused("csv", f"workload,n,time_s\n{'x' * 201},1,1")

@@ -43,11 +43,6 @@ def test_what_is_of_no_known_tool_is_named(name, content):
         recognise([ForeignFile(name, content)])
 
 
-def test_files_of_two_tools_are_no_upload():
-    with pytest.raises(UnrecognisedError, match="one tool"):
-        recognise([specimen("table.csv"), specimen("talp-1.json")])
-
-
 def test_two_tarballs_are_no_upload():
     with pytest.raises(UnrecognisedError, match="a single results tarball"):
         recognise([ForeignFile("a.tar.gz", b""), ForeignFile("b.tar.gz", b"")])

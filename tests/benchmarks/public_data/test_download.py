@@ -71,15 +71,12 @@ def test_a_part_that_is_longer_than_the_archive_is_dropped(url, tmp_path):
     assert (tmp_path / "archive").read_bytes() == CONTENT
 
 
-def test_an_address_without_an_archive_says_so(url, tmp_path):
+def test_an_address_without_a_server_or_an_archive_says_so(url, tmp_path):
+    with pytest.raises(DownloadError, match=r"127\.0\.0\.1"):
+        download("http://127.0.0.1:9/made", tmp_path / "archive", lambda count: None)
     with pytest.raises(DownloadError, match="404"):
         download(url.replace("/made", "/other"), tmp_path / "archive", lambda count: None)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_no_server_says_so(tmp_path):
-    with pytest.raises(DownloadError, match=r"127\.0\.0\.1"):
-        download("http://127.0.0.1:9/made", tmp_path / "archive", lambda count: None)
 
 
 def test_an_endless_archive_is_given_up(url, tmp_path, monkeypatch):

@@ -78,18 +78,12 @@ def test_an_archive_that_is_cut_off_is_refused(kept, tmp_path):
         list(find_folders(SOURCE, path))
 
 
-def test_nothing_of_the_source_is_an_error(tmp_path):
+def test_an_origin_without_files_of_the_source_is_an_error(tmp_path):
     with pytest.raises(UnreadableOrigin, match="has no files of SpareCores"):
         list(find_folders(SOURCE, tmp_path))
-
-
-def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(UnreadableOrigin, match="cannot be read"):
         list(find_folders(SOURCE, tmp_path / "nowhere"))
-
-
-def test_what_looks_like_a_clone_and_is_none_is_an_error(tmp_path):
-    (tmp_path / "HEAD").write_text("nothing")
+    (tmp_path / "HEAD").write_text("nothing")  # as in a clone
     (tmp_path / "objects").mkdir()
     with pytest.raises(UnreadableOrigin, match="not a git repository"):
         list(find_folders(SOURCE, tmp_path))
