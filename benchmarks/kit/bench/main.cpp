@@ -62,7 +62,7 @@ mpet::Scale scale_called(const std::string& name) {
     if (name == "tiny") return mpet::Scale::tiny;
     if (name == "quick") return mpet::Scale::quick;
     if (name == "full") return mpet::Scale::full;
-    throw std::invalid_argument("--scale is tiny, quick or full, not " + name);
+    throw std::invalid_argument("--scale must be tiny, quick or full, not " + name);
 }
 
 int positive(const std::string& option, const std::string& text) {
@@ -101,7 +101,7 @@ const ApplicationInfo& application_called(const std::string& name) {
     for (const ApplicationInfo& info : mpet::applications()) {
         if (info.name == name) return info;
     }
-    throw std::invalid_argument("no application is called '" + name + "'");
+    throw std::invalid_argument("unknown application '" + name + "'");
 }
 
 std::string sizes_text(const mpet::Sizes& sizes, mpet::Scale scale) {
@@ -135,7 +135,7 @@ Repeat execute(mpet::Application& application, mpet::Team& team) {
 }
 
 void require_same_output(const Repeat& first, const Repeat& repeat) {
-    if (first.checksums != repeat.checksums) throw std::runtime_error("two repeats put out different results");
+    if (first.checksums != repeat.checksums) throw std::runtime_error("two repeats have different results");
 }
 
 // Repeats until `repeats` repeats were undisturbed by other programs, at most `attempts` times as many in total. With
@@ -231,7 +231,7 @@ void count(mpet::Application& application, mpet::Team& team, int repeats) {
 void run(const Options& options) {
     const ApplicationInfo& info = application_called(options.application);
     if (options.size > 0 && info.sizes.unit == nullptr)
-        throw std::invalid_argument(options.application + " has one size only");
+        throw std::invalid_argument(options.application + " has only one size");
     mpet::Team team(options.threads, options.processors);
     const std::unique_ptr<mpet::Application> application = mpet::make(info, team, options.scale, options.size);
     for (const mpet::Section& section : application->sections)
@@ -245,7 +245,7 @@ void run(const Options& options) {
 
 int main(int count_of_arguments, char** arguments) {
     try {
-        if (count_of_arguments < 2) throw std::invalid_argument("what to run?");
+        if (count_of_arguments < 2) throw std::invalid_argument("expected --application NAME or --list");
         const Options options = parse(count_of_arguments, arguments);
         if (options.list) list(options.scale);
         else run(options);

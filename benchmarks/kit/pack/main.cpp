@@ -106,7 +106,7 @@ Request parse(int count, char** arguments) {
             rest.push_back(word);
         }
     }
-    if (rest.size() != 2) throw std::invalid_argument("a folder and a tarball, please");
+    if (rest.size() != 2) throw std::invalid_argument("expected a folder and a tarball");
     request.folder = rest[0];
     request.tarball = rest[1];
     return request;

@@ -37,24 +37,24 @@ constexpr int not_profilable_status = 4;
 constexpr const char* usage =
     "mpet-profile [options] PROGRAM [ARGUMENT...]\n"
     "Measures every parallel region of an OpenMP program, built by gcc or by clang, as it is.\n"
-    "  --n LIST            numbers of threads, as 1,2,4-8; 1 is always measured   (default: as the kit's sweep)\n"
-    "  --repeats K         runs of each pass at each number of threads            (default: 3)\n"
-    "  --name NAME         what to call this machine                              (default: its host name)\n"
-    "  --application NAME  what to call the program                               (default: its file's name)\n"
-    "  --output FILE       the tarball to write        (default: mpet-MACHINE-APPLICATION-TIME.tar.gz)\n"
-    "  --results FOLDER    where the tarball is written under that name       (default: the kit's results/)\n"
-    "  --min-share 1%      leave out regions with less of the program's time on one thread\n"
-    "  --runtime NAME      libgomp or libomp, where the program loads it only when it runs\n"
+    "  --n LIST            thread counts, as 1,2,4-8; 1 is always measured        (default: as the kit's sweep)\n"
+    "  --repeats K         runs of each pass at each thread count                 (default: 3)\n"
+    "  --name NAME         name of this machine                                   (default: its host name)\n"
+    "  --application NAME  name of the program                                    (default: its file name)\n"
+    "  --output FILE       tarball to write                (default: mpet-MACHINE-APPLICATION-TIME.tar.gz)\n"
+    "  --results FOLDER    folder of the tarball, if --output is not given        (default: the kit's results/)\n"
+    "  --min-share 1%      leave out regions with a smaller share of the time on one thread\n"
+    "  --runtime NAME      libgomp or libomp, if the program loads it at run time\n"
     "  --accept-exit N     the program may also end with status N; repeatable\n"
     "Sending it, with curl:\n"
-    "  --upload            send it to the server that the kit came from, wait, and print where to look\n"
-    "  --url URL           send it to another server\n"
-    "  --token TOKEN       who you are                    (default: MPET_TOKEN, or the kit's file TOKEN, chmod 600)\n"
-    "  --public, --private, --visibility WORD   who may see it                                (default: you alone)\n"
-    "  --with-kit          run make quick first, where this machine has not run the kit\n"
-    "  --try               both: --upload --with-kit; without a token there is a secret link in place of an account\n"
-    "The status is 4 where no profile can be made of this program: it has no OpenMP, is linked statically, is a script, ...\n"
-    "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
+    "  --upload            upload to the server of the kit, wait, and print the URL of the results\n"
+    "  --url URL           upload to another server\n"
+    "  --token TOKEN       your API token               (default: MPET_TOKEN, or the kit's file TOKEN, chmod 600)\n"
+    "  --public, --private, --visibility WORD   who can read it                   (default: you only)\n"
+    "  --with-kit          run make quick first if the server has no kit results of this machine\n"
+    "  --try               --upload --with-kit; without a token, the results get a secret link\n"
+    "The exit status is 4 if the program cannot be profiled: no OpenMP, statically linked, a script, ...\n"
+    "PROGRAM is executed once per thread count, repeat and pass. Each run reads a file on standard input from its start.\n";
 
 struct Options {
     std::vector<int> threads;
@@ -111,7 +111,7 @@ void set(Options& options, const std::string& option, const std::string& value) 
     else if (option == "--results") options.results = value;
     else if (option == "--min-share") options.least_share = share(value);
     else if (option == "--runtime" && (value == "libgomp" || value == "libomp")) options.runtime = value;
-    else if (option == "--runtime") throw std::invalid_argument("--runtime is libgomp or libomp, not " + value);
+    else if (option == "--runtime") throw std::invalid_argument("--runtime must be libgomp or libomp, not " + value);
     else if (option == "--accept-exit") options.accepted.push_back(whole_number(value, option));
     else throw std::invalid_argument("unknown option " + option);
 }
@@ -138,7 +138,7 @@ Options parse(int count, char** arguments) {
 std::string own_folder() {
     char path[4096];
     const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (size <= 0) throw std::runtime_error("cannot find out where mpet-profile is: /proc is not mounted");
+    if (size <= 0) throw std::runtime_error("cannot find the path of mpet-profile: /proc is not mounted");
     const std::string own(path, static_cast<std::size_t>(size));
     return own.substr(0, own.rfind('/'));
 }
@@ -329,11 +329,11 @@ public:
         const double measured_share = static_cast<double>(measured_ns) / static_cast<double>(results.program_ns);
         const double surplus_share = 1 - static_cast<double>(plain_ns) / static_cast<double>(least_clean_ns_);
         const double kept = std::max(0.0, 1 - surplus_share / measured_share);
-        std::string text = "libomp does more for each task while a tool is loaded, so t(n) of regions with tasks is too long. Without, on one thread:";
+        std::string text = "libomp has a higher overhead per task while a tool is loaded, so t(n) of regions with tasks is too long. On one thread without it:";
         for (const Section* section : with_tasks) {
             const double seconds = static_cast<double>(section->median_ns(1, false)) / 1e9;
             char line[64];
-            std::snprintf(line, sizeof line, " takes about %.3g s, and not %.3g s", seconds * kept, seconds);
+            std::snprintf(line, sizeof line, " takes about %.3g s instead of %.3g s", seconds * kept, seconds);
             text += "\n    " + section->name + line;
         }
         return text;
@@ -379,9 +379,9 @@ private:
 
     void report() const {
         if (!done_again_.empty())
-            log_.say("done again, because other programs used more than a tenth of a processor meanwhile:" + done_again_);
+            log_.say("repeated, because other programs used more than a tenth of a processor:" + done_again_);
         if (!kept_disturbed_.empty())
-            log_.say("runs were disturbed every time and are kept as they are. Measure again when the machine is quiet:" +
+            log_.say("runs were disturbed every time and are kept. Measure again on an idle machine:" +
                      kept_disturbed_);
     }
 
@@ -434,14 +434,14 @@ private:
         const std::vector<int>& accepted = options_.accepted;
         if (std::find(accepted.begin(), accepted.end(), outcome.status) != accepted.end()) return;
         throw Refusal(program_.path + " ended with status " + std::to_string(outcome.status) + " in the " + pass.text() +
-                      ". It has to end with 0, as it does without the profiler; where that status is no failure, say --accept-exit " +
+                      ", not 0. If that status is not a failure, use --accept-exit " +
                       std::to_string(outcome.status) + ". Its last lines:" + last_lines(output(), 10));
     }
 
     [[noreturn]] void refuse_without_recording(const Pass& pass) const {
         const std::string why = program_.runtime == "libomp"
-                                    ? "it executed no OpenMP region, its libomp was built without OMPT, or it left with _exit()"
-                                    : "it left with _exit(), or it started another program in its place";
+                                    ? "it executed no OpenMP region, its libomp was built without OMPT, or it ended with _exit()"
+                                    : "it ended with _exit(), or it replaced itself by another program (exec)";
         throw NotProfilable(program_.path + " left no recording in the " + pass.text() + ": " + why + ".");
     }
 
@@ -477,8 +477,8 @@ std::string input_text(const std::vector<std::string>& command) {
 void choose_threads(Options& options, const Topology& topology) {
     if (options.threads.empty()) options.threads = thread_counts(topology, false);
     if (options.threads.back() > topology.n_max) {
-        throw Refusal("--n: " + std::to_string(options.threads.back()) + " threads are more than the " + std::to_string(topology.n_max) +
-                      " processors that may be used here.");
+        throw Refusal("--n: " + std::to_string(options.threads.back()) + " threads exceed the " + std::to_string(topology.n_max) +
+                      " available processors.");
     }
 }
 
@@ -490,9 +490,9 @@ std::string note_on_blas(const std::vector<Run>& runs) {
             const ElfFile file(path);
             const bool is_openblas = path.find("openblas", path.rfind('/')) != std::string::npos || file.exports("openblas_get_config");
             if (!is_openblas || file.imports("GOMP_") || file.imports("__kmpc_") || !file.imports("pthread_create")) continue;
-            return "the program loads an OpenBLAS that creates threads of its own (pthreads) and uses no OpenMP: " +
-                   path.substr(path.rfind('/') + 1) + ". What it computes is in no region and counts in the serial rest. "
-                   "To time the whole program on each number of threads: mpet sweep -- PROGRAM ARGUMENT...";
+            return "the program loads an OpenBLAS that creates its own threads (pthreads) instead of OpenMP's: " +
+                   path.substr(path.rfind('/') + 1) + ". Its computations count in the serial rest, not in a region. "
+                   "To time the whole program at each thread count: mpet sweep -- PROGRAM ARGUMENT...";
         }
     }
     return "";
@@ -506,7 +506,7 @@ Results measure(const Program& program, const Options& options, const Topology& 
     if (const std::string note = note_on_blas(runs); !note.empty()) log.say(note);
     if (const std::string note = profiler.note_on_tool(results); !note.empty()) log.say(note);
     if (results.sections.empty() && results.messages.empty()) throw NotProfilable(program.path + " executed no parallel region.");
-    if (results.sections.empty()) throw NotProfilable("no parallel region of " + program.path + " is left to report: see above.");
+    if (results.sections.empty()) throw NotProfilable("no parallel region of " + program.path + " can be reported: see above.");
     return results;
 }
 

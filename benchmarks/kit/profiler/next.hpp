@@ -55,7 +55,7 @@ inline void* find_next(const char* name) {
     void* function = dlsym(RTLD_NEXT, name);
     if (function == nullptr) function = find_in_runtime(name);
     if (function == nullptr) {
-        std::fprintf(stderr, "mpet-profile: the program calls %s, which its OpenMP runtime does not have\n", name);
+        std::fprintf(stderr, "mpet-profile: the program calls %s, which its OpenMP runtime does not provide\n", name);
         std::abort();
     }
     return function;

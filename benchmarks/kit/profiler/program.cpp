@@ -35,8 +35,8 @@ std::string find_in_path(const std::string& command) {
 std::string find_program(const std::string& command) {
     const std::string path = command.find('/') == std::string::npos ? find_in_path(command) : command;
     struct stat file {};
-    if (stat(path.c_str(), &file) != 0) throw Refusal(path + ": there is no such program. Name it with its path, as ./program.");
-    if (!is_executable_file(path)) throw Refusal(path + ": is not an executable file. Name the program itself, after chmod +x where it must be.");
+    if (stat(path.c_str(), &file) != 0) throw Refusal(path + ": program not found. Name it with its path, as ./program.");
+    if (!is_executable_file(path)) throw Refusal(path + ": is not an executable file. Name the program itself, or use chmod +x.");
     return path;
 }
 
@@ -58,7 +58,7 @@ void refuse_other_kinds(const std::string& path, const ElfFile& file) {
     }
     if (file.kind() != ElfFile::Kind::native) throw NotProfilable(path + ": is not an ELF program. Name the program itself.");
     if (!file.is_dynamic()) {
-        throw NotProfilable(path + ": is statically linked, so nothing can be put between it and its OpenMP runtime. "
+        throw NotProfilable(path + ": is statically linked, so calls of its OpenMP runtime cannot be intercepted. "
                              "Link it without -static.");
     }
 }
@@ -68,7 +68,7 @@ void refuse_other_kinds(const std::string& path, const ElfFile& file) {
 std::vector<std::string> shared_libraries(const std::string& path, const ElfFile& file) {
     std::string text;
     if (!capture({file.interpreter(), "--list", path}, text) && text.empty()) {
-        throw Refusal(path + ": its loader " + file.interpreter() + " does not tell which libraries it needs. Is the program built for this system?");
+        throw Refusal(path + ": its loader " + file.interpreter() + " does not list its libraries. Is the program built for this system?");
     }
     std::vector<std::string> libraries;
     std::istringstream lines(text);
@@ -78,7 +78,7 @@ std::vector<std::string> shared_libraries(const std::string& path, const ElfFile
         const std::string target = line.substr(arrow + 4);
         if (target.compare(0, 9, "not found") == 0) {
             throw Refusal(path + ": needs the library" + line.substr(line.find_first_not_of("\t "), arrow).insert(0, " ") +
-                          ", which is not found. Set LD_LIBRARY_PATH as for running it.");
+                          ", which is not found. Set LD_LIBRARY_PATH as when you run it.");
         }
         libraries.push_back(target.substr(0, target.rfind(" (")));
     }
@@ -113,19 +113,19 @@ Use use_of_libraries(const std::vector<std::string>& libraries) {
         throw NotProfilable(path + ": has its OpenMP runtime linked in. Link it with the shared libgomp or libomp.");
     }
     throw NotProfilable(path + ": does not use OpenMP: neither it nor its libraries need libgomp or libomp. Compile and link it with "
-                         "-fopenmp. Where it loads them only when it runs, say --runtime libgomp or --runtime libomp.");
+                         "-fopenmp. If it loads them at run time, use --runtime libgomp or --runtime libomp.");
 }
 
 std::string runtime_of(const std::string& path, const ElfFile& file, const Use& own, const Use& libraries) {
     if (own.calls_gomp && (own.calls_kmpc || !libraries.has_libgomp) && libraries.has_libomp) {
-        throw NotProfilable(path + ": has code of GCC but runs on libomp, clang's runtime: results can be wrong there and a profile would be. "
+        throw NotProfilable(path + ": has code of GCC but runs on libomp, clang's runtime: its results can be wrong, and a profile would be wrong. "
                              "Build all of it with one compiler, and let GCC's code run on libgomp (look at LD_LIBRARY_PATH).");
     }
     if (own.calls_kmpc && libraries.has_libomp) return "libomp";
     if (own.calls_gomp && libraries.has_libgomp) return "libgomp";
     if (!libraries.has_libgomp && !libraries.has_libomp) refuse_without_openmp(path, file);
     if (libraries.has_libgomp != libraries.has_libomp) return libraries.has_libgomp ? "libgomp" : "libomp";
-    throw Refusal(path + ": loads two OpenMP runtimes, libgomp and libomp. Say which to profile: --runtime libgomp or --runtime libomp.");
+    throw Refusal(path + ": loads two OpenMP runtimes, libgomp and libomp. Choose one: --runtime libgomp or --runtime libomp.");
 }
 
 }  // namespace

@@ -96,8 +96,8 @@ void note_lines(const Names& names, const Program& program, std::vector<std::str
     std::string objects;
     for (const std::string& object : without_information) objects += (objects.empty() ? "" : ", ") + object;
     const std::string what = objects.empty() ? "install addr2line (binutils) or llvm-symbolizer, which read the program's debug information"
-                                             : "compile with -g, too, which leaves the code as it is: no debug information in " + objects;
-    messages.push_back("no line of the source is known for " + std::to_string(without_lines.size()) +
+                                             : "compile with -g too, which does not change the code: no debug information in " + objects;
+    messages.push_back("no source line is known for " + std::to_string(without_lines.size()) +
                        (without_lines.size() == 1 ? " region; " : " regions; ") + what);
 }
 
@@ -154,7 +154,7 @@ void note_program(const std::vector<Run>& runs, const Program& program, Results&
     results.messages.push_back("on one thread " + percent(results.rest.median_ns(1, false), program_ns(runs, 1)) +
                                " of the program's time is outside these regions: the workload " + workload(program, results.rest));
     if (has_regions_at_the_same_time(runs)) {
-        results.messages.push_back("regions ran at the same time, started by several threads: the times of the workloads add up to more than the program's");
+        results.messages.push_back("several threads ran regions at the same time: the times of the workloads add up to more than the program's");
     }
 }
 
@@ -165,7 +165,7 @@ std::string reason_to_leave_out(const Gathered& gathered) {
     const bool has_other_on_one = std::any_of(gathered.other_sizes.begin(), gathered.other_sizes.end(), on_one);
     if ((first_n != 1 && has_other_on_one) || (first_n == 0 && !gathered.other_sizes.empty())) {
         return "fixes its own number of threads (" + sizes_text(gathered) + "), so it has no time on one thread and no curve. Remove num_threads and "
-               "omp_set_num_threads for it: OMP_NUM_THREADS has to decide";
+               "omp_set_num_threads, so that OMP_NUM_THREADS sets it";
     }
     if (first_n == 0) return "has no clean run";
     return "";
@@ -188,7 +188,7 @@ void note(const Gathered& gathered, const std::string& name, std::vector<std::st
                            "instead on fewer is in the serial rest");
     }
     if (!gathered.other_sizes.empty()) {
-        messages.push_back(name + ": used another number of threads (" + sizes_text(gathered) + "); these runs of it do not count");
+        messages.push_back(name + ": used another number of threads (" + sizes_text(gathered) + "); these runs are ignored");
     }
     if (gathered.section.constructs & nested_parallel) {
         messages.push_back(name + ": has parallel regions inside; the time in them counts as useful work of the outer region");
@@ -199,13 +199,13 @@ void note(const Gathered& gathered, const std::string& name, std::vector<std::st
         const std::uint64_t clean = gathered.section.median_ns(size, false), profile = gathered.section.median_ns(size, true);
         if (clean > 0 && profile * 5 > clean * 6) {
             messages.push_back(name + ": on " + threads_text(size) + " the profile pass takes " + percent(profile, clean) +
-                               " of the clean pass: its parts are rough");
+                               " of the clean pass: its parts are inaccurate");
         }
     }
 }
 
 std::string description(const Section& section) {
-    if (section.name == serial_rest) return "the program's time outside the parallel regions that were measured";
+    if (section.name == serial_rest) return "the program's time outside the measured parallel regions";
     return "parallel region at " + section.source.substr(section.source.rfind('/') + 1);
 }
 

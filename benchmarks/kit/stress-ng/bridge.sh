@@ -11,17 +11,17 @@ seconds=2
 
 installed=$(stress-ng --version 2>/dev/null | sed -n 's/.*version \([0-9][0-9.]*\).*/\1/p')
 if [ "$installed" != "$version" ]; then
-    echo "stress-ng $version, which is not installed${installed:+ (it is $installed)}, would connect this machine with" \
+    echo "stress-ng $version, which is not installed${installed:+ (it is $installed)}, would relate this machine to" \
         "$servers servers of the public fleet: then measure again" >&2
     exit 0
 fi
-echo "a minute of stress-ng connects this machine with $servers servers of the public fleet (BRIDGE= leaves it out)" >&2
+echo "a minute of stress-ng relates this machine to $servers servers of the public fleet (skip it with BRIDGE=)" >&2
 folder=$build/bridge
 rm -rf "$folder"
 mkdir -p "$folder"
 {
     more=$(sh stress-ng/measure.sh "$build" "$folder" "" "$seconds" "$stressors" none) &&
         sh pack/join.sh "$build" "$tarball" "$more" "$tarball"
-} || echo "stress-ng gave no result: the results are those of the kit alone" >&2
+} || echo "stress-ng gave no result: the tarball has the kit's results only" >&2
 rm -rf "$folder"
 exit 0

@@ -10,7 +10,7 @@ build=$1 results=$2 name=$3 seconds=$4 stressors=$5 div16=${6:-}
 
 command -v stress-ng >/dev/null || { echo "stress-ng is not installed (Debian, Ubuntu: apt install stress-ng)." >&2; exit 1; }
 version=$(stress-ng --version | sed -n 's/.*version \([0-9][0-9.]*\).*/\1/p')
-[ -n "$version" ] || { echo "stress-ng does not tell its version." >&2; exit 1; }
+[ -n "$version" ] || { echo "stress-ng does not print its version." >&2; exit 1; }
 
 folder=$build/stress-ng
 rm -rf "$folder"
@@ -58,7 +58,7 @@ done
 # Leave out workloads without n = 1, because they have no t(1).
 awk -F, '$2 == 1 { known[$1] = 1 } { row[NR] = $0; of[NR] = $1 }
     END { for (i = 1; i <= NR; i++) if (of[i] in known) print row[i] }' "$folder/rows" > "$folder/kept"
-[ -s "$folder/kept" ] || { echo "No stressor gave a result; $log says more." >&2; exit 1; }
+[ -s "$folder/kept" ] || { echo "No stressor gave a result; see $log." >&2; exit 1; }
 {
     echo "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,output_checksum"
     cat "$folder/kept"

@@ -33,7 +33,7 @@ using mpet::Job;
 constexpr const char* usage =
     "mpet-sweep --bin FOLDER --results FOLDER [--name NAME] [--scale tiny|quick|full] [--repeats K]\n"
     "           [--workloads \"hog sgm ...\"] [--threads 1,2,4] [--sizes] [--no-roofline]\n"
-    "--sizes: the workloads whose input can have several sizes, in all of them; no roofline\n";
+    "--sizes: all input sizes of the workloads that have several; no roofline\n";
 
 struct Options {
     std::string bin, results = "results", name = mpet::host_name(), scale = "full";
@@ -77,7 +77,7 @@ Options parse(int count, char** arguments) {
     }
     if (options.bin.empty()) throw std::invalid_argument("--bin is missing");
     if (options.scale != "tiny" && options.scale != "quick" && options.scale != "full")
-        throw std::invalid_argument("--scale is tiny, quick or full");
+        throw std::invalid_argument("--scale must be tiny, quick or full");
     return options;
 }
 
@@ -172,7 +172,7 @@ private:
         if (options_.threads.empty()) return mpet::thread_counts(topology_, options_.quick());
         for (const int n : options_.threads) {
             if (n < 1 || n > topology_.n_max)
-                throw std::invalid_argument("this machine lends 1 to " + std::to_string(topology_.n_max) + " threads");
+                throw std::invalid_argument("--threads: this machine has 1 to " + std::to_string(topology_.n_max) + " threads");
         }
         std::set<int> counts(options_.threads.begin(), options_.threads.end());
         counts.insert(1);  // every curve is relative to t(1)
@@ -204,7 +204,7 @@ private:
         make_folder(options_.results);
         if (mpet::exists(folder_) && mpet::read_file(folder_ + "/settings.txt") != mpet::trimmed(settings)) {
             const std::string aside = folder_ + "-" + mpet::utc_now();
-            std::fprintf(stderr, "An unfinished sweep with other settings is kept in %s\n", aside.c_str());
+            std::fprintf(stderr, "An unfinished sweep with other settings was moved to %s\n", aside.c_str());
             rename_folder(folder_, aside);
         }
         make_folder(folder_);
@@ -291,10 +291,10 @@ private:
         progress.note(counter_statuses_.empty() ? "no counters" : "counters: " + counter_statuses_);
         if (results.repeats_done_again > 0)
             progress.note(std::to_string(results.repeats_done_again) +
-                          " repeats were disturbed by other programs and done again");
+                          " repeats were disturbed by other programs and repeated");
         if (results.repeats_disturbed == 0) return;
         progress.note(std::to_string(results.repeats_disturbed) + " of " + std::to_string(results.repeats_kept) +
-                      " repeats were disturbed every time: measure again on an idle machine for better results");
+                      " repeats remained disturbed: measure again on an idle machine for better results");
     }
 
     std::vector<mpet::Workload> measured_workloads() const {

@@ -46,7 +46,7 @@ std::vector<Workload> chosen(const std::vector<Workload>& all, const std::vector
         const auto found = std::find_if(all.begin(), all.end(),
                                         [&](const Workload& w) { return w.name == name || w.application == name; });
         if (found == all.end())
-            throw std::invalid_argument("no workload is called '" + name + "'; make list shows them");
+            throw std::invalid_argument("unknown workload '" + name + "'; make list shows all");
         applications.push_back(found->application);
     }
     std::vector<Workload> picked;
@@ -84,7 +84,7 @@ std::vector<Workload> with_sizes(const std::vector<Workload>& workloads) {
 std::vector<Job> plan_sizes(const std::vector<Workload>& workloads, const std::vector<int>& threads) {
     std::vector<Job> jobs;
     for (const Workload& workload : workloads) {
-        if (workload.sizes.empty()) throw std::invalid_argument(workload.application + " has one size only");
+        if (workload.sizes.empty()) throw std::invalid_argument(workload.application + " has only one size");
         for (const std::int64_t size : workload.sizes) {
             for (const int n : threads) {
                 for (const Pass pass : {Pass::clean, Pass::profile})

@@ -31,7 +31,7 @@ public:
         else if (kind == "load" && fields.size() == 6) add_load(job, fields);
         else if (kind == "counter" && fields.size() == 6) add_counter(job, fields);
         else if (kind == "source") return;  // the same for all jobs, and recorded in environment.json
-        else throw std::runtime_error(job.file_name() + " holds a line that is none: '" + kind + "'");
+        else throw std::runtime_error(job.file_name() + " has an invalid line: '" + kind + "'");
     }
 
     Results results() const { return results_; }
@@ -45,7 +45,7 @@ private:
         const std::string &workload = fields[1], &checksum = fields[11];
         const auto first = checksums_.emplace(std::make_pair(workload, job.size), checksum).first;
         if (first->second != checksum) {
-            throw std::runtime_error(job.input() + " put out another result at n = " + std::to_string(job.threads) +
+            throw std::runtime_error(job.input() + " has a different result at n = " + std::to_string(job.threads) +
                                      " than before");
         }
         std::string row = workload + "," + std::to_string(job.threads) + "," + fields[2] + "," + name_of(job.pass);

@@ -14,14 +14,14 @@ visibility=${visibility:-private}
 check_visibility "$visibility"
 find_server "$url_given"
 find_token "$token_given"
-[ -n "$token" ] || [ -z "$visibility_given" ] || misused "without an account nothing is public or yours: $who_to_say"
+[ -n "$token" ] || [ -z "$visibility_given" ] || misused "--public and --private need an account: $who_to_say"
 sweep=''
 
 measure_and_send() {
     describe_machine
-    say "what is measured, names of regions and arguments included, is sent to $url, $(audience)"
+    say "the results, with names of regions and arguments, are sent to $url, $(audience)"
     if ! has_curl; then
-        say "curl is missing: what is measured will be kept in $kit/results, and nothing is sent"
+        say "curl is missing: the results stay in $kit/results and are not sent"
     elif [ -z "$token" ] || ! server_knows_machine; then
         bring_sweep
     fi
@@ -29,7 +29,7 @@ measure_and_send() {
     printf '%s\n' "$said"
     tarball=$(printf '%s\n' "$said" | sed -n 's/^[0-9]* regions\{0,1\} of [^ ]* in //p')
     [ -n "$tarball" ] || exit 0
-    has_curl || fail "curl is missing, so nothing is sent. $tarball is kept: send it in the browser, $url/upload/"
+    has_curl || fail "curl is missing, so $tarball is not sent. Upload it in the browser: $url/upload/"
     ended=0
     if [ -z "$token" ]; then
         # Without an account, uploads are not linked to each other, so one upload contains sweep and program.
@@ -57,7 +57,7 @@ server_knows_machine() {
         200) ;;
         000 | 5??)
             say "$(problem)"
-            say "what is measured will be kept in $kit/results, and sent if the server answers by then"
+            say "the results stay in $kit/results, and are sent if the server answers by then"
             return 1
             ;;
         *) fail "$(problem)" ;;
@@ -108,7 +108,7 @@ bring_sweep() {
         sweep=$(newest_sweep "$kit/results" "$fingerprint")
         [ -n "$sweep" ] || fail "the kit left no results in $kit/results"
     else
-        say "this machine, $machine, has not run the kit, and without that little is known of how others compare with it: run" \
-            "make quick once, a minute or two after compiling, or say --with-kit, which does it first"
+        say "the server has no kit results of this machine, $machine, so little is known of how others compare with it: run" \
+            "make quick once, a minute or two after compiling, or use --with-kit, which runs it first"
     fi
 }

@@ -14,7 +14,7 @@ send() {
         200 | 201 | 202) ;;
         *)
             if [ -z "$token" ] && [ "$code" = 404 ]; then
-                say "$url takes nothing without an account: $who_to_say"
+                say "$url requires an account: $who_to_say"
             else
                 say "$(problem)"
             fi
@@ -35,9 +35,9 @@ send() {
 
 audience() {
     case ${token:+$visibility} in
-        '') echo "without an account: who has the link to it may see it" ;;
-        public) echo "public: everybody may see it ($how_to_hide)" ;;
-        private) echo "private: you alone may see it ($how_to_show)" ;;
+        '') echo "without an account: readable by anyone with the link" ;;
+        public) echo "public: readable by everyone ($how_to_hide)" ;;
+        private) echo "private: readable by you only ($how_to_show)" ;;
     esac
 }
 
@@ -47,7 +47,7 @@ await() {
     became=$(field .status)
     while [ "$became" != accepted ] && [ "$became" != rejected ]; do
         if ! wait_a_little; then
-            say "the server has it and is not done yet; what comes of it: $page"
+            say "the server has not finished reading it; report: $page"
             return 3
         fi
         request --max-time 60 "$asked"
@@ -66,7 +66,7 @@ report() {
     if [ "$became" = rejected ]; then
         say "the server rejected it:"
         errors | shortly >&2
-        printf 'What came of it: %s\n' "$page"
+        printf 'Report: %s\n' "$page"
         return 1
     fi
     say "accepted${token:+: $(fields '\.profiles\.[0-9]+' | wc -l | tr -d ' ') profiles}"
@@ -95,7 +95,7 @@ links() {
     if [ -z "$token" ]; then
         expires=$(field .expires_at)
         printf 'The program on all machines: %s\n' "$page"
-        printf 'Who has this link sees the answer. It is deleted on %s, unless you claim it there with an account.\n' \
+        printf 'Anyone with this link can see the results. They are deleted on %s unless you claim them there with an account.\n' \
             "${expires%%T*}"
         return
     fi
@@ -104,7 +104,7 @@ links() {
         $1 ~ /^\.programs\.[0-9]+\.url$/ { print name "\t" $2 }
     ' "$work/answer")
     if [ -z "$programs" ]; then
-        printf 'What came of it: %s\n' "$page"
+        printf 'Report: %s\n' "$page"
         return
     fi
     printf '%s\n' "$programs" | while IFS='	' read -r name page; do

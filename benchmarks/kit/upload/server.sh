@@ -22,8 +22,8 @@ find_server() {
     while [ "${url%/}" != "$url" ]; do url=${url%/}; done
     case $url in
         http://?* | https://?*) ;;
-        '') misused "this kit does not know a server: say where to send results, with $where_to_say" ;;
-        *) misused "$url is not the address of a server: it begins with https:// or http://" ;;
+        '') misused "no server is set: name one with $where_to_say" ;;
+        *) misused "$url is not a server's URL, which begins with https:// or http://" ;;
     esac
 }
 
@@ -39,8 +39,8 @@ find_token() {
         esac
     fi
     case $token in
-        '') [ -n "${tokenless:-}" ] || misused "say who you are: $who_to_say; tokens are made at $url/tokens/" ;;
-        *[!A-Za-z0-9_.~+/=-]*) misused "that is not a token: it has characters that no token has" ;;
+        '') [ -n "${tokenless:-}" ] || misused "no token is set: $who_to_say; create one at $url/tokens/" ;;
+        *[!A-Za-z0-9_.~+/=-]*) misused "the token contains invalid characters" ;;
     esac
 }
 
@@ -83,8 +83,8 @@ header() {
 problem() {
     case $code in
         000) sed -n 's/^curl: *//p' "$work/error" ;;
-        3??) printf '%s\n' "$url sends on to $(header location): say that address" ;;
-        401 | 403) printf '%s\n' "$url does not take this token ($(field .detail)); tokens are made at $url/tokens/" ;;
+        3??) printf '%s\n' "$url redirects to $(header location): use that URL" ;;
+        401 | 403) printf '%s\n' "$url rejects this token ($(field .detail)); create one at $url/tokens/" ;;
         *)
             printf '%s\n' "$url answers $code: $(field .title) $(field .detail)"
             fields '\.(errors|invalid_params)\.[0-9]+\.(name|reason)'

@@ -14,7 +14,7 @@ how_to_show="VISIBILITY=public: everybody"
 newest_of() {
     found=$(tarballs "$1")
     tarball=$(printf '%s\n' "$found" | sed -n 1p)
-    [ -n "$tarball" ] || misused "there is nothing to upload in $1: run make first"
+    [ -n "$tarball" ] || misused "no results in $1: run make first"
     next=$(printf '%s\n' "$found" | sed -n 2p)
     [ -n "$next" ] || return
     say "$tarball is the newest of $(printf '%s\n' "$found" | wc -l | tr -d ' ') tarballs in $1"
@@ -27,7 +27,7 @@ visibility=${VISIBILITY:-}
 check_visibility "$visibility"
 find_server "${URL:-}"
 [ -n "$tarball" ] || newest_of "$results"
-[ -r "$tarball" ] || misused "$tarball: there is no such file"
-has_curl || fail "curl is missing, so nothing is sent. $tarball is kept: send it in the browser, $url/upload/"
+[ -r "$tarball" ] || misused "$tarball: no such file"
+has_curl || fail "curl is missing, so $tarball is not sent. Upload it in the browser: $url/upload/"
 find_token "${TOKEN:-}"
 send "$tarball"

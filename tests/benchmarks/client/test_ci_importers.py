@@ -45,28 +45,11 @@ MESSAGES = (
     '{"reason": "benchmark-complete", "id": "g/f", "iteration_count": [1, 2], "measured_values": [10.0, 24.0],'
     ' "typical": {"estimate": 11.0, "lower_bound": 10, "upper_bound": 12, "unit": "ns"}}\n'
 )
-DATA = {
-    "entries": {
-        "speed": [
-            {
-                "commit": {"id": "abc"},
-                "date": 1_785_888_682_636,
-                "tool": "pytest",
-                "benches": [
-                    {
-                        "name": "f",
-                        "value": 50,
-                        "unit": "iter/sec",
-                        "range": "stddev: 0.001",
-                        "extra": "mean: 20 msec\nrounds: 59 on AMD EPYC 7763 64-Core Processor @ 3.24 GHz",
-                    },
-                    {"name": "heap", "value": 5, "unit": "MiB"},
-                ],
-            }
-        ],
-        "memory": [{"commit": {"id": "abc"}, "date": 1, "benches": [{"name": "m", "value": 1, "unit": "MiB"}]}],
-    }
-}
+EXTRA = "mean: 20 msec\nrounds: 59 on AMD EPYC 7763 64-Core Processor @ 3.24 GHz"
+SPEED = {"name": "f", "value": 50, "unit": "iter/sec", "range": "stddev: 0.001", "extra": EXTRA}
+HEAP = {"name": "heap", "value": 5, "unit": "MiB"}
+COMMIT = {"commit": {"id": "abc"}, "date": 1_785_888_682_636, "tool": "pytest"}
+DATA = {"entries": {"speed": [COMMIT | {"benches": [SPEED, HEAP]}], "memory": [COMMIT | {"benches": [HEAP]}]}}
 
 
 def written(folder: Path, content: object, name: str = "results") -> Path:
@@ -101,7 +84,7 @@ def test_the_plugin_of_this_environment_writes_what_is_read(tmp_path):
 def test_jmh_times_and_rates(tmp_path):
     (run,) = read_results(written(tmp_path, JMH), "jmh")
     parse = run.values["org.x.Parse.run[size=10]"]
-    assert parse.seconds == pytest.approx(4e-6) and parse.spread_s == pytest.approx(1e-6) and parse.repeats == 3
+    assert parse == Value(pytest.approx(4e-6), pytest.approx(1e-6), 3)
     assert run.values["org.x.Parse.rate"] == Value(pytest.approx(2e-5), 0.0, 1)
     assert run.machine == {"jdk": "21"}
 
@@ -109,21 +92,13 @@ def test_jmh_times_and_rates(tmp_path):
 def test_go(tmp_path):
     (run,) = read_results(written(tmp_path, GO), "go")
     parse = run.values["example.org/x.BenchmarkParse"]
-    assert (
-        parse.seconds == pytest.approx(1.1e-6)
-        and parse.repeats == 2
-        and parse.spread_s == pytest.approx(1.414e-7, 1e-3)
-    )
+    assert parse == Value(pytest.approx(1.1e-6), pytest.approx(1.414e-7, 1e-3), 2)
     assert run.values["example.org/x.BenchmarkSub/case=1"].seconds == pytest.approx(2.5e-3)
     assert run.cpu == "Intel(R) Xeon(R) Platinum 8370C CPU @ 2.80GHz"
 
 
 def test_criterion_folder_and_messages(tmp_path):
-    estimates = {
-        "mean": {"point_estimate": 130.0},
-        "slope": {"point_estimate": 120.0},
-        "std_dev": {"point_estimate": 4.0},
-    }
+    estimates = {name: {"point_estimate": ns} for name, ns in (("mean", 130.0), ("slope", 120.0), ("std_dev", 4.0))}
     written(tmp_path, estimates, "criterion/group/f/new/estimates.json")
     written(tmp_path, {"full_id": "group/f now"}, "criterion/group/f/new/benchmark.json")
     written(tmp_path, {"times": [1.0, 2.0, 3.0]}, "criterion/group/f/new/sample.json")
@@ -139,9 +114,8 @@ def test_criterion_folder_and_messages(tmp_path):
 
 
 def test_github_action_benchmark(tmp_path):
-    (run,) = read_results(
-        written(tmp_path, f"window.BENCHMARK_DATA = {json.dumps(DATA)};\n"), "github-action-benchmark"
-    )
+    data = written(tmp_path, f"window.BENCHMARK_DATA = {json.dumps(DATA)};\n")
+    (run,) = read_results(data, "github-action-benchmark")
     assert run.values == {"f": Value(0.02, 0.001, 59)}  # and no MiB
     assert (run.commit, run.cpu) == ("abc", "AMD EPYC 7763 64-Core Processor")
     assert run.time.startswith("2026-08-05T00:11:22")
@@ -167,33 +141,33 @@ BENCHES = ("entries", "speed", 0, "benches")
         ("pytest-benchmark", "{", "line 1, column 2"),
         ("pytest-benchmark", "", "line 1"),
         ("pytest-benchmark", DEEP, "nested too deeply"),
-        ("pytest-benchmark", b"\xff\xfe", "no UTF-8 at byte 0"),
+        ("pytest-benchmark", b"\xff\xfe", "not UTF-8 at byte 0"),
         ("pytest-benchmark", "[]", "benchmarks is missing"),
         ("pytest-benchmark", '{"benchmarks": []}', "no benchmark with a time"),
         ("pytest-benchmark", '{"benchmarks": [7]}', r"benchmarks\[0\]: a benchmark needs a name"),
         ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", to=None), r"test_parse\[1\]: stats is missing"),
-        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to="x"), "'x' is no positive number"),
-        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=-1), "'-1' is no positive"),
-        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=True), "no positive number"),
-        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=math.nan), "no positive number"),
-        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=10**400), "no positive number"),
+        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to="x"), "'x' is not a positive"),
+        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=-1), "'-1' is not a positive"),
+        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=True), "not a positive number"),
+        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=math.nan), "not a positive number"),
+        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=10**400), "not a positive number"),
         ("pytest-benchmark", '{"benchmarks": ' + "9" * 5000 + "}", "4300 digits|is missing"),
         ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "fullname", to="x" * 501), "1 to 500 characters"),
-        ("pytest-benchmark", {"benchmarks": PYTEST["benchmarks"] * 2}, "is there twice"),
-        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=1e300), "no possible time"),
-        ("jmh", "{}", "no list of JMH's results"),
-        ("jmh", changed(JMH, 0, "primaryMetric", "scoreUnit", to="furlongs"), "'furlongs' is no time"),
-        ("jmh", changed(JMH, 0, "primaryMetric", "rawData", to=[[0]]), r"\[0\] org.x.Parse.run.*'0' is no positive"),
+        ("pytest-benchmark", {"benchmarks": PYTEST["benchmarks"] * 2}, "occurs twice"),
+        ("pytest-benchmark", changed(PYTEST, "benchmarks", 0, "stats", "median", to=1e300), "out of range"),
+        ("jmh", "{}", "not a list of JMH results"),
+        ("jmh", changed(JMH, 0, "primaryMetric", "scoreUnit", to="furlongs"), "'furlongs' is not a unit of time"),
+        ("jmh", changed(JMH, 0, "primaryMetric", "rawData", to=[[0]]), r"\[0\] org.x.Parse.run.*'0' is not a positive"),
         ("jmh", changed(JMH, 0, "primaryMetric", to=3), "primaryMetric is missing"),
         ("go", "PASS\n", "no benchmark with a time"),
-        ("go", "BenchmarkX-4 1 zero ns/op\n", "line 1 BenchmarkX: 'zero' is no positive"),
-        ("go", "BenchmarkX-4 1 nan ns/op\n", "'nan' is no positive"),
+        ("go", "BenchmarkX-4 1 zero ns/op\n", "line 1 BenchmarkX: 'zero' is not a positive"),
+        ("go", "BenchmarkX-4 1 nan ns/op\n", "'nan' is not a positive"),
         ("criterion", '{"reason": "benchmark-complete", "id": "f"}', "line 1 f: typical is missing"),
         ("criterion", "{nonsense", "line 1"),
         ("github-action-benchmark", "window.X = ", "line 1"),
         ("github-action-benchmark", {"entries": {}}, "no run with a time"),
         ("github-action-benchmark", changed(DATA, *BENCHES, to=5), r"speed\[0\]: benches is missing"),
-        ("github-action-benchmark", changed(DATA, *BENCHES, 0, "value", to=0), r"speed\[0\] f: '0' is no positive"),
+        ("github-action-benchmark", changed(DATA, *BENCHES, 0, "value", to=0), r"speed\[0\] f: '0' is not a positive"),
         ("nonsense", "", "--as nonsense: choose pytest-benchmark, criterion, jmh, go, github-action-benchmark"),
     ],
 )  # fmt: skip
@@ -232,14 +206,20 @@ def test_the_history_reads_what_it_wrote_in_the_order_of_time(tmp_path):
     ("line", "reason"),
     [
         ("{", "line 2: "),
-        ("{}", "line 2: its schema is not mpet-ci-history/1"),
+        ("{}", "line 2: schema is not mpet-ci-history/1"),
         (DEEP, "line 2: nested too deeply"),
-        ('{"schema": "mpet-ci-history/1", "values": []}', "line 2: machine, calibration and values are objects"),
-        ('{"schema": "mpet-ci-history/1", "values": {"f": {"s": 0}}}', "line 2: 'f' has no possible time"),
-        ('{"schema": "mpet-ci-history/1", "values": {"f": {"s": "1"}}}', "line 2: 'f' has no numbers"),
-        ('{"schema": "mpet-ci-history/1", "values": {"f": {"s": 1e999}}}', "line 2: 'f' has no numbers"),
-        ('{"schema": "mpet-ci-history/1", "values": {"f": {"s": 1, "n": 0}}}', "line 2: 'f' has no possible"),
-        ('{"schema": "mpet-ci-history/1", "calibration": {"k": -1}}', "line 2: calibration has possible"),
+        ('{"schema": "mpet-ci-history/1", "values": []}', "line 2: machine, calibration and values must be objects"),
+        (
+            '{"schema": "mpet-ci-history/1", "values": {"f": {"s": 0}}}',
+            "line 2: 'f' has a time, spread or number of repeats out of range",
+        ),
+        ('{"schema": "mpet-ci-history/1", "values": {"f": {"s": "1"}}}', "line 2: 'f' needs the numbers s, sd and n"),
+        ('{"schema": "mpet-ci-history/1", "values": {"f": {"s": 1e999}}}', "line 2: 'f' needs the numbers s, sd and n"),
+        (
+            '{"schema": "mpet-ci-history/1", "values": {"f": {"s": 1, "n": 0}}}',
+            "line 2: 'f' has a time, spread or number of repeats out of range",
+        ),
+        ('{"schema": "mpet-ci-history/1", "calibration": {"k": -1}}', "line 2: calibration has a time out of range"),
         ('{"schema": "mpet-ci-history/1", "commit": 5}', "line 2: commit, branch, time"),
     ],
 )

@@ -81,7 +81,7 @@ def test_with_a_calibration_a_slowdown_of_all_benchmarks_is_found_and_without_it
     assert set(compare_with_history(history[:-1], head).named("slower")) == {*KINDS}
     plain = [replace(run, calibration={}) for run in history[:-1]]
     report = compare_with_history(plain, replace(head, calibration={}))
-    assert not report.is_slower and "same factor" in report.how
+    assert not report.is_slower and "common to all benchmarks" in report.how
     assert is_calibrated(history) and not is_calibrated([*plain, head])
 
 

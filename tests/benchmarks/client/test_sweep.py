@@ -74,15 +74,15 @@ def test_a_program_that_fails_is_named_with_its_last_lines_and_what_accepts_it()
 
 
 def test_a_run_that_takes_too_long_ends():
-    with pytest.raises(Exception, match=r"ran longer than 0\.2 s: --longest"):
+    with pytest.raises(Exception, match=r"ran longer than 0\.2 s; see --longest"):
         swept(["import time; time.sleep(9)"], longest_s=0.2)
 
 
-@pytest.mark.parametrize(("counts", "reason"), [((2,), "n = 1 is missing"), ((1, 3), "3 threads are more")])
+@pytest.mark.parametrize(("counts", "reason"), [((2,), "n = 1 is missing"), ((1, 3), "3 threads exceed")])
 def test_what_cannot_be_measured_is_wrong_usage(counts, reason):
     with pytest.raises(UsageError, match=reason):
         swept([SLEEPS, "{n}"], counts)
-    with pytest.raises(UsageError, match="no such program"):
+    with pytest.raises(UsageError, match="program not found"):
         is_there("./nowhere")
 
 
@@ -219,8 +219,8 @@ def test_a_program_in_any_language_is_swept_sent_and_shown(mpet, client, few_wor
     assert status == 0, said
     words = " ".join(said.split())
     expires = Quarantine.objects.order_by("pk").last().expires_at
-    assert "Who has this link sees the answer." in words
-    assert f"It is deleted on {expires:%Y-%m-%d}, unless you claim it there with an account." in words
+    assert "Anyone with this link can see the results." in words
+    assert f"They are deleted on {expires:%Y-%m-%d} unless you claim them there with an account." in words
 
 
 @pytest.mark.lab

@@ -60,26 +60,18 @@ class Machine:
 
     def cpu_files(self, cpu: Cpu) -> dict[str, str]:
         folder = f"sys/devices/system/cpu/cpu{cpu.id}"
-        whole = (
-            self.on_node(cpu.node) if self.l3_shared_by_node else [c.id for c in self.cpus if c.package == cpu.package]
-        )
+        package = [c.id for c in self.cpus if c.package == cpu.package]
+        whole = self.on_node(cpu.node) if self.l3_shared_by_node else package
         files = {
             f"{folder}/topology/physical_package_id": str(cpu.package),
             f"{folder}/topology/thread_siblings_list": listed(list(cpu.core)),
         }
-        caches = [
-            ("1", "Data", "32K", cpu.core),
-            ("1", "Instruction", "32K", cpu.core),
-            ("2", "Unified", "256K", cpu.core),
-        ]
-        for index, (level, kind, size, shared) in enumerate([*caches, ("3", "Unified", "20480K", whole)]):
-            cache = f"{folder}/cache/index{index}"
-            files |= {
-                f"{cache}/level": level,
-                f"{cache}/type": kind,
-                f"{cache}/size": size,
-                f"{cache}/shared_cpu_list": listed(list(shared)),
-            }
+        l1, l2, l3 = "32K", "256K", "20480K"
+        caches = [("1", "Data", l1), ("1", "Instruction", l1), ("2", "Unified", l2), ("3", "Unified", l3)]
+        for index, (level, kind, size) in enumerate(caches):
+            shared = listed(whole if level == "3" else list(cpu.core))
+            fields = {"level": level, "type": kind, "size": size, "shared_cpu_list": shared}
+            files |= {f"{folder}/cache/index{index}/{name}": text for name, text in fields.items()}
         if cpu.capacity is not None:
             files[f"{folder}/cpu_capacity"] = str(cpu.capacity)
         if cpu.max_khz is not None:
@@ -117,27 +109,15 @@ def xeon_adjacent() -> Machine:
 
 
 def desktop_without_smt() -> Machine:
-    return Machine(
-        [
-            Cpu(i, cpuinfo={"vendor_id": "GenuineIntel", "model name": "Intel(R) Core(TM) i5-9400 CPU @ 2.90GHz"})
-            for i in range(6)
-        ]
-    )
+    fields = {"vendor_id": "GenuineIntel", "model name": "Intel(R) Core(TM) i5-9400 CPU @ 2.90GHz"}
+    return Machine([Cpu(i, cpuinfo=fields) for i in range(6)])
 
 
 def big_little() -> Machine:
     """Return four slow cores followed by four fast ones. This ARM kernel reports package -1 and no NUMA nodes."""
     small, large = {"CPU implementer": "0x41", "CPU part": "0xd03"}, {"CPU implementer": "0x41", "CPU part": "0xd09"}
-    cpus = [
-        Cpu(
-            i,
-            -1,
-            capacity=430 if i < 4 else 1024,
-            max_khz=1800000 if i < 4 else 2400000,
-            cpuinfo=small if i < 4 else large,
-        )
-        for i in range(8)
-    ]
+    kinds = [(430, 1800000, small)] * 4 + [(1024, 2400000, large)] * 4
+    cpus = [Cpu(i, -1, capacity=c, max_khz=khz, cpuinfo=fields) for i, (c, khz, fields) in enumerate(kinds)]
     return Machine(cpus, "aarch64", has_nodes=False, files={"proc/device-tree/model": "A Board\0"})
 
 

@@ -78,10 +78,8 @@ def test_a_sweep_is_packed_as_emulated(emulated, tmp_path):
         measurements = read_archive(file)
     platform = measurements.platforms[0]
     assert measurements.origin == "emulated"
-    assert (platform.architecture, platform.word_bits) == (
-        emulated.architecture.machine,
-        emulated.architecture.word_bits,
-    )
+    expected = emulated.architecture
+    assert (platform.architecture, platform.word_bits) == (expected.machine, expected.word_bits)
     assert len(measurements.profiles) == 4
 
 

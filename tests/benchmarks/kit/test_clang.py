@@ -38,15 +38,8 @@ def test_results_have_the_same_bits(clang, native, applications):
 
 
 def test_make_tiny_gives_a_tarball(clang, tmp_path):
-    make(
-        "tiny",
-        "--assume-old=programs",
-        build=clang,
-        CXX="clang++",
-        OPTIMISE="-O1",
-        RESULTS=str(tmp_path),
-        WORKLOADS=" ".join(PROFILED),
-    )
+    settings = {"CXX": "clang++", "OPTIMISE": "-O1", "RESULTS": str(tmp_path), "WORKLOADS": " ".join(PROFILED)}
+    make("tiny", "--assume-old=programs", build=clang, **settings)
     (tarball,) = tmp_path.glob("mpet-*.tar.gz")
     with tarball.open("rb") as file:
         measurements = read_archive(file)

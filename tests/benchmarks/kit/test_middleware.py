@@ -20,11 +20,8 @@ def test_the_kit_passes_its_own_tests():
     """`make test`: accounts, middleware, the clean build, counters, files, and attribution with known answers."""
     said = make("test", build="native", OPTIMISE="-O1")
     passed = re.findall(r"^passed (\w+)$", said, re.MULTILINE)
-    written = [
-        name
-        for test in TESTS
-        for name in re.findall(r"^TEST\((\w+)\)", (KIT / "tests" / f"{test}.cpp").read_text(), re.MULTILINE)
-    ]
+    sources = "".join((KIT / "tests" / f"{test}.cpp").read_text() for test in TESTS)
+    written = re.findall(r"^TEST\((\w+)\)", sources, re.MULTILINE)
     assert "skipped: attribution" in said or passed == written
 
 
@@ -47,16 +44,12 @@ def test_valgrind_finds_nothing_with_one_thread(native):
     need("valgrind")
     valgrind = ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full"]
     for application in sorted(SHORT):
-        output(
-            *valgrind, native / "mpet-bench-profile", "--application", application, "--scale", "tiny", "--repeats", "1"
-        )
-    make(
-        *(str(BUILDS / "native" / f"test-{name}") for name in ("test_accounting", "test_files")),
-        build="native",
-        OPTIMISE="-O1",
-    )
-    for name in ("test_accounting", "test_files"):
-        output(*valgrind, native / f"test-{name}")
+        options = ("--application", application, "--scale", "tiny", "--repeats", "1")
+        output(*valgrind, native / "mpet-bench-profile", *options)
+    tests = [native / f"test-{name}" for name in ("test_accounting", "test_files")]
+    make(*map(str, tests), build="native", OPTIMISE="-O1")
+    for test in tests:
+        output(*valgrind, test)
 
 
 @pytest.mark.lab

@@ -19,14 +19,8 @@ def bench() -> Path:
     folder = BUILDS / "papi"
     folder.mkdir(parents=True, exist_ok=True)
     output("g++", "-std=c++17", "-fPIC", "-shared", PAPI / "papi.cpp", "-o", folder / "libpapi.so")
-    make(
-        str(folder / "mpet-bench-clean"),
-        build=folder,
-        OPTIMISE=f"-O1 -isystem {PAPI}",
-        LDFLAGS=f"-L{folder} -Wl,-rpath,{folder}",
-        WORKLOAD_SOURCES="workloads/fib.cpp",
-        PAPI=None,
-    )
+    settings = {"OPTIMISE": f"-O1 -isystem {PAPI}", "LDFLAGS": f"-L{folder} -Wl,-rpath,{folder}", "PAPI": None}
+    make(str(folder / "mpet-bench-clean"), build=folder, WORKLOAD_SOURCES="workloads/fib.cpp", **settings)
     return folder / "mpet-bench-clean"
 
 
@@ -67,5 +61,5 @@ def test_without_papi_nothing_changes(native, bench):
 
 
 def test_what_is_asked_for_has_to_exist(bench):
-    with pytest.raises(AssertionError, match="MPET_COUNTERS is perf_event or papi, not likwid"):
+    with pytest.raises(AssertionError, match="MPET_COUNTERS must be perf_event or papi, not likwid"):
         counters(bench, MPET_COUNTERS="likwid")

@@ -26,7 +26,7 @@ RUNS = (
     "output_checksum\n" + "".join(f"shared_histogram,1,{repeat},clean,{10**9 + repeat},,,,,,,,\n" for repeat in (1, 2))
 )
 WORKLOADS = [{"name": "shared_histogram", "application": "shared_histogram", "section": None, "strategy": "locks"}]
-HAS_NOT_RUN = "has not run the kit"
+HAS_NOT_RUN = "has no kit results of this machine"
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +44,8 @@ def token(media) -> str:
 def kit(live_server, tmp_path) -> Path:
     """As this server serves it; the profiler was built before. `make quick` gives in no time what takes it a minute."""
     need("curl", "awk")
-    with (
-        urlopen(f"{live_server.url}/api/v1/kit/") as answer,
-        tarfile.open(fileobj=io.BytesIO(answer.read())) as archive,
-    ):
+    served = urlopen(f"{live_server.url}/api/v1/kit/")
+    with served as answer, tarfile.open(fileobj=io.BytesIO(answer.read())) as archive:
         archive.extractall(tmp_path, filter="data")
     folder = tmp_path / "mpet-kit"
     (folder / "build").symlink_to(build_profiler())
@@ -100,20 +98,20 @@ def test_one_command_measures_sends_waits_and_names_the_page(kit, program, token
     assert "fixed_gcc" in text_of(client.get(path))
     assert [path.name for path in (kit / "results").iterdir()] == [upload.filename]
     before, after = said.err.split("clean pass, n = 1, repeat 1")
-    assert f"sent to {live_server.url}, private: you alone may see it" in before
+    assert f"sent to {live_server.url}, private: readable by you only" in before
     assert f"this machine, host, {HAS_NOT_RUN}" in before and "make quick once, a minute or two" in before
     assert "accepted: 2 profiles" in after
 
 
 def test_nothing_is_public_without_a_word(kit, program, token):
     said = profile(kit, program, "--upload", MPET_TOKEN=token)
-    assert "private: you alone may see it (--public: everybody)" in said.err.split("clean pass")[0]
+    assert "private: readable by you only (--public: everybody)" in said.err.split("clean pass")[0]
     assert Upload.objects.get().visibility == "private"
 
 
 def test_what_is_to_be_public_is_said_before(kit, program, token):
     said = profile(kit, program, "--upload", "--public", MPET_TOKEN=token)
-    assert "public: everybody may see it (without --public: you alone)" in said.err.split("clean pass")[0]
+    assert "public: readable by everyone (without --public: you alone)" in said.err.split("clean pass")[0]
     assert Upload.objects.get().visibility == "public"
 
 
@@ -125,7 +123,7 @@ def test_with_kit_sweeps_first_and_sends_both(kit, program, token, live_server, 
     uploads = Upload.objects.order_by("pk")
     assert [upload.status for upload in uploads] == ["accepted", "accepted"]
     of_sweep, of_program = said.out.splitlines()[-2:]
-    assert page_of(of_sweep, "What came of it", live_server.url) == f"/uploads/{uploads[0].uid}/"
+    assert page_of(of_sweep, "Report", live_server.url) == f"/uploads/{uploads[0].uid}/"
     assert client.get(page_of(of_program, PROGRAM, live_server.url)).status_code == 200
     assert Profile.objects.filter(platform__name="my host").values("platform").distinct().count() == 1
 
@@ -138,7 +136,7 @@ def test_without_a_token_try_sends_both_in_one_and_names_a_secret_link(kit, prog
     said = profile(kit, program, "--try", "--name", "my host")
     assert said.status == 0, said.err
     before, after = said.err.split("clean pass, n = 1, repeat 1")
-    assert f"sent to {live_server.url}, without an account: who has the link to it may see it" in before
+    assert f"sent to {live_server.url}, without an account: readable by anyone with the link" in before
     assert "make quick first" in before
     assert "accepted" in after
     upload = Upload.objects.get()
@@ -151,8 +149,8 @@ def test_without_a_token_try_sends_both_in_one_and_names_a_secret_link(kit, prog
     assert page.status_code == 200 and "fixed_gcc" in text_of(page)
     expires = Quarantine.objects.get().expires_at
     assert claim == (
-        f"Who has this link sees the answer. It is deleted on {expires:%Y-%m-%d}, "
-        "unless you claim it there with an account."
+        f"Anyone with this link can see the results. They are deleted on {expires:%Y-%m-%d} "
+        "unless you claim them there with an account."
     )
     # The sweep that is here now goes along with the next program.
     again = profile(kit, program, "--try", "--application", "second")
@@ -165,24 +163,20 @@ def test_a_server_that_takes_nothing_without_an_account_says_so(kit, program):
     with stand_in((404, {"title": "Not found", "status": 404}, {})) as server:
         said = profile(kit, program, "--try", "--url", server.url)
     assert said.status == 1
-    assert f"{server.url} takes nothing without an account: --token TOKEN, MPET_TOKEN" in said.err
+    assert f"{server.url} requires an account: --token TOKEN, MPET_TOKEN" in said.err
     assert f"to send it later: {server.url}/upload/" in said.err
     (request,) = server.received
     assert request[:3] == ("POST", "/api/v1/quarantine/", None)
 
 
 def test_what_a_server_refuses_without_an_account_is_explained(kit, program):
-    rejected = {
-        "status": "rejected",
-        "url": "unused",
-        "page": "https://mpet.example/quarantine/s/",
-        "report": {"errors": [{"reason": "no"}], "warnings": []},
-    }
+    report = {"errors": [{"reason": "no"}], "warnings": []}
+    rejected = {"status": "rejected", "url": "unused", "page": "https://mpet.example/quarantine/s/", "report": report}
     with stand_in((201, rejected, {})) as server:
         said = profile(kit, program, "--try", "--url", server.url)
     assert said.status == 1
     assert "the server rejected it:\n  no" in said.err
-    assert said.out.splitlines()[-1] == "What came of it: https://mpet.example/quarantine/s/"
+    assert said.out.splitlines()[-1] == "Report: https://mpet.example/quarantine/s/"
 
 
 def test_a_machine_that_has_another_name_now_is_known_by_its_hardware(kit, program, token):
@@ -252,7 +246,7 @@ def repacked(kit: Path, platform: dict) -> bytes:
 def test_a_token_that_is_refused_is_told_before_anything_is_measured(kit, program, media):
     said = profile(kit, program, "--upload", "--token", "mpet_nobody")
     assert said.status == 1
-    assert "does not take this token" in said.err
+    assert "rejects this token" in said.err
     assert "clean pass" not in said.err and not (kit / "results").exists()
 
 
@@ -270,9 +264,7 @@ def test_the_links_of_the_program_are_printed(kit, program):
     accepted = upload_document("accepted", programs=[{"name": "fixed_gcc", "url": "https://mpet.example/programs/7/"}])
     with stand_in((200, {"results": []}, {}), (201, accepted, {})) as server:
         said = profile(kit, program, "--upload", "--url", server.url, MPET_TOKEN="abc")
-    assert said.out.splitlines()[-1] == (
-        "fixed_gcc on all machines, the fastest first: https://mpet.example/programs/7/"
-    )
+    assert said.out.splitlines()[-1] == f"{PROGRAM}: https://mpet.example/programs/7/"
 
 
 def test_the_program_does_not_get_the_token(kit, tmp_path):
@@ -292,12 +284,12 @@ def test_the_program_does_not_get_the_token(kit, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--with-kit"], "--with-kit goes with --upload"),
-        (["--private"], "--private goes with --upload"),
+        (["--with-kit"], "--with-kit needs --upload"),
+        (["--private"], "--private needs --upload"),
         (["--upload", "--visibility", "everybody"], "'everybody' is neither public nor private"),
-        (["--upload", "--url", "mpet.example"], "is not the address of a server"),
-        (["--upload"], "say who you are: --token TOKEN, MPET_TOKEN"),
-        (["--try", "--public"], "without an account nothing is public or yours: --token TOKEN, MPET_TOKEN"),
+        (["--upload", "--url", "mpet.example"], "is not a server's URL"),
+        (["--upload"], "no token is set: --token TOKEN, MPET_TOKEN"),
+        (["--try", "--public"], "--public and --private need an account: --token TOKEN, MPET_TOKEN"),
     ],
 )
 def test_options_that_make_no_sense(kit, program, options, reason):

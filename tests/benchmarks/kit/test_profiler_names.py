@@ -11,7 +11,7 @@ from tests.conftest import skip_or_fail
 
 pytestmark = pytest.mark.kit
 
-ADVICE = "compile with -g, too"
+ADVICE = "compile with -g too"
 
 FLANG = """
 #define REGION(name, symbol) void name(void) __asm__(symbol); \\
@@ -80,7 +80,7 @@ def test_advice_about_debug_information_comes_once(tmp_path):
     assert ADVICE not in measured(with_it, tmp_path)[1]
     said = measured(without, tmp_path)[1]
     assert said.count(ADVICE) == 1
-    assert f"no line of the source is known for 2 regions; {ADVICE}" in said
+    assert f"no source line is known for 2 regions; {ADVICE}" in said
 
 
 def test_where_the_reading_program_is_missing_it_is_named(tmp_path):

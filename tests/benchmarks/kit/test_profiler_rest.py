@@ -56,7 +56,7 @@ def test_half_of_the_time_is_outside_the_regions(program, usual):
 def test_it_is_a_sequential_workload_of_the_program(program, usual):
     (rest,) = [workload for workload in usual.measurements.workloads if workload.section == REST]
     assert (rest.name, rest.application, rest.strategy) == (f"{program.name}/{REST}", program.name, "sequential")
-    assert "outside the parallel regions" in rest.description
+    assert "outside the measured parallel regions" in rest.description
 
 
 def test_regions_that_are_left_out_count_in_it(program):

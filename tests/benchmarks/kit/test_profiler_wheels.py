@@ -16,7 +16,7 @@ points = numpy.random.default_rng(0).random((5000, 8))
 print(len(sklearn.cluster.KMeans(4, n_init=1, max_iter=5, random_state=0).fit(points).cluster_centers_))
 """
 BUNDLED = list((Path(sklearn.__file__).parents[1] / "scikit_learn.libs").glob("libgomp-*"))
-OWN_THREADS = "loads an OpenBLAS that creates threads of its own (pthreads) and uses no OpenMP: "
+OWN_THREADS = "loads an OpenBLAS that creates its own threads (pthreads) instead of OpenMP's: "
 ONCE = ("--n", "1", "--repeats", "1", "--runtime", "libgomp")
 BLAS = """
 #include <pthread.h>

@@ -109,7 +109,7 @@ def bridged(native, tmp_path, stand_in):
 
 def test_a_quick_sweep_has_a_bridge_to_the_fleet_in_its_tarball(native, tmp_path):
     said, sweep, joined = bridged(native, tmp_path, STAND_IN)
-    assert "connects this machine with 1,917 servers of the public fleet" in said
+    assert "relates this machine to 1,917 servers of the public fleet" in said
     names = [workload.name for workload in joined.workloads]
     assert names == [*(workload.name for workload in sweep.workloads), "stress-ng/cpu", "stress-ng/memcpy"]
     assert [workload.version for workload in joined.workloads][-2:] == ["0.20.01", "0.20.01"]
@@ -122,8 +122,8 @@ def test_a_quick_sweep_has_a_bridge_to_the_fleet_in_its_tarball(native, tmp_path
 @pytest.mark.parametrize(
     ("stand_in", "said"),
     [
-        (None, "stress-ng 0.20.01, which is not installed, would connect this machine with 1,917 servers"),
-        (STAND_IN.replace("0.20.01", "0.15.06"), "not installed (it is 0.15.06), would connect this machine with"),
+        (None, "stress-ng 0.20.01, which is not installed, would relate this machine to 1,917 servers"),
+        (STAND_IN.replace("0.20.01", "0.15.06"), "not installed (it is 0.15.06), would relate this machine to"),
         (STAND_IN.replace("shift 5", "exit 1; shift 5"), "stress-ng gave no result"),
     ],
 )

@@ -17,30 +17,29 @@ import pytest
 from benchmarks.archive import read_archive
 from benchmarks.kit_archive import kit_tarball, kit_version
 from profiles.identity.spelling import workload_identity
-from profiles.measurements import PARTS
-from tests.benchmarks.kit.kit_build import KIT, SHORT_WORKLOADS, output, records
+from profiles.measurements import PARTS, Measurements
+from tests.benchmarks.kit.kit_build import KIT, SHORT_WORKLOADS, WARNINGS, output, records
+from tests.benchmarks.kit.uploading import served_kit
 
 pytestmark = pytest.mark.kit
 
 COUNTERS = {
-    "INSTR",
-    "CYCLES",
-    "BR",
-    "BR-M",
-    "L1-LD",
-    "L1-LDM",
-    "L1-ST",
-    "L1-STM",
-    "LLC-LD",
-    "LLC-LDM",
-    "LLC-ST",
-    "LLC-STM",
-}
+    "INSTR", "CYCLES", "BR", "BR-M", "L1-LD", "L1-LDM", "L1-ST", "L1-STM", "LLC-LD", "LLC-LDM", "LLC-ST", "LLC-STM",
+}  # fmt: skip
 
 
 def sweep(native: Path, results: Path, *options: str, environment: dict[str, str] | None = None) -> Path:
     command = [native / "mpet-sweep", "--bin", native, "--results", results, "--scale", "tiny", "--repeats", "2"]
     return Path(output(*command, *options, environment=environment).strip())
+
+
+def read(tarball: Path) -> Measurements:
+    with tarball.open("rb") as file:
+        return read_archive(file)
+
+
+def table(tarball: Path, name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(member(tarball, name))))
 
 
 def member(tarball: Path, name: str) -> str:
@@ -54,8 +53,7 @@ def test_a_sweep_gives_a_tarball_that_the_reader_accepts(native, tmp_path):
     tarball = sweep(native, tmp_path, "--name", "test host/1")
     assert tarball.parent == tmp_path
     assert tarball.name.startswith("mpet-test-host-1-")
-    with tarball.open("rb") as file:
-        measurements = read_archive(file)
+    measurements = read(tarball)
     platform = measurements.platforms[0]
     assert measurements.origin == "measured"
     assert (platform.name, platform.n_max) == ("test host/1", len(platform.placement or ()))
@@ -67,17 +65,17 @@ def test_a_sweep_gives_a_tarball_that_the_reader_accepts(native, tmp_path):
         assert counts <= set(runs.n.tolist()) and (workload.strategy != "sequential" or set(runs.n.tolist()) == counts)
         assert workload.runtime == "mpal" and workload.input and workload.description
         for n in counts:
-            assert sorted(runs.repeat[(runs.n == n) & runs.is_profile_pass]) == [1, 2]
-            assert sorted(runs.repeat[(runs.n == n) & ~runs.is_profile_pass]) == [1, 2]
+            for in_pass in (runs.is_profile_pass, ~runs.is_profile_pass):
+                assert sorted(runs.repeat[(runs.n == n) & in_pass]) == [1, 2]
 
 
 def test_the_files_hold_integers_and_say_how_they_came_about(native, tmp_path):
     tarball = sweep(native, tmp_path, "--workloads", "hog fib", "--threads", "1")
-    rows = list(csv.DictReader(io.StringIO(member(tarball, "runs.csv"))))
+    rows = table(tarball, "runs.csv")
     assert {row["workload"] for row in rows} == {"fib", "hog/gradient", "hog/histogram", "hog/normalise"}
     assert list(rows[0])[5:12] == [f"{part}_ns" for part in PARTS]
     assert all(field.isdigit() for row in rows for key, field in row.items() if key.endswith("_ns") and field)
-    counters = list(csv.DictReader(io.StringIO(member(tarball, "counters.csv"))))
+    counters = table(tarball, "counters.csv")
     assert {row["counter"] for row in counters} == COUNTERS
     assert all((row["value"] != "") == (row["status"] in {"ok", "multiplexed"}) for row in counters)
     environment = json.loads(
@@ -94,18 +92,8 @@ def test_the_files_hold_integers_and_say_how_they_came_about(native, tmp_path):
 
 def test_an_interrupted_sweep_goes_on_where_it_stopped(native, tmp_path):
     """Killed after its first job; the second sweep keeps that job's output and adds the others."""
-    command = [
-        native / "mpet-sweep",
-        "--bin",
-        native,
-        "--results",
-        tmp_path,
-        "--name",
-        "x",
-        "--scale",
-        "tiny",
-        "--no-roofline",
-    ]
+    command = [native / "mpet-sweep", "--bin", native, "--results", tmp_path]
+    command += ["--name", "x", "--scale", "tiny", "--no-roofline"]
     jobs = tmp_path / "unfinished-x-tiny" / "jobs"
     with subprocess.Popen([str(word) for word in command], stderr=subprocess.DEVNULL) as process:
         while process.poll() is None and len(list(jobs.glob("*.tsv"))) < 3:
@@ -132,8 +120,7 @@ def test_an_unfinished_sweep_with_other_settings_is_kept_apart(native, tmp_path)
 def test_a_sweep_over_sizes_has_the_nominal_one_and_others(native, tmp_path):
     """Every size at every n in both passes; each has a result of its own, the same for every n."""
     tarball = sweep(native, tmp_path, "--sizes")
-    with tarball.open("rb") as file:
-        measurements = read_archive(file)
+    measurements = read(tarball)
     assert {"matmul_naive", "matmul_blocked", "fib", "mergesort", "sparselu", "strassen"} == {
         workload.name for workload in measurements.workloads
     }
@@ -144,7 +131,7 @@ def test_a_sweep_over_sizes_has_the_nominal_one_and_others(native, tmp_path):
         assert len(set(size)) == 3 and size.max() < workload.size
         repeats = Counter(zip(size.tolist(), runs.n.tolist(), runs.is_profile_pass.tolist(), strict=True))
         assert len(repeats) == 3 * len(set(runs.n.tolist())) * 2 and set(repeats.values()) == {2}
-    rows = list(csv.DictReader(io.StringIO(member(tarball, "runs.csv"))))
+    rows = table(tarball, "runs.csv")
     results = {(row["workload"], row["size"], row["output_checksum"]) for row in rows}
     assert len(results) == 3 * len(measurements.workloads)
 
@@ -156,7 +143,7 @@ def test_tasks_and_waits_are_counted(native, tmp_path):
         return 0 if number < 10 else 1 + waits(number - 1) + waits(number - 2)
 
     tarball = sweep(native, tmp_path, "--sizes", "--workloads", "fib matmul_naive")
-    rows = list(csv.DictReader(io.StringIO(member(tarball, "runs.csv"))))
+    rows = table(tarball, "runs.csv")
     expected = {"2584": waits(18), "987": waits(16), "233": waits(13)}
     for row in rows:
         counted = row["pass"] == "profile" and row["workload"] == "fib"
@@ -166,17 +153,16 @@ def test_tasks_and_waits_are_counted(native, tmp_path):
 
 def test_emulated_machines_say_so(native, tmp_path):
     tarball = sweep(native, tmp_path, "--workloads", "fib", "--no-roofline", environment={"MPET_ORIGIN": "emulated"})
-    with tarball.open("rb") as file:
-        assert read_archive(file).origin == "emulated"
+    assert read(tarball).origin == "emulated"
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--workloads", "fib nothing"], "no workload is called 'nothing'"),
-        (["--threads", "1,100000"], "this machine lends 1 to"),
-        (["--scale", "huge"], "--scale is tiny, quick or full"),
-        (["--sizes", "--workloads", "fib hog"], "hog has one size only"),
+        (["--workloads", "fib nothing"], "unknown workload 'nothing'"),
+        (["--threads", "1,100000"], "this machine has 1 to"),
+        (["--scale", "huge"], "--scale must be tiny, quick or full"),
+        (["--sizes", "--workloads", "fib hog"], "hog has only one size"),
     ],
 )
 def test_what_cannot_be_measured_is_named(native, tmp_path, options, complaint):
@@ -199,8 +185,7 @@ def test_a_workload_that_fails_is_left_out_and_the_rest_is_kept(native, tmp_path
     """A stand-in for the profile build that knows all applications but one."""
     programs = with_stand_in(native, tmp_path / "bin", "mpet-bench-profile", "*nqueens*) exit 9;;")
     tarball = sweep(programs, tmp_path / "results", "--workloads", "fib nqueens", "--no-roofline")
-    with tarball.open("rb") as file:
-        assert [w.name for w in read_archive(file).workloads] == ["fib"]
+    assert [w.name for w in read(tarball).workloads] == ["fib"]
     assert "nqueens is left out of the results" in member(tarball, "log.txt")
 
 
@@ -217,19 +202,8 @@ def test_the_time_that_is_left_never_rises(native, tmp_path):
 def test_disturbed_repeats_are_done_again_and_reported(native):
     """Two threads on one processor: each waits while the other one runs, as it would beside another program."""
     cpu = min(os.sched_getaffinity(0))
-    command = [
-        native / "mpet-bench-clean",
-        "--application",
-        "nbody",
-        "--scale",
-        "quick",
-        "--n",
-        "2",
-        "--cpus",
-        f"{cpu},{cpu}",
-        "--repeats",
-        "1",
-    ]
+    options = ["--application", "nbody", "--scale", "quick", "--n", "2", "--cpus", f"{cpu},{cpu}", "--repeats", "1"]
+    command = [native / "mpet-bench-clean", *options]
     listing = output(*command)
     loads = records(listing, "load")
     assert len(loads) == 3
@@ -256,7 +230,7 @@ def test_the_tarball_says_which_repeats_were_disturbed(native, tmp_path):
             content = first + second + rest.replace("\tkept\n", "\tkept-disturbed\n", 1)
         job.write_text(content)
     tarball = sweep(native, tmp_path, *options)
-    rows = list(csv.DictReader(io.StringIO(member(tarball, "runs.csv"))))
+    rows = table(tarball, "runs.csv")
     assert {(row["workload"], row["pass"], row["repeat"]) for row in rows if row["disturbed"] == "1"} == {
         (f"hog/{section}", "clean", "2") for section in ("gradient", "histogram", "normalise")
     }
@@ -269,23 +243,14 @@ def test_the_tarball_says_which_repeats_were_disturbed(native, tmp_path):
 def test_quick_works_from_the_tarball_that_users_get(native, tmp_path):
     """Unpacked somewhere else, with make alone; the programs are taken from the build above to save time."""
     (tmp_path / f"mpet-kit-{kit_version()}.tar.gz").write_bytes(kit_tarball())
-    variables = [
-        f"BUILD={native}",
-        "OPTIMISE=-O1",
-        "WARNINGS=-Wall -Wextra -Wpedantic -Werror",
-        "NAME=unpacked",
-        f"WORKLOADS={SHORT_WORKLOADS}",
-        "REPEATS=1",
-        "--assume-old=programs",
-    ]
-    said = output(
-        "sh", "-c", 'cd "$0" && tar xf mpet-kit-*.tar.gz && make -C mpet-kit* quick "$@"', tmp_path, *variables
-    )
+    variables = [f"BUILD={native}", "OPTIMISE=-O1", f"WARNINGS={WARNINGS}", "NAME=unpacked"]
+    variables += [f"WORKLOADS={SHORT_WORKLOADS}", "REPEATS=1", "--assume-old=programs"]
+    script = 'cd "$0" && tar xf mpet-kit-*.tar.gz && make -C mpet-kit* quick "$@"'
+    said = output("sh", "-c", script, tmp_path, *variables)
     folder = tmp_path / "mpet-kit"
     assert "make upload" in said
     (tarball,) = (folder / "results").glob("mpet-unpacked-*.tar.gz")
-    with tarball.open("rb") as file:
-        assert {w.name for w in read_archive(file).workloads} == set(SHORT_WORKLOADS.split())
+    assert {w.name for w in read(tarball).workloads} == set(SHORT_WORKLOADS.split())
 
 
 @pytest.mark.lab
@@ -295,8 +260,7 @@ def test_a_quick_sweep_measures_the_workloads_of_a_full_one(native, tmp_path):
     for scale in ("quick", "full"):
         command = [native / "mpet-sweep", "--bin", native, "--results", tmp_path / scale, "--scale", scale]
         tarball = output(*command, "--workloads", SHORT_WORKLOADS, "--threads", "1", "--repeats", "1", "--no-roofline")
-        with Path(tarball.strip()).open("rb") as file:
-            known[scale] = {workload_identity(workload) for workload in read_archive(file).workloads}
+        known[scale] = {workload_identity(workload) for workload in read(Path(tarball.strip())).workloads}
     assert len(known["quick"]) == 2
     assert known["quick"] == known["full"]
 
@@ -306,9 +270,7 @@ def dry_run(folder, *words):
 
 
 def test_a_kit_knows_the_server_that_served_it(tmp_path):
-    with tarfile.open(fileobj=io.BytesIO(kit_tarball("https://mpet.example/"))) as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / "mpet-kit"
+    folder = served_kit("https://mpet.example/", tmp_path)
     assert "(to https://mpet.example)" in dry_run(folder, "farewell", "PAPI=0")
     assert 'URL="https://mpet.example"' in dry_run(folder, "upload", "TOKEN=a", "PAPI=0")
     assert 'URL="http://here/"' in dry_run(folder, "upload", "TOKEN=a", "URL=http://here/", "PAPI=0")
@@ -318,22 +280,16 @@ def test_a_kit_knows_the_server_that_served_it(tmp_path):
 
 
 def test_only_named_workloads_are_built(tmp_path):
-    with tarfile.open(fileobj=io.BytesIO(kit_tarball())) as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / "mpet-kit"
+    folder = served_kit("", tmp_path)
     for words, built in (("hog/gradient", {"fib", "hog"}), ("", None), ("nothing", None)):
         said = dry_run(folder, "built", f"WORKLOADS={words}", "PAPI=0")
-        compiled = {
-            line.split("workloads/")[1].split(".cpp")[0] for line in said.splitlines() if "compiling workloads/" in line
-        }
+        compiled = set(re.findall(r"compiling workloads/(.*?)\.cpp", said))
         assert compiled == (built or {path.stem for path in (folder / "workloads").glob("*.cpp")})
 
 
 @pytest.mark.lab
 def test_programs_are_linked_anew_for_other_workloads(tmp_path):
-    with tarfile.open(fileobj=io.BytesIO(kit_tarball())) as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / "mpet-kit"
+    folder = served_kit("", tmp_path)
     variables = ("OPTIMISE=-O0", "PAPI=0", "PRELUDE=", "--assume-old=build/clean/prelude.made")  # which takes longest
     listed = []
     for words in ("fib", "fib nqueens", "fib"):

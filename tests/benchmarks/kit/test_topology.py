@@ -44,19 +44,12 @@ def test_split_siblings(read):
     platform = read(xeon_split())
     assert (platform["n_nu"], platform["n_ht"], platform["n_max"]) == (8, 16, 32)
     assert platform["placement"] == list(range(32))
-    assert (platform["sockets"], platform["numa_nodes"], platform["physical_cores"], platform["threads"]) == (
-        2,
-        2,
-        16,
-        32,
-    )
+    counts = ("sockets", "numa_nodes", "physical_cores", "threads")
+    assert [platform[name] for name in counts] == [2, 2, 16, 32]
     assert (platform["base_mhz"], platform["max_mhz"], platform["memory_bytes"]) == (2400, 3200, 65700000 * 1024)
     assert (platform["l1d_bytes"], platform["l2_bytes"], platform["l3_bytes"]) == (16 << 15, 16 << 18, 2 * 20480 << 10)
-    assert (platform["vendor"], platform["architecture"], platform["device_class"]) == (
-        "GenuineIntel",
-        "x86_64",
-        "server",
-    )
+    names = ("vendor", "architecture", "device_class")
+    assert [platform[name] for name in names] == ["GenuineIntel", "x86_64", "server"]
     assert (platform["virtualised"], platform["kernel"]) == (False, "6.1.0-test")
 
 
@@ -155,14 +148,8 @@ def test_a_cpu_quota_limits_the_threads(case, read):
 def x86(vendor: str, numbers: tuple[int, int, int], name: str, flags: str = "fpu sse2") -> dict[str, str]:
     """The fields of /proc/cpuinfo in the kernel's order, `model` before `model name`; family, model and stepping."""
     family, model, stepping = numbers
-    return {
-        "vendor_id": vendor,
-        "cpu family": str(family),
-        "model": str(model),
-        "model name": name,
-        "stepping": str(stepping),
-        "flags": flags,
-    }
+    fields = {"vendor_id": vendor, "cpu family": family, "model": model, "model name": name, "stepping": stepping}
+    return {field: str(value) for field, value in (fields | {"flags": flags}).items()}
 
 
 def arm(implementer: int, part: int) -> dict[str, str]:

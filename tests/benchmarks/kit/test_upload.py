@@ -46,9 +46,9 @@ def test_make_upload_sends_the_newest_tarball_names_it_and_waits(kit):
     assert [poll[:3] for poll in polls] == [("GET", f"/api/v1/uploads/{UPLOAD}/", "Bearer abc")] * 2
     assert "results/mpet-host-sort-3.tar.gz is the newest of 3 tarballs in results" in said.err
     assert "TARBALL=results/mpet-host-2.tar.gz (make quick)" in said.err
-    assert f"to {server.url}, private: you alone may see it" in said.err
+    assert f"to {server.url}, private: readable by you only" in said.err
     assert "accepted: 2 profiles" in said.err
-    assert f"What came of it: {server.url}/uploads/{UPLOAD}/" in said.out
+    assert f"Report: {server.url}/uploads/{UPLOAD}/" in said.out
 
 
 def test_another_tarball_can_be_named(kit):
@@ -56,7 +56,7 @@ def test_another_tarball_can_be_named(kit):
         said = run("make", "-C", kit, "upload", f"URL={server.url}", "TARBALL=results/mpet-host-1.tar.gz", "PAPI=0",
                    "VISIBILITY=private", MPET_TOKEN="abc")  # fmt: skip
     assert b'filename="mpet-host-1.tar.gz"' in server.received[0][3] and b"private" in server.received[0][3]
-    assert "(make)" in said.err and "private: you alone may see it" in said.err
+    assert "(make)" in said.err and "private: readable by you only" in said.err
     assert "newest" not in said.err
 
 
@@ -72,7 +72,7 @@ def test_the_pages_of_the_programs_are_printed(kit):
 
 def test_the_page_of_the_upload_where_it_holds_no_program(kit):
     with stand_in((201, ACCEPTED | {"programs": []}, {})) as server:
-        assert upload(kit, server.url).out == f"What came of it: {server.url}/uploads/{UPLOAD}/\n"
+        assert upload(kit, server.url).out == f"Report: {server.url}/uploads/{UPLOAD}/\n"
 
 
 def test_it_waits_as_long_as_a_busy_server_asks_for(kit, tmp_path):
@@ -101,7 +101,7 @@ def test_patience_ends_and_says_where_to_look(kit):
     with stand_in((202, upload_document("received"), {})) as server:
         said = upload(kit, server.url, MPET_UPLOAD_PATIENCE="0")
     assert said.status == 3
-    assert f"is not done yet; what comes of it: {server.url}/uploads/{UPLOAD}/" in said.err
+    assert f"has not finished reading it; report: {server.url}/uploads/{UPLOAD}/" in said.err
 
 
 def test_warnings_are_told_shortly(kit):
@@ -123,15 +123,15 @@ def test_a_rejection_says_why(kit):
         said = upload(kit, server.url)
     assert said.status == 1
     assert "  runs.csv: 7: time_ns is 0\n  is truncated\n" in said.err
-    assert said.out == f"What came of it: {server.url}/uploads/{UPLOAD}/\n"
+    assert said.out == f"Report: {server.url}/uploads/{UPLOAD}/\n"
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ((401, {"title": "Unauthorized", "detail": "Invalid token."}, {}), "does not take this token (Invalid token.)"),
+        ((401, {"title": "Unauthorized", "detail": "Invalid token."}, {}), "rejects this token (Invalid token.)"),
         ((413, {"title": "Too large", "detail": "At most 9 bytes."}, {}), "answers 413: Too large At most 9 bytes."),
-        ((301, {}, {"Location": "https://mpet.example/api/"}), "sends on to https://mpet.example/api/: say that"),
+        ((301, {}, {"Location": "https://mpet.example/api/"}), "redirects to https://mpet.example/api/: use that URL"),
     ],
 )
 def test_a_refusal_is_told_and_the_tarball_is_kept(kit, answer, reason):
@@ -156,18 +156,18 @@ def test_curl_is_missing(kit, tmp_path):
         (tmp_path / "bin" / tool).symlink_to(Path(shutil.which(tool) or tool).resolve())
     said = upload(kit, "https://mpet.example", PATH=str(tmp_path / "bin"))
     assert said.status == 1
-    assert "curl is missing, so nothing is sent" in said.err
-    assert "mpet-host-sort-3.tar.gz is kept: send it in the browser, https://mpet.example/upload/" in said.err
-    assert (kit / "results" / "mpet-host-sort-3.tar.gz").exists()
+    kept = kit / "results" / "mpet-host-sort-3.tar.gz"
+    assert f"curl is missing, so {kept} is not sent. Upload it in the browser: https://mpet.example/upload/" in said.err
+    assert kept.exists()
 
 
 @pytest.mark.parametrize(
     ("environment", "reason"),
     [
-        ({"URL": ""}, "say where to send results, with URL=https://..."),
-        ({"URL": "mpet.example"}, "it begins with https:// or http://"),
-        ({"MPET_TOKEN": ""}, "say who you are: make upload TOKEN=..."),
-        ({"MPET_TOKEN": 'a"\nurl = "https://elsewhere'}, "that is not a token"),
+        ({"URL": ""}, "no server is set: name one with URL=https://..."),
+        ({"URL": "mpet.example"}, "which begins with https:// or http://"),
+        ({"MPET_TOKEN": ""}, "no token is set: make upload TOKEN=..."),
+        ({"MPET_TOKEN": 'a"\nurl = "https://elsewhere'}, "the token contains invalid characters"),
         ({"VISIBILITY": ""}, "'' is neither public nor private"),
         ({"VISIBILITY": "Public"}, "'Public' is neither public nor private"),
     ],

@@ -130,7 +130,7 @@ def numbers_of_threads(text: Optional[str]) -> Optional[list[int]]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError as error:
-        raise UsageError(f"--n {text}: give numbers of threads as 1,2,4") from error
+        raise UsageError(f"--n {text}: expected thread counts such as 1,2,4") from error
 
 
 def profiler_options(given: Mapping[str, Any], accepted: Optional[list[int]]) -> list[str]:
@@ -156,7 +156,7 @@ def login(
     config = Config.load()
     config.server = server
     config.tokens[server] = token
-    err.print(f"signed in to {server} as {username}; kept in {config.save()}", markup=False, soft_wrap=True)
+    err.print(f"signed in to {server} as {username}; token stored in {config.save()}", markup=False, soft_wrap=True)
 
 
 def _token_of_browser(client: Client, no_browser: bool) -> str:
@@ -165,7 +165,7 @@ def _token_of_browser(client: Client, no_browser: bool) -> str:
     _say(f"Type the code {begun['code']} on {begun['url']}")
     if not no_browser:
         webbrowser.open(begun["url"])
-    with progress_of("waiting until you agree there"):
+    with progress_of("waiting for your confirmation"):
         return wait_for_token(client.transport, begun)
 
 
@@ -175,7 +175,7 @@ def logout(context: typer.Context) -> None:
     server = plain_server(chosen_server(context.obj.server))
     config = Config.load()
     if config.tokens.pop(server, None) is None:
-        raise NotAllowed(f"no token is kept for {server}")
+        raise NotAllowed(f"no token is stored for {server}")
     config.save()
 
 
@@ -241,7 +241,7 @@ def _foreign_file(form: Optional[str], platform: Optional[str], columns: Optiona
     .json, else a slug."""
     if form is None:
         if platform or columns:
-            raise UsageError("--platform and --map need --as FORMAT: a results tarball names its machine itself")
+            raise UsageError("--platform and --map need --as FORMAT; a results tarball already names its machine")
         return None
     titles = assignments(columns or [])
     if platform is None or not platform.endswith(".json"):
@@ -348,7 +348,7 @@ def try_program(
         except KitFailed as error:
             if error.status != benchmark_kit.NOT_PROFILABLE:
                 raise
-            _say("it is timed as a whole: its regions cannot be seen")
+            _say("its regions cannot be profiled, so the program is timed as a whole")
             whole = Sweep(command, {}, accepted=(0, *(accept_exit or ())))
             rows = whole.measure(machine, numbers_of_threads(n) or machine.counts, _say)
             sweep_tarball(machine, whole, rows, called, measured)
@@ -358,8 +358,8 @@ def try_program(
             with progress_of("sending") as progress:
                 document = client.upload_anonymously(measured, progress)
             answer = {"upload": document["url"], "program": called, "url": document["page"]}
-            until = f"It is deleted on {document['expires_at'][:10]}, unless you claim it there with an account."
-            said = f"{called}: {document['page']}\nWho has this link sees the answer. {until}"
+            until = f"They are deleted on {document['expires_at'][:10]} unless you claim them there with an account."
+            said = f"{called}: {document['page']}\nAnyone with this link can see the results. {until}"
             print_json(answer) if as_json else _say(said)
             return
         _show_program(client, _accepted(client, measured), as_json)
@@ -370,7 +370,7 @@ def _kit_results(kit: Path, machine: Machine) -> Path:
     none."""
     found = newest_kit_results(kit, machine.platform)
     if found is None:
-        _say("the kit measures this machine with twelve workloads, once")
+        _say("measuring this machine once with twelve workloads of the kit")
         options = {"NAME": str(machine.platform["name"]), "WORKLOADS": TRIAL_WORKLOADS}
         found = benchmark_kit.measure(kit, "quick", options, _say)
     return found

@@ -30,18 +30,18 @@ MOST_BASES = 20  # uploads of a branch that are searched for the base
 def unpack_dump(content: bytes, folder: Path) -> None:
     """Unpack the files of a dump, which are at the root of the archive, into a new or empty folder."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there already, and is no empty folder")
+        raise UsageError(f"{folder} already exists and is not an empty folder")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
             if any(PurePosixPath(name).name != name or "\\" in name for name in names):
-                raise MpetError("the dump has a member that is no plain file at its root")
+                raise MpetError("the dump has a member that is not a plain file at its root")
             folder.mkdir(parents=True, exist_ok=True)
             for name in names:
                 with archive.open(name) as source, (folder / name).open("wb") as file:
                     shutil.copyfileobj(source, file)
     except zipfile.BadZipFile as error:
-        raise MpetError(f"the dump is no zip archive: {error}") from error
+        raise MpetError(f"the dump is not a zip archive: {error}") from error
 
 
 class Client:
@@ -91,7 +91,7 @@ class Client:
         the prediction."""
         uid = prediction.document.get("id")
         if uid is None:
-            raise UsageError("the answer is not kept, so it has no reasons of its own: ask with explain=True")
+            raise UsageError("the prediction is not saved, so its reasons cannot be fetched; predict with explain=True")
         return self.transport.json("GET", f"predictions/{uid}/why/")
 
     def what_if(self, workload: str, target: str, **changes: Any) -> Prediction:
@@ -111,8 +111,8 @@ class Client:
         ranking = Ranking(self.transport.json("GET", "rankings/", progress, params=parameters))
         has_budget = bool({"max_price", "max_cost"} & {*choice})
         if not ranking.rows and (ranking.refusals or has_budget):
-            budget = ["a budget is met by machines with a known price alone"] * has_budget
-            reasons = ["no machine has a place", *budget, *ranking.refusals]
+            budget = ["only machines with a known price can meet a budget"] * has_budget
+            reasons = ["no machine can be ranked", *budget, *ranking.refusals]
             raise NoPrediction("\n  ".join(reasons), ranking.document)
         return ranking
 
@@ -151,7 +151,7 @@ class Client:
         document is the secret link to the report with predictions. Raise Refused with the reasons if the results are
         rejected."""
         document = self._send_file("quarantine/", path, {})
-        too_late = f"the upload is not read yet: {document['page']}"
+        too_late = f"the server has not read the upload yet: {document['page']}"
         document = self._wait_for_upload(document, document["url"], too_late, progress)
         if document["status"] == "rejected":
             reasons = [str(error.get("reason")) for error in document["report"]["errors"]]
@@ -204,7 +204,7 @@ class Client:
 
     def follow(self, report: UploadReport, progress: Optional[Progress] = None) -> UploadReport:
         """Wait until the upload is accepted or rejected, and return its report."""
-        too_late = f"upload {report.id} is not done yet: mpet watch {report.id}"
+        too_late = f"upload {report.id} is not finished yet; wait with: mpet watch {report.id}"
         return UploadReport(self._wait_for_upload(report.document, f"uploads/{report.id}/", too_late, progress))
 
     def _wait_for_upload(
@@ -232,7 +232,7 @@ class Client:
         of `base_branch` that was measured on the same machine. Raise NothingToCompare if there is none, or if the
         uploads are from two machines."""
         if (base is None) == (base_branch is None):
-            raise UsageError("say either an upload to compare with, or its branch")
+            raise UsageError("give either the upload to compare with or its branch, not both")
         after = self.upload_report(head)
         regions = self.regions(after)
         if base is None:
@@ -242,7 +242,7 @@ class Client:
             former = self.regions(before)
             machines = self._machine_of(before), self._machine_of(after)
             if machines[0] != machines[1]:
-                raise NothingToCompare(f"they were measured on two machines, {machines[0]} and {machines[1]}")
+                raise NothingToCompare(f"the uploads are from different machines: {machines[0]} and {machines[1]}")
         changed, gone, new = compare_regions(former, regions, least)
         if not changed:
             raise NothingToCompare("the two uploads have no region in common")
@@ -272,7 +272,7 @@ class Client:
             if place == machine:
                 return before, former
             elsewhere.add(str(place))
-        where = f"; on {', '.join(sorted(elsewhere))} it was" if elsewhere else ""
+        where = f", only on {', '.join(sorted(elsewhere))}" if elsewhere else ""
         raise NothingToCompare(f"branch {branch} was not measured on {machine} before{where}")
 
     def export(self, folder: Path, form: str = "csv") -> int:
@@ -282,10 +282,10 @@ class Client:
         chosen = next((file for file in dump["files"] if file["format"] == form), None)
         if chosen is None:
             forms = ", ".join(file["format"] for file in dump["files"]) or "none yet"
-            raise UsageError(f"the server has no dump as {form}; it has {forms}")
+            raise UsageError(f"the server has no dump in the format {form}; it has {forms}")
         content = self.transport.send("GET", f"dump/{form}/").content
         if hashlib.sha256(content).hexdigest() != chosen["sha256"]:
-            raise MpetError("the dump did not arrive as it was sent, or a newer one has taken its place: ask again")
+            raise MpetError("the checksum of the dump differs: it was damaged, or replaced meanwhile; run export again")
         unpack_dump(content, Path(folder))
         return int(dump["revision"])
 
@@ -300,5 +300,5 @@ class Client:
         except Refused as error:
             if error.problem.get("status") != HTTPStatus.NOT_FOUND:
                 raise
-            message = f"the kit needs make and g++ here: the server has none that is built for {architecture}"
+            message = f"the kit needs make and g++: the server has no compiled kit for {architecture}"
             raise KitFailed(message) from error

@@ -43,7 +43,7 @@ class Config:
             raise UsageError(f"{path} cannot be read: {error}; delete it and run mpet login") from error
         tokens = content.get("tokens") if isinstance(content, dict) else None
         if not isinstance(tokens, dict):
-            raise UsageError(f"{path} is no configuration of mpet; delete it and run mpet login")
+            raise UsageError(f"{path} is not a configuration file of mpet; delete it and run mpet login")
         return cls(content.get("server"), {str(server): str(token) for server, token in tokens.items()})
 
     def save(self) -> Path:
@@ -75,7 +75,7 @@ def chosen_server(server: Optional[str]) -> str:
     none."""
     chosen = server or os.environ.get("MPET_SERVER") or Config.load().server
     if not chosen:
-        raise UsageError("which server? Give --server URL or MPET_SERVER, or run mpet login --server URL once")
+        raise UsageError("no server is set: use --server URL or MPET_SERVER, or run mpet login --server URL once")
     return plain_server(chosen)
 
 

@@ -50,7 +50,7 @@ def unpack_kit(content: bytes) -> Path:
             for member in archive:
                 _unpack_member(archive, member, unfinished)
         if not any((unfinished / TOP_FOLDER / name).is_file() for name in ("Makefile", BUILT_KIT)):
-            raise KitFailed("what the server sends is no benchmark kit")
+            raise KitFailed("the server's file is not a benchmark kit")
         try:
             unfinished.rename(home)
         except OSError:
@@ -67,14 +67,14 @@ def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Pa
     """Unpack a plain file or a folder below the kit's top folder. Raise KitFailed for any other member."""
     parts = PurePosixPath(member.name).parts
     if not parts or parts[0] != TOP_FOLDER or ".." in parts or member.size > MOST_KIT_BYTES:
-        raise KitFailed(f"the kit has a member {member.name!r}, which is not unpacked")
+        raise KitFailed(f"the kit has a member {member.name!r}, which is unsafe or too large")
     path = folder.joinpath(*parts)
     if member.isdir():
         path.mkdir(parents=True, exist_ok=True)
         return
     source = archive.extractfile(member) if member.isfile() else None
     if source is None:
-        raise KitFailed(f"the kit has a member {member.name!r} that is no plain file")
+        raise KitFailed(f"the kit has a member {member.name!r} that is not a plain file")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         shutil.copyfileobj(source, file)
@@ -91,7 +91,7 @@ def measure(kit: Path, target: str, options: Mapping[str, str], said: Said) -> P
     lines = run_command(command, lambda line: None if line.startswith(FAREWELL_LINE) else said(line))
     named = [line[len(RESULTS_LINE) :] for line in lines if line.startswith(RESULTS_LINE)]
     if not named:
-        raise KitFailed("the kit does not say where its results are")
+        raise KitFailed("the kit has not printed the path of its results")
     return kit / named[-1]
 
 
@@ -121,7 +121,7 @@ def run_command(command: Sequence[str], said: Said) -> list[str]:
                 lines.append(line.rstrip("\n"))
                 said(lines[-1])
     except FileNotFoundError as error:
-        raise KitFailed(f"{command[0]} is not there: the kit needs make, g++, tar and gzip") from error
+        raise KitFailed(f"{command[0]} was not found; the kit needs make, g++, tar and gzip") from error
     if process.returncode:
         shown = "\n  ".join(lines[-LINES_SHOWN:])
         message = f"{Path(command[0]).name} ended with status {process.returncode}:\n  {shown}"

@@ -33,4 +33,4 @@ def wait_for_token(transport: Transport, begun: Mapping[str, Any]) -> str:
             break
         if answer["token"] is not None:
             return str(answer["token"])
-    raise NotAllowed("the code has ended; run mpet login again")
+    raise NotAllowed("the code has expired; run mpet login again")

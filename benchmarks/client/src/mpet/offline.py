@@ -32,7 +32,7 @@ def predict_offline(
         raise MpetError(f"{folder}: {error}") from error
     chosen = method or "mpet"
     if chosen not in mpet_core.METHODS:
-        raise UsageError(f"no method is called {chosen}; known: {', '.join(mpet_core.METHODS)}")
+        raise UsageError(f"unknown method {chosen}; accepted: {', '.join(mpet_core.METHODS)}")
     try:
         answer = dump.predict(workload, target, references=references, method=chosen, n=n)
     except mpet_core.PredictionError as error:

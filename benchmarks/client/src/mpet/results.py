@@ -131,7 +131,7 @@ class Prediction(Answer):
         """Return the point with the least time."""
         timed = [point for point in self.points if point.time_s is not None]
         if not timed:
-            raise UsageError("this answer has no times")
+            raise UsageError("this prediction has no times")
         return min(timed, key=lambda point: point.time_s or 0.0)
 
     @property
@@ -160,7 +160,7 @@ class Ranking(Table):
     def refusals(self) -> list[str]:
         """Return one line for each reason why platforms cannot be ranked, and the server's advice for most of them."""
         summary = self.document.get("refused_summary") or []
-        lines = [f"{one['count']} machines have no place: {one['reason']}" for one in summary]
+        lines = [f"{one['count']} machines not ranked: {one['reason']}" for one in summary]
         return [*lines, str(self.document["advice"])] if self.document.get("advice") else lines
 
     @property

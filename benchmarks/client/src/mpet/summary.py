@@ -105,7 +105,7 @@ def changes_markdown(changes: Changes) -> str:
 
 
 NOTE = (
-    "The noise is what the repeats' spread explains, at the 5 % level for all numbers of this report together; bold is "
-    "beyond it, and at least {least}. Time in use that grows is more work; the other parts are what it costs to do it "
-    "in parallel. The measurements, private to whoever sent them: {url}"
+    "Noise is the change that the spread of the repeats explains, at the 5 % level for the whole report. Bold changes "
+    "exceed it and are at least {least}. More time in use means more work; the other parts are the cost of "
+    "parallelism. Measurements, visible to the uploader only: {url}"
 )

@@ -95,7 +95,7 @@ class Sweep:
         Raise KitFailed if the program fails or runs too long."""
         too_many = [n for n in counts if n > len(machine.placement)]
         if 1 not in counts or too_many:
-            reason = f"{too_many[0]} threads are more than there are processors" if too_many else "n = 1 is missing"
+            reason = f"{too_many[0]} threads exceed the number of processors" if too_many else "n = 1 is missing"
             raise UsageError(f"--n: {reason}; without t(1) there is no speedup")
         rows: list[list[Any]] = []
         attempts = ATTEMPTS
@@ -138,12 +138,12 @@ class Sweep:
                     preexec_fn=lambda: os.sched_setaffinity(0, processors),
                 ).returncode
             except FileNotFoundError as error:
-                raise UsageError(f"{command[0]}: there is no such program") from error
+                raise UsageError(f"{command[0]}: program not found") from error
             except PermissionError as error:
-                raise UsageError(f"{command[0]} may not be run: {error.strerror}") from error
+                raise UsageError(f"{command[0]} cannot be executed: {error.strerror}") from error
             except subprocess.TimeoutExpired as error:
                 raise KitFailed(
-                    f"{command[0]} with {n} threads ran longer than {self.longest_s:g} s: --longest SECONDS lets it"
+                    f"{command[0]} with {n} threads ran longer than {self.longest_s:g} s; see --longest SECONDS"
                 ) from error
             seconds = time.perf_counter() - start
             processor_s = own_seconds() - own_before
@@ -153,7 +153,7 @@ class Sweep:
                 shown = output.read()[-4000:].decode(errors="replace").splitlines()[-LINES_SHOWN:]
                 text = "".join(f"\n  {line}" for line in shown)
                 raise KitFailed(
-                    f"{command[0]} ended with status {status} with {n} threads; where that is no failure, say "
+                    f"{command[0]} ended with status {status} with {n} threads; if that is not a failure, use "
                     f"--accept-exit {status}{text}"
                 )
         disturbed = others > MOST_OTHERS * seconds if seconds > SHORTEST_JUDGED_S else None
@@ -277,5 +277,5 @@ def is_there(program: str) -> str:
     """Return the path with which the program is started. Raise UsageError if there is no such program."""
     path = shutil.which(program) or (str(Path(program).resolve()) if Path(program).is_file() else None)
     if path is None:
-        raise UsageError(f"{program}: there is no such program")
+        raise UsageError(f"{program}: program not found")
     return path

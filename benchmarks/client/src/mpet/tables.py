@@ -144,7 +144,7 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
     if sources:
         console.print(f"  prices by {', '.join(sources[:3])}{' and others' if len(sources) > 3 else ''}")
     if any(row.get("price_basis") in {"own", "factor"} for row in ranking.rows):
-        console.print("  by your own prices, where your account has a list or a factor")
+        console.print("  with your own prices if your account has a price list or factor")
     left_out = max(len(ranking) - limit, 0)
     if left_out:
         console.print(f"  {left_out} more: use --limit or --json")
@@ -189,7 +189,7 @@ def print_preview(console: Console, preview: UploadPreview) -> None:
     rows = [tuple(row.values()) for row in preview.rows]
     machine = (preview.document.get("platform") or {}).get("name")
     if rows:
-        print_table(console, f"would be stored for {machine}", ("workload", "n", "median time in s"), rows)
+        print_table(console, f"preview of the upload for {machine}", ("workload", "n", "median time in s"), rows)
     print_errors(console, preview.errors, preview.warnings)
 
 

@@ -55,7 +55,7 @@ class Transport:
                 progress(int(done.get("done") or 0), done.get("total"))
             pause = _asked_pause(response, FIRST_PAUSE_S)
             if waited + pause > self.patience_s:
-                raise Unreachable(f"the server is not done after {waited:.0f} s; ask again later")
+                raise Unreachable(f"the server has not finished after {waited:.0f} s; try again later")
             self.sleep(pause)
             waited += pause
             response = self.send("GET", document["url"])
@@ -88,7 +88,7 @@ class Transport:
             return None, error
         except httpx.TransportError as error:
             if method != "GET":  # the server may have processed the request
-                raise Unreachable(f"{self.server} broke off: {error}") from error
+                raise Unreachable(f"{self.server} closed the connection: {error}") from error
             return None, error
 
 
@@ -138,4 +138,4 @@ def _document(response: httpx.Response) -> Any:
     try:
         return response.json()
     except ValueError as error:
-        raise MpetError(f"{response.url} answers with something that is no JSON; is it an MPET server?") from error
+        raise MpetError(f"{response.url} does not answer with JSON; is it an MPET server?") from error

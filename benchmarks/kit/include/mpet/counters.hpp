@@ -166,7 +166,7 @@ inline CounterSource choose_counter_source() {
     const char* const asked = std::getenv("MPET_COUNTERS");
     const std::string name = asked == nullptr ? "" : asked;
     if (name == "perf_event") return CounterSource::perf_event;
-    if (name != "papi" && !name.empty()) throw std::invalid_argument("MPET_COUNTERS is perf_event or papi, not " + name);
+    if (name != "papi" && !name.empty()) throw std::invalid_argument("MPET_COUNTERS must be perf_event or papi, not " + name);
     if (name == "papi" && !papi_works()) throw std::invalid_argument("MPET_COUNTERS=papi: PAPI does not work here");
     if (name == "papi") return CounterSource::papi;
     PerfCounters tried;

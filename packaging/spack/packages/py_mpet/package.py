@@ -5,7 +5,7 @@ from spack_repo.builtin.build_systems.python import PythonPackage
 
 
 class PyMpet(PythonPackage):
-    """Measure parallel programs, and ask MPET how they will run on machines where nobody has run them."""
+    """Measure parallel programs, and predict how they run on other machines."""
 
     pypi = "mpet/mpet-1.0.0.tar.gz"
 

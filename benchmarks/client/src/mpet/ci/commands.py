@@ -62,13 +62,13 @@ def send(method: str, url: str, **options: Any) -> httpx.Response:
     """Send a request and return the response. Raise an MpetError if the response is an error. No redirect is followed,
     because the request carries a token."""
     if not url.startswith(("http://", "https://")):
-        raise UsageError(f"{url!r} is no address")
+        raise UsageError(f"{url!r} is not a URL with http:// or https://")
     try:
         response = httpx.request(method, url, timeout=TIMEOUT_S, **options)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise Unreachable(f"{url} cannot be reached: {error}") from error
     if response.status_code in (401, 403):
-        raise NotAllowed(f"{url} answers {response.status_code}: the token may not do that")
+        raise NotAllowed(f"{url} answers {response.status_code}: the token lacks the permission")
     if response.status_code >= 300:
         raise Unreachable(f"{url} answers {response.status_code}")
     return response
@@ -107,7 +107,7 @@ def _finish(report: Report, markdown: bool, as_json: bool, webhook: Optional[str
         try:
             send("POST", webhook, json=report.document)
         except MpetError as error:  # the report is complete, so that a failed webhook does not fail the job
-            sys.stderr.write(f"mpet: the webhook got nothing: {error}\n")
+            sys.stderr.write(f"mpet: the report was not sent to the webhook: {error}\n")
     if fail and report.is_slower:
         raise typer.Exit(8)
 

@@ -73,22 +73,22 @@ def run_of_line(line: str) -> Run:
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise ValueError(f"its schema is not {SCHEMA}")
+        raise ValueError(f"schema is not {SCHEMA}")
     texts = {name: document.get(name, "") for name in ("commit", "branch", "time")}
     machine, calibration, values = (document.get(name, {}) for name in ("machine", "calibration", "values"))
     if not all(isinstance(one, dict) for one in (machine, calibration, values)):
-        raise ValueError("machine, calibration and values are objects")
+        raise ValueError("machine, calibration and values must be objects")
     if not all(isinstance(text, str) for text in (*texts.values(), *machine.values())):
-        raise ValueError("commit, branch, time and the facts of the machine are texts")
+        raise ValueError("commit, branch, time and the values of machine must be strings")
     read = {}
     for name, value in values.items():
         if not isinstance(value, dict) or not all(_is_number(value.get(key, 0)) for key in ("s", "sd", "n")):
-            raise ValueError(f"{name[:100]!r} has no numbers s, sd, n")
+            raise ValueError(f"{name[:100]!r} needs the numbers s, sd and n")
         read[name] = Value(float(value.get("s", 0)), float(value.get("sd", 0)), int(value.get("n", 1)))
         if not LEAST_S <= read[name].seconds <= MOST_S or read[name].spread_s < 0 or read[name].repeats < 1:
-            raise ValueError(f"{name[:100]!r} has no possible time, spread or number of repeats")
+            raise ValueError(f"{name[:100]!r} has a time, spread or number of repeats out of range")
     if not all(_is_number(seconds) and LEAST_S <= seconds <= MOST_S for seconds in calibration.values()):
-        raise ValueError("calibration has possible times only")
+        raise ValueError("calibration has a time out of range")
     return Run(read, **texts, machine=machine, calibration=calibration)
 
 

@@ -41,7 +41,7 @@ def seconds_of(value: Any, unit: Any, place: str) -> float:
         return number * SECONDS[first]
     if second in SECONDS:
         return SECONDS[second] / number
-    raise UsageError(f"{place}: the unit {str(unit)[:40]!r} is no time")
+    raise UsageError(f"{place}: {str(unit)[:40]!r} is not a unit of time")
 
 
 def number_of(value: Any, place: str) -> float:
@@ -51,14 +51,14 @@ def number_of(value: Any, place: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 < number < math.inf:
-        raise UsageError(f"{place}: {str(value)[:40]!r} is no positive number")
+        raise UsageError(f"{place}: {str(value)[:40]!r} is not a positive number")
     return number
 
 
 def member(document: Any, name: str, kind: type, place: str) -> Any:
     """Return `document[name]`. Raise UsageError if it is missing or not of this kind."""
     if not isinstance(document, dict) or not isinstance(document.get(name), kind):
-        raise UsageError(f"{place}: {name} is missing or no {kind.__name__}")
+        raise UsageError(f"{place}: {name} is missing or not of type {kind.__name__}")
     return document[name]
 
 
@@ -82,9 +82,9 @@ def collect(pairs: Iterable[tuple[str, Value]], place: str) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for name, value in pairs:
         if name in values:
-            raise UsageError(f"{place}: {name!r} is there twice")
+            raise UsageError(f"{place}: {name!r} occurs twice")
         if not LEAST_S <= value.seconds <= MOST_S:
-            raise UsageError(f"{place}: {name!r} takes {value.seconds:.3g} s, which is no possible time")
+            raise UsageError(f"{place}: {name!r} takes {value.seconds:.3g} s, which is out of range")
         values[name] = value
         if len(values) > MOST_BENCHMARKS:
             raise UsageError(f"{place}: more than {MOST_BENCHMARKS} benchmarks")
@@ -106,7 +106,7 @@ def read_text(path: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: no UTF-8 at byte {error.start}") from error
+        raise UsageError(f"{path}: not UTF-8 at byte {error.start}") from error
 
 
 def parse_json(text: str, place: str) -> Any:
@@ -205,7 +205,7 @@ def read_jmh(path: Path) -> list[Run]:
     """Read the file of `java -jar benchmarks.jar -rf json`."""
     document = parse_json(read_text(path), str(path))
     if not isinstance(document, list):
-        raise UsageError(f"{path}: no list of JMH's results")
+        raise UsageError(f"{path}: not a list of JMH results")
 
     def pairs() -> Iterable[tuple[str, Value]]:
         for index, entry in enumerate(document):
@@ -324,5 +324,5 @@ def read_run(path: Path, form: str) -> Run:
     """Return the run in a file of this format. Raise UsageError if the file does not have exactly one."""
     runs = read_results(path, form)
     if len(runs) != 1:
-        raise UsageError(f"{path} has {len(runs)} runs, not one")
+        raise UsageError(f"{path} has {len(runs)} runs; expected one")
     return runs[0]

@@ -137,7 +137,7 @@ def history_page(series: Sequence[Series], title: str) -> str:
         f'<title>{escape(title)}</title><link rel="alternate" type="application/atom+xml" href="feed.atom">'
         f"<style>{STYLE}</style></head><body><h1>{escape(title)}</h1>"
         "<p>Circles are measured times. Dots are the same times translated to the machine of the newest run, so that "
-        "they differ by commits and noise alone. Lines are levels between change points. Scales are logarithmic.</p>"
+        "only commits and noise make them differ. Lines are levels between change points. Scales are logarithmic.</p>"
         f"{table if rows else '<p>No change beyond noise.</p>'}{figures}</body></html>\n"
     )
 

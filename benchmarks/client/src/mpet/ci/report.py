@@ -105,7 +105,7 @@ class Report:
         if cells:
             lines += markdown_table(["benchmark", "base, s", "head, s", "change", "noise", ""], cells)
         if len(rows) > MOST_ROWS:
-            lines += [f"{len(rows) - MOST_ROWS} more changed less.", ""]
+            lines += [f"{len(rows) - MOST_ROWS} more with smaller changes.", ""]
         for reason in sorted(set(self.skipped.values())):
             names = [name for name, why in self.skipped.items() if why == reason]
             shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
@@ -135,9 +135,9 @@ def compare_with_history(history: Sequence[Run], head: Run, least: float = LEAST
     skipped = {name: f"fewer than {LEAST_RUNS} earlier runs" for name in head.values if name not in translations}
     cpus = sorted({run.cpu or "unknown" for run in history})
     common = (
-        "The calibration of each run says how fast its machine was."
+        "The calibration of each run measures the speed of its machine."
         if is_calibrated([*history, head])
-        else "Runs have no calibration: a slowdown of all benchmarks by the same factor is taken for the machine's."
+        else "Runs have no calibration: a slowdown common to all benchmarks is attributed to the machine."
     )
     how = (
         f"Base: {len(history)} earlier runs on {len(cpus)} CPU models, translated to {head.cpu or 'an unknown CPU'}. "
@@ -156,7 +156,7 @@ def run_command(command: str, results: Path, form: str) -> Run:
     try:
         done = subprocess.run(["bash", "-c", command], check=False, env=environment, timeout=COMMAND_TIMEOUT_S)  # noqa: S603, S607
     except subprocess.TimeoutExpired as error:
-        raise KitFailed(f"{command!r} takes more than {COMMAND_TIMEOUT_S // 3600} hours") from error
+        raise KitFailed(f"{command!r} ran longer than {COMMAND_TIMEOUT_S // 3600} hours") from error
     if done.returncode:
         raise KitFailed(f"{command!r} ended with status {done.returncode}")
     if not results.exists():
@@ -172,7 +172,7 @@ def compare_in_turn(
     The order is swapped in each round. The noise is that of the rounds, as in `mpet changes`.
     """
     if rounds < 2:
-        raise UsageError("two rounds at least: their spread is the noise")
+        raise UsageError("at least two rounds are needed, because their spread is the noise")
     sides: tuple[list[Run], list[Run]] = ([], [])
     for number in range(rounds):
         for side in (0, 1) if number % 2 == 0 else (1, 0):
