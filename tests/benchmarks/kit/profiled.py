@@ -29,22 +29,16 @@ REST = "serial rest"
 LIBRARIES = {"gcc": "libmpet_gomp.so", "clang": "libmpet_ompt.so"}
 
 
+@cache
 def build_profiler() -> Path:
-    """Build mpet-profile and its libraries, and return their folder. One process builds while the others wait."""
+    """Build mpet-profile and its libraries once per process, and return their folder. Only one process builds."""
     if shutil.which("make") is None or shutil.which("g++") is None:
         skip_or_fail("no make or g++")
     BUILD.mkdir(parents=True, exist_ok=True)
     with (BUILD / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        command = [
-            "make",
-            f"-j{os.cpu_count()}",
-            "-f",
-            "profiler/profiler.mk",
-            "profiler",
-            f"BUILD={BUILD}",
-            *(f"{name}={value}" for name, value in PROFILER.items()),
-        ]
+        settings = [f"{name}={value}" for name, value in {"BUILD": BUILD, **PROFILER}.items()]
+        command = ["make", f"-j{os.cpu_count()}", "-f", "profiler/profiler.mk", "profiler", *settings]
         made = subprocess.run(command, cwd=KIT, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout + made.stderr
     return BUILD
@@ -67,12 +61,8 @@ def compiled(command: str, source: Path, flags: tuple[str, ...]) -> bytes:
     """Return the compiled program. It is compiled once per process."""
     with TemporaryDirectory() as folder:
         program = Path(folder) / "program"
-        done = subprocess.run(
-            [command, "-O2", "-g", "-fopenmp", *flags, str(source), "-o", str(program), "-lm"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = [command, "-O2", "-g", "-fopenmp", *flags, str(source), "-o", str(program), "-lm"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode != 0 and re.search(r"cannot find -lomp|omp\.h|libomp", done.stderr):
             skip_or_fail("no libomp for clang")
         assert done.returncode == 0, done.stderr
@@ -143,20 +133,10 @@ def run_preloaded(
     recording = folder / "recording"
     recording.unlink(missing_ok=True)
     preload = " ".join(filter(None, [environment.pop("preload_first", ""), str(library)]))
-    done = subprocess.run(
-        ["sh", "-c", 'MPET_PROFILE_PID=$$ LD_PRELOAD="$0" exec "$@"', preload, str(program), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={
-            **os.environ,
-            "OMP_NUM_THREADS": str(threads),
-            "MPET_PROFILE_OUT": str(recording),
-            "OMP_WAIT_POLICY": "passive",
-            **environment,
-        },
-    )
+    settings = {"OMP_NUM_THREADS": str(threads), "MPET_PROFILE_OUT": str(recording), "OMP_WAIT_POLICY": "passive"}
+    command = ["sh", "-c", 'MPET_PROFILE_PID=$$ LD_PRELOAD="$0" exec "$@"', preload, str(program), *arguments]
+    variables = os.environ | settings | environment
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=variables)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout, recording.read_text()
 

@@ -89,18 +89,8 @@ def test_nested_regions_count_in_the_outer_one(stress, tmp_path):
 def test_another_process_is_not_recorded(stress, tmp_path):
     """What the program starts has the library too, and must not write over the program's own recording."""
     program, library, expected = stress
-    done = subprocess.run(
-        [program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={
-            **ALONE,
-            "LD_PRELOAD": str(library),
-            "MPET_PROFILE_PID": "1",
-            "MPET_PROFILE_OUT": str(tmp_path / "recording"),
-        },
-    )
+    preload = {"LD_PRELOAD": str(library), "MPET_PROFILE_PID": "1", "MPET_PROFILE_OUT": str(tmp_path / "recording")}
+    done = subprocess.run([program], capture_output=True, text=True, check=True, env=ALONE | preload)
     assert done.stdout == expected
     assert not (tmp_path / "recording").exists()
 
