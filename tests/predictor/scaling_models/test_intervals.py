@@ -61,13 +61,13 @@ def test_the_reference_stays_in_every_refit():
             "usl",
             [1.0, 2.0, 3.0],
             [3.0, 2.0, 1.5],
-            "refuses: Universal scalability law needs 3",
+            "some of the points: Universal scalability law needs 3",
         ),
         (
             "memory_wall",
             [1.0, 1.0, 2.0, 3.0],
             [3.0, 3.0, 2.0, 1.5],
-            "needs 3 points that can be left out in turn; there",
+            "needs 3 points that can be left out one at a time; found",
         ),
     ],
 )

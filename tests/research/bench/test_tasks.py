@@ -64,7 +64,7 @@ def test_what_is_hidden_is_what_the_name_says(dataset):
 
 
 def test_other_questions_are_refused_under_the_name_of_a_frozen_task(dataset):
-    with pytest.raises(TaskError, match="hidden-pair-v1: the questions have the sha256"):
+    with pytest.raises(TaskError, match="hidden-pair-v1: the questions have the SHA-256"):
         TASKS["hidden-pair-v1"].folds(read_table(dataset))
 
 
@@ -118,12 +118,12 @@ def test_every_task_names_a_data_set_and_has_a_checksum():
 
 def test_a_data_set_with_other_bytes_is_refused(tmp_path):
     dataset = DATASETS["sparecores-gb6"]
-    with pytest.raises(DatasetError, match="is in none of"):
+    with pytest.raises(DatasetError, match="was not found in"):
         find_dataset(dataset, tmp_path)
     (tmp_path / dataset.name).mkdir()
     for name in dataset.files:
         (tmp_path / dataset.name / name).write_bytes(b"others")
-    with pytest.raises(DatasetError, match=r"platforms.csv has the sha256 .* the tasks need 0630"):
+    with pytest.raises(DatasetError, match=r"platforms.csv has the SHA-256 .*; expected 0630"):
         find_dataset(dataset, tmp_path)
 
 

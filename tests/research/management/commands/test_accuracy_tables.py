@@ -150,7 +150,7 @@ def test_the_repository_is_measured_in_the_database_that_is_named(monkeypatch, t
 def test_without_its_database_the_repository_is_left_out_with_the_reason(monkeypatch, capsys):
     monkeypatch.setattr(accuracy_tables, "measure_study", lambda *_: pytest.fail("nothing is there to measure"))
     call_command("accuracy_tables", "--run", "repository.pair")
-    assert "repository.pair: not measured, for --repository names no database" in capsys.readouterr().out
+    assert "repository.pair: skipped, because --repository is not given" in capsys.readouterr().out
 
 
 def test_a_study_names_its_command():
@@ -170,7 +170,7 @@ def test_what_is_stored_is_rounded_and_has_no_nan():
 
 
 def test_an_unknown_study_is_refused():
-    with pytest.raises(CommandError, match=r"no study gbm\.everything"):
+    with pytest.raises(CommandError, match=r"unknown study gbm\.everything"):
         call_command("accuracy_tables", "--run", "gbm.everything")
 
 

@@ -65,11 +65,11 @@ def test_figures_12_and_13_show_the_same_numbers(tmp_path, costs):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([*KITS, "--target", "moon"], "no machine 'moon'; there are: KVM guest"),
+        ([*KITS, "--target", "moon"], "unknown machine 'moon'; known: KVM guest"),
         ([*KITS, "--output", "/no/such/folder"], "no such folder"),
         ([*KITS, "--costs", "/no/such/file.csv"], "file.csv"),
         (["--kit", "/no/such/file.tar.gz"], "file.tar.gz"),
-        (KITS[:2], "no stage of HOG and SGM"),
+        (KITS[:2], "no stage of HOG or SGM"),
     ],
 )
 def test_refusals_say_why(arguments, reason):

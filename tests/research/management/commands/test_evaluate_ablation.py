@@ -32,5 +32,5 @@ def test_an_ablation_of_mpet2020_has_the_weights_of_the_papers_future_work(repor
 def test_an_ablation_is_added_to_the_methods_and_not_saved(report):
     assert report("--method", "mpet") == ["mpet", *(method.name for method in ablation_methods())]
     assert not Evaluation.objects.exists()
-    with pytest.raises(CommandError, match="an ablation is not kept"):
+    with pytest.raises(CommandError, match="an ablation cannot be saved"):
         report("--method", "mpet", "--save")

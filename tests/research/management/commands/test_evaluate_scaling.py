@@ -43,7 +43,7 @@ def test_options_reach_the_protocol(folder):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--models", "moon"], "no model moon"),
+        (["--models", "moon"], "unknown model moon"),
         (["--least", "1"], "at least 2"),
         (["--sample", "0"], "sample at least 1"),
         (["--json", "/no/such/folder/x.json"], "no such folder"),
@@ -77,7 +77,7 @@ def test_a_kits_results_answer_all_studies_they_can(tarball, tmp_path, capsys):
     assert [study["workload"] for study in report["tasks"]] == ["mergesort"]
     assert {row["surface"] for row in report["clocks"]["curves"]} == {"stencil on machine-0"}
     printed = capsys.readouterr().out
-    assert "curves: not studied: no profile has enough thread counts" in printed
+    assert "curves: skipped: no profile has enough thread counts" in printed
     assert "matmul_naive  stream_updated" in printed
     names = {path.name for path in figures.iterdir()}
     assert {"matmul_naive-stream-updated-percent.html", "matmul_naive-stream-first-estimate-seconds.html"} <= names
@@ -122,7 +122,7 @@ def test_published_surfaces(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--study", "tasks", "--workloads", "moon"], "no runs of moon; known: matmul_naive"),
+        (["--study", "tasks", "--workloads", "moon"], "no runs of moon; available: matmul_naive"),
         (["--study", "curves"], "enough thread counts"),
         (["--study", "sizes", "--degree", "20"], "needs 22 sizes"),
         (["--figures", "/no/such/folder"], "no such folder"),
