@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from predictor.core.answers import Query, answered_thread_counts
-from predictor.core.database import Database, Group
+from predictor.core.database import Database
 from predictor.core.methods import METHODS, get_method
 from predictor.core.scenarios import Scenario, run_scenario
 from predictor.core.scenarios.scenario import PlatformChanges
+from tests.predictor.core.measured import database_of_times
 from tests.predictor.core.scenarios.answers import in_scenario
 
 
@@ -36,25 +37,10 @@ def test_powers_of_two_are_among_them(n_max):
 def large() -> Database:
     """Three workloads on two machines of 2^20 threads, SMT beyond 2^19."""
     n = np.array([1, 2, 4, 8, 64, 1024, 2**20])
-    rows = [(p, w) for p in range(2) for w in range(3)]
-    times = [(1 + p) * (1 + w) * (0.05 + 0.95 / n) for p, w in rows]
-    return Database.build(
-        platforms=("a", "b"),
-        workloads=("u", "v", "w"),
-        platform_index=[p for p, _ in rows],
-        workload_index=[w for _, w in rows],
-        groups=(Group(False, "", "measured"),),
-        group=[0] * len(rows),
-        features=np.where(np.arange(84) < 2, 0.9, np.nan)[None].repeat(len(rows), axis=0),
-        t1_s=[time_s[0] for time_s in times],
-        curve_offsets=np.arange(len(rows) + 1) * len(n),
-        curve_n=np.tile(n, len(rows)),
-        curve_time_s=np.concatenate(times),
-        n_nu=[np.nan, np.nan],
-        n_ht=[2.0**19, 2.0**19],
-        n_max=[2**20, 2**20],
-        platform_table={"base_mhz": [2000.0, 2400.0]},
-    )
+    times = {(p, w): (1 + p) * (1 + w) * (0.05 + 0.95 / n) for p in range(2) for w in range(3)}
+    features = np.where(np.arange(84) < 2, 0.9, np.nan)[None].repeat(len(times), axis=0)
+    clocks = {"base_mhz": [2000.0, 2400.0]}
+    return database_of_times(times, n, features=features, n_ht=[2.0**19, 2.0**19], platform_table=clocks)
 
 
 @pytest.mark.parametrize("name", list(METHODS))
