@@ -122,8 +122,8 @@ def row(label: str, runs: list[Run], alone: bool) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--timezonefinder", type=Path, required=True, help="its data.js")
-    parser.add_argument("--dynoxide", type=Path, required=True, help="the folder runs/ of its branch benchmark-data")
+    parser.add_argument("--timezonefinder", type=Path, required=True, help="its file data.js")
+    parser.add_argument("--dynoxide", type=Path, required=True, help="folder runs/ of its branch benchmark-data")
     options = parser.parse_args()
     dynoxide = read_dynoxide(options.dynoxide)
     histories = {

@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--scale", default="quick", choices=("tiny", "quick", "full"))
     parser.add_argument("--workloads", nargs="+", default=WORKLOADS)
-    parser.add_argument("--n", nargs="+", type=int, default=[1], help="numbers of threads")
+    parser.add_argument("--n", nargs="+", type=int, default=[1], help="thread counts")
     arguments = parser.parse_args()
     measured: dict[tuple[str, int], list[tuple[float, float]]] = {
         (name, threads): [] for name in arguments.workloads for threads in arguments.n

@@ -82,7 +82,7 @@ class Fleet:
             having = np.bincount(pairs[0, np.isin(pairs[1], workloads)], minlength=len(database.platforms))
             complete &= having * 2 >= max(len(workloads), 1)
         if np.count_nonzero(complete) < 2:
-            raise ValueError(f"no two machines have all of {', '.join(SUITES)}")
+            raise ValueError(f"fewer than two machines have all of {', '.join(SUITES)}")
         return cls(database.part(np.flatnonzero(complete[database.platform_index])), suites)
 
     @property
@@ -214,7 +214,7 @@ def measure_programs(database: Database, sample: int) -> dict[str, Any]:
     )
     both = np.intersect1d(with_stress, with_program)
     if len(both) < 2:
-        raise ValueError("no two machines have stress-ng and other programs")
+        raise ValueError("fewer than two machines have stress-ng and other programs")
     database = database.part(np.flatnonzero(np.isin(database.platform_index, both)))
     known = np.isin(np.arange(len(applications)), database.workload_index)
     sections = [section_of(database, workload) for workload in range(len(applications))]

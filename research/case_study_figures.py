@@ -45,8 +45,8 @@ def deviation_chart(name: str, predictions: Sequence[StagePrediction]) -> Chart:
     return Chart(
         name,
         f"{first.target}, predicted from {first.reference}",
-        "Mean over n of predicted less measured time, of the measured; above 0 the prediction is too slow. "
-        f"Bars end at {LARGEST_SHOWN:.0f} %.",
+        "Mean over n of (predicted - measured) / measured time. Above 0, the predicted time is too long. "
+        f"Bars are cut at {LARGEST_SHOWN:.0f} %.",
         with_room(figure(bars, "deviation (%)", x_axis=x_axis, **y_axis)),
         Table(columns, [(one.stage, one.way, one.deviation, one.error) for one in predictions]),
     )
@@ -67,14 +67,14 @@ def worth_chart(predictions: Sequence[StagePrediction]) -> Chart:
         )
         for index, (way, seconds, error, _) in enumerate(rows)
     ]
-    axis = {"title": {"text": "processor time of one stage (s)"}}
+    axis = {"title": {"text": "processor time per stage (s)"}}
     axis |= logarithmic_ticks([max(seconds, LEAST_SECONDS) for _, seconds, _, _ in rows])
     y_axis = logarithmic_ticks([error for _, _, error, _ in rows])
     return Chart(
         "case-study-worth",
-        "What a way costs, and how wrong it is",
-        "Mean error over all stages and targets; further down is better, further left is faster. The time to count "
-        "instructions is included.",
+        "Cost and error of each approach",
+        "Mean error over all stages and targets against processor time, which includes the counting of instructions. "
+        "Lower is better, further left is faster.",
         with_room(figure(points, "mean error (%)", x_axis=axis, hovermode="closest", **y_axis)),
         Table(("way", "seconds", "mean_percent", "median_percent"), rows),
     )

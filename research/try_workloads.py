@@ -73,7 +73,7 @@ class TryStudy:
         }
         found = {name: workloads for name, workloads in programs.items() if workloads}
         if len(found) < 2:
-            raise ValueError("the demo's workloads are not there: load_demo")
+            raise ValueError("the demo's workloads are missing; run manage.py load_demo")
         return found
 
     def errors(self, measured: Collection[str], machines: IntArray, database: Database | None = None) -> FloatArray:

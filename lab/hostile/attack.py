@@ -158,7 +158,7 @@ def status_bytes(name: str) -> int:
 @contextmanager
 def _alarm(seconds: int) -> Iterator[None]:
     def stop(*_: object) -> None:
-        raise TimeoutError(f"no answer in {seconds} s")
+        raise TimeoutError(f"no response within {seconds} s")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)

@@ -44,9 +44,9 @@ def print_report(campaign: Campaign, seconds: float, before_bytes: int, memory: 
             for name in outcomes
         ]
         print(f"{family:<24}" + "".join(f"{sum(counts):>10}" for counts in chosen))
-    print(f"\n{figures.requests} requests in {seconds:.0f} s; {len(figures.accepted)} accepted uploads looked at")
+    print(f"\n{figures.requests} requests in {seconds:.0f} s; {len(figures.accepted)} accepted uploads checked")
     print(f"stored: {campaign.counts}")
-    print(f"memory: {before_bytes >> 20} MiB before, {memory >> 20} MiB after; slowest and largest answers:")
+    print(f"memory: {before_bytes >> 20} MiB before, {memory >> 20} MiB after; slowest and largest responses:")
     for seconds_taken, what in figures.slowest:
         print(f"  {seconds_taken:6.2f} s   {what[:140]}")
     for peak, what in figures.largest:
@@ -72,12 +72,18 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first mutation")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=int, nargs="+", default=[], help="numbers of mutations; all else is left out")
+    parser.add_argument("--only", type=int, nargs="+", default=[], help="run only the mutations with these numbers")
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
-    parser.add_argument("--live", action="store_true", help="send to gunicorn instead of answering in this process")
+    parser.add_argument(
+        "--live", action="store_true", help="send to gunicorn instead of the test client in this process"
+    )
     parser.add_argument("--formats", action="store_true", help="send files of other tools")
-    parser.add_argument("--slow", type=float, help="most seconds of one answer; 10, of --formats 6")
-    parser.add_argument("--healthz", type=float, default=1.0, help="most seconds of /healthz meanwhile, with --live")
+    parser.add_argument(
+        "--slow", type=float, help="longest accepted response in seconds (default: 10, with --formats 6)"
+    )
+    parser.add_argument(
+        "--healthz", type=float, default=1.0, help="longest accepted response of /healthz in seconds, with --live"
+    )
     arguments = parser.parse_args()
     arguments.slow = arguments.slow or (6.0 if arguments.formats else 10.0)
     with installation(arguments.database) as made:

@@ -131,7 +131,7 @@ class Clients:
         status, document = self.site.ask(method, path, self.tokens.get(name, ""), tarball)
         self.counts[f"{method} {path.split('/', maxsplit=1)[0]}: {status or 'no answer'}"] += 1
         if status >= 400 and status not in {503, *GONE}:
-            self.wrong.append(f"{method} {path} was answered with {status}")
+            self.wrong.append(f"{method} {path} returned {status}")
         if not status:
             time.sleep(0.2)
         return status, document
@@ -143,10 +143,14 @@ def what_is_wrong_with(content: bytes, form: str, document: dict | None) -> list
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             damaged = archive.testzip()
     except zipfile.BadZipFile as error:
-        return [f"the dump in {form} is no archive: {error}"]
+        return [f"the dump in {form} is not an archive: {error}"]
     if damaged:
         return [f"the dump in {form} has a damaged member {damaged}"]
     if document is None:
         return []
     expected = next(file["sha256"] for file in document["files"] if file["format"] == form)
-    return [] if hashlib.sha256(content).hexdigest() == expected else [f"the dump in {form} is another than announced"]
+    return (
+        []
+        if hashlib.sha256(content).hexdigest() == expected
+        else [f"the dump in {form} differs from the announced one"]
+    )

@@ -124,7 +124,7 @@ class Site:
         deadline = time.monotonic() + 120
         while not self.answers():
             if time.monotonic() > deadline:
-                raise RuntimeError("the server does not answer")
+                raise RuntimeError("the server does not respond")
             time.sleep(0.1)
 
     def answers(self) -> bool:

@@ -155,7 +155,7 @@ class Campaign:
             self.site.manage("publish_dump")
             self.figures.dumps_made_after_kills += 1
         except subprocess.CalledProcessError:
-            self.figures.wrong.append("no dump can be made")
+            self.figures.wrong.append("the dump cannot be written")
 
     def _next_victim(self) -> str:
         """Return a random victim, preferably one that was not killed yet."""
@@ -191,14 +191,14 @@ class Campaign:
     def _wrong_owners(self, owners: dict[str, list[str]]) -> list[str]:
         """Return uploads that are lost, duplicated, not deleted or owned by the wrong user."""
         clients = self.clients
-        wrong = [f"{sha256} is there {len(names)} times, of {names}" for sha256, names in owners.items() if names[1:]]
+        wrong = [f"{sha256} is stored {len(names)} times, for {names}" for sha256, names in owners.items() if names[1:]]
         lost = {*clients.acknowledged} - clients.deletion_asked - {*owners}
-        wrong += [f"acknowledged upload {sha256} is not there" for sha256 in lost]
-        wrong += [f"deleted upload {sha256} is there" for sha256 in clients.deleted & {*owners}]
+        wrong += [f"acknowledged upload {sha256} is missing" for sha256 in lost]
+        wrong += [f"deleted upload {sha256} is still stored" for sha256 in clients.deleted & {*owners}]
         for sha256, row in clients.quarantined.items():
             found = owners.get(sha256, [])
             if not may_belong_to(row, found[0] if found else None):
-                wrong.append(f"{sha256} without an account is of {found}: {row.asked} {row.answers} {row.deleted}")
+                wrong.append(f"anonymous upload {sha256} belongs to {found}: {row.asked} {row.answers} {row.deleted}")
         return wrong
 
     def _wrong_rows(self, uploads: list[tuple]) -> list[str]:
@@ -211,7 +211,7 @@ class Campaign:
         wrong = []
         for sha256, state, _, source, *_ in uploads:
             if state == "accepted" and stored.pop(source, None) != self.tarballs.sent[sha256].stored:
-                wrong.append(f"upload {sha256} is not whole")
+                wrong.append(f"upload {sha256} is incomplete")
         return wrong + [f"profiles of source {source} belong to no upload" for source in stored]
 
     def _leftovers(self) -> list[str]:
@@ -220,7 +220,7 @@ class Campaign:
             **{f"rows of {table} without a profile": self._count(table + orphans) for table in RUN_TABLES},
             "staged deliveries": self._count("profiles_stageddelivery"),
             "claims and deletions that are not finished": self._count(WORK["claims and deletions"]),
-            "users of no quarantine": self._count(LEFT_HOLDERS),
+            "quarantine users without a quarantine": self._count(LEFT_HOLDERS),
             "unfinished tasks": self._count("django_tasks_database_dbtaskresult WHERE status IN ('READY', 'RUNNING')"),
             "failed tasks": self._count("django_tasks_database_dbtaskresult WHERE status = 'FAILED'"),
         }
@@ -236,12 +236,14 @@ class Campaign:
         public = self._count("profiles_source WHERE private_to_id IS NULL") + 2 * self._count(
             "profiles_withdrawnsource"
         )
-        wrong = [] if numbers.get("public", 0) == public else [f"public revision is {numbers['public']}, not {public}"]
+        wrong = (
+            [] if numbers.get("public", 0) == public else [f"public revision is {numbers['public']}; expected {public}"]
+        )
         names = ", ".join(f"'{name}'" for name in CLAIMANTS)
         for (user,) in self._rows(f"SELECT id FROM auth_user WHERE username IN ({names})"):
             private = self._count(f"profiles_source WHERE private_to_id = {user}")
             if numbers.get(f"user:{user}", 0) != private:
-                wrong.append(f"revision of a user is {numbers.get(f'user:{user}')}, not {private}")
+                wrong.append(f"revision of a user is {numbers.get(f'user:{user}')}; expected {private}")
         return wrong
 
     def _sweep(self, age_files: bool) -> None:

@@ -88,13 +88,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", nargs="*", default=["10x100", "100x100", "1000x100", "10000x100"], metavar="PxW")
     parser.add_argument("--dataset", nargs="*", default=[], type=Path, metavar="DIR")
-    parser.add_argument("--copies", type=int, default=1, help="of each machine of the datasets (default: 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
+    parser.add_argument("--copies", type=int, default=1, help="copies of each machine of the datasets (default: 1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
     parser.add_argument(
-        "--walk", nargs="*", choices=WALKS, metavar="PART", help=f"of {', '.join(WALKS)} (default: all)"
+        "--walk", nargs="*", choices=WALKS, metavar="PART", help=f"parts of the walk: {', '.join(WALKS)} (default: all)"
     )
-    parser.add_argument("--seconds", type=int, default=600, help="of processor time, after which --walk ends a command")
-    parser.add_argument("--database", default="sqlite", help="of --walk: sqlite, postgresql or a URL")
+    parser.add_argument("--seconds", type=int, default=600, help="limit of processor time per command of --walk")
+    parser.add_argument("--database", default="sqlite", help="database of --walk: sqlite, postgresql or a URL")
     options = parser.parse_args()
     if options.walk is not None:
         sys.stdout.write(walked(options))

@@ -158,7 +158,7 @@ class Campaign:
         wall_s = time.monotonic() - start
         if done.returncode:
             lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-            reason = next((line for line in lines if line.startswith("mpet: ")), lines[-1] if lines else "nothing said")
+            reason = next((line for line in lines if line.startswith("mpet: ")), lines[-1] if lines else "no output")
             sys.stderr.write(f"{program.name}: {done.stderr[-3000:]}\n")
             return Outcome(f"status {done.returncode}: {reason[:120]}", wall_s)
         outcome = Outcome("page", wall_s)
@@ -258,11 +258,11 @@ def compared(outcomes: dict[str, Outcome], elsewhere: dict[str, dict[int, float]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default=sys.executable, help="interpreter that has the packages of PyPI")
-    parser.add_argument("--n", default="1,2", help="numbers of threads")
-    parser.add_argument("--repeats", default="3", help="runs at each number of threads, of mpet sweep")
-    parser.add_argument("--only", action="append", help="name of a program; repeatable")
-    parser.add_argument("--by", choices=("try", "sweep"), help="those that are measured by this command alone")
-    parser.add_argument("--packages", choices=("debian", "pypi"), help="print the names of the packages, and end")
+    parser.add_argument("--n", default="1,2", help="thread counts")
+    parser.add_argument("--repeats", default="3", help="runs per thread count of mpet sweep")
+    parser.add_argument("--only", action="append", help="name of a program (repeatable)")
+    parser.add_argument("--by", choices=("try", "sweep"), help="only the programs measured by this command")
+    parser.add_argument("--packages", choices=("debian", "pypi"), help="print the names of the packages and exit")
     arguments = parser.parse_args()
     if arguments.packages:
         print(*sorted(p.package.split(":")[1] for p in PROGRAMS if p.package.startswith(arguments.packages)))

@@ -127,7 +127,7 @@ class AutomaticChoice(ScalingModel):
             self.reasons_ = _rank_models(self.replay_.error, f"{self.replay_.count} companions")
         else:
             enough = len(self.n_) >= LEAST_FOR_ORIGINS
-            evidence = "own later points from the earlier" if enough else "too few points to compare"
+            evidence = "own later points, predicted from the earlier ones" if enough else "too few points to compare"
             self.own_curve_ = fit_own_curve(self.n_, self.t1_s_ * np.exp(self.log_r_) / self.n_, self.n_ht)
             relative = {law: float(np.expm1(error)) for law, error in self.own_curve_.errors.items()}
             self.reasons_ = _rank_models(relative, evidence)

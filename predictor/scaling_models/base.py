@@ -114,28 +114,29 @@ def jackknife(
 
     >>> from predictor.scaling_models.amdahl import Amdahl
     >>> jackknife(Amdahl().fit([[1], [2]], [4.0, 2.0]), [[1], [2]], [4.0, 2.0], [[4]])[2]
-    'an interval needs 3 points that can be left out in turn; there are 2'
+    'an interval needs 3 points that can be left out one at a time; found 2'
     """
     if not 0 < level < 1:
-        raise ValueError(f"level {level}: between 0 and 1")
+        raise ValueError(f"level {level} is not between 0 and 1")
     points, new = model._read(X), model._read(X_new)
     times = read_times(t, len(points))
     unknown = np.full(len(new), np.nan)
     dealt = np.flatnonzero(points.n > 1) if model.needs_one_thread else np.arange(len(points))
     count = min(len(dealt), model.fold_count)
     if count < FEWEST_GROUPS:
-        return unknown, unknown.copy(), f"an interval needs 3 points that can be left out in turn; there are {count}"
+        return unknown, unknown.copy(), f"an interval needs 3 points that can be left out one at a time; found {count}"
     groups = np.full(len(points), -1)
     groups[dealt] = np.arange(len(dealt)) % count
     try:
         logs, errors = _refit_without_groups(model, points, times, new, groups=groups, measured=measured)
     except ValueError as error:
-        return unknown, unknown.copy(), f"without some of the points the model refuses: {error}"
+        return unknown, unknown.copy(), f"the model cannot be refitted without some of the points: {error}"
     missed = (errors**2).mean() if len(errors) else np.nan
     variance = (count - 1) / count * ((logs - logs.mean(axis=0)) ** 2).sum(axis=0) + missed
     half_width = stats.t.ppf(0.5 + level / 2, count - 1) * np.sqrt(variance)
     middle = model.predict(X_new)
-    reason = "without some of the points the model predicts no positive time" if np.isnan(half_width).any() else ""
+    is_unknown = np.isnan(half_width).any()
+    reason = "refitted without some of the points, the model predicts no positive time" if is_unknown else ""
     return middle * np.exp(-half_width), middle * np.exp(half_width), reason
 
 

@@ -55,7 +55,7 @@ def companions_of(
     Errors: ValueError for another scope.
     """
     if scope not in SCOPES:
-        raise ValueError(f"scope {scope!r}: one of {', '.join(SCOPES)}")
+        raise ValueError(f"unknown scope {scope!r}; known: {', '.join(SCOPES)}")
     if scope == "none":
         return []
     of_platform = _kinship(database, platform)

@@ -122,10 +122,10 @@ class ExtendedAmdahl(ScalingModel):
         if self.errors == "absolute":
             return np.ones(len(size))
         if self.errors != "relative":
-            raise ValueError(f"errors {self.errors!r}: 'absolute' or 'relative'")
+            raise ValueError(f"errors is {self.errors!r}; expected 'absolute' or 'relative'")
         low = np.flatnonzero(size <= 0)
         if len(low):
-            raise PointsError(SIZE, int(low[0]), f"{size[low[0]]:g}: relative errors need sizes above 0")
+            raise PointsError(SIZE, int(low[0]), f"{size[low[0]]:g} is not above 0, which relative errors require")
         return np.asarray(size ** -float(self.degree))
 
     def _learn_fraction(self) -> float:

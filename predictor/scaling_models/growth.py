@@ -113,7 +113,7 @@ class GrowthLaw(ScalingModel):
 
     def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
         if self.law not in LAWS:
-            raise ValueError(f"law {self.law!r}: one of {', '.join(LAWS)}")
+            raise ValueError(f"unknown law {self.law!r}; known: {', '.join(LAWS)}")
         self.n_, self.log_r_, self.t1_s_ = measured_growth(points.n, t)
         if len(self.n_) < 2:
             raise TooFewPoints(self.title, len(self.n_), 2, "thread counts")

@@ -100,7 +100,7 @@ class ParallelPenalty(ScalingModel):
 
     def _fit(self, points: Points, t: FloatArray, *, sequential_s: ArrayLike | None = None, **measured: Any) -> None:
         if self.over not in {"n", "size"}:
-            raise ValueError(f"over {self.over!r}: 'n' or 'size'")
+            raise ValueError(f"over is {self.over!r}; expected 'n' or 'size'")
         size = points.column(SIZE)
         sequential_of = _reference_times(points, t, sequential_s)
         self.reference_ = "relative" if sequential_s is None else "absolute"
@@ -138,7 +138,7 @@ class ParallelPenalty(ScalingModel):
         smoother = getattr(self, "held_", {}).get(name, smoother)
         if smoother != AUTO and isinstance(smoother, str):
             if smoother not in SMOOTHERS_BY_NAME:
-                raise ValueError(f"smoother {smoother!r}: auto, {', '.join(SMOOTHERS_BY_NAME)}")
+                raise ValueError(f"unknown smoother {smoother!r}; known: auto, {', '.join(SMOOTHERS_BY_NAME)}")
             smoother = SMOOTHERS_BY_NAME[smoother]
         if isinstance(smoother, str):
             self.reasons_[name] = choose_smoother(x, y, self.epsilon, time_of=time_of)
@@ -157,7 +157,7 @@ class ParallelPenalty(ScalingModel):
                 fixed = "size" if self.over == "n" else "n"
                 measured = ", ".join(f"{curve_of:g}" for curve_of in self.penalty_curves_)
                 raise ValueError(
-                    f"{fixed} = {value:g} was not measured (measured: {measured}); the model is over {self.over}"
+                    f"{fixed} = {value:g} was not measured (measured: {measured}); the model is over {self.over} only"
                 )
         return times
 

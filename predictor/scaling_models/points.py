@@ -74,7 +74,7 @@ def read_points(X: Any, needed: tuple[str, ...] = (N,), optional: tuple[str, ...
         columns = {name: X[name] for name in (*needed, *optional) if name in X.columns}
         missing = [name for name in needed if name not in columns]
         if missing:
-            raise PointsError(missing[0], None, f"needed column; given: {', '.join(map(str, X.columns))}")
+            raise PointsError(missing[0], None, f"required column is missing; given: {', '.join(map(str, X.columns))}")
     else:
         columns = _columns_by_position(X, needed, optional)
     checked = {name: _checked_column(name, values) for name, values in columns.items()}
@@ -89,7 +89,7 @@ def read_times(t: ArrayLike, count: int) -> FloatArray:
     """
     times = _finite_numbers("time_s", t)
     if times.shape != (count,):
-        raise PointsError("time_s", None, f"{times.shape} times for {count} points")
+        raise PointsError("time_s", None, f"expected {count} times, one per point; got shape {times.shape}")
     _require("time_s", times, times > 0, "a time above 0 s")
     return times
 
@@ -98,9 +98,9 @@ def _columns_by_position(X: Any, needed: tuple[str, ...], optional: tuple[str, .
     values = _finite_numbers("X", X)
     names = (*needed, *optional)
     if values.ndim != 2:
-        raise PointsError("X", None, f"needs two dimensions (points, columns), not {values.ndim}")
+        raise PointsError("X", None, f"needs 2 dimensions (points, columns); got {values.ndim}")
     if not len(needed) <= values.shape[1] <= len(names):
-        raise PointsError("X", None, f"{values.shape[1]} columns; these models read {', '.join(names)}")
+        raise PointsError("X", None, f"got {values.shape[1]} columns; the model reads {', '.join(names)}")
     return dict(zip(names, values.T, strict=False))
 
 

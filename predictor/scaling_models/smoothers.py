@@ -49,9 +49,9 @@ class NoSuitableSmoother(SmootherError):
 
     def __init__(self, errors: dict[str, float], epsilon: float) -> None:
         self.errors, self.epsilon = errors, epsilon
-        listed = ", ".join(f"{name} {error:+.1%}" for name, error in errors.items()) or "none could be tried"
+        listed = ", ".join(f"{name} {error:+.1%}" for name, error in errors.items()) or "none could be fitted"
         super().__init__(
-            f"no method comes within {epsilon:.1%} of the last known value ({listed}): measure more, or raise epsilon"
+            f"no smoother predicts the last known value within {epsilon:.1%} ({listed}): measure more, or raise epsilon"
         )
 
 

@@ -211,7 +211,9 @@ def logarithmic_size(points: Points) -> FloatArray:
     size = points.column(SIZE)
     small: NDArray[np.intp] = np.flatnonzero(size < LEAST_SIZE)
     if len(small):
-        raise PointsError(SIZE, int(small[0]), f"{size[small[0]]:g}: the logarithms of Eq. 11 need at least 2")
+        raise PointsError(
+            SIZE, int(small[0]), f"{size[small[0]]:g} is below 2, the least size for the logarithms of Eq. 11"
+        )
     return size
 
 
@@ -219,9 +221,9 @@ def _check_measures(given: Mapping[str, ArrayLike], count: int) -> dict[str, Flo
     measures = {}
     for name in TASK_MEASURES:
         if name not in given:
-            raise PointsError(name, None, f"needed measure; given: {', '.join(given) or 'none'}")
+            raise PointsError(name, None, f"required measure is missing; given: {', '.join(given) or 'none'}")
         values = np.asarray(given[name], dtype=np.float64)
         if values.shape != (count,) or not np.isfinite(values).all() or (values < 0).any():
-            raise PointsError(name, None, f"needs {count} finite numbers, none below 0")
+            raise PointsError(name, None, f"expected {count} finite numbers of at least 0")
         measures[name] = values
     return measures

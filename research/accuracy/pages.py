@@ -82,19 +82,19 @@ DATASETS = {
     ),
     "gbm": Dataset(
         "Training of gradient boosting: 29 cases on 6 servers, 5 to 12 thread counts",
-        "Platforms can be compared inside one software epoch only; a case that no other platform has is refused.",
+        "Platforms can be compared within one software epoch only. A case that no other platform has is refused.",
     ),
     "demo": Dataset(
         "The demo, simulated: 26 workloads on 15 machines",
-        "Each simulated profile is predicted from the other simulated ones. Of simulated data only the comparison of "
-        "methods says something, not the size of the errors.",
+        "Each simulated profile is predicted from the other simulated ones. Simulated data allow a comparison of the "
+        "methods, but say nothing about the size of the errors.",
     ),
     "kit": Dataset(
         "The benchmark kit: 34 workloads, decomposed, on five shared virtual machines: four of two threads, one of 16",
-        "Each profile is predicted from those of the other machines. Of few machines little can be learned but ratios "
-        "of speed, which every method finds; what remains is how differently the processors are good at things, how "
-        "programs go on beyond two threads, and how busy a machine's neighbours were while it was measured (a run of "
-        "twice the length, minutes later, was 20 to 30 % slower).",
+        "Each profile is predicted from those of the other machines. So few machines reveal little more than speed "
+        "ratios, which every method finds. The remaining errors come from the different strengths of the processors, "
+        "the scaling beyond two threads, and the load of other guests during a measurement (a run of twice the length, "
+        "minutes later, was 20 to 30 % slower).",
     ),
 }
 
@@ -107,7 +107,7 @@ def dataset_page(name: str, results: Results) -> str:
         f"# Accuracy on {name}",
         WRITTEN,
         f"{dataset.about}. {dataset.note}".strip(),
-        "Errors are in percent; [accuracy](../accuracy.md) says how they are measured and compares the datasets. The "
+        "Errors are in percent; [accuracy](../accuracy.md) defines them and compares the datasets. The "
         "first three rows are the methods, the others the [baselines](../baselines.md). K=5: the target is known by "
         "five random workloads only.",
         "## The workload is unknown on the target (holdout `pair`)",
@@ -157,7 +157,7 @@ def full_table(result: StoredResult) -> str:
     if floor and floor["full"]["count"]:
         rows.append(["noise floor", *error_cells(floor), NOTHING, *count_cells(floor), ""])
         return markdown_table(head, rows)
-    return markdown_table(head, rows) + "\n\nNo run was repeated here: there is no noise floor."
+    return markdown_table(head, rows) + "\n\nNo run was repeated, so there is no noise floor."
 
 
 def harder_questions(name: str, results: Results) -> list[str]:
@@ -165,8 +165,8 @@ def harder_questions(name: str, results: Results) -> list[str]:
     if not stored:
         return []
     text = (
-        "The workload is unknown also on every platform that shares the target's `cpu_model` or microarchitecture; "
-        "the target is known by five workloads. The same profiles as above. Full curve, mean / median / p95."
+        "The workload is also unknown on every platform with the target's `cpu_model` or microarchitecture; five "
+        "workloads are known on the target. The same profiles as above. Full curve, mean / median / p95."
     )
     return [
         "## Harder questions",
@@ -181,8 +181,8 @@ def small_databases(name: str, results: Results) -> list[str]:
     if not stored:
         return []
     text = (
-        "Six random cuts of 3, 5 and 9 platforms and 12 workloads, and of 16 and 16, every platform of another "
-        "`cpu_model`; 60 random profiles of each cut (or all) are predicted from the rest of it. Full curve, mean / "
+        "Six random cuts of 3, 5 and 9 platforms and 12 workloads, and of 16 and 16; the platforms of a cut differ in "
+        "`cpu_model`. 60 random profiles of each cut (or all) are predicted from the rest of it. Full curve, mean / "
         "median / p95."
     )
     return [
@@ -205,7 +205,7 @@ def other_draws(name: str, results: Results) -> list[str]:
     ]
     text = (
         "Mean / median error of the full curve, and in brackets the share of measured times inside the 90 % interval "
-        "and its median width. Two draws differ by more than most methods do."
+        "and its median width. Two draws often differ more than two methods."
     )
     return [
         "## Other draws of `mpet`",

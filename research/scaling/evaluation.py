@@ -50,9 +50,9 @@ class ScalingProtocol:
 
     def __post_init__(self) -> None:
         if self.train not in TRAININGS:
-            raise ValueError(f"train {self.train!r}: one of {', '.join(TRAININGS)}")
+            raise ValueError(f"unknown train {self.train!r}; known: {', '.join(TRAININGS)}")
         if min(self.points, self.least) < 2 or (self.sample is not None and self.sample < 1):
-            raise ValueError("points and least are at least 2, sample at least 1")
+            raise ValueError("points and least must be at least 2, sample at least 1")
 
     def learned(self, n: FloatArray) -> LearnedRows | None:
         """Return the indices of the learned points among the ascending thread counts, or None if the curve is left out.

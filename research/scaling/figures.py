@@ -54,8 +54,8 @@ def size_chart(name: str, title: str, rows: Sequence[Mapping[str, float]], unit:
     columns = ("size", "n", "measured_s", "predicted_s", "percent", "seconds")
     return Chart(
         f"{name}-size-{unit}",
-        f"{title}: mispredictions over the size, in {unit}",
-        "Predicted less measured" + (", of the predicted time." if unit == "percent" else "."),
+        f"{title}: prediction errors over the size, in {unit}",
+        "Predicted minus measured time" + (", relative to predicted." if unit == "percent" else "."),
         figure(traces, misprediction_axis(unit), x_axis=SIZE_AXIS, hovermode="closest"),
         Table(columns, [tuple(row[column] for column in columns) for row in mispredictions]),
     )
@@ -67,8 +67,8 @@ def stream_chart(name: str, title: str, rows: Sequence[Mapping[str, float]], uni
     return Chart(
         f"{name}-{title.rpartition(': ')[2].replace(', ', '-').replace(' ', '-')}-{unit}",
         f"{title}, in {unit}",
-        "Single runs in random order, each predicted before it was learned; predicted less measured"
-        + (", of the predicted time." if unit == "percent" else "."),
+        "Single runs in random order, each predicted before it is learned. Predicted minus measured time"
+        + (", relative to predicted." if unit == "percent" else "."),
         figure(
             [marker_trace("run", "predicted", [(run, row[unit]) for run, row in mispredictions])],
             misprediction_axis(unit),
@@ -82,7 +82,7 @@ def stream_chart(name: str, title: str, rows: Sequence[Mapping[str, float]], uni
 
 
 def misprediction_axis(unit: str) -> str:
-    return "misprediction (% of predicted)" if unit == "percent" else "misprediction (s)"
+    return "error (% of predicted)" if unit == "percent" else "error (s)"
 
 
 def learning_chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
@@ -99,11 +99,11 @@ def learning_chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
     ]
     columns = ("points", "model", "mean", "median", "deviation", "best_on", "surfaces")
     counts = sorted({row["points"] for row in rows})
-    axis = {"title": {"text": "points learned"}, "type": "log", "tickvals": counts, "ticktext": list(map(str, counts))}
+    axis = {"title": {"text": "learned points"}, "type": "log", "tickvals": counts, "ticktext": list(map(str, counts))}
     return Chart(
         "learning-curves",
-        "How many points a model needs",
-        "Mean squared error of the speedup at the points that were not learned, on logarithmic scales.",
+        "Number of points that a model needs",
+        "Mean squared error of the speedup at the points that were not learned. Both scales are logarithmic.",
         figure(traces, "mean squared error", x_axis=axis, **logarithmic_ticks([row["mean"] for row in rows])),
         Table(columns, [tuple(row[column] for column in columns) for row in rows]),
     )
@@ -122,8 +122,8 @@ def task_chart(study: Mapping[str, Any]) -> Chart:
     columns = ("size", "n", "measured_s", "task_graph_s", "direct_s")
     return Chart(
         f"{study['workload'].replace('/', '-')}-tasks",
-        f"{study['workload']}: larger inputs than learned",
-        "Predicted over measured time; on the dashed line they are the same.",
+        f"{study['workload']}: inputs larger than the learned ones",
+        "Predicted against measured time. On the dashed line they are equal.",
         figure(traces, "predicted (s)", x_axis={"title": {"text": "measured (s)"}}, hovermode="closest"),
         Table(columns, [tuple(row[column] for column in columns) for row in points]),
     )

@@ -86,7 +86,7 @@ def chosen_workloads(every: list[MeasuredWorkload], names: str | None) -> list[M
     unknown = wanted - {measured.workload for measured in every}
     if unknown:
         known_names = ", ".join(sorted({measured.workload for measured in every})) or "none"
-        raise CommandError(f"--workloads: no runs of {', '.join(sorted(unknown))}; known: {known_names}")
+        raise CommandError(f"--workloads: no runs of {', '.join(sorted(unknown))}; available: {known_names}")
     return [measured for measured in every if measured.workload in wanted]
 
 
@@ -102,7 +102,7 @@ def size_range(text: str) -> tuple[float, float]:
     except ValueError:
         limits = (1.0, 0.0)
     if not dash or not 0 < limits[0] <= limits[1]:
-        raise ArgumentTypeError(f"{text!r} is no range of sizes LOW-HIGH")
+        raise ArgumentTypeError(f"{text!r} is not a range LOW-HIGH with 0 < LOW <= HIGH")
     return limits
 
 
@@ -123,7 +123,7 @@ def study_of_sizes(every: list[MeasuredWorkload], options: dict[str, Any]) -> St
         for way in sizes.WAYS
     ]
     model_text = f"Extended Amdahl model of degree {model.degree}, {model.errors} errors"
-    head = f"{model_text}: mispredictions in % of the predicted time (papers/000)"
+    head = f"{model_text}: errors in % of the predicted time (papers/000)"
     lines = [head, *text_table(["workload", "way", *columns], rows, words=2), *refusals]
     return studies, lines, [chart for study in studies for chart in size_charts(study)]
 
@@ -148,7 +148,7 @@ def study_of_tasks(every: list[MeasuredWorkload], options: dict[str, Any]) -> St
         for study in studies
     ]  # fmt: skip
     head = ["workload", "asked", "task_graph", "median", "direct", "median", "work", "delay", "no_work"]
-    lines = ["Larger inputs than learned: errors in %, of the parts in % of the work (papers/002)"]
+    lines = ["Inputs larger than the learned ones: errors in %; of the parts in % of the work (papers/002)"]
     return studies, [*lines, *text_table(head, rows, words=1), *refusals], list(map(task_chart, studies))
 
 
@@ -156,7 +156,7 @@ def study_of_clocks(every: list[MeasuredWorkload], options: dict[str, Any]) -> S
     with_clocks = [workload for workload in every if len(workload.points.clocks_mhz) > 1]
     subject = f"{len(with_clocks)} workloads at several clocks"
     if not with_clocks:
-        subject = "no run at a fixed clock: speedups over the thread counts alone"
+        subject = "workloads, none measured at a fixed clock: speedups over n only"
     surfaces, refusals = _study_each(with_clocks or every, measured_surface, CLOCKS)
     return _learning_report(surfaces, f"{subject} (papers/003, Section 4.3)", refusals, options)
 
@@ -187,7 +187,7 @@ def _learning_report(
     ]
     lines = [
         f"{len(surfaces)} {subject}",
-        "Mean over them of the median squared error of the speedup, by points learned (best on so many)",
+        "Mean of the median squared error of the speedup by number of learned points (in brackets: best on)",
         *text_table(["model", *map(str, counts)], rows, words=1),
         *refusals,
     ]
@@ -208,6 +208,6 @@ def _study_each(
         except (TooFewPoints, ValueError) as error:
             refusals.append(str(error))
     if not results:
-        raise NothingToStudy(refusals[0] if refusals else "no workload of this kind was measured")
-    more = [f"left out {len(refusals)}, the first: {refusals[0]}"] if refusals else []
+        raise NothingToStudy(refusals[0] if refusals else "no suitable workload was measured")
+    more = [f"skipped {len(refusals)}, the first because: {refusals[0]}"] if refusals else []
     return results, more

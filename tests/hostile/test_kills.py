@@ -87,11 +87,11 @@ def test_the_campaign_sees_what_is_wrong(migrated_folder):
     assert campaign.disorder() == []
     campaign.clients.acknowledged["lost"] = "id"
     campaign.clients.deleted.add("there")
-    assert campaign.disorder() == ["acknowledged upload lost is not there"]
+    assert campaign.disorder() == ["acknowledged upload lost is missing"]
     campaign.clients.acknowledged.clear()
     assert campaign._wrong_owners({"there": ["ada"], "twice": ["bob", "carl"]}) == [
-        "twice is there 2 times, of ['bob', 'carl']",
-        "deleted upload there is there",
+        "twice is stored 2 times, for ['bob', 'carl']",
+        "deleted upload there is still stored",
     ]
 
 
@@ -119,6 +119,6 @@ def test_a_dump_that_is_cut_off_or_another_is_told():
     content = file.getvalue()
     announced = {"files": [{"format": "csv", "sha256": "0"}]}
     assert what_is_wrong_with(content, "csv", None) == []
-    assert "another than announced" in what_is_wrong_with(content, "csv", announced)[0]
-    assert "no archive" in what_is_wrong_with(content[:-9], "csv", None)[0]
+    assert "differs from the announced one" in what_is_wrong_with(content, "csv", announced)[0]
+    assert "is not an archive" in what_is_wrong_with(content[:-9], "csv", None)[0]
     assert "damaged member" in what_is_wrong_with(content.replace(b"aaaa", b"aaab", 1), "csv", None)[0]

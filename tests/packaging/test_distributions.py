@@ -39,17 +39,16 @@ def built(tmp_path_factory) -> dict[str, Path]:
     return {name: next(folder.glob(f"{name.replace('-', '_')}-[0-9]*.whl")) for name in PROJECTS}
 
 
-def test_one_version_stands_everywhere(tmp_path):
+def metadata_of(wheel):
+    (name,) = [member for member in wheel.namelist() if member.endswith(".dist-info/METADATA")]
+    return message_from_bytes(wheel.read(name))
+
+
+def test_one_version_stands_and_is_set_everywhere(tmp_path):
     script = runpy.run_path(str(ROOT / "packaging" / "set_version.py"))
     found = script["versions"]()
     assert len({*found.values()}) == 1, found
-    assert {*found} >= {
-        f"{project.relative_to(ROOT)}/pyproject.toml".removeprefix("./") for project in PROJECTS.values()
-    }
-
-
-def test_a_version_is_set_everywhere(tmp_path, monkeypatch):
-    script = runpy.run_path(str(ROOT / "packaging" / "set_version.py"))
+    assert {ROOT / name for name in found} >= {project / "pyproject.toml" for project in PROJECTS.values()}
     for name in script["PLACES"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
@@ -66,8 +65,7 @@ def test_a_version_is_set_everywhere(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", PROJECTS)
 def test_a_wheel_says_what_an_index_shows(built, name):
     with zipfile.ZipFile(built[name]) as wheel:
-        (metadata,) = [member for member in wheel.namelist() if member.endswith(".dist-info/METADATA")]
-        told = message_from_bytes(wheel.read(metadata))
+        told = metadata_of(wheel)
         assert not [member for member in wheel.namelist() if "__pycache__" in member or member.startswith("tests/")]
     assert told["Name"] == name
     assert told["License-Expression"] == "Apache-2.0"
@@ -80,8 +78,7 @@ def test_a_wheel_says_what_an_index_shows(built, name):
 @pytest.mark.lab
 def test_the_dependencies_of_the_server_are_those_of_make_run(built):
     with zipfile.ZipFile(built["mpet-server"]) as wheel:
-        (metadata,) = [member for member in wheel.namelist() if member.endswith(".dist-info/METADATA")]
-        needed = message_from_bytes(wheel.read(metadata)).get_all("Requires-Dist")
+        needed = metadata_of(wheel).get_all("Requires-Dist")
     lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if re.match("[A-Za-z]", line)]
     plain = {re.sub(r"[ ;].*", "", line).lower() for line in needed if "extra ==" not in line}
     assert plain == {line.lower() for line in lines}

@@ -12,7 +12,7 @@ from predictor.core.mpet2020.method import Mpet2020Settings
 from predictor.models.evaluations import PAPER_TABLES
 from profiles.jobs.executors import Processes
 from profiles.scaling.features import FEATURE_NAMES
-from research.paper import PAPER_DEVICE_CLASSES, paper_results, restrict_to_platforms
+from research.paper import PAPER_DEVICE_CLASSES, paper_results
 from research.paper.ablation import ablation_rows, variants
 from research.paper.candidates import errors_by_distance, method_with_candidates, sorted_errors
 from research.paper.influence import part_influence_rows, part_loss_shares
@@ -78,17 +78,6 @@ def test_a_class_is_predicted_from_its_own_platforms_alone():
     rows = [paper_results(Database.build(**one), sample=9, seed=2)["table5"] for one in (arrays, absurd)]
     assert rows[0][6:9] == rows[1][6:9]
     assert rows[0][0:3] != rows[1][0:3]
-
-
-def test_restricted_keeps_everything_of_the_platforms_it_keeps(database):
-    keep = np.arange(len(database.platforms)) < 4
-    inside = restrict_to_platforms(database, keep)
-    rows = np.flatnonzero(keep[database.platform_index])
-    assert len(inside) == len(rows)
-    for new, old in enumerate(rows.tolist()):
-        assert inside.t1_s[new] == database.t1_s[old] or np.isnan(database.t1_s[old])
-        for kept, was in zip(inside.curve(new), database.curve(old), strict=True):
-            assert kept.tolist() == was.tolist()
 
 
 @pytest.mark.parametrize("count", [1, 10])

@@ -33,13 +33,13 @@ from predictor.core.baselines.regression import (
 )
 
 BASELINES: tuple[Method[Any], ...] = (
-    baseline_method("ideal", NoSettings, estimate_ideal, "t(1) of one speed ratio, divided by n: no loss at all."),
-    baseline_method("copy-nearest", NoSettings, estimate_copy, "The times of the machine whose times are most alike."),
+    baseline_method("ideal", NoSettings, estimate_ideal, "Ideal scaling: t(1) from one speed ratio, divided by n."),
+    baseline_method("copy-nearest", NoSettings, estimate_copy, "The times of the machine with the most similar times."),
     baseline_method(
         "frequency-scaling",
         NoSettings,
         estimate_by_frequency,
-        "The times of the most alike machine, by the ratio of clocks.",
+        "The times of the most similar machine, scaled by the clock ratio.",
         check_references=check_clocks,
     ),
     baseline_method(
@@ -55,7 +55,7 @@ BASELINES: tuple[Method[Any], ...] = (
         "A speed ratio for each n from the most similar machine.",
     ),
     baseline_method(
-        "additive-log", NoSettings, estimate_additive, "Log time = speed of the machine + size of the workload."
+        "additive-log", NoSettings, estimate_additive, "Additive model: log time = machine speed + workload size."
     ),
     baseline_method(
         "amdahl",
@@ -80,7 +80,7 @@ BASELINES: tuple[Method[Any], ...] = (
         "kernel-ridge",
         KernelRidgeSettings,
         estimate_kernel_ridge,
-        "Ridge regression with a Gaussian kernel on the same.",
+        "Kernel ridge regression (Gaussian) on the same log times.",
         most_references=MOST_REFERENCES,
     ),
     baseline_method(
@@ -94,7 +94,7 @@ BASELINES: tuple[Method[Any], ...] = (
         "gradient-boosting",
         BoostingSettings,
         estimate_boosting,
-        "Gradient boosted trees on the same and metadata.",
+        "Gradient boosted trees on log times and platform metadata.",
         most_references=MOST_REFERENCES,
     ),
 )

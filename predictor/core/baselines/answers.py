@@ -95,7 +95,7 @@ def _make_answer(database: Database, query: Query, logs: LogTimes, estimate: Est
         curves=curves,
         candidates_t1=candidates,
         candidates_scaling=candidates,
-        warnings=["a baseline, for comparison: it predicts times alone, no features and no shares"],
+        warnings=["baseline for comparison: it predicts times only, no features and no time breakdown"],
         confidence=BaselineConfidence(references=len(logs.platforms), benchmarks=len(logs.workloads)),
     )
 

@@ -201,7 +201,7 @@ def connect_rows(view: Database, query: Query) -> ConnectedRows:
     usable = shared.any(axis=1) & has_curve[:, -1]
     if not usable.any():
         workload, target = view.workloads[query.workload], view.platforms[query.target]
-        raise NothingShared(f"no machine that has {workload} shares a workload with {target}")
+        raise NothingShared(f"no machine with {workload} shares another workload with {target}")
     return ConnectedRows(groups, platforms, workloads, rows, rows_of_target, shared, usable)
 
 

@@ -83,7 +83,7 @@ def check_clocks(database: Database, platforms: IntArray, target: int) -> None:
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     if np.isnan(mhz[target]) or np.isnan(mhz[platforms]).all():
         machine = database.platforms[target] if np.isnan(mhz[target]) else "any reference machine"
-        raise UnknownClock(f"the clock of {machine} is not known")
+        raise UnknownClock(f"the clock of {machine} is unknown")
 
 
 def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:

@@ -49,21 +49,19 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     command(list_tasks, "tasks", "List the tasks.")
-    data = command(list_data, "data", "List the data sets, where each is from, and whether it is here.")
-    fetch = command(fetch_data, "fetch", "Download a data set that is one file.")
+    data = command(list_data, "data", "List the data sets, their sources and local folders.")
+    fetch = command(fetch_data, "fetch", "Download a data set that consists of one file.")
     fetch.add_argument("name", choices=DATASETS)
     fetch.add_argument("--into", type=Path, default=DEFAULT_FOLDER.expanduser(), metavar="FOLDER")
-    questions = command(
-        write_questions, "questions", "Write the questions of a task, and the known times of each fold."
-    )
+    questions = command(write_questions, "questions", "Write the questions of a task and the known times of each fold.")
     questions.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    run = command(run_task, "run", "Score an entry, and print its row beside the stored ones.")
+    run = command(run_task, "run", "Score an entry and print it with the stored scores.")
     entry = run.add_mutually_exclusive_group(required=True)
     entry.add_argument("--entry", help="FILE.py with a class Entry, or a baseline's name")
     entry.add_argument(
-        "--predictions", type=Path, metavar="FILE.csv", help="a table of predictions in place of a class"
+        "--predictions", type=Path, metavar="FILE.csv", help="a table of predictions, instead of a class"
     )
-    run.add_argument("--json", type=Path, metavar="OUT", help="write the score there")
+    run.add_argument("--json", type=Path, metavar="OUT", help="write the score to this file")
     for each in (questions, run):
         each.add_argument("--task", required=True, metavar="NAME")
     for each in (data, questions, run):
@@ -71,10 +69,10 @@ def _parser() -> argparse.ArgumentParser:
             "--data",
             type=Path,
             metavar="FOLDER",
-            help="the folder of the data sets; one with a runs.csv itself is used in place of the task's data set, "
-            "and its scores are of no leaderboard",
+            help="folder with the data sets. A folder that contains a runs.csv replaces the task's data set, "
+            "and its scores do not count for the leaderboard",
         )
-    leaderboard = command(write_leaderboard, "leaderboard", "Write the leaderboard from stored scores.")
+    leaderboard = command(write_leaderboard, "leaderboard", "Write the leaderboard of the stored scores.")
     leaderboard.add_argument("results", type=Path, metavar="FOLDER")
     leaderboard.add_argument("--out", type=Path, required=True, metavar="FILE.md")
     return parser
@@ -90,7 +88,7 @@ def list_data(options: argparse.Namespace) -> None:
         try:
             state = f"in {find_dataset(dataset, options.data)}"
         except DatasetError as error:
-            state = f"not here: {error}"
+            state = f"not found: {error}"
         print(f"{dataset.name} ({dataset.licence}), {dataset.source}\n  {state}")
         for name, checksum in dataset.files.items():
             print(f"  {checksum}  {name}")
@@ -106,7 +104,7 @@ def write_questions(options: argparse.Namespace) -> None:
     question_table(folds).to_csv(options.out / "questions.csv", index=False)
     for number, fold in enumerate(folds):
         fold.known.to_csv(options.out / f"known-{number}.csv", index=False)
-    print(f"{options.out / 'questions.csv'}: add a column time_s, and low_s and high_s of {LEVEL:.0%} intervals")
+    print(f"{options.out / 'questions.csv'}: add a column time_s, and low_s and high_s for {LEVEL:.0%} intervals")
 
 
 def run_task(options: argparse.Namespace) -> None:
@@ -139,5 +137,5 @@ def _folds(task: Task, given: Path | None) -> tuple[list[Fold], bool]:
     folder = given if own and given is not None else find_dataset(DATASETS[task.dataset], given)
     table: pd.DataFrame = read_table(folder)
     if table[KEY].duplicated().any():
-        raise DatasetError(f"{folder}: several times of one platform, workload and n")
+        raise DatasetError(f"{folder} has several times for one platform, workload and n")
     return task.folds(table, is_frozen=not own), not own

@@ -99,10 +99,10 @@ def find_dataset(dataset: Dataset, given: Path | None = None) -> Path:
             for name, expected in dataset.files.items():
                 found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
                 if found != expected:
-                    raise DatasetError(f"{folder / name} has the sha256 {found}, the tasks need {expected}")
+                    raise DatasetError(f"{folder / name} has the SHA-256 {found}; expected {expected}")
             return folder
     searched = ", ".join(str(folder / dataset.name) for folder in data_folders(given))
-    raise DatasetError(f"the data set {dataset.name} is in none of {searched}; `mpet-bench data` says where it is from")
+    raise DatasetError(f"the data set {dataset.name} was not found in {searched}; `mpet-bench data` lists its source")
 
 
 def fetch_dataset(dataset: Dataset, folder: Path) -> Path:
@@ -112,14 +112,14 @@ def fetch_dataset(dataset: Dataset, folder: Path) -> Path:
     """
     if dataset.address is None:
         raise DatasetError(
-            f"{dataset.name} cannot be downloaded as one file: it is from {dataset.source}. "
+            f"{dataset.name} cannot be downloaded as one file. Its source is {dataset.source}. "
             f"Put {', '.join(dataset.files)} into {folder / dataset.name}"
         )
     ((name, expected),) = dataset.files.items()
     with urllib.request.urlopen(dataset.address, timeout=60) as response:  # noqa: S310  # an https address of ours
         content = response.read()
     if (found := hashlib.sha256(content).hexdigest()) != expected:
-        raise DatasetError(f"{dataset.address} has the sha256 {found}, the tasks need {expected}")
+        raise DatasetError(f"{dataset.address} has the SHA-256 {found}; expected {expected}")
     (folder / dataset.name).mkdir(parents=True, exist_ok=True)
     (folder / dataset.name / name).write_bytes(content)
     return folder / dataset.name

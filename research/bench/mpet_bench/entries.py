@@ -33,7 +33,7 @@ def load_entry(entry: str) -> tuple[str, type[Any]]:
     baselines = {path.stem.replace("_", "-"): path for path in sorted(BASELINES.glob("[a-z]*.py"))}
     path = baselines.get(entry, Path(entry))
     if not path.is_file():
-        raise EntryError(f"there is no file {entry}, and no baseline of that name; baselines: {', '.join(baselines)}")
+        raise EntryError(f"{entry} is neither a file nor a baseline; baselines: {', '.join(baselines)}")
     specification = importlib.util.spec_from_file_location(f"entry_{path.stem}", path)
     if specification is None or specification.loader is None:
         raise EntryError(f"{path} is not a Python file")
@@ -71,7 +71,7 @@ def checked_answers(fold: int, questions: pd.DataFrame, predicted: Any, interval
     where = [f"fold {fold}, {row.platform}, {row.workload}, n = {row.n}" for row in questions.itertuples()]
     time_s = _numbers(predicted, (len(questions),), "predict")
     for row in np.flatnonzero(~np.isnan(time_s) & ~((time_s > 0) & np.isfinite(time_s)))[:1]:
-        raise EntryError(f"{where[row]}: the predicted time is {time_s[row]:g}, not a positive number of seconds")
+        raise EntryError(f"{where[row]}: the predicted time is {time_s[row]:g}; expected seconds above 0")
     if interval is None:
         return Answers(time_s, None)
     if isinstance(interval, tuple) and len(interval) == 2:
@@ -80,7 +80,7 @@ def checked_answers(fold: int, questions: pd.DataFrame, predicted: Any, interval
     is_usable = (interval_s[:, 0] > 0) & (interval_s[:, 0] <= interval_s[:, 1]) & np.isfinite(interval_s[:, 1])
     for row in np.flatnonzero(~is_usable & ~np.isnan(time_s))[:1]:
         low, high = interval_s[row]
-        raise EntryError(f"{where[row]}: the interval is {low:g} to {high:g}, not two positive numbers in order")
+        raise EntryError(f"{where[row]}: the interval is {low:g} to {high:g}; expected 0 < low <= high")
     return Answers(time_s, np.where(np.isnan(time_s)[:, None], np.nan, interval_s))
 
 
@@ -88,9 +88,9 @@ def _numbers(values: Any, shape: tuple[int, ...], method: str) -> Floats:
     try:
         numbers = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise EntryError(f"{method} returned something else than numbers: {error}") from error
+        raise EntryError(f"{method} did not return numbers: {error}") from error
     if numbers.shape != shape:
-        raise EntryError(f"{method} returned an array of shape {numbers.shape}, not {shape}")
+        raise EntryError(f"{method} returned an array of shape {numbers.shape}; expected {shape}")
     return numbers
 
 
@@ -119,13 +119,15 @@ def read_predictions(file: Path, folds: list[Fold]) -> Iterator[Answers]:
             raise EntryError(f"{file}, line {row + 2}: {name} is {table[name][row]!r}, not a number")
         table[name] = numbers
     for row in np.flatnonzero(table.duplicated(PREDICTION_COLUMNS))[:1]:
-        raise EntryError(f"{file}, line {row + 2}: the question was answered before")
+        raise EntryError(f"{file}, line {row + 2}: duplicate row for this question")
     asked = question_table(folds).reset_index(drop=True)
     joined = table.reset_index(names="line").merge(asked, on=PREDICTION_COLUMNS, how="outer", indicator=True)
     for row in joined[joined["_merge"] == "left_only"].sort_values("line").head(1).itertuples():
-        raise EntryError(f"{file}, line {int(row.line) + 2}: {row.platform}, {row.workload}, n = {row.n} is not asked")
+        raise EntryError(
+            f"{file}, line {int(row.line) + 2}: {row.platform}, {row.workload}, n = {row.n} is no question of the task"
+        )
     for row in joined[joined["_merge"] == "right_only"].head(1).itertuples():
-        raise EntryError(f"{file}: fold {row.fold}, {row.platform}, {row.workload}, n = {row.n} has no row")
+        raise EntryError(f"{file}: fold {row.fold}, {row.platform}, {row.workload}, n = {row.n} is missing")
     answers = asked.merge(table, on=PREDICTION_COLUMNS, how="left", validate="one_to_one")
     for number, fold in enumerate(folds):
         part = answers[answers["fold"] == number]

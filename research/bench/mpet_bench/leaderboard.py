@@ -14,17 +14,17 @@ Result = dict[str, Any]
 HEAD = ("entry", "mean %", "median %", "coverage", "interval score", "seconds", "refused")
 INTRODUCTION = """# Leaderboard of mpet-bench
 
-Errors of predictions of times that were hidden, in percent: the mean over the asked n of |predicted - measured| /
-measured, and mean and median of that over the asked pairs. Coverage is the share of measured times inside the 90 %
-intervals; the interval score (in logarithms of time) is low for intervals that are narrow and hold. Seconds are
-processor time for learning and answering. `make leaderboard` writes this page from `research/bench/results/`;
-[`research/bench`](bench/README.md) says how to enter.
+Errors of predictions of hidden times, in percent. The error of a pair is the mean of |predicted - measured| / measured
+over the requested n; the table shows its mean and median over all pairs. Coverage is the share of measured times inside
+the 90 % intervals. The interval score (in logarithms of time) is low for narrow intervals that contain the measured
+times. Seconds are processor time for learning and predicting. `make leaderboard` writes this page from
+`research/bench/results/`. [`research/bench`](bench/README.md) describes how to enter.
 """
 # Errors that others published for the same questions. They are not scores of this benchmark.
 PUBLISHED = {
-    f"pitot-{percent}-v1": f"Published: Pitot (Huang et al. 2025), {error} % on the whole of these test sets, as the "
-    "vector graphics `figures/baseline.pdf` of its repository show it; its abstract says 5.2 %. Pitot also learns from "
-    "opcode counts, from what is known of platforms, and from runtimes with interference."
+    f"pitot-{percent}-v1": f"Published: Pitot (Huang et al. 2025), {error} % on these complete test sets, read "
+    "from the vector graphics `figures/baseline.pdf` of its repository; its abstract states 5.2 %. Pitot also learns "
+    "from opcode counts, platform features, and runtimes with interference."
     for percent, error in ((90, 5.4), (50, 5.8), (10, 10.3))
 }
 

@@ -63,9 +63,9 @@ class Task:
         """
         masks = list(self.rule(table, np.random.RandomState(self.seed)))
         if not masks or not all(known.any() and asked.any() for known, asked in masks):
-            raise TaskError(f"{self.name}: the data set is too small, a fold has nothing known or nothing to ask")
+            raise TaskError(f"{self.name}: the data set is too small: a fold has no known times or no questions")
         if is_frozen and (found := questions_sha256(table, masks)) != self.questions_sha256:
-            raise TaskError(f"{self.name}: the questions have the sha256 {found}, not {self.questions_sha256}")
+            raise TaskError(f"{self.name}: the questions have the SHA-256 {found}; expected {self.questions_sha256}")
         return [
             Fold(
                 known=table[known].reset_index(drop=True),
@@ -229,14 +229,14 @@ TASKS = {
         *(
             _task(
                 f"references-{references}-v1",
-                f"the workload's whole suite is known on {references} other platform{'s' * (references > 1)} only",
+                f"the workload's suite is known on {references} other platform{'s' * (references > 1)} only",
                 "sparecores-suites", hide_suites, references=references, draws=2, each=50,
             )
             for references in (1, 3, 10)
         ),
         _task(
             "five-workloads-v1",
-            "the target is known by five workloads",
+            "five workloads are known on the target",
             "sparecores-gb6", hide_all_but_few, targets=27, known=5,
         ),
         _task(
@@ -246,7 +246,7 @@ TASKS = {
         ),
         _task(
             "beyond-n-v1",
-            "the workload is known with at most 8 threads, and asked for with more",
+            "the workload is known with at most 8 threads and predicted for more",
             "sparecores-gb6", hide_large_n, known_n=8, folds=4, each=75,
         ),
         _task(

@@ -32,33 +32,33 @@ from research.accuracy.studies import (
 class Command(BaseCommand):
     help = (
         "Write the tables of docs/accuracy/ from the stored results of evaluations (research/accuracy/results/*.json), "
-        "or measure those results again. No database is used."
+        "or run these evaluations again. No database is used."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--check", action="store_true", help="write nothing; fail where a page would change")
+        parser.add_argument("--check", action="store_true", help="write nothing; fail if a page would change")
         parser.add_argument(
             "--run",
             metavar="STUDY",
             nargs="*",
-            help="first measure these studies anew (all of them where none is named: an hour), such as gbm.pair",
+            help="first run these studies again, such as gbm.pair (default: all, about an hour)",
         )
-        parser.add_argument("--list", action="store_true", help="name the studies and their commands")
+        parser.add_argument("--list", action="store_true", help="list the studies and their commands")
         parser.add_argument(
             "--data",
             metavar="DIR",
             type=Path,
             default=settings.BASE_DIR / SHARED_DATA,
-            help=f"the folder of the datasets (default: {SHARED_DATA})",
+            help=f"folder with the datasets (default: {SHARED_DATA})",
         )
         parser.add_argument(
             "--repository",
             metavar="DIR",
             type=Path,
-            help="the state folder of a database into which `fetch_data sparecores` brought the whole repository; "
-            f"without it the study of the {WHOLE_REPOSITORY} is not measured",
+            help="state folder of a database that contains the whole repository (`fetch_data sparecores`); "
+            f"without it, the study of the {WHOLE_REPOSITORY} is skipped",
         )
-        parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes of an evaluation (default: 1)")
+        parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes per evaluation (default: 1)")
 
     def handle(self, **options: Any) -> None:
         if options["list"]:
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         if options["run"] is not None:
             for study in chosen_studies(options["run"]):
                 if study.dataset == WHOLE_REPOSITORY and not options["repository"]:
-                    self.stdout.write(f"{study.name}: not measured, for --repository names no database")
+                    self.stdout.write(f"{study.name}: skipped, because --repository is not given")
                     continue
                 seconds = measure_study(study, options["data"], options["jobs"], options["repository"])
                 self.stdout.write(f"{study.name}: {seconds:.0f} s")
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         stale = [page for page, text in pages.items() if not page.is_file() or page.read_text("utf-8") != text]
         if check and stale:
             names = ", ".join(str(page.relative_to(settings.BASE_DIR)) for page in stale)
-            raise CommandError(f"not what `python -m research accuracy_tables` writes: {names}")
+            raise CommandError(f"outdated, run `python -m research accuracy_tables`: {names}")
         for page in stale:
             page.write_text(pages[page], encoding="utf-8")
         self.stdout.write(f"{len(pages)} pages, {len(stale)} written")
@@ -88,7 +88,7 @@ class Command(BaseCommand):
 def chosen_studies(names: list[str]) -> list[Study]:
     by_name = {study.name: study for study in published_studies()}
     if unknown := [name for name in names if name not in by_name]:
-        raise CommandError(f"no study {', '.join(unknown)}; --list names them")
+        raise CommandError(f"unknown study {', '.join(unknown)}; see --list")
     return [by_name[name] for name in names] if names else list(by_name.values())
 
 

@@ -29,31 +29,38 @@ FIRST_LEVEL_COUNTERS, LAST_LEVEL_COUNTERS = ("L1-LDM", "L1-STM"), ("LLC-LDM", "L
 
 class Command(BaseCommand):
     help = (
-        "The paper's case study: predict every stage of HOG and SGM on one machine from another, by MPET, one speed "
-        "ratio, the clocks, the roofline and counted instructions; in percent. No database is used."
+        "The paper's case study: predict every stage of HOG and SGM on one machine from another with MPET, a speed "
+        "ratio, clock scaling, the roofline and instruction counts. Errors are in percent. No database is used."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--kit", metavar="TARBALL", type=Path, action="append", required=True, help="results, one of each machine"
+            "--kit",
+            metavar="TARBALL",
+            type=Path,
+            action="append",
+            required=True,
+            help="results of the kit, one file per machine",
         )
-        parser.add_argument("--reference", metavar="NAME", action="append", help="the stages are known here (all)")
-        parser.add_argument("--target", metavar="NAME", action="append", help="and predicted here (default: all)")
+        parser.add_argument(
+            "--reference", metavar="NAME", action="append", help="machine where the stages are known (default: all)"
+        )
+        parser.add_argument("--target", metavar="NAME", action="append", help="machine to predict (default: all)")
         parser.add_argument(
             "--costs",
             metavar="CSV",
             type=Path,
-            help=f"counted instructions: {', '.join(COST_COLUMNS)} (default: the reference's counters)",
+            help=f"instruction counts: {', '.join(COST_COLUMNS)} (default: the reference's counters)",
         )
         parser.add_argument(
             "--stages-known",
             action="store_true",
-            help="the other stages are known on the target, as in the paper (default: none of both programs)",
+            help="the target's other stages are known, as in the paper (default: no stage is known)",
         )
         parser.add_argument(
             "--all-references",
             action="store_true",
-            help="methods know a stage on all machines but the target (default: on the reference alone)",
+            help="a stage is known on all machines but the target (default: on the reference only)",
         )
         parser.add_argument("--output", metavar="DIR", type=Path, help="write CSV, JSON and figures to this folder")
 
@@ -80,7 +87,7 @@ class Command(BaseCommand):
                 all_references=options["all_references"],
             )
         if not predictions:
-            raise CommandError("no stage of HOG and SGM was measured on two of these machines")
+            raise CommandError("no stage of HOG or SGM was measured on two of these machines")
         self.stdout.write("\n".join(case_summary(predictions)))
         if output is not None:
             write_case_study(output, predictions, joined.origin)
@@ -93,7 +100,7 @@ def chosen_pairs(
     names = database.platforms
     for name in (*(references or ()), *(targets or ())):
         if name not in names:
-            raise CommandError(f"no machine {name!r}; there are: {', '.join(names)}")
+            raise CommandError(f"unknown machine {name!r}; known: {', '.join(names)}")
     chosen = [[names.index(name) for name in wanted or names] for wanted in (references, targets)]
     return [(reference, target) for reference, target in itertools.product(*chosen) if reference != target]
 
@@ -149,9 +156,9 @@ def read_costs(path: Path) -> dict[str, StageCost]:
         try:
             values = [float(row[column]) for column in COST_COLUMNS[1:]]
         except (KeyError, TypeError, ValueError) as error:
-            raise CommandError(f"{path}, line {line}: {', '.join(COST_COLUMNS)} are needed ({error})") from error
+            raise CommandError(f"{path}, line {line}: expected {', '.join(COST_COLUMNS)} ({error})") from error
         if not np.isfinite(values).all() or min(values) < 0:
-            raise CommandError(f"{path}, line {line}: a number that is not finite, or below 0")
+            raise CommandError(f"{path}, line {line}: a number is negative or not finite")
         costs[row["workload"]] = StageCost(*values)
     return costs
 

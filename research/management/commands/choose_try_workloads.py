@@ -18,14 +18,16 @@ COLUMNS = ("mean", "least", "most", "beyond_shipped", "standard_error", "sets")
 
 class Command(BaseCommand):
     help = (
-        "Choose twelve workloads on one half of the demo's machines, so that other programs are predicted best from "
-        "them, and report on the other half, beside those of mpet try and random ones. Errors are in percent."
+        "Choose the workloads that predict other programs best on one half of the demo's machines, and report their "
+        "errors on the other half, compared with those of mpet try and random sets. Errors are in percent."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--size", metavar="N", type=int, default=12, help="workloads to choose (default: 12)")
-        parser.add_argument("--random", metavar="N", type=int, default=20, help="random sets (default: 20)")
-        parser.add_argument("--seed", metavar="S", type=int, default=1, help="of halves and random sets (default: 1)")
+        parser.add_argument("--size", metavar="N", type=int, default=12, help="number of workloads (default: 12)")
+        parser.add_argument("--random", metavar="N", type=int, default=20, help="number of random sets (default: 20)")
+        parser.add_argument(
+            "--seed", metavar="S", type=int, default=1, help="seed of the halves and random sets (default: 1)"
+        )
         parser.add_argument("--json", metavar="OUT", type=Path, help="write sets and errors to this file")
 
     def handle(self, *, size: int, random: int, seed: int, **options: Any) -> None:

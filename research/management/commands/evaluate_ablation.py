@@ -16,7 +16,9 @@ ABLATIONS = {MPET.name: ablation_methods, MPET2020.name: weighted_methods}
 
 
 class Command(EvaluateCommand):
-    help = "As `manage.py evaluate`, also with one ingredient of a method changed, each in turn. Nothing is saved."
+    help = (
+        "Run `manage.py evaluate` also with variants of a method, each with one ingredient changed. Nothing is saved."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         super().add_arguments(parser)
@@ -24,12 +26,12 @@ class Command(EvaluateCommand):
             "--ablation",
             choices=tuple(ABLATIONS),
             default=MPET.name,
-            help="change an ingredient of mpet (default), or weigh mpet2020 as the paper leaves to future work",
+            help="variants of mpet (default), or the weights of mpet2020 that the paper leaves to future work",
         )
 
     def handle(self, **options: Any) -> None:
         if options["save"]:
-            raise CommandError("--save: an ablation is not kept")
+            raise CommandError("--save: an ablation cannot be saved")
         super().handle(**options | {"save": False})
 
     def methods(self, options: dict[str, Any]) -> list[Method[Any]]:

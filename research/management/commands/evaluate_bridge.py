@@ -19,7 +19,7 @@ from research.bridge import HIDDEN, REPORTED, Fleet, measure_bridges, measure_pr
 class Command(BaseCommand):
     help = (
         "Hide whole suites of a fleet, predict them from one machine (R = 1) through a few shared workloads, and "
-        "compare sets of those: how right a program of one's own can be on the fleet. Errors are in percent."
+        "compare sets of shared workloads. Shows how accurately a user's program can be predicted. In percent."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -31,12 +31,12 @@ class Command(BaseCommand):
             metavar="N",
             type=int,
             default=300,
-            help="hidden pairs of a suite, or of programs (default: 300)",
+            help="number of hidden pairs per suite, or of programs (default: 300)",
         )
         parser.add_argument(
             "--programs",
             action="store_true",
-            help="hide what is of none of the suites, on the machines that ran stress-ng as well, in place of suites",
+            help="instead of suites, hide all other programs, on the machines that also ran stress-ng",
         )
         parser.add_argument("--json", metavar="OUT", type=Path, help="write sets and statistics to this file")
 

@@ -24,12 +24,14 @@ PARALLELISATION_STATISTICS = ("mean", "median", "p80", "count", "refused", "cove
 
 
 class Command(BaseCommand):
-    help = "How wrong t(n) of parallel workloads is, predicted from their t(1) and strategy alone. In percent, n > 1."
+    help = "Measure the error of t(n) predicted from a workload's t(1) and strategy only. In percent, for n > 1."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--origin", choices=["measured", "simulated"], help="of the profiles (default: measured)")
         parser.add_argument(
-            "--siblings", action="store_true", help="sections of the same application may be benchmarks of each other"
+            "--origin", choices=["measured", "simulated"], help="origin of the profiles (default: measured)"
+        )
+        parser.add_argument(
+            "--siblings", action="store_true", help="use sections of the same application as benchmarks"
         )
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
 
@@ -37,14 +39,14 @@ class Command(BaseCommand):
         subject = database_subject(options["origin"], self.stderr)
         snapshot = subject.snapshot
         if snapshot is None:
-            raise CommandError("nothing is stored")
+            raise CommandError("no profile is stored")
         methods = [METHODS[DEFAULT_METHOD], METHODS["mpet2020"]]
         facts = ScenarioFacts(counted=lambda: read_measures_at_one(snapshot))
         with single_thread():
             predictions = evaluate_parallelisation(subject.database, methods, facts, siblings=options["siblings"])
             results = list(tqdm(predictions, desc="predict", unit="profile", leave=False))
         if not results:
-            raise CommandError("no parallel profile of a known strategy")
+            raise CommandError("no parallel profile has a known strategy")
         by_method = parallelisation_statistics(results)
         report = {"origin": subject.origin, "profiles": len(results), "methods": by_method}
         if options["json"]:

@@ -30,19 +30,21 @@ HALVES = {"first": 0, "second": 1}
 
 
 class Command(BaseCommand):
-    help = "How often the interval of a whole program holds its time, for programs that are put together at random."
+    help = "Measure how often the interval of a whole program contains its time, for randomly composed programs."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         data = parser.add_mutually_exclusive_group()
         data.add_argument("--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory")
-        data.add_argument("--origin", choices=PREDICTION_ORIGINS, help="of the stored profiles (default: measured)")
-        parser.add_argument(
-            "--application", action="store_true", help="sections of one application, not any workloads together"
+        data.add_argument(
+            "--origin", choices=PREDICTION_ORIGINS, help="origin of the stored profiles (default: measured)"
         )
-        parser.add_argument("--references", choices=["one", "all"], default="one", help="machines that have it")
-        parser.add_argument("--half", choices=HALVES, help="only every second platform with profiles is a target")
-        parser.add_argument("--draws", metavar="N", type=int, default=300, help="programs (default: 300)")
-        parser.add_argument("--seed", metavar="S", type=int, default=0, help="of the draws (default: 0)")
+        parser.add_argument("--application", action="store_true", help="compose sections of one application only")
+        parser.add_argument(
+            "--references", choices=["one", "all"], default="one", help="machines where the program is known"
+        )
+        parser.add_argument("--half", choices=HALVES, help="predict only every second platform with profiles")
+        parser.add_argument("--draws", metavar="N", type=int, default=300, help="number of programs (default: 300)")
+        parser.add_argument("--seed", metavar="S", type=int, default=0, help="seed of the draws (default: 0)")
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
 
     def handle(self, **options: Any) -> None:
@@ -54,7 +56,7 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{statistics.programs} programs, {statistics.refused} refused; mean error "
             f"{formatted_number(statistics.error)} %; correlation of the errors of two parts "
-            f"{formatted_number(statistics.correlation)}; the intervals of parts hold "
+            f"{formatted_number(statistics.correlation)}; the intervals of parts contain "
             f"{formatted_number(statistics.parts_coverage)} %"
         )
         rows = [
@@ -78,5 +80,5 @@ def statistics_of(database: Database, options: dict[str, Any]) -> ProgramStatist
         ]
     predicted = [outcome for outcome in outcomes if outcome is not None]
     if not predicted:
-        raise CommandError("no program: too few workloads were measured on two platforms")
+        raise CommandError("no program can be composed: too few workloads were measured on two platforms")
     return program_statistics(predicted, len(outcomes) - len(predicted))

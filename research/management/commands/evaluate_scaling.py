@@ -36,7 +36,7 @@ from research.scaling.evaluation import (
 
 
 class Command(BaseCommand):
-    help = "Measure how wrong scaling models are: learn part of each measured curve, predict the rest. In percent."
+    help = "Measure the errors of scaling models: fit part of each measured curve, predict the rest. In percent."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         data = parser.add_mutually_exclusive_group()
@@ -47,30 +47,45 @@ class Command(BaseCommand):
             "--study",
             choices=studies.STUDIES,
             action="append",
-            help="what is asked (default: curves; of a kit's results: all that they can answer)",
+            help="study to run (default: curves; with --kit: every study that the results allow)",
         )
-        parser.add_argument("--train", choices=TRAININGS, default="half", help="the first half of n, or a few of all")
-        parser.add_argument("--points", metavar="K", type=int, default=4, help="how many are a few (default: 4)")
-        parser.add_argument("--least", metavar="K", type=int, default=4, help="fewest points of a half (default: 4)")
         parser.add_argument(
-            "--companions", choices=SCOPES, default="all", help="other profiles that the automatic choice may know"
+            "--train", choices=TRAININGS, default="half", help="fit the first half of n, or a few points of all n"
         )
-        parser.add_argument("--models", metavar="M[,M...]", help="only these (default: all)")
-        parser.add_argument("--peer", choices=["extrap"], help="also Extra-P, installed into an environment of its own")
-        parser.add_argument("--sample", metavar="N", type=int, help="N random profiles only")
-        parser.add_argument("--seed", metavar="S", type=int, default=0, help="of the sample (default: 0)")
+        parser.add_argument(
+            "--points", metavar="K", type=int, default=4, help="number of points for --train few (default: 4)"
+        )
+        parser.add_argument(
+            "--least", metavar="K", type=int, default=4, help="least number of points per half (default: 4)"
+        )
+        parser.add_argument(
+            "--companions", choices=SCOPES, default="all", help="other profiles that the automatic choice may use"
+        )
+        parser.add_argument("--models", metavar="M[,M...]", help="only these models (default: all)")
+        parser.add_argument(
+            "--peer", choices=["extrap"], help="also evaluate Extra-P, installed into a separate environment"
+        )
+        parser.add_argument("--sample", metavar="N", type=int, help="only N random profiles")
+        parser.add_argument("--seed", metavar="S", type=int, default=0, help="seed of the sample (default: 0)")
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
         group = parser.add_argument_group("the other studies")
-        group.add_argument("--workloads", metavar="W[,W...]", help="only these (default: those of the paper's kind)")
         group.add_argument(
-            "--sizes", metavar="LOW-HIGH", type=studies.size_range, help="sizes, tasks: only runs of these sizes"
-        )
-        group.add_argument("--degree", metavar="K", type=int, default=3, help="sizes: of the polynomial (default: 3)")
-        group.add_argument(
-            "--repeats", metavar="R", type=int, default=10, help="clocks, surfaces: random sets of points"
+            "--workloads", metavar="W[,W...]", help="only these workloads (default: those of the paper's kind)"
         )
         group.add_argument(
-            "--errors", choices=("absolute", "relative"), default="absolute", help="sizes: what least squares minimise"
+            "--sizes", metavar="LOW-HIGH", type=studies.size_range, help="for sizes, tasks: only runs in this range"
+        )
+        group.add_argument(
+            "--degree", metavar="K", type=int, default=3, help="for sizes: degree of the polynomial (default: 3)"
+        )
+        group.add_argument(
+            "--repeats", metavar="R", type=int, default=10, help="for clocks, surfaces: number of random sets of points"
+        )
+        group.add_argument(
+            "--errors",
+            choices=("absolute", "relative"),
+            default="absolute",
+            help="for sizes: errors that least squares minimise",
         )
         group.add_argument("--figures", metavar="DIR", type=Path, help="write Plotly JSON and HTML to this folder")
 
@@ -86,13 +101,13 @@ class Command(BaseCommand):
             except studies.NothingToStudy as error:
                 if options["study"] or len(chosen_studies) == 1:
                     raise CommandError(str(error)) from error
-                lines = [f"{study}: not studied: {error}"]
+                lines = [f"{study}: skipped: {error}"]
             else:
                 report |= answer if study == studies.CURVES else {study: answer}
                 charts += figures
             self.stdout.write("\n".join([*lines, ""]))
         if not report:
-            raise CommandError("these measurements answer none of the studies")
+            raise CommandError("the measurements do not allow any of the studies")
         if options["figures"]:
             write_figures(options["figures"], charts)
             self.stderr.write(f"{len(charts)} figures in {options['figures']}")
@@ -122,7 +137,7 @@ class Command(BaseCommand):
         chosen = chosen_contenders(options["models"], protocol.scope)
         split = [(database, cases) for database in self.databases() if (cases := cases_of(database, protocol))]
         if not split:
-            raise studies.NothingToStudy("no profile has enough thread counts to be split")
+            raise studies.NothingToStudy("no profile has enough thread counts for a split")
         results = self.evaluate(split, chosen, protocol)
         every = [case for _, cases in split for case in cases]
         if options["peer"]:
@@ -194,7 +209,7 @@ def chosen_contenders(wanted: str | None, scope: str) -> list[Contender]:
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     unknown = [name for name in names if name not in by_name]
     if unknown or not names:
-        raise CommandError(f"--models: no model {', '.join(unknown) or 'is named'}; known: {', '.join(by_name)}")
+        raise CommandError(f"--models: unknown model {', '.join(unknown) or repr(wanted)}; known: {', '.join(by_name)}")
     return [by_name[name] for name in names]
 
 
@@ -216,5 +231,5 @@ def scaling_summary(report: dict[str, Any], results: dict[str, list[ModelOutcome
     for name, outcomes in results.items():
         reasons = [outcome.refusal for outcome in outcomes if outcome.refusal]
         if reasons:
-            lines.append(f"{name} refused {len(reasons)}, the first: {reasons[0]}")
+            lines.append(f"{name} refused {len(reasons)} profiles, the first because: {reasons[0]}")
     return lines

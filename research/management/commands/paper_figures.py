@@ -27,8 +27,8 @@ from research.paper import PaperResults, paper_results
 
 class Command(BaseCommand):
     help = (
-        "Make the paper's Table 5, Figures 10 and 11, shares of the scaling parts and ablation for method mpet2020 on "
-        "any database, as CSV, JSON and Plotly."
+        "Compute the paper's Table 5, Figures 10 and 11, shares of the scaling parts and ablation of mpet2020 for any "
+        "database, as CSV, JSON and Plotly."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -36,22 +36,22 @@ class Command(BaseCommand):
         data.add_argument("--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory")
         data.add_argument("--database", action="store_true", help="the public profiles of the database (default)")
         parser.add_argument(
-            "--origin", choices=PREDICTION_ORIGINS, help="of the stored profiles (default: as for evaluate)"
+            "--origin", choices=PREDICTION_ORIGINS, help="origin of the stored profiles (default: as for evaluate)"
         )
         parser.add_argument("--output", metavar="DIR", type=Path, help="write CSV, JSON and Plotly HTML to this folder")
-        parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only, in each class")
-        parser.add_argument("--seed", metavar="S", type=int, default=0, help="of the sample (default: 0)")
+        parser.add_argument("--sample", metavar="N", type=int, help="predict only N random profiles per class")
+        parser.add_argument("--seed", metavar="S", type=int, default=0, help="seed of the sample (default: 0)")
         add_executor_options(parser)
         parser.add_argument(
             "--save",
             action=argparse.BooleanOptionalAction,
-            help="keep the result for /accuracy/ (default: of the database yes; a dataset's cannot be kept)",
+            help="save the result for /accuracy/ (default with --database; not possible with --dataset)",
         )
 
     def handle(self, **options: Any) -> None:
         dataset, output = options["dataset"], options["output"]
         if dataset is not None and (options["save"] or options["origin"]):
-            raise CommandError("--save and --origin are about the database: not allowed with --dataset")
+            raise CommandError("--save and --origin require the database: not allowed with --dataset")
         if output is not None and not output.is_dir():
             raise CommandError(f"{output}: there is no such folder")
         started = time.perf_counter()

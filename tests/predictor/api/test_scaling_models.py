@@ -215,7 +215,7 @@ def test_runs_at_other_clocks_of_a_profile(ada):
 def test_why_there_is_no_interval(ada):
     answer = fit(ada, "usl", points=POINTS[:3], predict=[{"n": 32}]).json()
     assert answer["predictions"][0]["low_s"] is None
-    assert answer["no_interval"].startswith("without some of the points the model refuses")
+    assert answer["no_interval"].startswith("the model cannot be refitted without some of the points: ")
 
 
 def test_a_profile_without_curves_is_422(ada):

@@ -36,11 +36,11 @@ def uneven_database(seed, platforms, workloads=10, **columns):
     )
 
 
-def assert_same_whatever_else_is_asked(ask, asked=ASKED, most=48):
+def assert_same_whatever_else_is_asked(ask, asked=ASKED):
     """`ask(n)` gives rows of numbers over the columns n."""
     for n in asked:
         alone = ask(n)
-        for others in ((2, 6), tuple(range(1, most + 1))):
+        for others in ((2, 6), tuple(range(1, 49))):
             both = tuple(sorted({*n, *others}))
             columns = np.searchsorted(both, n)
             np.testing.assert_allclose(ask(both)[:, columns], alone, rtol=1e-9, equal_nan=True)
@@ -52,9 +52,11 @@ def times_of(answer):
 
 
 @EVERY_METHOD
-@pytest.mark.parametrize("platforms", [2, 15, 60])  # one for each way of transfer of `mpet`
+@pytest.mark.parametrize("platforms", [2, 15, 60, None])  # one for each way of transfer of `mpet`
 def test_by_every_method(method, platforms):
-    database = uneven_database(3, platforms)
+    """None: more thread counts were measured than a method works at."""
+    many = curve_arrays(5, 24, 8, counts=tuple(range(1, 41)))
+    database = Database.build(**many) if platforms is None else uneven_database(3, platforms)
 
     def ask(n):
         return times_of(method.predict(database, Query(0, 1, n=n), method.settings()))
@@ -62,16 +64,6 @@ def test_by_every_method(method, platforms):
     assert_same_whatever_else_is_asked(ask)
     every = method.predict(database, Query(0, 1), method.settings())
     np.testing.assert_allclose(times_of(every), ask(tuple(every.n.tolist())), rtol=1e-9)
-
-
-@EVERY_METHOD
-def test_where_more_thread_counts_were_measured_than_a_method_works_at(method):
-    database = Database.build(**curve_arrays(5, 24, 8, counts=tuple(range(1, 41))))
-
-    def ask(n):
-        return times_of(method.predict(database, Query(0, 1, n=n), method.settings()))
-
-    assert_same_whatever_else_is_asked(ask)
 
 
 @EVERY_METHOD
@@ -85,17 +77,20 @@ def test_of_a_program(method):
     assert_same_whatever_else_is_asked(ask)
 
 
+def assert_scenario_is_the_same(database, name, scenario, asked=ASKED):
+    def ask(n):
+        return times_of(run_scenario(database, in_scenario(Query(0, 1, n=n), name, scenario)))
+
+    assert_same_whatever_else_is_asked(ask, asked)
+
+
 @CURVES_AND_ELEMENTS
 @pytest.mark.parametrize("changes", CHANGED_MACHINES, ids=str)
 @pytest.mark.parametrize("n_max", [32, 1024])
 def test_of_a_changed_machine(name, changes, n_max):
     database = uneven_database(3, 15, n_max=np.full(15, n_max), n_ht=np.full(15, 16.0))
     scenario = Scenario(platform=PlatformChanges.of(changes))
-
-    def ask(n):
-        return times_of(run_scenario(database, in_scenario(Query(0, 1, n=n), name, scenario)))
-
-    assert_same_whatever_else_is_asked(ask, asked=((3,), (7, 20), (2, 700)))
+    assert_scenario_is_the_same(database, name, scenario, asked=((3,), (7, 20), (2, 700)))
 
 
 @CURVES_AND_ELEMENTS
@@ -112,11 +107,7 @@ def test_of_a_changed_machine(name, changes, n_max):
 def test_of_the_other_scenarios(name, scenario):
     strategies = ["loop"] * 7 + ["graph"] * 3  # none of these on the target
     database = uneven_database(4, 15, workload_table={"strategy": strategies}).without(1, np.array([7, 8, 9]))
-
-    def ask(n):
-        return times_of(run_scenario(database, in_scenario(Query(0, 1, n=n), name, scenario)))
-
-    assert_same_whatever_else_is_asked(ask)
+    assert_scenario_is_the_same(database, name, scenario)
 
 
 def test_the_knots_are_the_targets_and_the_ends_of_the_workload():

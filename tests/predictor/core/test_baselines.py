@@ -9,38 +9,22 @@ from predictor.core.baselines import BASELINES
 from predictor.core.baselines.laws import amdahl_terms, fit_law, usl_terms
 from predictor.core.baselines.log_times import LogTimes, additive_parts, log_times, log_times_at
 from predictor.core.baselines.regression import MOST_REFERENCES
-from predictor.core.database import Database, Group
+from predictor.core.database import Group
 from predictor.core.errors import NoReference, SettingsError, TooFewCandidates
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query
 from tests.predictor.core.databases import TIME_ONLY, random_database
+from tests.predictor.core.measured import database_of_times
 
 N = np.array([1, 2, 4, 8])
 NAMES = [method.name for method in BASELINES]
 
 
-def database_of_curves(curves, *, groups=(TIME_ONLY,), n=N, **platform_table):
-    """From {(platform, workload): n t(n)}: curves of work, as indices."""
-    platforms = sorted({p for p, _ in curves})
-    workloads = sorted({w for _, w in curves})
-    values = np.array(list(curves.values())) / n
-    return Database.build(
-        platforms=[f"p{p}" for p in platforms],
-        workloads=[f"w{w}" for w in workloads],
-        platform_index=[platforms.index(p) for p, _ in curves],
-        workload_index=[workloads.index(w) for _, w in curves],
-        groups=groups,
-        group=np.zeros(len(curves), dtype=int),
-        features=np.ones((len(curves), 84)),
-        t1_s=values[:, 0] * n[0],
-        n_nu=np.full(len(platforms), np.nan),
-        n_ht=np.full(len(platforms), np.nan),
-        n_max=np.full(len(platforms), 16),
-        curve_offsets=len(n) * np.arange(len(curves) + 1),
-        curve_n=np.tile(n, len(curves)),
-        curve_time_s=values.ravel(),
-        platform_table=platform_table,
-    )
+def database_of_curves(curves, *, n=N, groups=(TIME_ONLY,), **platform_table):
+    """From {(platform, workload): n t(n)}."""
+    times = {pair: work / n for pair, work in curves.items()}
+    n_max = np.full(1 + max(p for p, _ in curves), 16)
+    return database_of_times(times, n, groups=groups, n_max=n_max, platform_table=platform_table)
 
 
 def predicted(name, database, target=0, workload=0, n=tuple(N), **settings):

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from predictor.core.answers import Method, Query
+from predictor.core.answers import Method
 from predictor.core.cuts import Size, known_at, known_up_to, random_cut, with_wrong_profiles
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, chosen_rows, evaluate, evaluated_databases, predicted_rows
 from predictor.core.methods import METHODS
 from profiles.jobs.executors import Processes
-from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
+from tests.predictor.core.curves import curve_arrays, curve_database
 
 SIZE = Size(4, 5)
 
@@ -57,12 +57,10 @@ def test_platforms_and_workloads_keep_what_is_known_of_them():
 
 
 def test_no_two_platforms_of_a_cut_are_of_one_cpu_model(database):
+    """Platforms of unknown cpu_model are like no other."""
     for which in range(20):
         models = random_cut(database, Size(6, 5), seed=0, which=which).database.platform_table["cpu_model"]
         assert len(set(models)) == 6
-
-
-def test_platforms_of_unknown_cpu_model_are_like_no_other():
     arrays = curve_arrays(3, 12, 9)
     arrays["platform_table"]["cpu_model"] = [""] * 12
     assert len(random_cut(Database.build(**arrays), Size(12, 9), seed=0, which=0).database.platforms) == 12
@@ -85,10 +83,20 @@ def test_what_is_hidden_is_in_no_cut(database):
         assert not cut.database.hidden.any()
 
 
-@pytest.mark.parametrize(("size", "reason"), [((7, 5), "6 platforms of different cpu_model"), ((4, 10), "9 workloads")])
-def test_a_cut_larger_than_the_database_says_what_there_is(size, reason):
+@pytest.mark.parametrize(
+    ("size", "is_diverse", "reason"),
+    [
+        ((7, 5), False, "6 platforms of different cpu_model"),
+        ((4, 10), False, "9 workloads"),
+        ((3, 5), True, "only 2 platforms of different microarchitecture"),
+    ],
+)
+def test_a_cut_larger_than_the_database_says_what_there_is(size, is_diverse, reason):
+    database = curve_database(3, 12, 9, missing=0.0)
+    if is_diverse:
+        database = diverse_database(["x86_64"] * 12, ["Zen4", "Zen5"] * 6)
     with pytest.raises(ValueError, match=reason):
-        random_cut(curve_database(3, 12, 9, missing=0.0), Size(*size), seed=0, which=0)
+        random_cut(database, Size(*size), seed=0, which=0, diverse=is_diverse)
 
 
 def diverse_database(architectures, microarchitectures):
@@ -111,11 +119,8 @@ def test_a_diverse_cut_takes_turns_of_instruction_sets_microarchitectures_and_ye
     ).database.platform_table
     assert len(set(table["microarchitecture"])) == 3
     assert set(table["architecture"]) == {"x86_64", "aarch64"}
-    years = [
-        {"Zen4": 2022, "Emerald Rapids": 2023, "Zen2": 2019, "Neoverse-N2": 2021, "Neoverse-V2": 2022}[name]
-        for name in table["microarchitecture"]
-    ]
-    assert len(set(years)) == 3
+    years = {"Zen4": 2022, "Emerald Rapids": 2023, "Zen2": 2019, "Neoverse-N2": 2021, "Neoverse-V2": 2022}
+    assert len({years[name] for name in table["microarchitecture"]}) == 3
 
 
 def test_diverse_cuts_differ_and_unknown_microarchitectures_are_like_no_other():
@@ -126,20 +131,17 @@ def test_diverse_cuts_differ_and_unknown_microarchitectures_are_like_no_other():
     assert drawn == plain
 
 
-def test_a_diverse_cut_larger_than_the_microarchitectures_says_how_many_there_are():
-    database = diverse_database(["x86_64"] * 12, ["Zen4", "Zen5"] * 6)
-    with pytest.raises(ValueError, match="only 2 platforms of different microarchitecture"):
-        random_cut(database, Size(3, 5), seed=0, which=0, diverse=True)
-
-
 def test_a_protocol_evaluates_diverse_cuts():
     database = diverse_database(["x86_64"] * 11 + ["aarch64"], [f"core{i}" for i in range(12)])
-    parts = evaluated_databases(database, Protocol(cut=Size(2, 5), cuts=6, diverse=True))
-    assert all("aarch64" in part.database.platform_table["architecture"] for part in parts)
-    assert any(
-        "aarch64" not in part.database.platform_table["architecture"]
-        for part in evaluated_databases(database, Protocol(cut=Size(2, 5), cuts=6))
+    diverse, plain = (
+        [
+            "aarch64" in part.database.platform_table["architecture"]
+            for part in evaluated_databases(database, Protocol(cut=Size(2, 5), cuts=6, diverse=diverse))
+        ]
+        for diverse in (True, False)
     )
+    assert all(diverse)
+    assert not all(plain)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +152,9 @@ def test_a_protocol_evaluates_diverse_cuts():
         ({"cut": SIZE, "cuts": 0}, "cuts must be at least 1"),
         ({"cut": SIZE, "targets": (1,)}, "targets"),
         ({"diverse": True}, "needs a cut"),
+        ({"known_n": 2, "known_at": "ends"}, "cannot be combined"),
+        ({"known_at": "least"}, "unknown known_at 'least'; known: ends, most, workload-most"),
+        *(({"wrong": share}, "between 0 and 1") for share in (0.0, 1.0, -0.1)),
     ],
 )
 def test_protocols_that_make_no_sense(wrong, reason):
@@ -222,62 +227,23 @@ def test_errors_are_counted_by_how_far_beyond_what_was_known_they_are():
         assert of_method["ideal"].coverage is None
 
 
-def test_what_is_cut_off_changes_no_answer():
-    """Absurd times beyond the known n, on every platform: each answer is the same."""
-    arrays = curve_arrays(3, 12, 8, missing=0.0)
-    of_two = np.repeat(arrays["workload_index"] == 2, 5) & (np.tile(COUNTS, len(arrays["workload_index"])) > 2)
-    planted = Database.build(**arrays | {"curve_time_s": np.where(of_two, 1e9, arrays["curve_time_s"])})
-    method = METHODS["mpet"]
-    times = [
-        method.predict(known_up_to(each, 2, 2), Query(2, 1), method.settings()).time_s
-        for each in (Database.build(**arrays), planted)
-    ]
-    np.testing.assert_array_equal(*times)
-
-
-def test_what_is_known_at_the_ends_alone_is_asked_between_them():
+@pytest.mark.parametrize("kind", ["ends", "most", "workload-most"])
+def test_what_is_known_and_what_is_asked(kind):
+    """Both ends: the counts between them are asked. All threads only: these are. The workload with all threads only:
+    every count of the target."""
     database = curve_database(3, 12, 8, missing=0.0)
-    known = known_at(database, "ends")
+    of_first = database.workload_index == database.workload_index[0]
+    known = known_at(database, kind, int(database.workload_index[0]))
     for row in range(len(database)):
-        assert known.curve(row)[0].tolist() == [database.curve(row)[0][0], database.curve(row)[0][-1]]
-    result = evaluate(database, [METHODS["mpet"]], Protocol(known_at="ends", sample=6, seed=1))
-    asked = [[point.n for point in outcome.beyond] for outcome in result.outcomes["mpet"]]
-    rows = chosen_rows(database, Protocol(known_at="ends", sample=6, seed=1)).tolist()
-    assert asked == [database.curve(row)[0][1:-1].tolist() for row in rows]
-    assert list(result.by_distance()) == ["2 to 8", "9 to 16"][: 1 + (max(map(max, asked)) > 8)]
-
-
-def test_every_profile_is_known_with_all_threads_alone():
-    database = curve_database(5, 12, 8)
-    known = known_at(database, "most")
-    for row in range(len(database)):
-        assert known.curve(row)[0].tolist() == [database.curve(row)[0].max()]
-    result = evaluate(database, [METHODS["mpet"]], Protocol(known_at="most", sample=6, seed=1))
-    rows = chosen_rows(database, Protocol(known_at="most", sample=6, seed=1)).tolist()
-    asked = [[point.n for point in outcome.beyond] for outcome in result.outcomes["mpet"]]
-    assert asked == [[database.curve(row)[0].max()] for row in rows]
-
-
-def test_the_workload_alone_is_known_with_all_threads():
-    database = curve_database(5, 12, 8)
-    workload = int(database.workload_index[0])
-    known = known_at(database, "workload-most", workload)
-    for row in range(len(database)):
-        n = database.curve(row)[0]
-        expected = [n.max()] if database.workload_index[row] == workload else n.tolist()
-        assert known.curve(row)[0].tolist() == expected
-    protocol = Protocol(known_at="workload-most", sample=6, seed=1)
+        n = database.curve(row)[0].tolist()
+        parts = {"ends": [n[0], n[-1]], "most": [n[-1]], "workload-most": [n[-1]] if of_first[row] else n}
+        assert known.curve(row)[0].tolist() == parts[kind]
+    protocol = Protocol(known_at=kind, sample=6, seed=1)
     result = evaluate(database, [METHODS["mpet"]], protocol)
-    asked = [[point.n for point in outcome.beyond] for outcome in result.outcomes["mpet"]]
-    assert asked == [database.curve(row)[0].tolist() for row in chosen_rows(database, protocol).tolist()]
-    assert next(iter(result.by_distance())) == "1 to 8"
-
-
-def test_ends_and_few_threads_at_once_are_refused():
-    with pytest.raises(ValueError, match="cannot be combined"):
-        Protocol(known_n=2, known_at="ends")
-    with pytest.raises(ValueError, match="unknown known_at 'least'; known: ends, most, workload-most"):
-        Protocol(known_at="least")  # type: ignore[arg-type]
+    counts = [database.curve(row)[0].tolist() for row in chosen_rows(database, protocol).tolist()]
+    asked = {"ends": slice(1, -1), "most": slice(-1, None), "workload-most": slice(None)}[kind]
+    assert [[point.n for point in one.beyond] for one in result.outcomes["mpet"]] == [n[asked] for n in counts]
+    assert next(iter(result.by_distance())) == {"ends": "2 to 8", "most": "9 to 16", "workload-most": "1 to 8"}[kind]
 
 
 def test_a_share_of_the_profiles_is_wrong_and_what_is_compared_is_not():
@@ -303,9 +269,3 @@ def test_a_twentieth_of_wrong_profiles_costs_little():
     )
     assert right.median is not None and among_wrong.median is not None
     assert right.median < among_wrong.median < 2.0 * right.median
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0, -0.1])
-def test_a_share_that_is_none_is_refused(share):
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        Protocol(wrong=share)

@@ -1,9 +1,10 @@
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from predictor.core.answers import Answer, Method
+from predictor.core.baselines.answers import NoSettings
 from predictor.core.database import Database
 from predictor.core.errors import NoReference
 from predictor.core.evaluate import HOLDOUTS, Protocol, chosen_rows, evaluate, hidden_pairs
@@ -13,11 +14,6 @@ from tests.predictor.core.databases import database_of, features, random_arrays,
 
 MPET2020 = METHODS["mpet2020"]
 T1_FACTOR, TIME_FACTOR = 1.5, np.array([1.1, 0.7, 1.3])
-
-
-@dataclass(frozen=True)
-class NoSettings:
-    pass
 
 
 def method_of(predict, name="fixed"):
@@ -75,28 +71,20 @@ def test_errors_are_means_over_the_measured_n(database):
     assert report.seconds > 0
 
 
-def test_interval_coverage_is_pointwise_and_width_relative(database):
-    """+-0.2 t covers the 1.1 of three n alone; widths are 0.4 / 1.1, 0.4 / 0.7, 0.4 / 1.3."""
+def test_intervals_are_judged_at_each_n(database):
+    """+-0.2 t covers the 1.1 of three n only; widths are 0.4 / 1.1, 0.4 / 0.7, 0.4 / 1.3. Of 0.9..1.3, 0.5..0.9 and
+    1.1..1.5 times the measured time the last two miss it, by ln 0.9 and ln 1.1."""
     report = evaluate(database, [off_by_known_factors(database)]).report().methods["fixed"]
     assert report.coverage == pytest.approx(1 / 3)
     assert report.interval_width == pytest.approx(0.4 / 1.1)
-
-
-def test_a_missed_time_is_fined_in_the_score(database):
-    """Of 0.9..1.3, 0.5..0.9 and 1.1..1.5 times the measured time the last two miss it, by ln 0.9 and ln 1.1."""
-    result = evaluate(database, [off_by_known_factors(database)])
-    report = result.report().methods["fixed"]
     widths = np.log([1.3 / 0.9, 0.9 / 0.5, 1.5 / 1.1])
     fines = 20 * np.array([0, -np.log(0.9), np.log(1.1)])
     assert report.interval_score == pytest.approx((widths + fines).mean())
     # Both platforms err alike: the widest error of one holds all of the other.
     assert report.constant_interval_score == pytest.approx(2 * -np.log(0.7))
-
-
-def test_one_platform_alone_has_no_constant_score(database):
-    report = evaluate(database, [off_by_known_factors(database)], Protocol(targets=(0,))).report().methods["fixed"]
-    assert report.interval_score is not None
-    assert report.constant_interval_score is None
+    alone = evaluate(database, [off_by_known_factors(database)], Protocol(targets=(0,))).report().methods["fixed"]
+    assert alone.interval_score is not None
+    assert alone.constant_interval_score is None
 
 
 def test_a_nan_has_no_interval_and_is_refused_there(database):
@@ -118,14 +106,12 @@ def test_refused_and_partly_invalid_predictions_are_counted(database):
     evaluation = evaluate(database, [method_of(predict)])
     report = evaluation.report().methods["fixed"]
     assert (report.t1.count, report.t1.refused) == (2, 2)
-    for part in ("full", "scaling"):
-        statistics = getattr(report, part)
-        assert (statistics.count, statistics.refused) == (0, 4)
-        assert statistics.mean is statistics.bias is None
+    for statistics in (report.full, report.scaling):
+        assert (statistics.count, statistics.refused, statistics.mean, statistics.bias) == (0, 4, None, None)
     assert report.coverage is report.interval_width is report.interval_score is None
     assert report.refused_n == 2 * 3 + 2 * 1
-    assert [outcome.refused_n for outcome in evaluation.outcomes["fixed"]] == [3, 3, 1, 1]
-    assert [outcome.refusal is None for outcome in evaluation.outcomes["fixed"]] == [False, False, True, True]
+    outcomes = evaluation.outcomes["fixed"]
+    assert [(one.refused_n, one.refusal is None) for one in outcomes] == [*[(3, False)] * 2, *[(1, True)] * 2]
 
 
 @pytest.mark.parametrize("holdout", HOLDOUTS)
@@ -153,11 +139,15 @@ def test_a_method_sees_nothing_that_the_protocol_hides(holdout, probes):
     assert asked[::2] == asked[1::2]
 
 
+def siblings_of(database, workload):
+    application = database.workload_table["application"]
+    return [w for w, name in enumerate(application) if name == application[workload]]
+
+
 def hidden_for(database, query, holdout):
     """What the protocol promises, from the columns."""
     if holdout == "application":
-        application = database.workload_table["application"]
-        siblings = [w for w, name in enumerate(application) if name == application[query.workload]]
+        siblings = siblings_of(database, query.workload)
         return np.full(len(siblings), query.target), np.array(siblings)
     if holdout == "pair":
         return np.array([query.target]), np.array([query.workload])
@@ -177,19 +167,14 @@ def test_an_unknown_cpu_model_is_shared_with_nobody():
 def known_on(database, row, protocol, workload=None):
     """The platforms on which the protocol leaves the row's workload, or another, to be seen."""
     view = database.without(*hidden_pairs(database, row, protocol))
-    return set(
-        view.platform_index[view.rows_of_workload(database.workload_index[row] if workload is None else workload)]
-    )
+    workload = database.workload_index[row] if workload is None else workload
+    return set(view.platform_index[view.rows_of_workload(workload)])
 
 
 class TestReferences:
     @pytest.fixture
     def database(self):
         return random_database(1, missing=0.0)
-
-    def siblings(self, database, workload):
-        application = database.workload_table["application"]
-        return [w for w, name in enumerate(application) if name == application[workload]]
 
     @pytest.mark.parametrize("count", [1, 2, 3])
     def test_so_many_have_the_workload_and_all_else_stays(self, database, count):
@@ -201,7 +186,7 @@ class TestReferences:
 
     def test_with_its_application_known_nowhere_else(self, database):
         protocol = Protocol("application", references=2)
-        siblings = self.siblings(database, database.workload_index[0])
+        siblings = siblings_of(database, database.workload_index[0])
         assert len(siblings) > 1
         assert len({frozenset(known_on(database, 0, protocol, workload)) for workload in siblings}) == 1
         assert len(known_on(database, 0, protocol, siblings[0])) == 2

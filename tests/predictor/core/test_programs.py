@@ -71,41 +71,22 @@ def test_a_refused_part_is_named(database):
     assert refused.value.lacks == refused.value.__cause__.lacks != ""
 
 
-def summed(half_widths, correlation):
-    factor = np.exp(np.array(half_widths))[:, None]
-    return sum_times(TIMES, TIMES / factor, TIMES * factor, correlation)
-
-
 def half_width(total):
     return np.log(total.high_s / total.low_s) / 2
 
 
-def test_times_are_added_at_each_n():
-    assert summed([0.1, 0.2, 0.3], 0.5).time_s.tolist() == [5.5, 3.0]
-
-
-def test_errors_that_are_all_the_same_do_not_cancel():
-    total = summed([0.2, 0.2, 0.2], 1.0)
-    assert half_width(total) == pytest.approx([0.2, 0.2])
+@pytest.mark.parametrize("correlation", [0.0, 0.25, 1.0])
+def test_the_interval_of_a_sum_by_hand(correlation):
+    """From the root of the sum of squares of independent errors to the sum of errors that are all the same."""
+    factor = np.exp(np.array([0.1, 0.2, 0.4]))[:, None]
+    total = sum_times(TIMES, TIMES / factor, TIMES * factor, correlation)
+    assert total.time_s.tolist() == [5.5, 3.0]
+    parts = [4 * 0.1, 1 * 0.2, 0.5 * 0.4]
+    by_hand = np.sqrt((1 - correlation) * np.square(parts).sum() + correlation * sum(parts) ** 2) / 5.5
+    assert half_width(total)[0] == pytest.approx(by_hand)
     assert total.low_s * total.high_s == pytest.approx(total.time_s**2)
-
-
-def test_independent_errors_are_the_root_of_the_sum_of_squares():
-    by_hand = np.sqrt((4 * 0.1) ** 2 + (1 * 0.2) ** 2 + (0.5 * 0.4) ** 2) / 5.5
-    assert half_width(summed([0.1, 0.2, 0.4], 0.0))[0] == pytest.approx(by_hand)
-
-
-def test_the_interval_grows_with_the_correlation():
-    widths = [half_width(summed([0.1, 0.2, 0.4], correlation))[0] for correlation in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    assert widths == sorted(widths)
-    assert widths[0] < widths[-1]
-
-
-def test_one_part_keeps_its_interval_whatever_the_correlation():
     one = np.array([[3.0]])
-    for correlation in (0.0, 0.5, 1.0):
-        total = sum_times(one, one / 1.5, one * 2.0, correlation)
-        assert total.high_s / total.low_s == pytest.approx([3.0])
+    assert np.exp(2 * half_width(sum_times(one, one / 1.5, one * 2.0, correlation))) == pytest.approx([3.0])
 
 
 def test_what_is_not_known_of_a_part_is_not_known_of_the_whole():

@@ -93,7 +93,7 @@ def test_a_model_that_refuses_says_why(swept):
     document = extrapolation_document(swept["mergesort"], None, ExtrapolationQuestion(("usl", "parallel_penalty")))
     refused = {part["model"]: part["refusal"] for part in document["models"]}
     assert refused["usl"] == ""
-    assert "no method comes within 10.0%" in refused["parallel_penalty"]
+    assert "no smoother predicts the last known value within 10.0%" in refused["parallel_penalty"]
 
 
 def test_sizes_beyond_the_measured_ones(swept):

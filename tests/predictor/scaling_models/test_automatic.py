@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from predictor.core.database import Database, Group
 from predictor.scaling_models.automatic import AutomaticChoice
 from predictor.scaling_models.companions import Companion, companions_from_curves, companions_of
 from predictor.scaling_models.growth import LAWS
@@ -15,6 +14,7 @@ from research.scaling.evaluation import (
     evaluate_contender,
     model_statistics,
 )
+from tests.predictor.core.measured import database_of_times
 
 N = np.arange(1.0, 17.0)
 
@@ -26,24 +26,13 @@ def knee(n, at, slope=0.2, scale=1.0):
 
 def database(curves, *, cpu_model=None, n_ht=None, workloads=None):
     """A profile (n, t) on each platform; workload 0 unless told otherwise."""
-    count = len(curves)
-    workloads = workloads or [0] * count
-    return Database.build(
-        platforms=tuple(f"p{i}" for i in range(count)),
-        workloads=tuple(f"w{i}" for i in range(max(workloads) + 1)),
-        platform_index=range(count),
-        workload_index=workloads,
-        groups=(Group(False, "", "measured"),),
-        group=[0] * count,
-        features=np.full((count, 84), np.nan),
-        t1_s=[t[0] * n[0] for n, t in curves],
-        n_nu=[np.nan] * count,
-        n_ht=n_ht or [np.nan] * count,
+    pairs = enumerate(workloads or [0] * len(curves))
+    return database_of_times(
+        {pair: dict(zip(n, t, strict=True)) for pair, (n, t) in zip(pairs, curves, strict=True)},
+        features=np.full((len(curves), 84), np.nan),
+        n_ht=n_ht or [np.nan] * len(curves),
         n_max=[n[-1] for n, _ in curves],
-        curve_offsets=np.cumsum([0, *(len(n) for n, _ in curves)]),
-        curve_n=np.concatenate([n for n, _ in curves]),
-        curve_time_s=np.concatenate([t for _, t in curves]),
-        platform_table={"cpu_model": cpu_model or ["X"] * count, "threads": [n[-1] for n, _ in curves]},
+        platform_table={"cpu_model": cpu_model or ["X"] * len(curves), "threads": [n[-1] for n, _ in curves]},
     )
 
 
@@ -106,7 +95,7 @@ def test_kinship_orders_companions():
     ]
     assert [one.label for one in companions_of(known, 0, 0, scope="kin")] == ["w1 on p2"]
     assert companions_of(known, 0, 0, scope="platform") == companions_of(known, 0, 0, scope="none") == []
-    with pytest.raises(ValueError, match="scope 'moon'"):
+    with pytest.raises(ValueError, match="unknown scope 'moon'"):
         companions_of(known, 0, 0, scope="moon")
 
 
@@ -172,5 +161,5 @@ def test_statistics_count_refusals_apart():
 
 def test_unknown_protocols_are_refused():
     for wrong in ({"train": "all"}, {"points": 1}, {"least": 0}, {"sample": 0}):
-        with pytest.raises(ValueError, match=r"at least|one of"):
+        with pytest.raises(ValueError, match=r"at least|unknown train"):
             ScalingProtocol(**wrong)

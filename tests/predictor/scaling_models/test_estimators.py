@@ -101,23 +101,19 @@ def test_a_fitted_model_can_be_kept(name):
 @pytest.mark.parametrize("name", SCALING_MODELS)
 def test_points_that_are_none_are_named(name):
     frame, t, further = points(name)
-    model = SCALING_MODELS[name]()
-    with pytest.raises(PointsError, match="n: needed column"):
-        model.fit(frame.drop(columns="n"), t, **further)
-    with pytest.raises(PointsError, match=r"n, row 2: 0 is not a thread count"):
-        model.fit(frame.assign(n=[1, 2, 0, *frame["n"][3:]]), t, **further)
-    with pytest.raises(PointsError, match=r"time_s, row 1: -1 is not a time above 0 s"):
-        model.fit(frame, np.where(np.arange(len(t)) == 1, -1.0, t), **further)
-    with pytest.raises(PointsError, match="time_s, row 0: nan is not a finite number"):
-        model.fit(frame, np.where(np.arange(len(t)) == 0, np.nan, t), **further)
-    with pytest.raises(PointsError, match="times for"):
-        model.fit(frame, t[1:], **further)
-    with pytest.raises(PointsError, match="two dimensions"):
-        model.fit(frame["n"].to_numpy(), t, **further)
-    with pytest.raises(PointsError, match="columns; these models read"):
-        model.fit(np.ones((len(t), 9)), t, **further)
-    with pytest.raises(PointsError, match="not numbers"):
-        model.fit(frame.assign(n="many"), t, **further)
+    at = np.arange(len(t))
+    for X, times, reason in (
+        (frame.drop(columns="n"), t, "n: required column"),
+        (frame.assign(n=np.where(at == 2, 0, frame["n"])), t, "n, row 2: 0 is not a thread count"),
+        (frame, np.where(at == 1, -1.0, t), "time_s, row 1: -1 is not a time above 0 s"),
+        (frame, np.where(at == 0, np.nan, t), "time_s, row 0: nan is not a finite number"),
+        (frame, t[1:], r"time_s: expected \d+ times"),
+        (frame["n"].to_numpy(), t, "2 dimensions"),
+        (np.ones((len(t), 9)), t, "got 9 columns; the model reads"),
+        (frame.assign(n="many"), t, "not numbers"),
+    ):
+        with pytest.raises(PointsError, match=reason):
+            SCALING_MODELS[name]().fit(X, times, **further)
 
 
 @pytest.mark.parametrize("name", SCALING_MODELS)

@@ -108,5 +108,5 @@ def test_interval_of_too_few_points_is_unknown():
     model = Amdahl().fit(N[:2, None], [2.0, 1.0])
     low, high = prediction_interval(model, N[:2, None], [2.0, 1.0], [[4.0]])
     assert np.isnan([low, high]).all()
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match=r"level 1\.0 is not between 0 and 1"):
         prediction_interval(model, N[:2, None], [2.0, 1.0], [[4.0]], 1.0)

@@ -74,5 +74,5 @@ def test_a_missing_or_broken_measure_is_named(name):
 
 def test_sizes_below_two_are_refused():
     X, t, measures = TRAINED
-    with pytest.raises(PointsError, match="size, row 1: 1:"):
+    with pytest.raises(PointsError, match="size, row 1: 1 is below 2"):
         TaskGraphModel().fit(X, t, measures=measures).predict([[1, 4], [1, 1]])

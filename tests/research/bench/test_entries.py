@@ -65,15 +65,15 @@ def test_two_arrays_are_an_interval_too(run):
 @pytest.mark.parametrize(
     ("parts", "error"),
     [
-        ({"predicted": "np.full(len(questions), -1.0)"}, r"fold 0, p\d\d, s\d/w\d\d, n = 1: the predicted time is -1,"),
+        ({"predicted": "np.full(len(questions), -1.0)"}, r"fold 0, p\d\d, s\d/w\d\d, n = 1: the predicted time is -1;"),
         ({"predicted": "np.where(np.arange(len(questions)) == 4, np.inf, 1.0)"}, r"n = 4: the predicted time is inf"),
-        ({"predicted": "np.ones(3)"}, r"predict returned an array of shape \(3,\), not \(84,\)"),
-        ({"predicted": "['soon'] * len(questions)"}, "predict returned something else than numbers"),
-        ({"interval": "np.full((len(questions), 2), [2.0, 1.0])"}, r"n = 1: the interval is 2 to 1, not two positive"),
+        ({"predicted": "np.ones(3)"}, r"predict returned an array of shape \(3,\); expected \(84,\)"),
+        ({"predicted": "['soon'] * len(questions)"}, "predict did not return numbers"),
+        ({"interval": "np.full((len(questions), 2), [2.0, 1.0])"}, r"n = 1: the interval is 2 to 1; expected 0 < low"),
         ({"interval": "np.full((len(questions), 2), np.nan)"}, "n = 1: the interval is nan to nan"),
         (
             {"interval": "np.ones(len(questions))"},
-            r"predict_interval returned an array of shape \(84,\), not \(84, 2\)",
+            r"predict_interval returned an array of shape \(84,\); expected \(84, 2\)",
         ),
     ],
 )
@@ -125,11 +125,11 @@ class TestTable:
         ("change", "error"),
         [
             (lambda t: t.drop(columns="n"), "has no column n"),
-            (lambda t: t.drop(index=5), r"mine.csv: fold 0, p\d\d, .*, n = \d+ has no row"),
-            (lambda t: pd.concat([t, t.iloc[[3]]]), r"mine.csv, line \d+: the question was answered before"),
-            (lambda t: t.replace({"platform": {t["platform"][7]: "px"}}), r"line \d+: px, .* is not asked"),
+            (lambda t: t.drop(index=5), r"mine.csv: fold 0, p\d\d, .*, n = \d+ is missing"),
+            (lambda t: pd.concat([t, t.iloc[[3]]]), r"mine.csv, line \d+: duplicate row"),
+            (lambda t: t.replace({"platform": {t["platform"][7]: "px"}}), r"line \d+: px, .* is no question"),
             (lambda t: t.assign(time_s=["soon", *t["time_s"][1:]]), "line 2: time_s is 'soon', not a number"),
-            (lambda t: t.assign(time_s=t["time_s"].where(t.index != 9, 0.0)), "the predicted time is 0, not"),
+            (lambda t: t.assign(time_s=t["time_s"].where(t.index != 9, 0.0)), "the predicted time is 0;"),
         ],
     )
     def test_a_bad_table_is_refused_with_its_row(self, dataset, questions, capsys, change, error):
@@ -176,7 +176,7 @@ def test_entries_are_short():
 
 
 def test_what_has_no_single_address_is_not_downloaded(tmp_path):
-    with pytest.raises(DatasetError, match="cannot be downloaded as one file: it is from Spare Cores team"):
+    with pytest.raises(DatasetError, match=r"cannot be downloaded as one file\. Its source is Spare Cores team"):
         fetch_dataset(DATASETS["sparecores-gb6"], tmp_path)
 
 
@@ -185,6 +185,6 @@ def test_a_download_with_other_bytes_is_not_kept(tmp_path, monkeypatch):
     other.write_bytes(b"others")
     pitot = DATASETS["pitot"]
     monkeypatch.setattr("mpet_bench.datasets.urllib.request.urlopen", lambda address, timeout: other.open("rb"))
-    with pytest.raises(DatasetError, match="has the sha256"):
+    with pytest.raises(DatasetError, match="has the SHA-256"):
         fetch_dataset(pitot, tmp_path)
     assert not (tmp_path / "pitot").exists()

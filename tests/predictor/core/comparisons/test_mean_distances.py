@@ -15,6 +15,7 @@ from predictor.core.comparisons.mean_distances import (
 )
 from predictor.core.database import Database, Group
 from tests.predictor.core.curves import curve_arrays
+from tests.predictor.core.measured import database_of_times
 
 
 def database(seed: int = 0, platforms: int = 5, workloads: int = 4) -> Database:
@@ -22,15 +23,13 @@ def database(seed: int = 0, platforms: int = 5, workloads: int = 4) -> Database:
     rng = np.random.default_rng(seed)
     pairs = [(p, w) for p in range(platforms) for w in range(workloads) if rng.random() < 0.7]
     features = np.where(rng.random((len(pairs), 84)) < 0.4, np.nan, rng.normal(size=(len(pairs), 84)))
-    return Database.build(
+    return database_of_times(
+        dict.fromkeys(pairs, (1.0,)),
         platforms=[f"p{i}" for i in range(platforms)],
         workloads=[f"w{i}" for i in range(workloads)],
-        platform_index=[p for p, _ in pairs],
-        workload_index=[w for _, w in pairs],
         groups=(Group(True, "", "measured"), Group(False, "", "measured")),
         group=rng.integers(0, 2, len(pairs)),
         features=features,
-        t1_s=np.ones(len(pairs)),
         n_nu=np.full(platforms, np.nan),
         n_ht=np.full(platforms, np.nan),
         n_max=np.full(platforms, 4),
@@ -46,17 +45,25 @@ def rectangular_database(rng: np.random.Generator, *, is_whole: bool) -> Databas
     return Database.build(**curve_arrays(0, 6, 5, missing=0.0) | {"features": features})
 
 
+EACH_KIND = (("platforms", platform_distances), ("workloads", workload_distances))
+
+
+def assert_one_by_one(found, single, of, tolerance):
+    for a, b in np.ndindex(found.mean.shape):
+        expected = single(of, a, b).mean
+        assert found.count[a, b] == expected.count
+        mean = np.nan if expected.distance is None else expected.distance
+        assert found.mean[a, b] == pytest.approx(mean, abs=tolerance, nan_ok=True)
+
+
 @given(st.integers(0, 1000))
 def test_a_matrix_holds_what_the_distances_one_by_one_give(seed):
     of = database(seed)
-    for kind, single, size in (("platforms", platform_distances, 5), ("workloads", workload_distances, 4)):
+    for kind, single in EACH_KIND:
+        size = len(getattr(of, kind))
         found = mean_distances(of, kind, range(size), range(size))
-        for a in range(size):
-            for b in range(size):
-                expected = single(of, a, b).mean
-                assert found.count[a, b] == expected.count
-                mean = np.nan if expected.distance is None else expected.distance
-                assert found.mean[a, b] == pytest.approx(mean, abs=1e-6, nan_ok=True)
+        assert_one_by_one(found, single, of, 1e-6)
+        assert (np.diag(found.mean)[np.diag(found.count) > 0] == 0).all()
 
 
 @given(st.integers(0, 1000), st.sampled_from([0, 84]), st.sampled_from([1, 9, 1 << 14]), st.booleans())
@@ -68,16 +75,13 @@ def test_subtracted_or_multiplied_in_whatever_batches_they_are_those_one_by_one(
         patch.setattr(computing, "MOST_SUBTRACTED", most_subtracted)
         patch.setattr(computing, "BATCH_ROWS", at_once)
         patch.setattr("predictor.core.distance.SUBTRACTED_AT_ONCE", at_once)
-        for kind, single, size in (("platforms", platform_distances, 6), ("workloads", workload_distances, 5)):
+        for kind, single in EACH_KIND:
+            size = len(getattr(of, kind))
             left, right = rng.permutation(size)[:3], np.arange(size)
             among, some = mean_distances(of, kind, right, right), mean_distances(of, kind, left, right)
             np.testing.assert_allclose(some.mean, among.mean[left], rtol=0, atol=1e-12)
             assert np.array_equal(some.count, among.count[left])
-            for a, b in np.ndindex(size, size):
-                expected = single(of, a, b)
-                mean = np.nan if expected.mean.distance is None else expected.mean.distance
-                assert among.count[a, b] == expected.mean.count
-                assert among.mean[a, b] == pytest.approx(mean, abs=1e-9, nan_ok=True)
+            assert_one_by_one(among, single, of, 1e-9)
 
 
 def test_blocks_of_the_same_workloads_and_elements_are_one_batch():
@@ -140,31 +144,13 @@ def test_what_nothing_connects_is_as_far_as_can_be():
     assert map_in_plane(apart)[0][:, 0].tolist() == [0.0, 1.0]
 
 
-def test_nothing_is_at_any_distance_to_itself():
-    for kind, size in (("platforms", 5), ("workloads", 4)):
-        found = mean_distances(database(3), kind, range(size), range(size))
-        diagonal = np.diag(found.mean)
-        assert (diagonal[np.diag(found.count) > 0] == 0).all()
-
-
 def half_of_them_alike(workloads: int, valid: int) -> Database:
     """One platform; every other workload has the same vector, so that their distances are roots of rounding errors."""
     rng = np.random.default_rng(1)
     features = rng.normal(size=84) + rng.normal(size=(workloads, 84)) * (np.arange(workloads) % 2)[:, None]
     features[:, valid:] = np.nan
-    return Database.build(
-        platforms=["p"],
-        workloads=[f"w{i:03d}" for i in range(workloads)],
-        platform_index=np.zeros(workloads, dtype=int),
-        workload_index=np.arange(workloads),
-        groups=(Group(True, "", "measured"),),
-        group=np.zeros(workloads, dtype=int),
-        features=features,
-        t1_s=np.ones(workloads),
-        n_nu=[np.nan],
-        n_ht=[np.nan],
-        n_max=[4],
-    )
+    slugs = [f"w{i:03d}" for i in range(workloads)]
+    return database_of_times({(0, w): (1.0,) for w in range(workloads)}, features=features, workloads=slugs)
 
 
 @pytest.mark.parametrize(("workloads", "valid"), [(7, 20), (13, 84), (37, 5), (37, 20), (37, 84)])

@@ -1,8 +1,10 @@
 """The command of the case study: what it prints, what it writes, what it refuses."""
 
 import csv
+import io
 import json
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -20,56 +22,64 @@ KITS = [
 EPYC = "KVM guest, 2 vCPUs of an AMD EPYC"
 
 
-@pytest.fixture
-def costs(tmp_path):
-    path = tmp_path / "costs.csv"
-    path.write_text(f"{','.join(COST_COLUMNS)}\nsgm/census,2e9,1e7,1e6,30\n")
-    return path
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Return the folder of the results, and what was printed."""
+    folder, printed = tmp_path_factory.mktemp("study"), io.StringIO()
+    costs = folder / "costs.csv"
+    costs.write_text(f"{','.join(COST_COLUMNS)}\nsgm/census,2e9,1e7,1e6,30\n")
+    arguments = ("--target", EPYC, "--costs", str(costs), "--output", str(folder))
+    call_command("case_study", *KITS, *arguments, stdout=printed)
+    return folder, printed.getvalue()
 
 
-def test_what_is_printed_is_what_is_written(tmp_path, costs, capsys):
-    call_command("case_study", *KITS, "--target", EPYC, "--costs", str(costs), "--output", str(tmp_path))
-    printed = capsys.readouterr().out
+@pytest.fixture(scope="module")
+def report(study):
+    return json.loads((study[0] / "case-study.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def rows(study):
+    with (study[0] / "case-study.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_what_is_printed_is_what_is_written(study, report, rows):
+    printed = study[1]
     assert f"{EPYC}, predicted from KVM guest" in printed
-    report = json.loads((tmp_path / "case-study.json").read_text())
     assert tuple(report) == CASE_WAYS
     summary = printed[printed.index("Errors over 1 pairs") :].splitlines()
     line = next(line for line in summary if line.startswith("roofline"))
     assert float(line.split()[1]) == pytest.approx(report["roofline"]["mean"], rel=0.01)
-    with (tmp_path / "case-study.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["way"] == "roofline"]
-    assert len(rows) == 7 * 2
     by_stage = {}
     for row in rows:
-        error = 100 * abs(float(row["predicted_s"]) / float(row["measured_s"]) - 1)
-        by_stage.setdefault(row["stage"], []).append(error)
-    mean = sum(sum(errors) / len(errors) for errors in by_stage.values()) / len(by_stage)
-    assert mean == pytest.approx(report["roofline"]["mean"])
+        if row["way"] == "roofline":
+            error = 100 * abs(float(row["predicted_s"]) / float(row["measured_s"]) - 1)
+            by_stage.setdefault(row["stage"], []).append(error)
+    assert [len(errors) for errors in by_stage.values()] == [2] * 7
+    assert np.mean(list(by_stage.values())) == pytest.approx(report["roofline"]["mean"])
 
 
-def test_figures_12_and_13_show_the_same_numbers(tmp_path, costs):
-    call_command("case_study", *KITS, "--target", EPYC, "--costs", str(costs), "--output", str(tmp_path))
-    report = json.loads((tmp_path / "case-study.json").read_text())
-    bars = json.loads((tmp_path / "case-study-1.plotly.json").read_text())["data"]
+def test_figures_12_and_13_show_the_same_numbers(study, report, rows):
+    folder = study[0]
+    bars = json.loads((folder / "case-study-1.plotly.json").read_text())["data"]
     assert [trace["name"] for trace in bars] == list(CASE_WAYS)
-    with (tmp_path / "case-study.csv").open(newline="") as file:
-        answered = {(row["way"], row["stage"]) for row in csv.DictReader(file)}
+    answered = {(row["way"], row["stage"]) for row in rows}
     assert {(trace["name"], stage) for trace in bars for stage in trace["x"]} == answered
-    points = json.loads((tmp_path / "case-study-worth.plotly.json").read_text())["data"]
-    assert {trace["name"]: trace["y"] for trace in points} == {
-        way: pytest.approx([report[way]["mean"]]) for way in CASE_WAYS
-    }
-    assert "plotly.min.js" in (tmp_path / "case-study-worth.html").read_text()
+    points = json.loads((folder / "case-study-worth.plotly.json").read_text())["data"]
+    means = {way: pytest.approx([report[way]["mean"]]) for way in CASE_WAYS}
+    assert {trace["name"]: trace["y"] for trace in points} == means
+    assert "plotly.min.js" in (folder / "case-study-worth.html").read_text()
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([*KITS, "--target", "moon"], "no machine 'moon'; there are: KVM guest"),
+        ([*KITS, "--target", "moon"], "unknown machine 'moon'; known: KVM guest"),
         ([*KITS, "--output", "/no/such/folder"], "no such folder"),
         ([*KITS, "--costs", "/no/such/file.csv"], "file.csv"),
         (["--kit", "/no/such/file.tar.gz"], "file.tar.gz"),
-        (KITS[:2], "no stage of HOG and SGM"),
+        (KITS[:2], "no stage of HOG or SGM"),
     ],
 )
 def test_refusals_say_why(arguments, reason):
@@ -78,8 +88,9 @@ def test_refusals_say_why(arguments, reason):
 
 
 @pytest.mark.parametrize("row", ["sgm/census,2e9,1e7,many,30", "sgm/census,2e9,1e7,-1,30", "sgm/census,2e9,nan,1,30"])
-def test_a_bad_cost_is_named_by_its_line(costs, row):
-    costs.write_text(costs.read_text() + row + "\n")
+def test_a_bad_cost_is_named_by_its_line(tmp_path, row):
+    costs = tmp_path / "costs.csv"
+    costs.write_text(f"{','.join(COST_COLUMNS)}\nsgm/census,2e9,1e7,1e6,30\n{row}\n")
     with pytest.raises(CommandError, match=r"costs\.csv, line 3"):
         call_command("case_study", *KITS, "--costs", str(costs))
 

@@ -55,15 +55,11 @@ def test_a_size_left_out_is_predicted_without_its_runs():
     """Other times at one size change every prediction but its own."""
     runs = product_runs(noise=0.0)
     size = np.where(np.isnan(runs.size), 800.0, runs.size)
-    slower = {
-        name: np.where(size == 500, 3 * getattr(runs, name), getattr(runs, name)) for name in ("time_ns", "time_s")
-    }
+    slower = {name: np.where(size == 500, 3 * times, times) for name, times in vars(runs).items() if name[:4] == "time"}
 
     def said(runs):
-        rows = size_study(MeasuredWorkload("m", "box", "unknown", runs, 800.0), ExtendedAmdahl())["mispredictions"][
-            "size left out"
-        ]
-        return {(row["n"], row["size"]): row["predicted_s"] for row in rows}
+        study = size_study(MeasuredWorkload("m", "box", "unknown", runs, 800.0), ExtendedAmdahl())
+        return {(row["n"], row["size"]): row["predicted_s"] for row in study["mispredictions"]["size left out"]}
 
     before, after = said(runs), said(replace(runs, **slower))
     assert after[2, 500] == pytest.approx(before[2, 500])
