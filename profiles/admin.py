@@ -27,7 +27,7 @@ def reason_field(*, required: bool = True) -> forms.CharField:
         required=required,
         max_length=LONGEST_DECISION_REASON,
         label="reason",
-        help_text="Kept in the log of what moderators did.",
+        help_text="Stored in the moderation log.",
     )
 
 
@@ -58,7 +58,7 @@ class FactsForm(forms.ModelForm):
     def _complaint(self, name: str, value: Any) -> str | None:
         is_list = isinstance(value, list) and all(type(cpu) is int for cpu in value)
         if name == "placement" and value is not None and not is_list:
-            return "A list of CPU numbers, such as [0, 1, 2, 3]."
+            return "Enter a list of CPU numbers, such as [0, 1, 2, 3]."
         return fact_complaint(name, value, getattr(self.instance, "threads", None))
 
 
@@ -108,15 +108,15 @@ class FactsAdmin(Moderated):
     def decisions(self, row: Any) -> str:
         return ", ".join(row.decided) or "nothing"
 
-    @admin.display(description="deliveries say otherwise")
+    @admin.display(description="other values in uploads")
     def otherwise(self, row: Any) -> str:
         values = ((found.field, written_value(found.value), len(found.sources)) for found in differences_of(row, None))
-        return format_html_join(mark_safe("<br>"), "{}: {} (deliveries: {})", values) or "nothing"
+        return format_html_join(mark_safe("<br>"), "{}: {} (uploads: {})", values) or "nothing"
 
-    @admin.action(description="Leave the facts of the selected rows to deliveries", permissions=["change"])
+    @admin.action(description="Reset the facts of the selected rows to those of the uploads", permissions=["change"])
     def leave(self, request: HttpRequest, queryset: QuerySet) -> None:
         rows = self.act(request, queryset.exclude(decided={}), leave)
-        self.message_user(request, f"Facts of {len(rows)} rows follow deliveries again.")
+        self.message_user(request, f"Facts of {len(rows)} rows were reset to those of the uploads.")
 
 
 @admin.register(Platform)
@@ -137,7 +137,9 @@ class PlatformAdmin(FactsAdmin):
         slug = request.POST.get("kept", "").strip()
         target = self.get_queryset(request).filter(slug=slug).first()
         if target is None:
-            self.message_user(request, f"There is no public machine {slug!r} to merge into.", messages.ERROR)
+            self.message_user(
+                request, f"There is no public machine with the slug {slug!r} to merge into.", messages.ERROR
+            )
             return
 
         def into_kept(duplicate: Platform, decision: Decision) -> tuple[str, int]:
@@ -213,7 +215,7 @@ class ProfileAdmin(Moderated):
     readonly_fields = fields[:-2]
     form = JudgementForm
 
-    @admin.display(description="why it cannot be used")
+    @admin.display(description="why unusable")
     def unusable(self, profile: Any) -> str:
         if not hasattr(profile, "why_unusable"):
             set_why_unusable([profile])

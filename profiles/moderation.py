@@ -58,7 +58,7 @@ class Decision:
 
     def __post_init__(self) -> None:
         if not self.reason.strip():
-            raise ModerationError("A reason is needed: it is kept in the log.")
+            raise ModerationError("A reason is required; it is stored in the log.")
         if len(self.reason.strip()) > LONGEST_DECISION_REASON:
             raise ModerationError(f"The reason is longer than {LONGEST_DECISION_REASON} characters.")
 
@@ -129,7 +129,7 @@ def _set_hidden(source: Source, hidden: bool, decision: Decision) -> ModerationE
     if source.private_to_id is not None:
         raise ModerationError("Private data is not moderated.")
     if source.hidden == hidden:
-        raise ModerationError(f"This delivery is {'hidden' if hidden else 'shown'} already.")
+        raise ModerationError(f"This upload is already {'hidden' if hidden else 'shown'}.")
     set_hidden(source, hidden)
     return note(decision, Action.HIDE if hidden else Action.SHOW, source)
 
@@ -184,7 +184,7 @@ def separate(duplicate: Platform, record: dict[str, Any], decision: Decision) ->
     Revision.hold()
     target = Platform.objects.filter(pk=record["kept"]).first()
     if target is None or duplicate.merged_into_id != target.pk:
-        raise ModerationError(f"{duplicate.slug} is not merged into that machine any more.")
+        raise ModerationError(f"{duplicate.slug} is no longer merged into that machine.")
     contested = contested_pairs(target.profiles.all())
     _move(Profile, record["profiles"], {"platform": target}, {"platform": duplicate})
     judge_pairs((platform.pk, workload) for platform in (target, duplicate) for _, workload in contested)
@@ -212,16 +212,17 @@ def _check_one_machine(duplicate: Platform, kept: Platform) -> None:
         raise ModerationError("A machine cannot be merged into itself.")
     for row in (duplicate, kept):
         if row.private_to_id is not None or row.merged_into_id is not None:
-            raise ModerationError(f"{row.slug} is {'private' if row.private_to_id else 'merged already'}.")
+            raise ModerationError(f"{row.slug} is {'private' if row.private_to_id else 'already merged'}.")
     breakpoints = [(row.n_nu, row.n_ht) for row in (duplicate, kept)]
     if breakpoints[0] != breakpoints[1]:
         raise ModerationError(
-            f"{duplicate.slug} has n_nu, n_ht = {breakpoints[0]} and {kept.slug} {breakpoints[1]}: not one machine."
+            f"{duplicate.slug} has n_nu, n_ht = {breakpoints[0]}, {kept.slug} has {breakpoints[1]}: "
+            "they are different machines."
         )
     pairs = kept.profiles.values_list("source", "workload")
     twice = set(duplicate.profiles.values_list("source", "workload")) & set(pairs)
     if twice:
-        raise ModerationError(f"One delivery measured {len(twice)} workloads on both: not one machine.")
+        raise ModerationError(f"One upload measured {len(twice)} workloads on both: they are different machines.")
 
 
 @transaction.atomic
@@ -230,7 +231,7 @@ def decide(row: Platform | Workload, facts: dict[str, Any], decision: Decision) 
     rules = RULES[type(row)]
     unknown = set(facts) - set(rules.fact_columns)
     if unknown:
-        raise ValueError(f"no fact of a {rules.noun}: {', '.join(sorted(unknown))}")
+        raise ValueError(f"unknown facts of a {rules.noun}: {', '.join(sorted(unknown))}")
     if "vendor" in facts:
         facts = facts | {"vendor": canonical_vendor(facts["vendor"])}
     return _change_decided(row, lambda decided: decided | facts, decision)
@@ -294,10 +295,10 @@ def undo(entry: ModerationEntry, decision: Decision) -> ModerationEntry:
     """Undo an entry if its result is unchanged, and return the new entry."""
     entry = ModerationEntry.objects.select_for_update().get(pk=entry.pk)
     if ModerationEntry.objects.filter(undoes=entry).exists():
-        raise ModerationError("It was undone already.")
+        raise ModerationError("This entry is already undone.")
     row = SUBJECTS[entry.subject_kind].objects.filter(pk=entry.subject_key).first()
     if row is None:
-        raise ModerationError("What it is about is gone: its owner has deleted it.")
+        raise ModerationError("Its subject was deleted by the owner.")
     back = BACK[entry.action](entry, row, decision)
     back.undoes = entry
     back.save(update_fields=["undoes"])
@@ -307,7 +308,7 @@ def undo(entry: ModerationEntry, decision: Decision) -> ModerationEntry:
 def _undo_separation(entry: ModerationEntry, row: Platform, decision: Decision) -> ModerationEntry:
     target = Platform.objects.filter(pk=entry.after["kept"]).first()
     if target is None:
-        raise ModerationError("The machine that it was merged into is gone.")
+        raise ModerationError("The machine into which it was merged no longer exists.")
     return merge(row, target, decision)[0]
 
 

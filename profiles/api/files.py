@@ -77,7 +77,9 @@ class PublicDumpFile(ApiView):
     renderer_classes = (ArchiveOfFilesRenderer,)
 
     @extend_schema(
-        operation_id="dump_file", summary="The public dump in one form", responses={200: OpenApiTypes.BINARY, 404: None}
+        operation_id="dump_file",
+        summary="The public dump in one format",
+        responses={200: OpenApiTypes.BINARY, 404: None},
     )
     def get(self, request: Request, form: str) -> HttpResponseBase:
         newest = newest_dump()

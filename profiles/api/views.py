@@ -88,7 +88,7 @@ class PlatformDetail(RevisionEtag, DetailView, PlatformRead):
             return HttpResponsePermanentRedirect(reverse("api-platform", args=[merged_into.slug]) + query)
 
 
-@extend_schema_view(get=extend_schema(operation_id="prices_list", summary="What machines cost"))
+@extend_schema_view(get=extend_schema(operation_id="prices_list", summary="Prices of machines"))
 class PriceList(RevisionEtag, ListView):
     """Published prices of the platforms that you see, newest first. `latest=true` returns only the newest price of each
     kind, region and currency."""
@@ -202,7 +202,7 @@ class Search(ApiView):
 
     @extend_schema(
         operation_id="search",
-        summary="Search everything by name",
+        summary="Search by name",
         parameters=[
             OpenApiParameter("q", {"type": "string", "maxLength": MOST_CHARACTERS}, description="Words to search for."),
             OpenApiParameter(

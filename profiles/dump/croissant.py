@@ -71,7 +71,7 @@ def croissant_document(package: dict[str, Any]) -> dict[str, Any]:
         "url": package.get("homepage", "https://mpet.example.org/"),
         "version": f"{package['version']}.0",
         "datePublished": package["created"],
-        "license": licences or ["each source has its own: the column licence of the table sources"],
+        "license": licences or ["each source has its own licence: column licence of table sources"],
         "creator": [{"@type": "sc:Organization", "name": source["title"]} for source in package["sources"]]
         or [{"@type": "sc:Organization", "name": "MPET contributors"}],
         "citeAs": "; ".join(source["citation"] for source in package["sources"] if source["citation"])

@@ -46,7 +46,7 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
     """
     for folder in folders.values():
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise ExportError(f"{folder} is there already, and is no empty folder")
+            raise ExportError(f"{folder} exists and is not an empty folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(MOST_ATTEMPTS_TO_EXPORT):
         with ExitStack() as parts:
@@ -65,7 +65,7 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
                     unfinished[form].chmod(0o755)
                     unfinished[form].rename(folder)
                 return exported
-    raise ExportError("the database changed all the time while it was read")
+    raise ExportError("the database changed during all {MOST_ATTEMPTS_TO_EXPORT} attempts to read it")
 
 
 def _write_all(folders: Mapping[str, Path], progress: TableProgress) -> Exported | None:

@@ -142,18 +142,18 @@ def _value(column: DumpColumn, cell: Any, member: str, row: int) -> Any:
     try:
         return _CONVERT[column.type](cell)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise DumpError(member, row, f"{column.name} is {str(cell)[:60]!r}, no {column.type}") from error
+        raise DumpError(member, row, f"{column.name} is {str(cell)[:60]!r}, not of type {column.type}") from error
 
 
 def _read_text(cell: Any) -> str:
     if not isinstance(cell, str) or "\0" in cell:
-        raise ValueError("no text, or one with a NUL character")
+        raise ValueError("not text, or text with a NUL character")
     return cell
 
 
 def _read_integer(cell: Any) -> int:
     if isinstance(cell, float | bool):
-        raise ValueError("a number with a point")
+        raise ValueError("not an integer")
     return int(cell)
 
 
@@ -181,7 +181,7 @@ def _read_json(kind: type) -> Callable[[Any], Any]:
     def read(cell: Any) -> Any:
         content = json.loads(_read_text(cell))
         if not isinstance(content, kind):
-            raise TypeError(f"no {kind.__name__}")
+            raise TypeError(f"not a {kind.__name__}")
         return content
 
     return read
@@ -334,7 +334,11 @@ def _read_parquet(path: Path, table: DumpTable, names: Sequence[str]) -> Iterato
 def _check_names(member: str, table: DumpTable, names: Sequence[str]) -> None:
     if list(names) != list(table.names):
         missing = [name for name in table.names if name not in names]
-        raise DumpError(member, None, f"lacks the columns {', '.join(missing)}" if missing else "has other columns")
+        raise DumpError(
+            member,
+            None,
+            f"lacks the columns {', '.join(missing)}" if missing else "columns are in another order, or unknown",
+        )
 
 
 _WRITERS: dict[str, Callable[[Path, DumpTable], AbstractContextManager[BatchWriter]]] = {

@@ -78,8 +78,8 @@ def package_document(
     return {
         "name": "mpet",
         "title": f"MPET, revision {revision}",
-        "description": "What was measured of parallel programs on machines, and what was predicted of it. "
-        "Each source has a licence of its own: the column licence of the table sources.",
+        "description": "Measurements of parallel programs on machines, and predictions from them. "
+        "Each source has its own licence: column licence of table sources.",
         **({"homepage": site} if site else {}),
         "version": f"1.{revision}",
         "created": created.isoformat().replace("+00:00", "Z"),
@@ -153,22 +153,22 @@ def open_dump(folder: Path, tables: Iterable[DumpTable]) -> DumpPackage:
     if form not in DUMP_FORMS:
         raise DumpError(PACKAGE_FILE, None, f"mpet.format is {form!r}, not one of {', '.join(DUMP_FORMS)}")
     if isinstance(revision, bool) or not isinstance(revision, int) or not 0 <= revision < 2**53:
-        raise DumpError(PACKAGE_FILE, None, f"mpet.revision is {revision!r}, no revision")
+        raise DumpError(PACKAGE_FILE, None, f"mpet.revision is {revision!r}, not an integer from 0 to 2^53 - 1")
     resources = document.get("resources")
     if not isinstance(resources, list) or not all(isinstance(resource, dict) for resource in resources):
-        raise DumpError(PACKAGE_FILE, None, "resources is no list of objects")
+        raise DumpError(PACKAGE_FILE, None, "resources is not a list of objects")
     # The files have the names that their tables give them, whatever the descriptor says.
     hashes = {str(resource.get("name")): str(resource.get("hash")) for resource in resources}
     known = {table.name: member_name(table, form) for table in tables}
     for name, member in known.items():
         is_there = (folder / member).is_file()
         if name not in hashes and (form == "sqlite" or is_there):
-            raise DumpError(PACKAGE_FILE, None, f"does not list {member} of {name}")
+            raise DumpError(PACKAGE_FILE, None, f"does not list {member}, the file of table {name}")
         if not is_there:
             raise DumpError(member, None, "is missing")
     for member, expected in {member: hashes[name] for name, member in known.items()}.items():
         if f"sha256:{file_sha256(folder / member)}" != expected:
-            raise DumpError(member, None, f"its sha256 is not the one in {PACKAGE_FILE}")
+            raise DumpError(member, None, f"its sha256 differs from the one in {PACKAGE_FILE}")
     return DumpPackage(folder, form, revision)
 
 

@@ -71,7 +71,9 @@ def restore_dump(folder: Path, progress: Callable[[int], Any] = lambda profiles:
     for uid, deliveries in groupby(_profiles_with_rows(package), key=lambda one: one.record["source"]):
         delivery = list(deliveries)
         if uid not in sources:
-            raise package.error(PROFILES_TABLE, f"source {uid!r} is there twice, or nowhere")
+            raise package.error(
+                PROFILES_TABLE, f"source {uid!r} is not in table sources, or its profiles are not consecutive"
+            )
         is_new = _restore_source(package, named, sources.pop(uid), delivery)
         counts["sources" if is_new else "existing"] += 1
         counts["profiles"] += len(delivery) if is_new else 0
@@ -146,7 +148,9 @@ class _RowsByProfile:
 
     def check_end(self) -> None:
         if (self.ahead and self.ahead[0]) or next(self.groups, None) is not None:
-            raise self.package.error(self.table, "its rows are not in the order of the profiles, or of none of them")
+            raise self.package.error(
+                self.table, "its rows are not in the order of table profiles, or refer to a profile that is not in it"
+            )
 
 
 def _profiles_with_rows(package: DumpPackage) -> Iterator[_DumpedProfile]:
@@ -191,7 +195,7 @@ def _measurements(
     package: DumpPackage, named: _Named, source: DumpRecord, delivery: Sequence[_DumpedProfile]
 ) -> Measurements:
     if source["origin"] not in ORIGINS or source["origin"] == "emulated" or source["kind"] not in Source.Kind.values:
-        raise package.error(SOURCES_TABLE, f"{source['source']}: its kind or origin is unknown")
+        raise package.error(SOURCES_TABLE, f"{source['source']}: unknown kind or origin")
     platforms, workloads = _Positions(named.platforms, "platform"), _Positions(named.workloads, "workload")
     profiles = [
         ProfileRecord(

@@ -49,7 +49,7 @@ DRAWN_MEASURES = {
     ),
     "cost": Measure(
         "Cost per core",
-        "Thread time n·t(n), what a run costs where a core is paid by the second; on a logarithmic scale. A flat line "
+        "Thread time n·t(n), the cost of a run if cores are paid by the second; on a logarithmic scale. A flat line "
         "is a perfect speedup.",
         "thread time n·t(n) ({unit})",
         lambda curve: curve.n * curve.time_s,

@@ -96,8 +96,8 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
     return Chart(
         "speedup",
         "Speedup",
-        f"Points are {profile.origin}. The line is put together from the fitted curves (Eq. 3 to 7). Dashes are the "
-        "ideal speedup n." + (" Bars are the quartiles of the repeats." if profile.spread is not None else ""),
+        f"Points are {profile.origin}. The line is computed from the fitted curves (Eq. 3 to 7). Dashed: the ideal "
+        "speedup n." + (" Bars are the quartiles of the repeats." if profile.spread is not None else ""),
         figure(traces, SPEEDUP, breakpoints=profile.breakpoints, **speedup_axis(n, speedup)),
         table(columns),
     )
@@ -170,7 +170,7 @@ def time_budget_chart(profile: ProfileDrawing) -> Chart:
     return Chart(
         "budget",
         "What the threads’ time is spent on",
-        "The thread time n·t(n) by part. With the ideal speedup it would stay at t(1), the dashed line.",
+        "The thread time n·t(n) by part. Dashed: t(1), its value at the ideal speedup.",
         figure([*traces, ideal], f"thread time n·t(n) ({unit})", breakpoints=profile.breakpoints, rangemode="tozero"),
         table({"n": n, **{f"{part.replace('_', ' ')} ({unit})": spent for part, spent in budget.items()}}),
     )
@@ -193,7 +193,7 @@ def pop_chart(profile: ProfileDrawing) -> Chart:
         "pop",
         "POP efficiencies",
         "Parallel efficiency U(n) falls where threads wait or are managed, computation scaling 1/R(n) where they "
-        "compute more than one thread would. Global efficiency S(n)/n is their product.",
+        "compute more than one thread. Global efficiency S(n)/n is their product.",
         figure(traces, "efficiency (%)", breakpoints=profile.breakpoints, range=range_around([100, *percentages])),
         table({"n": n, **{f"{name} (%)": 100 * values for name, (values, _) in efficiencies.items()}}),
     )
@@ -275,7 +275,7 @@ def shares_chart(profile: ProfileDrawing) -> Chart:
         profile.breakpoints,
         speedup=profile.speedup,
         title="Where the threads’ time goes",
-        caption="Shares of the thread time n·t(n). Useful work is that of one thread, redundancy what is computed "
+        caption="Shares of the thread time n·t(n). Useful work is that of one thread, redundancy the computation "
         "beyond it; the other six are the losses of Eq. 4.",
     )
 
@@ -290,7 +290,7 @@ def redundancy_chart(profile: ProfileDrawing) -> Chart:
     return Chart(
         "redundancy",
         "Redundancy",
-        "R(n): how long n threads together compute, relative to one thread. Above 1 is work inflation."
+        "R(n): the computing time of all n threads, relative to one thread. Above 1 is work inflation."
         if profile.curves.decomposed
         else "R(n) = n·t(n)/t(1). Only the wall time is known here: every loss counts as redundancy.",
         figure(traces, "redundancy R(n) (ratio)", breakpoints=profile.breakpoints, rangemode="tozero"),

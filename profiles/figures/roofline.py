@@ -24,7 +24,7 @@ def roofline_chart(roofline: Roofline, points: Sequence[RooflinePoint] = ()) -> 
     if points:
         traces.append(points_trace(points))
     axis: dict[str, Any] = {"type": "log", "dtick": 1}
-    caption = "What the machine can reach at most: memory bandwidth on the left of a bend, arithmetic on its right."
+    caption = "Maximum rates of the machine: memory bandwidth left of the bend, arithmetic right of it."
     if points:
         caption += (
             " Points are workloads by their instructions, for lack of counted flop: how far one lies below the slanted "

@@ -135,11 +135,11 @@ def _keep_descriptions(
         descriptions.append(description)
         if description.differs:
             differences = (
-                f"{name} is {written_value(getattr(row, name))} here and {written_value(value)} in the delivery"
+                f"{name} is {written_value(getattr(row, name))} here and {written_value(value)} in the upload"
                 for name, value in description.differences
             )
-            kind = f"{rules.noun}s known with other properties, which were kept"
-            notes.add(kind, f"{rules.noun} {row.name!r} was kept as it is known: {'; '.join(differences)}")
+            kind = f"{rules.noun}s with other stored properties, which were kept"
+            notes.add(kind, f"{rules.noun} {row.name!r} keeps its stored properties: {'; '.join(differences)}")
     rules.description.objects.bulk_create(descriptions)
 
 

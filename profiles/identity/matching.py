@@ -136,7 +136,7 @@ def match_rows(
     for draft in drafts:
         draft.identity, draft.spelling = rules.identity(draft), rules.spelling(draft)
         if draft.identity in slugs:
-            raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description", rules.noun)
+            raise IngestError(f"{rules.noun} {draft.name!r} appears twice with the same description", rules.noun)
         slugs.add(draft.identity)
     candidates = _candidate_rows(rules, drafts)
     if other_than:
@@ -164,9 +164,9 @@ def _warn_of_same_names(rules: MatchingRules, new: Sequence[Any], notes: Matchin
     for draft in new:
         if draft.name in known:
             notes.add(
-                "of the same name",
-                f"workload {draft.name!r} is known with another input, version or runtime: that of these runs "
-                f"({draft.input or 'no input named'}) is a workload of its own",
+                "workloads with the name of an existing one",
+                f"workload {draft.name!r} exists with another input, version or runtime: these runs "
+                f"({draft.input or 'no input named'}) became a separate workload",
             )
 
 
@@ -174,7 +174,7 @@ def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
     """Replace merged platforms by their merge target, unhide rows that are delivered again, and return the rows."""
     standing = [getattr(row, "merged_into", None) or row for row in rows]
     if len({row.pk for row in standing}) < len(standing):
-        raise IngestError(f"two {rules.noun}s of the delivery are known here to be the same one", rules.noun)
+        raise IngestError(f"two {rules.noun}s of the upload match the same stored {rules.noun}", rules.noun)
     hidden = [row for row in standing if row.hidden]
     for part in key_chunks(row.pk for row in hidden):
         rules.model.objects.filter(pk__in=part).update(hidden=False)
@@ -217,8 +217,8 @@ def _match_by_identity(rules: MatchingRules, drafts: Sequence[Any], candidates: 
         same = sorted(by_identity[draft.identity], key=lambda row: _time_kind_differs(draft, row))
         if same and _time_kind_differs(draft, same[0]):
             raise IngestError(
-                f"workload {draft.name!r} is known with {same[0].time_kind} times, these are {draft.time_kind}: "
-                "they cannot be compared; give the workload another name or version",
+                f"workload {draft.name!r} has {same[0].time_kind} times, these are {draft.time_kind} and cannot be "
+                "compared with them: give the workload another name or version",
                 rules.noun,
             )
         rows.append(same[0] if same else None)
@@ -237,9 +237,9 @@ def _match_by_spelling(
             if row.spelling == draft.spelling and row.pk not in taken and not _time_kind_differs(draft, row):
                 taken.add(row.pk)
                 rows[index] = row
-                kind = f"{rules.noun}s taken for existing ones that are spelled differently"
+                kind = f"{rules.noun}s matched to existing ones with another spelling"
                 new, old = _first_difference(rules, draft, row)
-                notes.add(kind, f"{new!r} was taken for the existing {rules.noun} {old!r}")
+                notes.add(kind, f"{new!r} was matched to the existing {rules.noun} {old!r}")
                 break
 
 
@@ -359,7 +359,7 @@ def match_measured_machine(source: Source, drafts: Sequence[Platform], notes: Ma
         return match_rows(PLATFORM_RULES, drafts, notes, other_than=dict.fromkeys(others, source.fingerprint))
     platform = earlier.platform
     since = timesince(earlier.source.created_at).replace("\xa0", " ")
-    notes.add("machines known by their hardware", f"The same machine as {platform.name}, measured {since} ago")
+    notes.add("machines matched by their hardware", f"The same machine as {platform.name}, measured {since} ago")
     return [platform]
 
 

@@ -35,7 +35,7 @@ def publish_source(source: Source) -> list[str]:
     """
     Revision.hold()
     if source.origin == "emulated":
-        raise PublicationError("Emulated measurements stay private.")
+        raise PublicationError("Emulated measurements cannot be made public.")
     owner, deliverer = source.private_to, deliverer_of(source.private_to, private=False)
     notes = MatchingNotes()
     moved = [(rules, _publish_rows(rules, source, deliverer, notes)) for rules in RULES.values()]
@@ -70,7 +70,7 @@ def _publish_rows(rules: MatchingRules, source: Source, deliverer: str, notes: M
     try:
         standing = match_rows(rules, drafts, notes)
     except IngestError as error:
-        raise PublicationError(f"It cannot be public as it is: {error}.") from error
+        raise PublicationError(f"It cannot be made public: {error}.") from error
     FormerSlug.objects.bulk_create(
         [
             FormerSlug(noun=noun, slug=row.slug, leads_to=public.slug)
@@ -92,7 +92,9 @@ def _refuse_other_sizes_of(source: Source) -> None:
     for description in source.workload_descriptions.select_related("workload"):
         size, row = description.facts.get("size"), description.workload
         if size is not None and row.size not in (None, size):
-            raise PublicationError(f"The workload {row.name!r} is publicly known with size {row.size:g}.")
+            raise PublicationError(
+                f"The public workload {row.name!r} has size {row.size:g}; this upload has size {size:g}."
+            )
 
 
 def _draft(rules: MatchingRules, row: Any, facts: dict[str, Any], deliverer: str) -> Any:

@@ -77,7 +77,7 @@ def ingest(
     """
     private = private or measurements.origin == "emulated"
     if private and owner is None:
-        what = "emulated measurements are private and need" if measurements.origin == "emulated" else "private needs"
+        what = "emulated measurements are private and need" if measurements.origin == "emulated" else "--private needs"
         raise IngestError(f"{what} an owner: give --owner USERNAME")
     _check_ranges(measurements)
     source = Source(
@@ -104,7 +104,7 @@ def ingest(
         on_stored(earlier)
         return earlier
     except (IntegrityError, DataError) as error:
-        raise IngestError(f"the database refuses these measurements: {error}") from error
+        raise IngestError(f"the database rejected these measurements: {error}") from error
 
 
 def _stage_and_publish(
@@ -157,7 +157,7 @@ def _publish(
         profile.source, profile.origin, profile.private_to = source, source.origin, source.private_to
     # Claim the staged rows for the profiles, unless another process has swept them meanwhile.
     if not staged.while_held().delete()[0]:
-        raise IngestError("storing it took too long, and was given up")
+        raise IngestError("storing it exceeded the time limit")
     insert_instances(profiles)
     warnings = [*measurements.warnings, *notes.warnings(), *_judge_shared_pairs(source)]
     return IngestResult(source, profiles, warnings, notes=notes.kinds)
@@ -170,7 +170,9 @@ def _refuse_simulated_machines(source: Source, platforms: Sequence[Platform]) ->
         return
     simulated = Platform.objects.only_simulated(source.owner).filter(pk__in=named_so)
     for name in simulated.values_list("name", flat=True)[:1]:
-        raise IngestError(f"{name!r} is a simulated machine, which nobody can have measured: name the real machine")
+        raise IngestError(
+            f"{name!r} is a simulated machine and cannot have measurements: give the name of the real machine"
+        )
 
 
 def _judge_shared_pairs(source: Source) -> list[str]:
@@ -184,7 +186,7 @@ def _judge_shared_pairs(source: Source) -> list[str]:
     second = source.profiles.exclude(outlier_reason="").count() if changed else 0
     if not second:
         return []
-    return [f"of {second} of the pairs another owner's measurement counts: predictions do not use these"]
+    return [f"predictions do not use {second} of the pairs: another owner's measurements of them are used instead"]
 
 
 def _find_earlier(source: Source) -> IngestResult | None:
@@ -193,9 +195,9 @@ def _find_earlier(source: Source) -> IngestResult | None:
     if before is None:
         return None
     visibility = "public" if before.private_to_id is None else "private"
-    warning = f"these measurements were delivered before, on {before.created_at:%Y-%m-%d}; they are {visibility}"
+    warning = f"these measurements were uploaded before, on {before.created_at:%Y-%m-%d}; they are {visibility}"
     if before.private_to_id != source.private_to_id:
-        warning += " and stay so"
+        warning += " and were not changed"
     profiles = before.profiles.select_related("platform", "workload").order_by("pk")
     return IngestResult(before, list(profiles), [warning], existing=True)
 
@@ -241,7 +243,7 @@ def _refuse_other_sizes(measurements: Measurements, workloads: list[Workload]) -
     for record, row in zip(measurements.workloads, workloads, strict=True):
         if record.size is not None and row.size not in (None, record.size):
             raise IngestError(
-                f"workload {record.name!r} is known with size {row.size:g}, these runs are of size {record.size:g}: "
+                f"workload {record.name!r} has size {row.size:g}, these runs have size {record.size:g}: "
                 "give the workload another input or version",
                 "workload",
             )
@@ -254,7 +256,7 @@ def _check_ranges(measurements: Measurements) -> None:
     """
     pairs = [(record.platform, record.workload) for record in measurements.profiles]
     if len(set(pairs)) < len(pairs):
-        raise IngestError("a workload is there twice on one machine")
+        raise IngestError("a workload appears twice on one machine")
     if not pairs:
         raise IngestError("there are no runs")
     if min(len(record.runs.own) for record in measurements.profiles) == 0:

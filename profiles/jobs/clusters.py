@@ -104,7 +104,7 @@ def remote_cluster(address: str) -> Cluster:
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        raise ClusterUnusable(f"no Dask scheduler answers at {address}: {error}") from error
+        raise ClusterUnusable(f"no Dask scheduler responds at {address}: {error}") from error
     try:
         check_workers(client)
     except ClusterUnusable:
@@ -124,4 +124,4 @@ def check_workers(client: Client) -> None:
         if isinstance(digest, BaseException):
             raise ClusterUnusable(f"the worker {worker} cannot import MPET: start it in a checkout ({digest})")
         if digest != code_digest():
-            raise ClusterUnusable(f"the worker {worker} has another version of MPET, which may answer otherwise")
+            raise ClusterUnusable(f"the worker {worker} has another version of MPET, whose results may differ")

@@ -42,7 +42,7 @@ def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
             is_quiet = profile.standard_error is not None and profile.standard_error <= QUIET_REPEATS
             fit_error = profile.fit_error or 0.0
             if is_quiet and fit_error > WORST_FIT:
-                reasons[profile.pk] = f"no scaling curve fits it: {whole_percent(fit_error)} error"
+                reasons[profile.pk] = f"the scaling curves do not fit: {whole_percent(fit_error)} fit error"
         reasons |= pair_contradictions(chunk)
     return reasons
 

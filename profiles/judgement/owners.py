@@ -31,8 +31,8 @@ COMPUTED, MODERATOR = Profile.Judge.COMPUTED, Profile.Judge.MODERATOR
 SECOND, DIFFERS = Profile.Judge.SECOND, Profile.Judge.DIFFERS
 AGREE = 1.5  # largest factor between measurements of one pair that agree
 OWNER_HALF_WIDTHS = 2.0  # half-widths of the 90 % interval from the repeats within which measurements agree
-OF_ANOTHER = "another owner's measurement of the same pair counts"
-OF_NEW_ACCOUNT = "it came from a new account, and another owner's measurement of the same pair counts"
+OF_ANOTHER = "another owner's measurement of the same pair is used"
+OF_NEW_ACCOUNT = "uploaded from a new account; another owner's measurement of the same pair is used"
 
 Pair = tuple[int, int]  # primary keys of platform and workload
 

@@ -26,7 +26,7 @@ def add_executor_options(parser: argparse.ArgumentParser) -> None:
 
 def number_of_jobs(text: str) -> int:
     if text != "-1" and (not text.isascii() or not text.isdigit() or int(text) == 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes, nor -1")
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of processes nor -1")
     return int(text)
 
 

@@ -213,7 +213,7 @@ def record_complaints(record: PlatformRecord | WorkloadRecord) -> Iterator[str]:
         if complaint := fact_complaint(name, value, threads):
             yield complaint
         if isinstance(value, str) and is_unstorable(value):
-            yield f"{name} has NUL or half a surrogate pair"
+            yield f"{name} has NUL or an unpaired surrogate"
 
 
 def _column_complaints(name: str, columns: Iterable[Any], bound: str = "") -> Iterator[str]:

@@ -105,7 +105,7 @@ def _find_members(path: Path) -> dict[str, Path]:
         packed = (name, f"{name}.gz") if name in ("runs.csv", "counters.csv") else (name,)
         present = [path / spelling for spelling in packed if (path / spelling).is_file()]
         if len(present) > 1:
-            raise DatasetError(name, None, f"is there twice, as {name} and {name}.gz")
+            raise DatasetError(name, None, f"exists twice, as {name} and {name}.gz")
         if present:
             members[name] = present[0]
         elif name != "counters.csv":
@@ -124,7 +124,7 @@ def _read_description(member: Path) -> dict[str, Any]:
         raise DatasetError(member.name, None, f"schema is {content.get('schema')!r}, expected {DATASET_SCHEMA!r}")
     for key in ("licence", "source", "note"):
         if not isinstance(content.get(key), str):
-            raise DatasetError(member.name, None, f"{key} is missing, or not a text")
+            raise DatasetError(member.name, None, f"{key} is missing or not text")
         if complaint := bad_text(key, content[key]):
             raise DatasetError(member.name, None, complaint)
     return {key: content[key] for key in ("licence", "source", "note")}
@@ -258,7 +258,7 @@ def _none_where_unknown(numbers: Any, kind: type) -> list[Any]:
 
 def _refuse_duplicates(table: _CsvTable, key: pd.DataFrame) -> None:
     what = ", ".join(key.columns)
-    table.refuse(key.duplicated().to_numpy(), f"the same {what} was there before")
+    table.refuse(key.duplicated().to_numpy(), f"the same {what} is on an earlier line")
 
 
 def _workload_record(name: str) -> WorkloadRecord:
@@ -295,7 +295,7 @@ class _RunRows:
         _refuse_duplicates(table, pd.DataFrame(key | varied))
         table.refuse(
             ~np.isin(self.pair, self.pair[self.own]),
-            lambda row: f"{self.workloads[self.workload[row]]!r} has no run with neither size nor clock_mhz here",
+            lambda row: f"{self.workloads[self.workload[row]]!r} has only runs with a size or clock_mhz here",
         )
 
     def _times(self) -> FloatArray:
@@ -314,7 +314,9 @@ class _RunRows:
         self.table.refuse(~is_time_kind, lambda row: f"time_kind is {kinds[row]!r}, not absolute or relative")
         first = np.unique(self.workload, return_index=True)[1]
         mixed = kinds != kinds[first][self.workload]
-        self.table.refuse(mixed, lambda row: f"time_kind of {self.workloads[self.workload[row]]!r} was another before")
+        self.table.refuse(
+            mixed, lambda row: f"time_kind of {self.workloads[self.workload[row]]!r} differs from an earlier line"
+        )
         return dict(enumerate(kinds[first].tolist()))
 
     def with_n_max(self) -> list[PlatformRecord]:

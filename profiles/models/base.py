@@ -34,9 +34,7 @@ class Owned(models.Model):
     private_to = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=True
     )
-    hidden = models.BooleanField(
-        default=False, help_text="by a moderator: nobody sees it, nothing is predicted from it"
-    )
+    hidden = models.BooleanField(default=False, help_text="hidden by a moderator: not shown, not used in predictions")
 
     class Meta:
         abstract = True
@@ -50,10 +48,10 @@ class Described(Owned):
         blank=True,
         default="",
         editable=False,
-        help_text="the deliverer whose deliveries give the facts, as in Source; empty: no delivery that can be seen",
+        help_text="the deliverer (as in Source) that is authoritative for the facts; empty: no visible delivery",
     )
     decided = models.JSONField(
-        default=dict, blank=True, editable=False, help_text="facts that a moderator decided on: above all deliveries"
+        default=dict, blank=True, editable=False, help_text="facts set by a moderator, which override all deliveries"
     )
 
     class Meta:

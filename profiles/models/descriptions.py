@@ -12,9 +12,9 @@ from profiles.models.workloads import Workload
 class Description(models.Model):
     """A delivery's description of a row, authoritative or not, from which the facts of the row can be recomputed."""
 
-    facts = models.JSONField(default=dict, help_text="every known column of the row, as the delivery says it")
-    differs = models.BooleanField(default=False, help_text="some of it is not what the row says")
-    differences = models.JSONField(default=list, help_text="of these columns: [column, the delivery's value]")
+    facts = models.JSONField(default=dict, help_text="the values of all known columns in the delivery")
+    differs = models.BooleanField(default=False, help_text="some values differ from the row")
+    differences = models.JSONField(default=list, help_text="the columns that differ: [column, value in the delivery]")
 
     objects = DescriptionQuerySet.as_manager()
 

@@ -46,21 +46,27 @@ class ModerationEntry(models.Model):
 
     at = models.DateTimeField(auto_now_add=True)
     by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", help_text="null: gone since"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="null: deleted account",
     )
     action = models.CharField(max_length=10, choices=Action)
     subject_kind = models.CharField(max_length=10, choices=Subject)
     subject_key = models.BigIntegerField()
-    queue = models.CharField(max_length=20, blank=True, default="", help_text="which part of the queue, of HANDLE")
+    queue = models.CharField(
+        max_length=20, blank=True, default="", help_text="part of the queue, for the action HANDLE"
+    )
     reason = models.CharField(max_length=LONGEST_DECISION_REASON)
-    before = models.JSONField(default=dict, help_text="what is needed to take it back")
+    before = models.JSONField(default=dict, help_text="data that undoing needs")
     after = models.JSONField(default=dict)
     undoes = models.OneToOneField(
         "self",
         null=True,
         on_delete=models.CASCADE,
         related_name="undone_by",
-        help_text="the entry that this takes back",
+        help_text="the entry that this entry undoes",
     )
 
     objects = ModerationEntryQuerySet.as_manager()

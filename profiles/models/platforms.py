@@ -33,7 +33,7 @@ class Platform(Described):
     slug = models.SlugField(max_length=200, unique=True)
     identity = models.CharField(max_length=64, db_index=True, editable=False, help_text="cpu_model + topology + name")
     spelling = models.CharField(
-        max_length=64, db_index=True, editable=False, help_text="identity without case, spaces, marks"
+        max_length=64, db_index=True, editable=False, help_text="identity without case, spaces and punctuation"
     )
     name = models.CharField(max_length=200)
     cpu_model = models.CharField(max_length=200, blank=True)
@@ -66,7 +66,7 @@ class Platform(Described):
         blank=True,
         on_delete=models.RESTRICT,
         related_name="+",
-        help_text="is one machine with that; stays, hidden, for its old address and for deliveries to come",
+        help_text="platform into which this one was merged; this row stays, hidden, for its URL and later deliveries",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -40,8 +40,8 @@ class PriceOfPlatform(models.Model):
     per = models.CharField(max_length=10, choices=Per)
     region = models.CharField(max_length=100, blank=True)
     kind = models.CharField(max_length=10, choices=Kind)
-    source = models.CharField(max_length=500, help_text="who says so")
-    date = models.DateField(help_text="of which the price is")
+    source = models.CharField(max_length=500, help_text="where the price was published")
+    date = models.DateField(help_text="date of the price")
 
     class Meta:
         abstract = True

@@ -32,41 +32,44 @@ class Profile(Owned):
     class Judge(models.TextChoices):
         COMPUTED = "computed", "computed"
         MODERATOR = "moderator", "moderator"
-        SECOND = "second", "computed: another owner's measurement counts"
+        SECOND = "second", "computed: another owner's measurement is used"
         DIFFERS = "differs", "computed: differs from another owner's measurement"
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     platform = models.ForeignKey(Platform, on_delete=models.RESTRICT, related_name="profiles")
     workload = models.ForeignKey(Workload, on_delete=models.RESTRICT, related_name="profiles")
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="profiles")
-    origin = models.CharField(max_length=16, help_text="the source's, kept here for filters")
-    decomposed = models.BooleanField(help_text="has the seven parts, not wall time alone")
-    t1_s = models.FloatField(null=True, help_text="t(1); null where it cannot be had")
+    origin = models.CharField(max_length=16, help_text="origin of the source, copied for filters")
+    decomposed = models.BooleanField(help_text="true: with time breakdown; false: wall time only")
+    t1_s = models.FloatField(null=True, help_text="t(1); null: unknown")
     t1_is_stand_in = models.BooleanField(default=False, help_text="t(n_min) * n_min, for a curve that starts later")
-    n_measured = models.PositiveIntegerField(help_text="how many thread counts were measured")
+    n_measured = models.PositiveIntegerField(help_text="number of measured thread counts")
     n_min = models.PositiveIntegerField()
     n_largest = models.PositiveIntegerField()
     fit_error = models.FloatField(null=True, help_text="mean relative error of t(n) rebuilt from the fit")
     run_count = models.PositiveIntegerField(
-        null=True, help_text="runs of its own size, clean and profile; null: derived by an older version"
+        null=True,
+        help_text="number of runs of the workload's own size, clean and profile; null: derived by an older version",
     )
     disturbed_count = models.PositiveIntegerField(
-        null=True, help_text="of them, disturbed by other programs; null: nobody looked"
+        null=True, help_text="number of these runs that other programs disturbed; null: not checked"
     )
-    standard_error = models.FloatField(null=True, help_text="of ln t(n), from its repeats; null: nothing was repeated")
+    standard_error = models.FloatField(
+        null=True, help_text="standard error of ln t(n), from the repeats; null: no repeats"
+    )
     warnings = models.JSONField(default=list)
     outlier_reason = models.CharField(
-        max_length=200, blank=True, default="", help_text="why it is kept out of predictions; empty: it is in"
+        max_length=200, blank=True, default="", help_text="why predictions exclude it; empty: they do not"
     )
     outlier_judge = models.CharField(
         max_length=10,
         blank=True,
         default="",
         choices=Judge,
-        help_text="who decided on that; what a moderator decided is not computed again",
+        help_text="who decided this; a moderator's decision is not recomputed",
     )
     outlier_checked_at = models.PositiveBigIntegerField(
-        null=True, editable=False, help_text="the revision at which it was compared with the rest; null: not yet"
+        null=True, editable=False, help_text="revision at which it was last checked; null: not yet"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -130,11 +133,11 @@ class Run(models.Model):
     switching_ns = models.BigIntegerField(null=True)
     join_ns = models.BigIntegerField(null=True)
     output_checksum = models.CharField(max_length=128, blank=True)
-    size = models.FloatField(null=True, help_text="of the input, in the workload's unit")
-    clock_mhz = models.FloatField(null=True, help_text="that all cores were held at")
-    tasks = models.BigIntegerField(null=True, help_text="spawned")
-    waits = models.BigIntegerField(null=True, help_text="for a group of tasks")
-    disturbed = models.BooleanField(null=True, help_text="other programs took processor time; null: nobody looked")
+    size = models.FloatField(null=True, help_text="size of the input, in the workload's unit")
+    clock_mhz = models.FloatField(null=True, help_text="clock to which all cores were fixed")
+    tasks = models.BigIntegerField(null=True, help_text="number of spawned tasks")
+    waits = models.BigIntegerField(null=True, help_text="number of waits for a group of tasks")
+    disturbed = models.BooleanField(null=True, help_text="true: other programs took processor time; null: not checked")
 
     class Meta:
         ordering = ["n", "pass_kind", "repeat"]

@@ -34,10 +34,14 @@ class Source(Owned, LeasedWork):
     label = models.CharField(max_length=200, help_text="file or folder name")
     sha256 = models.CharField(max_length=64)
     fingerprint = models.CharField(
-        max_length=64, blank=True, default="", db_index=True, help_text="of the hardware, where the tarball has one"
+        max_length=64,
+        blank=True,
+        default="",
+        db_index=True,
+        help_text="fingerprint of the hardware; empty: not in the tarball",
     )
     licence = models.TextField(blank=True)
-    citation = models.TextField(blank=True, help_text="the dataset's own word on where it comes from")
+    citation = models.TextField(blank=True, help_text="origin of the data as the dataset states it")
     note = models.TextField(blank=True)
     generator = models.CharField(max_length=200, blank=True)
     environment = models.JSONField(null=True, blank=True)
@@ -50,16 +54,16 @@ class Source(Owned, LeasedWork):
         blank=True,
         default="",
         editable=False,
-        help_text="operator, or user:<id> of the owner, which stays when the account goes",
+        help_text="operator, or user:<id> of the owner; kept when the account is deleted",
     )
     is_established = models.BooleanField(
         db_default=True,
         editable=False,
-        help_text="its owner was no new account when it came: it counts beside what others measured",
+        help_text="the owner's account was not new at the upload: its measurements may replace those of other owners",
     )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     published_at = models.DateTimeField(
-        null=True, editable=False, help_text="when its owner made it public; null: it is as it came"
+        null=True, editable=False, help_text="when its owner made it public; null: visibility unchanged"
     )
 
     objects = SourceQuerySet.as_manager()
@@ -105,14 +109,16 @@ class WithdrawnSource(models.Model):
 
     uid = models.UUIDField(unique=True, editable=False)
     withdrawn_at = models.DateTimeField(auto_now_add=True)
-    key = models.BigIntegerField(null=True, db_index=True, editable=False, help_text="of one that was replaced")
+    key = models.BigIntegerField(
+        null=True, db_index=True, editable=False, help_text="primary key of a source that was replaced"
+    )
     replaced_by = models.ForeignKey(
         Source,
         null=True,
         editable=False,
         on_delete=models.SET_NULL,
         related_name="replaced",
-        help_text="a later delivery of the same measurements: cited for it until snapshots hold that one",
+        help_text="a later delivery of the same measurements: cited instead until snapshots contain it",
     )
 
     def __str__(self) -> str:
@@ -144,10 +150,10 @@ class Revision(models.Model):
     key = models.CharField(max_length=40, unique=True, help_text="public, or user:<id>")
     number = models.PositiveBigIntegerField(default=0)
     oldest_answering = models.PositiveBigIntegerField(
-        default=0, help_text="the number since which nothing was taken away: an earlier state may answer nobody"
+        default=0, help_text="number of the last removal: states before it must not answer requests"
     )
     generation = models.UUIDField(
-        default=uuid.uuid4, editable=False, help_text="another one whenever something else than an addition happened"
+        default=uuid.uuid4, editable=False, help_text="changes with every change that is not an addition"
     )
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ class Workload(Described):
         max_length=64, db_index=True, editable=False, help_text="name + version + input + runtime"
     )
     spelling = models.CharField(
-        max_length=64, db_index=True, editable=False, help_text="identity without case, spaces, marks"
+        max_length=64, db_index=True, editable=False, help_text="identity without case, spaces and punctuation"
     )
     name = models.CharField(max_length=200)
     application = models.CharField(max_length=200, null=True, blank=True, db_index=True)
@@ -35,7 +35,7 @@ class Workload(Described):
     version = models.CharField(max_length=50, null=True, blank=True)
     bound = models.CharField(max_length=20, null=True, blank=True, choices=[(b, b) for b in BOUNDS])
     description = models.TextField(null=True, blank=True)
-    size = models.FloatField(null=True, blank=True, help_text="of the input; runs of other sizes are variations")
+    size = models.FloatField(null=True, blank=True, help_text="size of the input; runs of other sizes are variations")
     size_unit = models.CharField(max_length=50, null=True, blank=True)
     time_kind = models.CharField(max_length=10, choices=TimeKind, default=TimeKind.ABSOLUTE)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -159,7 +159,7 @@ PROFILE_COLUMNS_OF_UPLOAD = (
 
 FACT_TITLES = {
     "n_max": "Threads a program may use",
-    "placement": "CPUs as threads fill them",
+    "placement": "CPU order of threads",
     "base_mhz": "Base clock (MHz)",
     "max_mhz": "Maximum clock (MHz)",
     "l1d_bytes": "L1 data cache",

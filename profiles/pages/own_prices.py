@@ -23,7 +23,7 @@ from profiles.prices.tables import PRICE_COLUMNS, PriceTableError, price_table, 
 LARGEST_TABLE_BYTES = 4 << 20
 DELETED_PRICES = (
     "Your price list and your factor are deleted.",
-    "Rankings and machines show you the published prices again, as they do to everybody else.",
+    "Rankings and machines show you the published prices again.",
 )
 
 
@@ -41,7 +41,7 @@ class OwnPricesForm(forms.Form):
     table = forms.FileField(
         label="Price list (CSV)",
         required=False,
-        help_text=f"With the columns {', '.join(PRICE_COLUMNS)}. It replaces the list that is stored.",
+        help_text=f"Columns: {', '.join(PRICE_COLUMNS)}. It replaces the stored list.",
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
     )
 

@@ -16,14 +16,14 @@ from profiles.models.moderation import LONGEST_REPORT
 
 MOST_REPORTS_OF_A_ROW = 20
 WHAT_HAPPENS = (
-    "Moderators read it and look after it. Nobody else sees it.",
-    "It needs no account, and nothing of you is kept. There is no answer to it.",
+    "Only moderators see the report. They check it.",
+    "No account is needed, and nothing about you is stored. You get no reply.",
 )
 
 
 class VisitorReportForm(forms.Form):
     text = forms.CharField(
-        label="What is wrong, and how can that be seen?",
+        label="What is wrong, and how do you know?",
         max_length=LONGEST_REPORT,
         help_text=f"At most {LONGEST_REPORT} characters.",
         widget=forms.Textarea(attrs={"rows": 6}),
@@ -54,7 +54,7 @@ def take_report(request: HttpRequest, name: str, back: str, **subject: Platform 
     """Return the form, or a page with thanks. There is no redirect, because its message would need a cookie."""
     form = VisitorReportForm(request.POST or None)
     if form.is_bound and VisitorReport.objects.filter(**subject).count() >= MOST_REPORTS_OF_A_ROW:
-        form.add_error(None, "This was reported often: moderators will look at it.")
+        form.add_error(None, "This was reported many times already. Moderators will check it.")
     if form.is_valid():
         VisitorReport.objects.create(text=form.cleaned_data["text"], **subject)
         return render(request, "profiles/reported.html", {"name": name, "back": back}, status=201)

@@ -43,7 +43,7 @@ def read_cloudspecs(path: Path, date: datetime.date) -> tuple[list[Price], int]:
     except ImportError as error:
         raise PriceFileError(f"this format needs duckdb: {INSTALL}") from error
     if not path.is_file():
-        raise PriceFileError("there is no such file")
+        raise PriceFileError("file not found")
     try:
         # Forbid access to other files, which views in the file could read.
         with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as connection:

@@ -116,33 +116,33 @@ def _rows(paths: Sequence[Path], licences: list[str]) -> Iterator[tuple[str, Any
     count = 0
     for path in paths:
         if not path.is_file():
-            raise PriceFileError(f"{path.name}: there is no such file")
+            raise PriceFileError(f"{path.name}: file not found")
         with path.open("rb") as file:
             is_sqlite = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
         for row in _rows_of_sqlite(path, licences) if is_sqlite else _rows_of_json(path):
             count += 1
             if count > MOST_LISTED_PRICES:
-                raise PriceFileError(f"{path.name}: there are more than {MOST_LISTED_PRICES:,} prices")
+                raise PriceFileError(f"{path.name}: the files have more than {MOST_LISTED_PRICES:,} prices")
             yield row
 
 
 def _rows_of_json(path: Path) -> Iterator[tuple[str, Any]]:
     if path.stat().st_size > LARGEST_JSON_BYTES:
         raise PriceFileError(
-            f"{path.name}: has more than {LARGEST_JSON_BYTES >> 20} MiB: ask for one vendor, or one page, at a time"
+            f"{path.name}: larger than {LARGEST_JSON_BYTES >> 20} MiB: request one vendor or one page at a time"
         )
     try:
         answer = json.loads(path.read_bytes(), parse_float=Decimal, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise PriceFileError(f"{path.name}: is neither JSON nor an SQLite file: {error}") from error
+        raise PriceFileError(f"{path.name}: neither JSON nor an SQLite file: {error}") from error
     if not isinstance(answer, list):
-        raise PriceFileError(f"{path.name}: is no list of prices, as the API answers /server_prices")
+        raise PriceFileError(f"{path.name}: not a list of prices, as /server_prices returns it")
     for number, row in enumerate(answer, start=1):
         yield f"{path.name}: row {number}", row
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _rows_of_sqlite(path: Path, licences: list[str]) -> Iterator[tuple[str, Any]]:
@@ -178,12 +178,12 @@ def _read_offer(row: Any, where: str, complaints: list[str]) -> ListedPrice | No
     complaint."""
     try:
         if not isinstance(row, Mapping):
-            raise ValueError("is no object")
+            raise ValueError("not an object")
         if any(_text(row, name).lower() != taken for name, taken in TAKEN.items()):
             return None
         price = row.get("price")
         if isinstance(price, bool) or not isinstance(price, int | float | Decimal):
-            raise ValueError(f"price: {str(price)[:40]!r} is no number")
+            raise ValueError(f"price: {str(price)[:40]!r} is not a number")
         if not 0 <= price < LEAST_TOO_LARGE:
             raise ValueError(f"price: {str(price)[:40]} is negative or too large")
         if price == 0:
@@ -211,7 +211,7 @@ def _read_offer(row: Any, where: str, complaints: list[str]) -> ListedPrice | No
 def _text(row: Mapping[str, Any], name: str) -> str:
     value = row.get(name)
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{name}: is missing" if value is None else f"{name}: {str(value)[:40]!r} is no text")
+        raise ValueError(f"{name}: missing" if value is None else f"{name}: {str(value)[:40]!r} is not text")
     return value
 
 
@@ -219,4 +219,4 @@ def _day(observed: str) -> datetime.date:
     try:
         return datetime.datetime.fromisoformat(observed).date()
     except ValueError:
-        raise ValueError(f"observed_at: {observed[:40]!r} is no time as 2026-01-31T12:00:00") from None
+        raise ValueError(f"observed_at: {observed[:40]!r} is not a time such as 2026-01-31T12:00:00") from None

@@ -215,13 +215,13 @@ def _read_price(
     row: Mapping[str | None, str | None], model: Any, named: PlatformNames, complaints: list[str], line: int
 ) -> Any:
     if None in row or None in row.values():
-        complaints.append(f"line {line}: has another number of cells than the header")
+        complaints.append(f"line {line}: the number of cells differs from the header")
         return None
     texts = {name: (row[name] or "").strip() for name in PRICE_COLUMNS}
     name = texts.pop("platform")
     platform = named.find(name)
     if platform is None:
-        complaints.append(f"line {line}: no one {named.noun} is called {name[:200]!r}")
+        complaints.append(f"line {line}: {name[:200]!r} is not the slug or unique name of a {named.noun}")
         return None
     try:
         texts_only = {key: texts[key] for key in ("currency", "per", "region", "kind", "source")}
@@ -234,9 +234,11 @@ def _read_price(
     except ValidationError as error:
         complaints += [f"line {line}: {field}: {' '.join(messages)}" for field, messages in error.message_dict.items()]
     except ValueError:
-        complaints.append(f"line {line}: date {texts['date'][:40]!r} is not a day as 2026-01-31")
+        complaints.append(f"line {line}: date {texts['date'][:40]!r} is not a date such as 2026-01-31")
     else:
         if (price.kind == Price.Kind.PURCHASE) == (price.per == Price.Per.ONCE):
             return price
-        complaints.append(f"line {line}: {price.kind} is not paid per {price.per}: a purchase is once, the others hour")
+        complaints.append(
+            f"line {line}: kind {price.kind} cannot have per {price.per}: a purchase needs once, other kinds need hour"
+        )
     return None

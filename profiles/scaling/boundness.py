@@ -164,12 +164,12 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
     """Return memory as the limit, because the traffic is near the bandwidth.
 
     >>> bound_by_traffic(RooflinePoint("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9)).sentence
-    'At 8 threads it moves 16 GB/s, 80 % of what the memory gives (20 GB/s): memory-bound, by the roofline.'
+    'At 8 threads it moves 16 GB/s, 80 % of the memory bandwidth (20 GB/s): memory-bound, by the roofline.'
     """
     share = traffic_share(point, roof)
     sentence = (
         f"At {spell_threads(point.n)} it moves {share * roof.bytes_per_s / 1e9:.3g} GB/s, {whole_percent(share)} of "
-        f"what the memory gives ({roof.bytes_per_s / 1e9:.3g} GB/s): memory-bound, by the roofline."
+        f"the memory bandwidth ({roof.bytes_per_s / 1e9:.3g} GB/s): memory-bound, by the roofline."
     )
     return Boundness("memory", "roofline", sentence)
 
@@ -184,7 +184,7 @@ def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness
     if misses >= MANY_MISSES:
         return Boundness("memory", "counters", f"{counted}: memory-bound, by its counters.")
     if misses > FEW_MISSES:
-        sentence = f"{counted}: whether computing or memory limits it cannot be told between {FEW_MISSES:g} and "
+        sentence = f"{counted}: between computation-bound and memory-bound, undecided from {FEW_MISSES:g} to "
         return Boundness(None, "counters", f"{sentence}{MANY_MISSES:g}.")
     return Boundness("computation", "counters", f"{counted}: computation-bound, by its counters.")
 
@@ -195,9 +195,9 @@ def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None)
     where = f"At {spell_threads(int(curves.n[column]))}"
     if imbalance > communication:
         sentence = f"{where} {whole_percent(imbalance)} of thread time is work imbalance: "
-        return Boundness("imbalance", "scaling", f"{sentence}limited by how the work is split, not by the hardware.")
+        return Boundness("imbalance", "scaling", f"{sentence}limited by the distribution of work, not by the hardware.")
     n = int(curves.n[column])
-    sentence = f"{where} {whole_percent(communication)} of thread time is spent in locks and the handling of tasks: "
+    sentence = f"{where} {whole_percent(communication)} of thread time is spent in locks and task management: "
     transfers = [(threads, seconds) for threads, seconds in (roofline.lock if roofline else ()) if threads <= n]
     latency = ""
     if transfers:
@@ -223,12 +223,10 @@ def bound_by_bandwidth(curves: CurveTable, column: int, machine: MachineFacts) -
     gain = last.n * float(curves.redundancy[0] / curves.redundancy[column])
     growth = f"From 1 to {last.n} threads the bandwidth grows {bandwidth:.3g} times and the arithmetic {peak:.3g} times"
     if gain <= bandwidth * (1 + FOLLOWING_DEVIATION):
-        sentence = f"{growth}; its useful work gains {gain:.3g}: memory-bound, by the scaling of the roofline."
+        sentence = f"{growth}; its useful work {gain:.3g} times: memory-bound, by the scaling of the roofline."
         return Boundness("memory", "roofline", sentence)
-    sentence = f"{growth}; its useful work gains {gain:.3g}: the bandwidth of the memory does not limit it. Whether "
-    return Boundness(
-        None, "roofline", f"{sentence}computing or the latency of memory does cannot be told without counters."
-    )
+    sentence = f"{growth}; its useful work {gain:.3g} times: memory bandwidth does not limit it. Without counters, "
+    return Boundness(None, "roofline", f"{sentence}computation and memory latency cannot be distinguished.")
 
 
 def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) -> Boundness:
@@ -236,11 +234,13 @@ def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) 
     n, where = int(curves.n[column]), spell_threads(int(curves.n[column]))
     grown = float(curves.redundancy[column] / curves.redundancy[0])
     explained = machine.redundancy_of_computing(n)
-    cannot_tell = "Whether computing or memory limits it cannot be told without counters."
+    cannot_tell = "Without counters, computation-bound and memory-bound cannot be distinguished."
     if explained is None or n == 1 or not np.isfinite(grown):
-        return Boundness(None, "scaling", f"At {where} its redundancy is {grown:.3g} times that of one. {cannot_tell}")
+        return Boundness(
+            None, "scaling", f"At {where} its redundancy is {grown:.3g} times that of one thread. {cannot_tell}"
+        )
     causes = "the falling clock" + (" and SMT threads" if machine.n_ht and n > machine.n_ht else "")
-    growth = f"At {where} its redundancy is {grown:.3g} times that of one; {causes} may explain {explained:.3g}"
+    growth = f"At {where} its redundancy is {grown:.3g} times that of one thread; {causes} may explain {explained:.3g}"
     contended = waiting_shares(curves, column)[0] >= CONTENDED_SHARE
     if grown >= UNEXPLAINED_REDUNDANCY * explained and not contended:
         return Boundness("memory", "scaling", f"{growth}: memory-bound, by its scaling alone.")
@@ -252,8 +252,8 @@ def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
     share = whole_percent(waiting_shares(curves, column).max())
     where = f"At {spell_threads(int(curves.n[column]))}"
     sentence = (
-        f"{where} {share} of thread time is predicted to be lost in waiting: too near "
-        f"{whole_percent(WAITING_SHARE)} to tell whether that or the hardware limits it."
+        f"{where} {share} of predicted thread time is waiting: too close to "
+        f"{whole_percent(WAITING_SHARE)} to decide whether waiting or the hardware limits it."
     )
     return Boundness(None, "scaling", sentence)
 
@@ -265,6 +265,5 @@ def unexplained_loss(curves: CurveTable, column: int) -> Boundness:
     return Boundness(
         None,
         "scaling",
-        f"{lost} Whether computing, memory, communication or imbalance limits it cannot be told: only wall times were "
-        "measured.",
+        f"{lost} Wall times alone do not show whether computation, memory, communication or imbalance limits it.",
     )

@@ -27,7 +27,7 @@ MAX_PROFILE_OVERHEAD = 1.2  # ratio of the median times of profile pass and clea
 MIN_REPEATS = 3
 CONFIDENCE = 1.645  # half-width of a 90 % interval in standard errors
 MEASURED_ONCE = (
-    "everything was measured once: how noisy its times are is taken from what was repeated, here or on other machines"
+    "everything was measured once: the noise of its times is estimated from repeated measurements, here or elsewhere"
 )
 KINDS = ("variation", "growth", "overhead", "repeats")
 
@@ -190,7 +190,7 @@ def quality_warnings(measurements: Measurements) -> list[str]:
     ...     print(line)
     fft: t(n) grows by 50.0 % to n = 2
     fft: fewer than 3 repeats: 1 at n = 1, and at 1 more thread count
-    everything was measured once: how noisy its times are is taken from what was repeated, here or on other machines
+    everything was measured once: the noise of its times is estimated from repeated measurements, here or elsewhere
     """
     profiles = measurements.profiles
     grouped: dict[tuple[int, int], list[Finding]] = {}
@@ -343,7 +343,7 @@ def _trust_warnings(measurements: Measurements) -> list[str]:
         return [MEASURED_ONCE] if tables else []
     most = max(int(repeat_spread(table).count.max()) for table in tables)
     half = 100 * CONFIDENCE * float(np.nanmedian(errors))
-    text = f"with {most} repeats a time is known to about ±{half:.2g} % (90 %, the median of the workloads)"
+    text = f"with {most} repeats, 90 % intervals of times are about ±{half:.2g} % (median of the workloads)"
     return [text] if most < MIN_REPEATS else []
 
 
@@ -352,6 +352,6 @@ def _virtual_warnings(measurements: Measurements) -> list[str]:
     if not names:
         return []
     if len(names) == 1:
-        return [f"machine {names[0]} is virtualised: its times may depend on its neighbours"]
+        return [f"machine {names[0]} is virtualised: other virtual machines on its host may affect its times"]
     of = f"{len(names)} of {len(measurements.platforms)} machines are"
-    return [f"{of} virtualised ({names[0]} and others): their times may depend on their neighbours"]
+    return [f"{of} virtualised ({names[0]} and others): other virtual machines on their hosts may affect their times"]

@@ -198,7 +198,7 @@ def badges(row: Any) -> SafeString:
     """Return the badges of a platform, workload, profile or delivery: private, not measured, not used."""
     first, reason = getattr(row, "first_origin", ""), getattr(row, "outlier_reason", "")
     origin = getattr(row, "origin", "") or (first if first == getattr(row, "last_origin", "") else "")
-    kept_out = f"Kept out of predictions: {reason}"
+    kept_out = f"Excluded from predictions: {reason}"
     shown = []
     if getattr(row, "private_to_id", None):
         shown.append(("private", "", "private"))

@@ -51,7 +51,7 @@ def test_nothing_is_hidden_without_a_reason(client, upload):
     client.force_login(User.objects.create_superuser("moderator"))
     fields = {"action": "hide", "reason": "  ", "_selected_action": [upload.pk]}
     page = client.post(reverse("admin:benchmarks_upload_changelist"), fields, follow=True)
-    assert "A reason is needed" in text_of(page)
+    assert "A reason is required" in text_of(page)
     assert Profile.objects.visible_to(None).exists()
     assert not ModerationEntry.objects.exists()
 

@@ -44,7 +44,7 @@ def test_an_accepted_upload(alice, media):
 def test_warnings_of_quality_and_of_matching_are_reported(alice, bob):
     receive(tarball(measured([sample_platform(kernel="Linux 5")])), alice)
     upload = receive(tarball(measured([sample_platform(virtualised=True)])), bob)
-    assert any("was kept as it is known" in warning for warning in upload.report["warnings"])
+    assert any("keeps its stored properties" in warning for warning in upload.report["warnings"])
     assert any("virtual" in warning for warning in upload.report["warnings"])
 
 
@@ -52,7 +52,7 @@ def test_what_the_database_refuses_names_the_member(alice):
     deliver(measured(time_kinds={0: "relative"}))
     (error,) = receive(tarball(measured()), alice).report["errors"]
     assert error["member"] == "workloads.json"
-    assert "known with relative times" in error["reason"]
+    assert "has relative times" in error["reason"]
 
 
 def test_a_private_upload(alice):
@@ -75,7 +75,7 @@ def test_what_was_imported_before_with_another_visibility_keeps_it(alice):
     Upload.objects.all().delete()
     upload = receive(content, alice, "public")
     assert (upload.source, upload.visibility) == (first.source, "private")
-    assert any("they are private and stay so" in warning for warning in upload.report["warnings"])
+    assert any("they are private and were not changed" in warning for warning in upload.report["warnings"])
 
 
 @pytest.mark.parametrize(

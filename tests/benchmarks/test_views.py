@@ -252,7 +252,7 @@ def test_what_an_upload_says_otherwise_is_shown_as_a_difference(client, ada):
     """trust 11"""
     report = vandalised(client)
     words = text_of(report)
-    assert "vendor is unknown here and &#x27;VANDAL &lt;b&gt;&#x27; in the delivery" in words
+    assert "vendor is unknown here and &#x27;VANDAL &lt;b&gt;&#x27; in the upload" in words
     assert "Vendor machine-0 – VANDAL &lt;b&gt;" in words
     assert "Measured with" in words and "&lt;i&gt;cc -O2 Linux 6.1" in words
     platform = Platform.objects.get()

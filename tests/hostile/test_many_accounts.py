@@ -145,7 +145,7 @@ class TestAgainstAPlatform:
     def test_its_pages_say_so(self, attack):
         attack(1)
         faked = Profile.objects.filter(source__label="fake0").first()
-        assert "Kept out of predictions: 0.2 times" in Client().get(f"/profiles/{faked.uid}/").content.decode()
+        assert "Excluded from predictions: 0.2 times" in Client().get(f"/profiles/{faked.uid}/").content.decode()
         row = APIClient().get("/api/v1/profiles/?outlier=true").json()["results"][0]
         assert "times the time of another owner" in row["outlier_reason"]
 

@@ -185,12 +185,12 @@ def cell(line, column, text):
 
 
 BROKEN = {
-    "runs.csv, row 2: time_s is 'soon', no number": cell(2, "time_s", "soon"),
+    "runs.csv, row 2: time_s is 'soon', not of type number": cell(2, "time_s", "soon"),
     "runs.csv, row 3: n is empty": cell(3, "n", ""),
     "runs.csv: lacks the columns time_ns": cell(0, "time_ns", "ns"),
-    "runs.csv, row 1: time_s is 'inf', no number": cell(1, "time_s", "inf"),
+    "runs.csv, row 1: time_s is 'inf', not of type number": cell(1, "time_s", "inf"),
     "is outside": cell(1, "time_s", "1e30"),
-    "its rows are not in the order of the profiles": cell(-1, "profile", "4711"),
+    "its rows are not in the order of table profiles": cell(-1, "profile", "4711"),
 }
 
 
@@ -209,7 +209,7 @@ def test_changed_bytes_and_missing_files_are_refused(everything, tmp_path):
     call_command("export", folder, format="csv")
     runs = folder / "runs.csv"
     runs.write_text(runs.read_text().replace("clean", "dirty", 1))
-    with pytest.raises(CommandError, match=r"runs.csv: its sha256 is not the one in datapackage.json"):
+    with pytest.raises(CommandError, match=r"runs.csv: its sha256 differs from the one in datapackage.json"):
         call_command("import_dataset", folder)
     runs.unlink()
     with pytest.raises(CommandError, match=r"runs.csv: is missing"):
@@ -217,7 +217,7 @@ def test_changed_bytes_and_missing_files_are_refused(everything, tmp_path):
     (folder / "datapackage.json").write_text('{"mpet": {"schema": "mpet-dump/9"}}')
     with pytest.raises(CommandError, match="mpet-dump/9"):
         call_command("import_dataset", folder)
-    with pytest.raises(CommandError, match="no empty folder"):
+    with pytest.raises(CommandError, match="not an empty folder"):
         call_command("export", folder)
-    with pytest.raises(CommandError, match="nobody's own"):
+    with pytest.raises(CommandError, match="has no owner"):
         call_command("import_dataset", folder, private=True, owner="alice")

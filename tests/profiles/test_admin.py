@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from profiles.identity.matching import RULES
 from profiles.models import Platform, Profile, Revision, Workload
-from tests.pages import store_private, store_public, text_of, user
+from tests.pages import store_private, store_public, text_of
 from tests.profiles.test_moderation import deliver
 
 pytestmark = pytest.mark.django_db
@@ -25,19 +25,14 @@ def merge(client, kept: str, *duplicates: Platform):
     return client.post(reverse("admin:profiles_platform_changelist"), fields, follow=True)
 
 
-def test_two_platforms_are_merged_by_the_slug_of_the_one_to_keep(client, moderator):
-    deliver("first", 0), deliver("second", 1, seed=2)
-    kept, duplicate = Platform.objects.order_by("name")
+def test_two_platforms_are_merged_by_the_slug_of_the_one_to_keep_or_it_says_why_not(client, moderator):
+    deliver("both", 0, 1), deliver("another", 2, seed=2)
+    kept, second, duplicate = Platform.objects.order_by("name")
+    assert "different machines" in text_of(merge(client, kept.slug, second))
+    assert "no public machine with the slug &#x27;nowhere&#x27;" in text_of(merge(client, "nowhere", second))
+    assert second.profiles.count() == 2
     assert f"2 profiles moved to {kept.slug}" in text_of(merge(client, kept.slug, duplicate))
     assert client.get(reverse("platform", args=[kept.slug])).status_code == 200
-
-
-def test_a_merge_that_cannot_be_says_why(client, moderator):
-    deliver("both", 0, 1)
-    first, second = Platform.objects.order_by("name")
-    assert "not one machine" in text_of(merge(client, first.slug, second))
-    assert "no public machine &#x27;nowhere&#x27;" in text_of(merge(client, "nowhere", second))
-    assert second.profiles.count() == 2
 
 
 def test_an_outlier_is_marked_with_its_reason_and_shown_with_a_badge(client, moderator):
@@ -48,22 +43,19 @@ def test_an_outlier_is_marked_with_its_reason_and_shown_with_a_badge(client, mod
     assert Revision.current()[0] == before + 1
     client.logout()
     page = client.get(reverse("profile", args=[profile.uid]))
-    assert "Kept out of predictions: a backup ran" in page.content.decode()
+    assert "Excluded from predictions: a backup ran" in page.content.decode()
     assert client.get(reverse("api-profile", args=[profile.uid])).json()["outlier_reason"] == "a backup ran"
 
 
-def test_the_admin_shows_no_private_rows_and_makes_none(client, moderator):
-    private = store_private(user("ada"))[0]
+def test_the_admin_shows_no_private_rows_makes_none_and_is_for_moderators(client, moderator, ada):
+    private = store_private(ada)[0]
     for name in ("platform", "profile"):
         page = client.get(reverse(f"admin:profiles_{name}_changelist"))
         assert "secret" not in text_of(page)
         assert client.get(reverse(f"admin:profiles_{name}_add")).status_code == 403
     assert client.get(reverse("admin:profiles_profile_change", args=[private.pk])).status_code == 302
     assert Profile.objects.get().outlier_reason == ""
-
-
-def test_the_admin_is_for_moderators(client):
-    client.force_login(user("ada"))
+    client.force_login(ada)
     assert client.get(reverse("admin:profiles_platform_changelist")).url.startswith(reverse("admin:login"))
 
 
@@ -90,11 +82,10 @@ def test_a_moderators_facts_stand_above_deliveries_until_left_to_them(client, mo
     assert (platform.vendor, platform.max_mhz, platform.memory_bytes) == ("Maker", None, 32 << 30)
     assert Revision.current()[0] == before + 1
     page = text_of(client.get(address))
-    assert "vendor: &#x27;Example&#x27; (deliveries: 1)" in page
+    assert "vendor: &#x27;Example&#x27; (uploads: 1)" in page
     fields = {"action": "leave", "reason": "mended", "_selected_action": [platform.pk]}
-    assert "Facts of 1 rows follow" in text_of(
-        client.post(reverse("admin:profiles_platform_changelist"), fields, follow=True)
-    )
+    answer = client.post(reverse("admin:profiles_platform_changelist"), fields, follow=True)
+    assert "Facts of 1 rows were reset" in text_of(answer)
     platform.refresh_from_db()
     assert (platform.vendor, platform.max_mhz, platform.decided) == ("Example", 3000.0, {})
 

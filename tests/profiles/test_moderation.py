@@ -49,8 +49,8 @@ def seen(viewer=None) -> tuple[int, int, int, int]:
     return tuple(model.objects.visible_to(viewer).count() for model in models)
 
 
-def test_a_hidden_delivery_is_seen_by_nobody_and_predicted_from_by_nobody():
-    source, ada = store_public()[0].source, user("ada")
+def test_a_hidden_delivery_is_seen_by_nobody_and_predicted_from_by_nobody(ada):
+    source = store_public()[0].source
     source.owner = ada
     source.save()
     before = seen()
@@ -70,8 +70,7 @@ def test_what_another_delivery_measured_too_stays():
     assert set(Profile.objects.visible_to(None).values_list("source", flat=True)) == {second.pk}
 
 
-def test_no_public_row_stays_for_a_private_profile_alone():
-    ada, bob = user("ada"), user("bob")
+def test_no_public_row_stays_for_a_private_profile_alone(ada, bob):
     public = deliver("public", 0, 1)
     mine = deliver("mine", 1, private_to=ada, seed=2)
     assert set(mine.profiles.values_list("platform__private_to", flat=True)) == {None}
@@ -92,16 +91,15 @@ def test_a_new_delivery_shows_the_platforms_that_it_measured_again():
     assert Platform.objects.count() == 2
 
 
-def test_a_private_delivery_neither_sees_nor_shows_what_is_hidden():
-    ada = user("ada")
+def test_a_private_delivery_neither_sees_nor_shows_what_is_hidden(ada):
     set_hidden(deliver("first", 0), True)
     deliver("mine", 0, private_to=ada)
     assert seen() == (0, 0, 0, 0)
     assert seen(ada) == (1, 1, 2, 2)
 
 
-def test_each_change_raises_the_revision_of_those_who_can_see_it():
-    source, ada = store_public()[0].source, user("ada")
+def test_each_change_raises_the_revision_of_those_who_can_see_it(ada):
+    source = store_public()[0].source
     private = store_private(ada)[0]
     public, own = Revision.current(ada)
     set_hidden(source, True)
@@ -112,31 +110,37 @@ def test_each_change_raises_the_revision_of_those_who_can_see_it():
     assert Revision.current(ada) == (public + 1, own + 2)
 
 
-def test_merging_moves_the_profiles_and_keeps_the_old_row_out_of_sight():
+@pytest.fixture
+def two():
+    """Two machines of one delivery each."""
     deliver("first", 0), deliver("second", 1, seed=2)
-    kept, duplicate = Platform.objects.order_by("name")
+    return Platform.objects.order_by("name")
+
+
+def test_merging_moves_the_profiles_and_later_deliveries_and_keeps_the_old_row_out_of_sight(two):
+    kept, duplicate = two
     number = Revision.current()[0]
     assert merge_platforms(duplicate, kept) == 2
     assert kept.profiles.count() == 4
     assert list(Platform.objects.visible_to(None)) == [kept]
     assert Revision.current()[0] == number + 1
     assert read_database().platforms == (kept.slug,)
-
-
-def test_deliveries_to_a_merged_platform_go_to_the_one_that_stands():
-    deliver("first", 0), deliver("second", 1, seed=2)
-    kept, duplicate = Platform.objects.order_by("name")
-    merge_platforms(duplicate, kept)
     source = deliver("third", 1, seed=3)
     assert set(source.profiles.values_list("platform", flat=True)) == {kept.pk}
-    with pytest.raises(IngestError, match="known here to be the same one"):
+    with pytest.raises(IngestError, match="match the same stored platform"):
         deliver("both", 0, 1, seed=4)
 
 
-def test_a_chain_of_merges_leads_to_its_end():
+@pytest.fixture
+def chain():
+    """Three machines of one delivery each."""
     for number in range(3):
         deliver(f"of {number}", number, seed=number)
-    first, second, third = Platform.objects.order_by("name")
+    return Platform.objects.order_by("name")
+
+
+def test_a_chain_of_merges_leads_to_its_end(chain):
+    first, second, third = chain
     merge_platforms(first, second)
     merge_platforms(second, third)
     assert set(Platform.objects.filter(hidden=True).values_list("merged_into", flat=True)) == {third.pk}
@@ -144,21 +148,17 @@ def test_a_chain_of_merges_leads_to_its_end():
 
 
 @pytest.mark.parametrize("case", ["itself", "one delivery", "private", "other topology", "again"])
-def test_what_cannot_be_one_machine_is_refused(case):
-    ada = user("ada")
-    deliver("both", 0, 1), deliver("alone", 2, seed=2)
-    deliver("own", 3, private_to=ada)
+def test_what_cannot_be_one_machine_is_refused(case, ada):
+    deliver("both", 0, 1), deliver("alone", 2, seed=2), deliver("own", 3, private_to=ada)
     first, second, third, own = Platform.objects.order_by("name")
     if case == "other topology":
         Platform.objects.filter(pk=third.pk).update(n_ht=third.n_ht + 1)
         third.refresh_from_db()
     if case == "again":
         merge_platforms(third, second)
-    pair = {"itself": (first, first), "one delivery": (first, second), "private": (own, first)}.get(
-        case, (third, first)
-    )
+    pairs = {"itself": (first, first), "one delivery": (first, second), "private": (own, first)}
     with pytest.raises(ModerationError):
-        merge_platforms(*pair)
+        merge_platforms(*pairs.get(case, (third, first)))
     assert first.profiles.count() == 2
 
 
@@ -222,20 +222,16 @@ def test_hiding_is_noted_and_taken_back(decision, moderator):
     assert Source.objects.get(pk=first.pk).hidden
 
 
-def test_showing_is_taken_back(decision):
+def test_what_is_so_already_and_what_is_private_is_refused_and_showing_is_taken_back(decision, ada):
     source = deliver("first", 0)
+    with pytest.raises(ModerationError, match="already shown"):
+        show(source, decision)
+    with pytest.raises(ModerationError, match="Private"):
+        hide(store_private(ada)[0].source, decision)
+    assert not ModerationEntry.objects.exists()
     hide(source, decision)
     undo(show(source, decision), decision)
     assert seen() == (0, 0, 0, 0)
-
-
-def test_what_is_so_already_and_what_is_private_is_refused(decision):
-    source = deliver("first", 0)
-    with pytest.raises(ModerationError, match="shown already"):
-        show(source, decision)
-    with pytest.raises(ModerationError, match="Private"):
-        hide(store_private(user("ada"))[0].source, decision)
-    assert not ModerationEntry.objects.exists()
 
 
 def test_a_merge_is_taken_back(decision):
@@ -253,9 +249,8 @@ def test_a_merge_is_taken_back(decision):
     assert answer("machine-0") == answered
 
 
-def test_what_was_delivered_since_a_merge_stays_where_it_went(decision):
-    deliver("first", 0), deliver("second", 1, seed=2)
-    kept, duplicate = Platform.objects.order_by("name")
+def test_what_was_delivered_since_a_merge_stays_where_it_went(decision, two):
+    kept, duplicate = two
     entry, _ = merge(duplicate, kept, decision)
     later = deliver("third", 1, seed=3)
     undo(entry, decision)
@@ -263,14 +258,11 @@ def test_what_was_delivered_since_a_merge_stays_where_it_went(decision):
     assert (kept.profiles.count(), duplicate.profiles.count()) == (4, 2)
 
 
-def test_a_merge_that_was_merged_on_is_taken_back_from_its_end(decision):
-    for number in range(3):
-        deliver(f"of {number}", number, seed=number)
-    before = state()
-    first, second, third = Platform.objects.order_by("name")
+def test_a_merge_that_was_merged_on_is_taken_back_from_its_end(decision, chain):
+    before, (first, second, third) = state(), chain
     inner, _ = merge(first, second, decision)
     outer, _ = merge(Platform.objects.get(pk=second.pk), third, decision)
-    with pytest.raises(ModerationError, match="not merged into that machine any more"):
+    with pytest.raises(ModerationError, match="no longer merged into that machine"):
         undo(inner, decision)
     undo(outer, decision)
     undo(inner, decision)
@@ -286,9 +278,7 @@ def test_predictions_are_validated_by_their_own_platform_again(decision, django_
     with django_capture_on_commit_callbacks(execute=True):
         later = deliver("third", 2, seed=5)
         entry, _ = merge(duplicate, kept, decision)
-    settled = Prediction.objects.get(uid=asked)
-    assert settled.settled_by is not None
-    assert settled.settled_by.platform == kept
+    assert Prediction.objects.get(uid=asked).settled_by.platform == kept
     with django_capture_on_commit_callbacks(execute=True):
         undo(entry, decision)
     opened = Prediction.objects.get(uid=asked)
@@ -319,13 +309,15 @@ def test_a_judgement_is_taken_back_to_the_one_before(decision):
     assert state() == before
 
 
-def test_what_was_deleted_since_cannot_be_taken_back(decision):
+def test_what_was_deleted_since_cannot_be_taken_back_and_the_log_outlives_the_moderator(decision, moderator):
     source = deliver("first", 0)
     entry = hide(source, decision)
     source.profiles.all().delete()
     source.delete()
-    with pytest.raises(ModerationError, match="deleted it"):
+    with pytest.raises(ModerationError, match="deleted by the owner"):
         undo(entry, decision)
+    moderator.delete()
+    assert ModerationEntry.objects.get().by is None
 
 
 def test_what_was_taken_off_the_queue_is_put_back(decision):
@@ -337,9 +329,3 @@ def test_what_was_taken_off_the_queue_is_put_back(decision):
     assert not standing.exists()
     again = undo(back, decision)
     assert standing.get() == again
-
-
-def test_the_log_outlives_the_moderators_account(decision, moderator):
-    hide(deliver("first", 0), decision)
-    moderator.delete()
-    assert ModerationEntry.objects.get().by is None

@@ -170,7 +170,7 @@ def test_private_conflicts_with_a_public_row_edit_nothing(alice):
     deliver()
     result = deliver(measured([sample_platform(vendor="Secret")]), owner=alice, private=True)
     assert Platform.objects.get().vendor == "Example"
-    assert "was kept as it is known" in result.warnings[0]
+    assert "keeps its stored properties" in result.warnings[0]
 
 
 def test_the_same_bytes_of_somebody_else_are_not_given_away(alice, bob):

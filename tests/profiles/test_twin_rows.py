@@ -10,29 +10,25 @@ from predictor.snapshot.cache import read_snapshot
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.ingest.service import ingest
 from profiles.models import Platform, Profile, Source, Workload
-from tests.pages import text_of, user
+from tests.pages import text_of
+from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
 FROM_PROFILES = re.compile(r'^SELECT (?!1 ).*"profiles_source"."label".* FROM "profiles_profile" ')
 
 
-def store_measured(label, seed, **workload):
-    measurements = sample_measurements(1, 1, seed=seed)
-    measurements.workloads[:] = [sample_workload(0, **workload)]
-    ingest(measurements, kind="tarball", label=label, sha256=str(seed) * 64, owner=None, private=False)
+def store_measured(label, seed, measurements=None, owner=None):
+    measurements = measurements or sample_measurements(1, 1, seed=seed)
+    ingest(measurements, kind="tarball", label=label, sha256=str(seed) * 64, owner=owner, private=owner is not None)
 
 
 @pytest.fixture
 def pages():
     store_measured("first.tar.gz", 1)
     store_measured("again.tar.gz", 2)
-    workload, platform = Workload.objects.get(), Platform.objects.get()
-    return [
-        reverse("profiles"),
-        reverse("platform", args=[platform.slug]),
-        reverse("workload", args=[workload.slug]),
-    ]
+    rows = {"platform": Platform.objects.get().slug, "workload": Workload.objects.get().slug}
+    return [reverse("profiles"), *(reverse(name, args=[slug]) for name, slug in rows.items())]
 
 
 def test_a_pair_that_was_measured_twice_names_both_deliveries(client, pages):
@@ -55,14 +51,40 @@ def test_the_delivery_is_read_with_its_row_and_without_its_long_texts(client, pa
         assert not any('"profiles_source"."log"' in sql for sql in rows), address
 
 
-def test_workloads_of_one_name_say_their_input(client):
-    store_measured("full.tar.gz", 1, input="4096 x 4096")
-    store_measured("quick.tar.gz", 2, input="256 x 256")
-    platform = Platform.objects.get()
-    for address in (reverse("workloads"), reverse("profiles"), reverse("platform", args=[platform.slug])):
-        words = text_of(client.get(address))
-        assert "4096 x 4096" in words, address
-        assert "256 x 256" in words, address
+LARGE, SMALL = "4096x4096", "256x256"
+
+
+@pytest.fixture
+def two_inputs():
+    """Deliveries of a workload of one name with two inputs."""
+    return [deliver(measured(workloads=[sample_workload(input=size)])) for size in (LARGE, SMALL)]
+
+
+def test_workloads_of_one_name_say_their_input(client, two_inputs):
+    platform = two_inputs[0].profiles[0].platform
+    lists = ("workloads", "profiles", "predict", "compare-workloads")
+    for address in (*map(reverse, lists), reverse("platform", args=[platform.slug])):
+        words = client.get(address, follow=True).content.decode()
+        assert LARGE in words and SMALL in words, address
+    for result, size in zip(two_inputs, (LARGE, SMALL), strict=True):
+        page = client.get(reverse("profile", args=[result.profiles[0].uid])).content.decode()
+        assert f"<small>{size}</small>" in page.partition("<h1>")[2].partition("</h1>")[0]
+    told = {disambiguated_name(row) for row in disambiguate(Workload.objects.all(), None)}
+    assert told == {f"app0/section0 ({size}, version 1)" for size in (LARGE, SMALL)}
+
+
+def new_workloads(result) -> list[str]:
+    return [warning for warning in result.warnings if "separate workload" in warning]
+
+
+def test_the_report_says_once_which_input_is_new_if_the_deliverer_sees_the_other(two_inputs, alice):
+    assert new_workloads(two_inputs[0]) == []
+    (said,) = new_workloads(two_inputs[1])
+    assert said.startswith("workload 'app0/section0' exists with another input") and SMALL in said
+    assert Workload.objects.filter(name="app0/section0").count() == 2
+    assert new_workloads(deliver(measured(workloads=[sample_workload(input=SMALL)]))) == []
+    deliver(measured(workloads=[sample_workload(6, input=LARGE)]), owner=alice, private=True)
+    assert new_workloads(deliver(measured(workloads=[sample_workload(6, input=SMALL)]))) == []
 
 
 OTHER_CPU = "Another CPU @ 3.0GHz"
@@ -78,9 +100,8 @@ def twins():
         measurements = sample_measurements(3, 4, seed=seed)
         measurements.platforms[0] = sample_platform(0, name="twin", cpu_model=cpu)
         for index, record in enumerate(measurements.workloads):
-            section = {"runtime": runtime} if index == 0 else {}
-            measurements.workloads[index] = replace(record, **section)
-        ingest(measurements, kind="tarball", label=label, sha256=str(seed) * 64, owner=None, private=False)
+            measurements.workloads[index] = replace(record, **({"runtime": runtime} if index == 0 else {}))
+        store_measured(label, seed, measurements)
     slugs = list(Platform.objects.filter(name="twin").values_list("slug", flat=True))
     workloads = list(Workload.objects.filter(name="app0/section0").values_list("slug", flat=True))
     assert (len(slugs), len(workloads)) == (2, 2)
@@ -154,23 +175,15 @@ def test_rankings_and_candidates_say_it_too(client, twins):
         assert len(re.findall(row, ranking)) == ranking.count(f" twin {delivery}.tar.gz") == 1
 
 
-def test_a_private_namesake_is_none_for_others(client):
+def test_a_private_namesake_is_none_for_others(client, ada):
     store_measured("public.tar.gz", 1)
-    ada = user("ada")
     measurements = sample_measurements(1, 1, seed=2)
     measurements.platforms[0] = sample_platform(0, cpu_model=OTHER_CPU)
-    ingest(measurements, kind="tarball", label="mine.tar.gz", sha256="2" * 64, owner=ada, private=True)
+    store_measured("mine.tar.gz", 2, measurements, ada)
     assert Platform.objects.filter(name="machine-0").count() == 2
     for viewer, told in ((None, [""]), (ada, ["mine.tar.gz", "public.tar.gz"])):
         rows = disambiguate(Platform.objects.visible_to(viewer).order_by("pk"), viewer)
         assert sorted(row.delivered_by.split(", ")[0] for row in rows) == told
-
-
-def test_inputs_tell_workloads_apart_without_their_deliveries(client):
-    store_measured("full.tar.gz", 1, input="4096 x 4096")
-    store_measured("quick.tar.gz", 2, input="256 x 256")
-    told = {disambiguated_name(row) for row in disambiguate(Workload.objects.all(), None)}
-    assert told == {"app0/section0 (4096 x 4096, version 1)", "app0/section0 (256 x 256, version 1)"}
 
 
 def test_telling_apart_takes_two_queries(twins, django_assert_num_queries):

@@ -42,16 +42,16 @@ class Command(BaseCommand):
 
     def restore(self, directory: Path, *, is_private: bool) -> None:
         if is_private:
-            raise CommandError("a dump is public and nobody's own: leave --private and --owner out")
+            raise CommandError("a dump is public and has no owner: omit --private and --owner")
         try:
             with tqdm(desc="restore", unit="profile", leave=False) as bar:
                 restored = restore_dump(directory, bar.update)
         except DumpError as error:
-            raise CommandError(f"{directory} was not imported to its end: {error}") from error
+            raise CommandError(f"{directory} was imported only in part: {error}") from error
         others = "".join(f", {many} {name}" for name, many in restored.further.items())
         self.stdout.write(
             f"revision {restored.revision}: {restored.sources} sources with {restored.profiles} profiles{others}; "
-            f"{restored.existing} sources were there"
+            f"{restored.existing} sources existed already"
         )
 
     def import_folder(self, directory: Path, owner: Any, private: bool) -> tuple[Measurements, IngestResult]:

@@ -49,9 +49,9 @@ class Command(BaseCommand):
 
     def handle(self, *, files: list[Path], form: str, date: datetime.date | None, **options: Any) -> None:
         if form != CLOUDSPECS and date is not None:
-            raise CommandError("--date is for --as cloudspecs: the others have a date at each price")
+            raise CommandError("--date needs --as cloudspecs: the other formats have a date for each price")
         if form != SPARECORES and len(files) > 1:
-            raise CommandError("several files are for --as sparecores")
+            raise CommandError("several files need --as sparecores")
         named = ", ".join(str(file) for file in files)
         try:
             if form == SPARECORES:
@@ -60,7 +60,7 @@ class Command(BaseCommand):
                 day = date or datetime.date.fromtimestamp(files[0].stat().st_mtime)
                 prices, unknown = read_cloudspecs(files[0], day)
                 new, changed = store_prices(tqdm(prices, desc="prices", unit="price", leave=False))
-                self.stdout.write(f"prices of {day}, in USD; {unknown} instances are no machine that is stored")
+                self.stdout.write(f"prices of {day}, in USD; {unknown} instances match no stored machine")
             else:
                 lines = files[0].read_text(encoding="utf-8-sig").splitlines(keepends=True)
                 new, changed = import_prices(tqdm(lines, desc="prices", unit="line", leave=False))
@@ -68,12 +68,12 @@ class Command(BaseCommand):
             raise CommandError(f"{named} was not imported:\n{error}") from error
         except (PriceFileError, OSError, UnicodeDecodeError) as error:
             raise CommandError(f"{named} was not imported: {error}") from error
-        self.stdout.write(f"{new} prices are new, {changed} say something else now")
+        self.stdout.write(f"{new} prices are new, {changed} changed")
 
     def prices_of_sparecores(self, files: list[Path]) -> Iterable[Price]:
         read = read_sparecores(files)
         for licence in read.licences:
             self.stdout.write(f"licence of {licence}")
         regions = ", ".join(f"{cloud} in {region}" for cloud, region in sorted(read.regions.items()))
-        self.stdout.write(f"prices of {regions or 'no cloud'}; {read.unknown} servers are no machine that is stored")
+        self.stdout.write(f"prices of {regions or 'no cloud'}; {read.unknown} servers match no stored machine")
         return tqdm(read.prices, desc="prices", unit="price", leave=False)

@@ -19,6 +19,6 @@ class Command(BaseCommand):
         except (ExportError, OSError) as error:
             raise CommandError(f"nothing was published: {error}") from error
         if published is None:
-            raise CommandError("another process is making it")
+            raise CommandError("another process is creating the dump")
         names = ", ".join(f"{file['name']} ({file['bytes']} bytes)" for file in published.files)
         self.stdout.write(f"revision {published.revision} in {time.perf_counter() - start:.1f} s: {names}")

@@ -7,28 +7,16 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
-from profiles.models import FeatureVector, Platform, Profile
+from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
 from profiles.moderation import mark_outlier, merge_platforms
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
-from tests.mpet_site.api_samples import API, client_of, make_user, read, secret_measurements, store, strict_json
+from tests.mpet_site.api_samples import API, client_of, read, secret_measurements, store, strict_json
 from tests.pages import text_of
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
-PROMISED = {
-    "id",
-    "platform",
-    "workload",
-    "origin",
-    "decomposed",
-    "t1_s",
-    "curves",
-    "fits",
-    "features",
-    "fit_error",
-    "warnings",
-    "upload",
-}
+PROMISED = {"id", "platform", "workload", "origin", "decomposed", "t1_s", "curves", "fits", "features"}
+PROMISED |= {"fit_error", "warnings", "upload"}
 
 
 def get(path, client=None):
@@ -37,65 +25,45 @@ def get(path, client=None):
     return strict_json(response.content)
 
 
-def test_profile_has_the_promised_shape():
-    profile = store(sample_measurements(1, 1)).profiles[0]
+def test_profile_has_the_promised_shape_and_shows_what_is_stored():
+    measurements = sample_measurements(1, 1, licence="CC BY 4.0", source="Somebody 2020", note="a note")
+    profile = store(measurements, label="set").profiles[0]
     shown = get(f"profiles/{profile.uid}/")
     assert set(shown) >= PROMISED
-    assert shown["id"] == str(profile.uid)
+    assert (shown["id"], shown["upload"]) == (str(profile.uid), None)
     assert (shown["platform"], shown["workload"]) == (profile.platform.slug, profile.workload.slug)
     assert list(shown["curves"]) == ["n", "time_s", *CURVE_NAMES]
     assert shown["curves"]["n"] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
-    assert {len(values) for values in shown["curves"].values()} == {11}
+    assert shown["t1_s"] == pytest.approx(shown["curves"]["time_s"][0])
+    curves = [shown["curves"][name] for name in ("time_s", *CURVE_NAMES)]
+    np.testing.assert_array_equal(np.array(curves, dtype=float).ravel(), ScalingCurves.objects.get().values)
     assert list(shown["fits"]) == list(CURVE_NAMES)
     assert {tuple(fit) for fit in shown["fits"].values()} == {(*ELEMENTS, "rms")}
     assert shown["features"]["names"] == list(FEATURE_NAMES)
-    assert len(shown["features"]["values"]) == 84
-    assert shown["upload"] is None
-    assert shown["t1_s"] == pytest.approx(shown["curves"]["time_s"][0])
-
-
-def test_profile_shows_what_is_stored():
-    profile = store(sample_measurements(1, 1)).profiles[0]
-    shown = get(f"profiles/{profile.uid}/")
     values = np.array(shown["features"]["values"], dtype=float)
-    stored = FeatureVector.objects.get(profile=profile)
+    stored = FeatureVector.objects.get()
+    assert len(values) == 84
     np.testing.assert_array_equal(values, stored.values)
-    fits = np.array([[fit[name] for name in ELEMENTS] for fit in shown["fits"].values()], dtype=float)
-    np.testing.assert_array_equal(fits.ravel(), values)
-    rms = np.array([fit["rms"] for fit in shown["fits"].values()], dtype=float)
-    np.testing.assert_array_equal(rms, stored.rms)
-    np.testing.assert_array_equal(
-        np.array([shown["curves"][name] for name in ("time_s", *CURVE_NAMES)], dtype=float).ravel(),
-        Profile.objects.get(pk=profile.pk).curves.values,
-    )
-
-
-def test_source_and_licence_come_with_the_profile():
-    measurements = sample_measurements(1, 1, licence="CC BY 4.0", source="Somebody 2020", note="a note")
-    shown = get(f"profiles/{store(measurements, label='set').profiles[0].uid}/")
+    fits = np.array([list(fit.values()) for fit in shown["fits"].values()], dtype=float)
+    np.testing.assert_array_equal(fits[:, :6].ravel(), values)
+    np.testing.assert_array_equal(fits[:, 6], stored.rms)
     source = {name: shown["source"][name] for name in ("label", "licence", "citation", "note")}
     assert source == {"label": "set", "licence": "CC BY 4.0", "citation": "Somebody 2020", "note": "a note"}
 
 
-def test_list_rows_are_what_their_own_pages_show():
-    store(sample_measurements(2, 2))
+def test_list_rows_are_what_their_own_pages_show_and_workloads_have_their_size():
+    measurements = sample_measurements(2, 2)
+    measurements.workloads[0] = sample_workload(0, size=4096.0, size_unit="rows")
+    store(measurements)
     for path, key in (("platforms/", "slug"), ("workloads/", "slug"), ("profiles/", "id")):
         for row in get(path)["results"]:
             shown = get(f"{path}{row[key]}/")
-            assert shown.pop("roofline", None) is None  # a platform's own page has it besides
-            assert shown.pop("differences", []) == []  # and a workload's
-            assert shown.pop("load", None) is None
-            assert shown.pop("prices", []) == []
+            for detail, empty in (("roofline", None), ("differences", []), ("load", None), ("prices", [])):
+                assert shown.pop(detail, empty) == empty
             assert not {"placement", "limits", "spread"} & set(row)
             for detail in ("placement", "limits", "spread"):  # of a platform, of a profile
                 shown.pop(detail, None)
             assert shown == row
-
-
-def test_a_workload_tells_the_size_of_its_input():
-    measurements = sample_measurements(1, 2)
-    measurements.workloads[0] = sample_workload(0, size=4096.0, size_unit="rows")
-    store(measurements)
     sizes = [(row["slug"], row["size"], row["size_unit"]) for row in get("workloads/")["results"]]
     assert sizes == [("app0-section0", 4096.0, "rows"), ("app0-section1", None, None)]
 
@@ -122,8 +90,7 @@ def test_trust_17_rows_of_platforms_leave_out_what_may_be_long():
         assert b"placement" not in read(client_of().get(API + address))
 
 
-def test_ceilings_of_private_deliveries_are_their_owners():
-    ada = make_user("ada")
+def test_ceilings_of_private_deliveries_are_their_owners(ada):
     store(sample_measurements(1, 1))
     store(sample_measurements(1, 1, seed=3, environment={"roofline": ROOFLINE}), ada, private=True, label="hers")
     assert get("platforms/machine-0/")["roofline"] is None
@@ -165,55 +132,48 @@ def test_invalid_elements_are_null_everywhere():
     assert not {"nan", "inf", "None"} & set(csv.replace("\r\n", ",").split(","))
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("platforms/?device_class=embedded", {"machine-1"}),
-        ("platforms/?vendor=ACME", {"machine-1"}),
-        ("platforms/?architecture=aarch64", {"machine-1"}),
-        ("platforms/?microarchitecture=march1", {"machine-2"}),
-        ("platforms/?cpu_model=Small%20CPU", {"machine-1"}),
-        ("platforms/?virtualised=true", {"machine-1"}),
-        ("platforms/?virtualised=false", {"machine-0", "machine-2"}),
-        ("platforms/?virtualised=", {"machine-0", "machine-1", "machine-2"}),
-        ("platforms/?search=acme%20SMALL", {"machine-1"}),
-        ("platforms/?search=acme%20machine-2", set()),
-        ("workloads/?application=APP1", {"app1-section0", "app1-section1"}),
-        ("workloads/?strategy=wavefront", {"app1-section1"}),
-        ("workloads/?bound=memory", {"app0-section0", "app1-section0"}),
-        ("workloads/?runtime=libgomp", {"app0-section1"}),
-    ],
-)
-def test_filters_and_search(query, expected):
+FILTERED = {
+    "platforms/?device_class=embedded": {"machine-1"},
+    "platforms/?vendor=ACME": {"machine-1"},
+    "platforms/?architecture=aarch64": {"machine-1"},
+    "platforms/?microarchitecture=march1": {"machine-2"},
+    "platforms/?cpu_model=Small%20CPU": {"machine-1"},
+    "platforms/?virtualised=true": {"machine-1"},
+    "platforms/?virtualised=false": {"machine-0", "machine-2"},
+    "platforms/?virtualised=": {"machine-0", "machine-1", "machine-2"},
+    "platforms/?search=acme%20SMALL": {"machine-1"},
+    "platforms/?search=acme%20machine-2": set(),
+    "workloads/?application=APP1": {"app1-section0", "app1-section1"},
+    "workloads/?strategy=wavefront": {"app1-section1"},
+    "workloads/?bound=memory": {"app0-section0", "app1-section0"},
+    "workloads/?runtime=libgomp": {"app0-section1"},
+}
+
+
+def test_filters_and_search():
     measurements = sample_measurements(3, 4)
     measurements.platforms[1] = sample_platform(
         1, device_class="embedded", vendor="Acme", architecture="aarch64", cpu_model="Small CPU", virtualised=True
     )
     measurements.workloads[1] = sample_workload(1, runtime="libgomp")
     store(measurements)
-    assert {row["slug"] for row in get(query)["results"]} == expected
+    assert {query: {row["slug"] for row in get(query)["results"]} for query in FILTERED} == FILTERED
 
 
-def test_profiles_of_a_platform_and_a_workload():
-    store(sample_measurements(2, 2))
+COUNTS = {"platform=machine-1": 2, "platform=no-such-platform": 0, "origin=simulated": 1, "decomposed=false": 1}
+COUNTS |= {"search=simulated": 1, "search=MACHINE-1%20section1": 1, "search=machine-1%20nothing": 0}
+COUNTS |= {"platform=&workload=": 5, "outlier=false": 4}
+
+
+def test_profiles_of_a_platform_and_a_workload_and_outliers():
+    outlier = store(sample_measurements(2, 2)).profiles[1]
     store(sample_measurements(1, 1, origin="simulated", decomposed=False, counters=False), label="simulated")
     pair = get("profiles/?platform=machine-1&workload=app0-section1")["results"]
     assert [(row["platform"], row["workload"]) for row in pair] == [("machine-1", "app0-section1")]
-    assert get("profiles/?platform=machine-1")["count"] == 2
-    assert get("profiles/?platform=no-such-platform")["count"] == 0
-    assert get("profiles/?origin=simulated")["count"] == get("profiles/?decomposed=false")["count"] == 1
-    assert get("profiles/?search=simulated")["count"] == 1
-    assert get("profiles/?search=MACHINE-1%20section1")["count"] == 1
-    assert get("profiles/?search=machine-1%20nothing")["count"] == 0
-    assert get("profiles/?platform=&workload=")["count"] == 5
-
-
-def test_outliers_are_listed_alone_or_left_out():
-    outlier = store(sample_measurements(2, 2)).profiles[1]
     mark_outlier(outlier, "another program ran")
     assert [row["id"] for row in get("profiles/?outlier=true")["results"]] == [str(outlier.uid)]
     assert str(outlier.uid) not in {row["id"] for row in get("profiles/?outlier=false")["results"]}
-    assert get("profiles/?outlier=false")["count"] == 3
+    assert {query: get(f"profiles/?{query}")["count"] for query in COUNTS} == COUNTS
 
 
 def test_rows_say_of_which_origin_their_profiles_are():
@@ -256,23 +216,18 @@ def test_queries_of_one_row(django_assert_num_queries):
             client.get(API + path)
 
 
-def test_queries_of_an_unchanged_list_with_a_token(django_assert_num_queries):
+def test_queries_of_an_unchanged_list_with_a_token(django_assert_num_queries, ada):
     """1 token with its user, 2 revision, 3 own prices; the first use of a token is noted, the next ones are not."""
     store(sample_measurements(3, 4))
-    client = client_of(make_user("ada"))
+    client = client_of(ada)
     etag = client.get(API + "profiles/")["ETag"]
     with django_assert_num_queries(3):
         assert client.get(API + "profiles/", HTTP_IF_NONE_MATCH=etag).status_code == 304
-
-
-def test_one_page_counts_profiles_of_its_own_rows_only(django_assert_num_queries):
-    store(sample_measurements(3, 4))
+    # One page counts the profiles of its own rows only.
     with django_assert_num_queries(3) as captured:
         client_of().get(API + "platforms/?page_size=1")
     outer = captured.captured_queries[-1]["sql"].rsplit('FROM "profiles_platform"', 1)[1]
-    assert "LIMIT 1" in outer
-    assert "GROUP BY" not in outer
-    assert "JOIN" not in outer
+    assert "LIMIT 1" in outer and "GROUP BY" not in outer and "JOIN" not in outer
 
 
 def test_what_limits_a_profile_is_what_its_page_says():

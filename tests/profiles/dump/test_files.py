@@ -28,13 +28,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("form", DUMP_FORMS)
-def test_what_is_written_is_read(tmp_path, form):
-    assert write_table({form: tmp_path}, TABLE, ROWS) == 3
-    assert list(read_table(tmp_path, TABLE, form)) == ROWS
-
-
-def test_rows_that_are_read_once_are_written_in_every_form(tmp_path):
+def test_what_is_written_is_read_though_the_rows_are_read_only_once(tmp_path):
     folders = {form: tmp_path / form for form in DUMP_FORMS}
     for folder in folders.values():
         folder.mkdir()
@@ -57,15 +51,11 @@ def test_the_longest_cell_of_other_readers_stays_as_it_was(tmp_path):
 
 
 @pytest.mark.parametrize("form", DUMP_FORMS)
-def test_invalid_numbers_are_null(tmp_path, form):
-    write_table({form: tmp_path}, TABLE, [(None, None, math.nan, *FULL[3:], *FULL)])
-    assert next(read_table(tmp_path, TABLE, form))[2] is None
-
-
-@pytest.mark.parametrize("form", DUMP_FORMS)
-def test_no_rows_are_a_file_too(tmp_path, form):
+def test_invalid_numbers_are_null_and_no_rows_are_a_file_too(tmp_path, form):
     assert write_table({form: tmp_path}, TABLE, []) == 0
     assert list(read_table(tmp_path, TABLE, form)) == []
+    write_table({form: tmp_path}, TABLE, [(None, None, math.nan, *FULL[3:], *FULL)])
+    assert next(read_table(tmp_path, TABLE, form))[2] is None
 
 
 @pytest.mark.parametrize("form", DUMP_FORMS)
@@ -85,5 +75,5 @@ def test_a_cell_of_another_type_is_refused(tmp_path, name):
     cells[TABLE.names.index(name)] = WRONG[name]
     with (tmp_path / "all.csv").open("a") as file:
         file.write(",".join(cells) + "\n")
-    with pytest.raises(DumpError, match=rf"all.csv, row 1: {name} is .* no {name}"):
+    with pytest.raises(DumpError, match=rf"all.csv, row 1: {name} is .* not of type {name}"):
         list(read_table(tmp_path, TABLE, "csv"))

@@ -41,15 +41,17 @@ def deliver_and_close():
     connection.close()
 
 
-def test_before_the_first_dump_there_is_nothing_to_fetch(client):
+def test_every_form_can_be_fetched_and_is_what_was_promised(client):
+    index = reverse("docs")
     assert client.get(API).json() == {"revision": None, "created": None, "files": []}
     assert client.get(f"{API}csv/").status_code == 404
-
-
-def test_every_form_can_be_fetched_and_is_what_was_promised(client):
+    assert f'href="{index}#data"' in client.get("/platforms/").content.decode()
+    assert "There is no archive of the public data yet." in client.get(index).content.decode()
     deliver()
     call_command("publish_dump")
     document = client.get(API).json()
+    page = client.get(index).content.decode()
+    assert 'id="data"' in page and "of revision 1," in page
     assert [file["format"] for file in document["files"]] == list(DUMP_FORMS)
     for file in document["files"]:
         content = b"".join(client.get(file["url"]).streaming_content)
@@ -57,10 +59,14 @@ def test_every_form_can_be_fetched_and_is_what_was_promised(client):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             descriptor = json.loads(archive.read("datapackage.json"))
         assert descriptor["mpet"]["revision"] == document["revision"] == 1
+        address = reverse("api-dump-file", args=[file["format"]])
+        assert file["url"].endswith(address) and f'href="{address}"' in page
     assert client.get(f"{API}tsv/").status_code == 404
 
 
 def test_it_is_due_when_it_is_a_day_old_and_something_changed(settings, monkeypatch):
+    (task,) = [task for task in registered_periodic_tasks() if task.function == published.publish_if_due]
+    assert not task.soon, "a server does not begin with it"
     assert published.dump_is_due()
     deliver()
     published.publish_dump()
@@ -129,11 +135,6 @@ def test_inside_a_transaction_what_changes_all_the_time_is_not_made_for_ever(mon
     assert published.newest_dump() is None
 
 
-def test_a_server_keeps_that_chore_and_does_not_begin_with_it():
-    (chore,) = [chore for chore in registered_periodic_tasks() if chore.function == published.publish_if_due]
-    assert not chore.soon
-
-
 def test_only_two_are_kept_and_a_damaged_one_is_passed_over(state):
     deliver()
     made = [published.publish_dump() for _ in range(3)]
@@ -141,19 +142,6 @@ def test_only_two_are_kept_and_a_damaged_one_is_passed_over(state):
     assert kept == [made[1].folder.name, made[2].folder.name]
     (made[2].folder / published.CONTENTS_FILE).write_text("{")
     assert published.newest_dump().folder == made[1].folder
-
-
-def test_the_documentation_links_to_the_newest_of_each_form(client, state):
-    index = reverse("docs")
-    assert f'href="{index}#data"' in client.get("/platforms/").content.decode()
-    assert "There is no archive of the public data yet." in client.get(index).content.decode()
-    deliver()
-    published.publish_dump()
-    page = client.get(index).content.decode()
-    assert 'id="data"' in page and "of revision 1," in page
-    for form in DUMP_FORMS:
-        address = reverse("api-dump-file", args=[form])
-        assert f'href="{address}"' in page and client.get(address).status_code == 200
 
 
 MAKE_FOR_EVER = """

@@ -5,7 +5,16 @@ import pytest
 
 from predictor.figures.answer import REFERENCES_DRAWN, answer_charts
 from predictor.figures.platforms import ProgramPart, program_chart
-from profiles.figures import MOST_LINES, Breakpoints, MeasuredCurve, comparison_charts, profile_charts, speedup_axis
+from profiles.figures import (
+    MOST_LINES,
+    Breakpoints,
+    MeasuredCurve,
+    comparison_charts,
+    drawn_thread_counts,
+    logarithmic_ticks,
+    profile_charts,
+    speedup_axis,
+)
 from profiles.figures.axes import THREADS, shortened_label, shortened_labels
 from tests.figures import plotly_figure
 from tests.predictor.figures.test_answer import answer, answer_drawing
@@ -32,20 +41,13 @@ ALL_CHARTS = [
 
 
 @pytest.mark.parametrize("chart", ALL_CHARTS, ids=[chart.name for chart in ALL_CHARTS])
-def test_thread_counts_start_at_one_with_a_tick_at_each_power_of_two(chart):
-    axis = plotly_figure(chart).layout.xaxis
-    assert axis.title.text == THREADS
-    assert axis.type == "log"
-    assert axis.range[0] == pytest.approx(0, abs=0.05)
-    assert axis.range[0] < 0, "the first point is not on the edge"
-    assert axis.ticktext[:3] == ("1", "2", "4")
-    assert axis.tickvals == tuple(float(text) for text in axis.ticktext)
-
-
-@pytest.mark.parametrize("chart", ALL_CHARTS, ids=[chart.name for chart in ALL_CHARTS])
-def test_no_axis_has_si_prefixes_and_the_pointer_names_threads_and_unit(chart):
+def test_axes_start_at_one_thread_have_no_si_prefixes_and_the_pointer_names_threads_and_unit(chart):
     figure = plotly_figure(chart)
-    assert {figure.layout.xaxis.exponentformat, figure.layout.yaxis.exponentformat} == {"power"}
+    axis = figure.layout.xaxis
+    assert (axis.title.text, axis.type, axis.ticktext[:3]) == (THREADS, "log", ("1", "2", "4"))
+    assert -0.05 <= axis.range[0] < 0, "the first point is not on the edge"
+    assert axis.tickvals == tuple(float(text) for text in axis.ticktext)
+    assert {axis.exponentformat, figure.layout.yaxis.exponentformat} == {"power"}
     unit = figure.layout.yaxis.title.text.rpartition("(")[2].removesuffix(")")
     for trace in (trace for trace in figure.data if trace.hoverinfo != "skip"):
         assert trace.name, "Plotly writes the name beside the value"
@@ -120,12 +122,23 @@ def test_labels_are_never_cut_in_front():
     assert shortened_labels(alike) == alike
 
 
-def test_a_poor_speedup_is_not_pressed_flat_by_the_ideal_line():
+def test_the_axis_of_speedups_shows_poor_ones_and_slowdowns():
     assert 10 ** speedup_axis(np.array([1, 192]), [1.0, 6.0])["range"][1] < 12
     assert 10 ** speedup_axis(np.array([1, 8]), [1.0, 7.0])["range"][1] < 10
-
-
-def test_a_slowdown_has_its_place_on_the_axis():
     axis = speedup_axis(np.array([1, 4]), [1.0, 0.3, np.nan])
     assert 10 ** axis["range"][0] < 0.3
     assert "0.5" in axis["ticktext"]
+
+
+def test_many_thread_counts_are_thinned_and_keep_their_ends():
+    counts = drawn_thread_counts(np.array([1, 1024]))
+    assert len(counts) <= 200
+    assert (counts[0], counts[-1]) == (1, 1024)
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [([1.0, 100.0], ["1", "2", "5", "10", "20", "50", "100"]), ([4.5, 7.0], ["4", "5", "6", "8"])],
+)
+def test_ticks_of_a_logarithmic_axis(values, ticks):
+    assert logarithmic_ticks(values)["ticktext"] == ticks

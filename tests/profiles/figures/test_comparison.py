@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from profiles.figures import (
-    MeasuredCurve,
-    comparison_charts,
-)
+from profiles.figures import MeasuredCurve, comparison_charts
 from tests.figures import plotly_figure
 
 CURVES = [
@@ -23,12 +20,7 @@ def test_a_comparison_draws_a_line_a_platform_and_tabulates_a_row_a_platform():
     assert time.table.columns == ("curve", "n = 1", "n = 2", "n = 4", "n = 8")
     assert time.table.rows[1] == ("two", 9.0, None, 3.0, 1.5)
     assert speedup.table.rows[0] == ("one", 1.0, 2.0, 4.0, None)
-
-
-def test_a_comparison_of_sequential_profiles_alone_has_no_charts():
-    assert comparison_charts(CURVES[3:]) == []
-
-
-def test_the_unit_of_relative_times_is_said_to_be_unknown():
+    assert plotly_figure(time).layout.yaxis.title.text == "time t(n) (s)"
+    assert comparison_charts(CURVES[3:]) == [], "sequential profiles alone"
     time, _ = comparison_charts(CURVES, "unknown unit")
     assert plotly_figure(time).layout.yaxis.title.text == "time t(n) (unknown unit)"

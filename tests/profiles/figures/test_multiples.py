@@ -23,19 +23,10 @@ def test_all_multiples_have_the_same_axes():
     assert lowest - highest == pytest.approx(height, abs=0.1)
 
 
-def test_the_best_speedup_is_named_with_its_threads():
-    one = small_multiples([HALVES]).drawings[0]
-    assert (one.best, one.best_n) == (4.0, 4)
-
-
-def test_a_curve_without_speedup_leaves_its_place_empty():
-    found = small_multiples([UNKNOWN, HALVES])
-    assert found.drawings[0] is None
-    assert found.drawings[1] is not None
-    assert small_multiples([UNKNOWN]).drawings == [None]
-
-
-def test_the_numbers_behind_them_are_there_to_be_saved():
+def test_each_names_its_best_speedup_and_the_numbers_are_there_to_be_saved():
     found = small_multiples([UNKNOWN, HALVES, FLAT])
+    assert found.drawings[0] is None, "a curve without speedup leaves its place empty"
+    assert (found.drawings[1].best, found.drawings[1].best_n) == (4.0, 4)
     assert found.rows == [("a", 1, 1.0), ("a", 2, 2.0), ("a", 4, 4.0), ("b", 1, 1.0), ("b", 8, 1.0)]
-    assert small_multiples([UNKNOWN]).rows == []
+    nothing = small_multiples([UNKNOWN])
+    assert (nothing.drawings, nothing.rows) == ([None], [])

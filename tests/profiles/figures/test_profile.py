@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.figures import (
-    Breakpoints,
-    Chart,
-    ProfileDrawing,
-    profile_charts,
-)
+from profiles.figures import Breakpoints, Chart, ProfileDrawing, profile_charts
 from profiles.measurements import RunTable
 from profiles.scaling.features import feature_fit
 from profiles.scaling.quality import repeat_spread
@@ -35,9 +30,20 @@ def trace(name: str, of: Chart):
     return next(one for one in plotly_figure(of).data if one.name == name)
 
 
-@pytest.mark.parametrize("decomposed", [True, False])
-def test_every_axis_has_a_title_with_its_unit_in_brackets(decomposed):
-    for one in profile_charts(drawing(decomposed)):
+SHOWN = {
+    "decomposed": (drawing(), ["shares", "speedup", "pop", "redundancy", "losses", "residuals", "counters"]),
+    "time only": (drawing(False), ["speedup", "efficiency", "redundancy", "residuals", "counters"]),
+    "sequential": (drawing(counts=(1,)), []),
+}
+
+
+@pytest.mark.parametrize("kind", SHOWN)
+def test_figures_by_the_kind_of_profile_and_each_axis_has_its_unit_in_brackets(kind):
+    """Of a decomposed profile those of figure 5 of the paper; of a time-only one no parts."""
+    shown, names = SHOWN[kind]
+    charts = profile_charts(shown)
+    assert [one.name for one in charts] == names
+    for one in charts:
         layout = plotly_figure(one).layout
         for axis in (layout.xaxis, layout.yaxis):
             assert axis.title.text.endswith(("(count)", "(ratio)", "(%)", "(s)"))
@@ -65,9 +71,6 @@ def test_bars_reach_from_quartile_to_quartile_of_the_repeats():
     columns = list(of.table.columns)
     assert columns[2:6] == ["runs", "standard deviation (s)", "lower quartile (s)", "upper quartile (s)"]
     assert "disturbed runs" not in columns
-
-
-def test_a_table_counts_disturbed_runs_where_somebody_looked():
     of = chart("speedup", profile_charts(with_spread(disturbed=[1, 1, 0, 0, 0, 0, np.nan, np.nan, np.nan])))
     place = list(of.table.columns).index("disturbed runs")
     assert [row[place] for row in of.table.rows][:2] == [2, 0]
@@ -79,35 +82,6 @@ def test_without_repeats_there_are_no_bars():
     assert "quartiles" not in of.caption
 
 
-def test_a_decomposed_profile_shows_what_figure_5_of_the_paper_shows():
-    charts = profile_charts(drawing())
-    assert [one.name for one in charts] == [
-        "shares",
-        "speedup",
-        "pop",
-        "redundancy",
-        "losses",
-        "residuals",
-        "counters",
-    ]
-    ideal = trace("ideal", chart("speedup", charts))
-    assert list(ideal.x) == list(ideal.y) == [1, 16]
-
-
-def test_a_time_only_profile_shows_no_parts():
-    assert [one.name for one in profile_charts(drawing(decomposed=False))] == [
-        "speedup",
-        "efficiency",
-        "redundancy",
-        "residuals",
-        "counters",
-    ]
-
-
-def test_a_sequential_profile_has_nothing_to_draw():
-    assert profile_charts(drawing(counts=(1,))) == []
-
-
 def test_the_measured_speedup_is_t1_over_tn_and_its_table_says_the_same():
     profile = drawing()
     speedup = chart("speedup", profile_charts(profile))
@@ -115,18 +89,16 @@ def test_the_measured_speedup_is_t1_over_tn_and_its_table_says_the_same():
     assert trace("measured", speedup).y == pytest.approx(expected.tolist())
     column = speedup.table.columns.index("speedup")
     assert [row[column] for row in speedup.table.rows] == pytest.approx(expected.tolist())
+    ideal = trace("ideal", speedup)
+    assert list(ideal.x) == list(ideal.y) == [1, 16]
 
 
-def test_the_seven_shares_are_the_measured_ones_and_sum_to_100_percent():
+def test_the_seven_shares_are_the_measured_ones_and_sum_to_100_percent_or_to_n_t_of_n():
     profile = drawing()
     shares = chart("shares", profile_charts(profile))
     assert np.sum([one.y for one in plotly_figure(shares).data], axis=0) == pytest.approx(100)
     assert trace("work imbalance", shares).y == pytest.approx((100 * profile.curves.curve("work_imbalance")).tolist())
     assert {one.stackgroup for one in plotly_figure(shares).data} == {"parts"}
-
-
-def test_the_budget_in_thread_time_sums_to_n_t_of_n():
-    profile = drawing()
     budget = chart("budget", profile_charts(profile, in_time=True))
     stacked = [one.y for one in plotly_figure(budget).data if one.stackgroup]
     assert np.sum(stacked, axis=0) == pytest.approx(profile.curves.n * profile.curves.time_s)
@@ -191,17 +163,12 @@ def test_breakpoints_are_marked_where_the_measured_range_crosses_them():
     assert not plotly_figure(chart("speedup", profile_charts(drawing(n_nu=None, n_ht=None)))).layout.shapes
 
 
-def test_no_speedup_is_drawn_where_the_fitted_redundancy_is_not_positive():
+def test_no_speedup_is_drawn_where_the_fitted_redundancy_is_not_positive_or_unknown():
     profile = drawing(decomposed=False)
     features = np.full(84, np.nan)
     features[:2] = 1.0, -2.5  # R(n) = n - 2.5
     fitted = ProfileDrawing(profile.curves, features, Breakpoints()).fitted_speedup(np.array([1, 2, 3, 4]))
-    assert np.isnan(fitted).tolist() == [True, True, False, False]
-    assert fitted[2:] == pytest.approx([3 / 0.5, 4 / 1.5])
-
-
-def test_without_features_there_is_no_fitted_line_and_still_a_figure():
-    profile = drawing()
+    np.testing.assert_allclose(fitted, [np.nan, np.nan, 3 / 0.5, 4 / 1.5], rtol=1e-6)
     unfitted = ProfileDrawing(profile.curves, None, profile.breakpoints)
     assert set(trace("fitted, Eq. 5-7", chart("speedup", profile_charts(unfitted))).y) == {None}
 

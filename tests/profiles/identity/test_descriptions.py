@@ -12,7 +12,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from profiles.identity.descriptions import DIFFERENCES_SHOWN, differences_of
-from profiles.ingest.withdrawal import withdraw
 from profiles.models import Platform, PlatformDescription, Revision, Source, Workload
 from profiles.moderation import Decision, decide, leave, merge_platforms, set_hidden
 from tests.profiles.deliveries import deliver, measured
@@ -21,7 +20,7 @@ from tests.samples import sample_platform, sample_workload
 pytestmark = pytest.mark.django_db
 UNKNOWN = {"vendor": None, "max_mhz": None, "memory_bytes": None}
 VANDAL = {"vendor": "VANDAL <b>", "max_mhz": 1e5, "memory_bytes": 7, "n_max": 64}
-SECOND = "of 1 of the pairs another owner's measurement counts: predictions do not use these"
+SECOND = "predictions do not use 1 of the pairs: another owner's measurements of them are used instead"
 DECISION = Decision(None, "found in a test")
 FACTS = ("vendor", "max_mhz", "memory_bytes", "n_max")
 
@@ -55,9 +54,9 @@ def test_nobody_elses_upload_fills_or_raises_anything(alice, bob):
     result = describe(bob, **VANDAL)
     assert facts() == (None, None, None, 16)
     assert result.warnings == [
-        "platform 'machine-0' was kept as it is known: vendor is unknown here and 'VANDAL <b>' in the delivery; "
-        "n_max is 16 here and 64 in the delivery; max_mhz is unknown here and 100000.0 in the delivery; "
-        "memory_bytes is unknown here and 7 in the delivery",
+        "platform 'machine-0' keeps its stored properties: vendor is unknown here and 'VANDAL <b>' in the upload; "
+        "n_max is 16 here and 64 in the upload; max_mhz is unknown here and 100000.0 in the upload; "
+        "memory_bytes is unknown here and 7 in the upload",
         SECOND,
     ]
 
@@ -125,7 +124,7 @@ def test_what_a_moderator_decided_stands_above_all_deliveries(alice, bob):
     decide(Platform.objects.get(), {"vendor": "Example", "max_mhz": None, "n_max": 12}, DECISION)
     assert Revision.current()[0] == before + 1
     result = describe(alice, vendor="Alice", memory_bytes=5)
-    assert "vendor is 'Example' here and 'Alice' in the delivery" in result.warnings[1]
+    assert "vendor is 'Example' here and 'Alice' in the upload" in result.warnings[1]
     describe(None, vendor="Operator")
     set_hidden(source, True)
     assert facts() == ("Example", None, 32 << 30, 12)
@@ -136,7 +135,7 @@ def test_what_a_moderator_decided_stands_above_all_deliveries(alice, bob):
 def test_only_facts_can_be_decided():
     describe()
     for name in ("slug", "compiler", "private_to"):
-        with pytest.raises(ValueError, match=f"no fact of a platform: {name}"):
+        with pytest.raises(ValueError, match=f"unknown facts of a platform: {name}"):
             decide(Platform.objects.get(), {name: "x"}, DECISION)
 
 
@@ -147,7 +146,7 @@ def test_workloads_are_told_by_the_same_rule(alice, bob):
     result = describe(bob, workload=other)
     columns = ("description", "bound", "strategy", "size")
     assert Workload.objects.values_list(*columns).get() == (None, None, "unknown", None)
-    assert "size is unknown here and 5.0 in the delivery" in result.warnings[0]
+    assert "size is unknown here and 5.0 in the upload" in result.warnings[0]
     found = [(one.field, one.value) for one in differences_of(Workload.objects.get(), None)]
     assert sorted(found) == sorted(other.items())
     set_hidden(first, True)
@@ -199,14 +198,6 @@ def test_the_facts_of_merged_platforms_are_told_anew(alice, bob):
     set_hidden(first.source, True)
     kept.refresh_from_db()
     assert (kept.vendor, kept.memory_bytes, kept.n_max) == ("Bob", 32 << 30, 64)
-
-
-def test_deliveries_that_are_deleted_say_nothing_any_more(alice, bob):
-    source = describe(alice, vendor="Alice").source
-    describe(bob, vendor="Bob")
-    withdraw(Source.objects.filter(pk=source.pk))
-    assert facts()[0] == "Bob"
-    assert differing() == []
 
 
 def test_differences_are_short_and_few(alice, bob):

@@ -25,6 +25,14 @@ IDENTIFYING = (*IDENTIFYING_PLATFORM_TEXTS, *TOPOLOGY_COLUMNS)
 LAPTOP, SERVER = ("a" * 64, "b" * 64)
 
 
+def machine(**fields):
+    return deliver(measured([sample_platform(**fields)]))
+
+
+def program(**fields):
+    return deliver(measured(workloads=[sample_workload(**fields)]))
+
+
 def test_the_same_description_is_the_same_row():
     first, second = deliver(), deliver()
     assert second.warnings == []
@@ -33,68 +41,54 @@ def test_the_same_description_is_the_same_row():
     assert Profile.objects.count() == 2
 
 
-def test_unicode_forms_and_spaces_are_the_same_description():
-    deliver(measured([sample_platform(name="Caf\u00e9  box")]))
-    result = deliver(measured([sample_platform(name=" Cafe\u0301 box ")]))
-    assert result.warnings == []
-    assert Platform.objects.get().name == "Caf\u00e9 box"
+CPU = "machine-0 cpu_model Xeon E5-2630"
+SPELLINGS = {  # what delivers it, the column, its two spellings, those of the warning
+    "unicode and spaces": (machine, "name", "Caf\u00e9  box", " Cafe\u0301 box ", None),
+    "cpu": (machine, "cpu_model", "Xeon E5-2630 v3", "Xeon E5-2630 V3", (f"{CPU} V3", f"{CPU} v3")),
+    "workload": (program, "name", "Jacobi 2D", "jacobi-2d", ("jacobi-2d", "Jacobi 2D")),
+}
 
 
-def test_another_spelling_is_taken_for_the_existing_row_and_said():
-    deliver(measured([sample_platform(cpu_model="Xeon E5-2630 v3")]))
-    result = deliver(measured([sample_platform(cpu_model="Intel(R) Xeon E5-2630 V3".replace("Intel(R) ", ""))]))
-    assert Platform.objects.count() == 1
-    assert result.warnings == [
-        "'machine-0 cpu_model Xeon E5-2630 V3' was taken for the existing platform "
-        "'machine-0 cpu_model Xeon E5-2630 v3'"
-    ]
-    assert Platform.objects.get().cpu_model == "Xeon E5-2630 v3"
-
-
-def test_another_spelling_of_a_workload():
-    deliver(measured(workloads=[sample_workload(name="Jacobi 2D")]))
-    result = deliver(measured(workloads=[sample_workload(name="jacobi-2d")]))
-    assert Workload.objects.count() == 1
-    assert result.warnings == ["'jacobi-2d' was taken for the existing workload 'Jacobi 2D'"]
+@pytest.mark.parametrize("case", SPELLINGS)
+def test_another_spelling_is_taken_for_the_existing_row_and_said(case):
+    kind, column, first, second, said = SPELLINGS[case]
+    kind(**{column: first})
+    model, noun = (Platform, "platform") if kind is machine else (Workload, "workload")
+    warnings = [f"{said[0]!r} was matched to the existing {noun} {said[1]!r}"] if said else []
+    assert kind(**{column: second}).warnings == warnings
+    assert model.objects.values_list(column, flat=True).get() == " ".join(first.split())
 
 
 def test_exact_description_comes_before_spelling():
     deliver(measured([sample_platform(name="box"), sample_platform(name="BOX")]))
     assert Platform.objects.count() == 2
-    result = deliver(measured([sample_platform(name="BOX")]))
+    result = machine(name="BOX")
     assert result.warnings == []
     assert result.profiles[0].platform.name == "BOX"
 
 
 def test_two_of_one_delivery_never_become_one_row():
-    deliver(measured([sample_platform(name="box")]))
+    machine(name="box")
     result = deliver(measured([sample_platform(name="Box"), sample_platform(name="BOX")]))
     assert {profile.platform.name for profile in result.profiles} == {"box", "BOX"}
     assert Platform.objects.count() == 2
 
 
 def test_a_near_miss_is_new_and_said():
-    deliver(measured([sample_platform(name="computing-node")]))
-    result = deliver(measured([sample_platform(name="computing-nude")]))
-    assert Platform.objects.count() == 2
-    assert result.warnings == ["platform 'computing-nude' is new, but looks like the existing 'computing-node'"]
-
-
-@pytest.mark.parametrize(
-    "fields", [{"name": "computing-node-2"}, {"name": "computing-nude", "threads": 32}, {"name": "toaster"}]
-)
-def test_not_a_near_miss(fields):
-    deliver(measured([sample_platform(name="computing-node-1")]))
-    assert deliver(measured([sample_platform(**fields)])).warnings == []
-    assert Platform.objects.count() == 2
+    machine(name="computing-node-1")
+    for fields in ({"name": "computing-node-2"}, {"name": "computing-nude-1", "threads": 32}, {"name": "toaster"}):
+        assert machine(**fields).warnings == []
+    said = machine(name="computing-nude-1").warnings
+    assert said == ["platform 'computing-nude-1' is new, but looks like the existing 'computing-node-1'"]
+    assert Platform.objects.count() == 5
 
 
 def test_near_miss_of_a_workload_needs_the_same_version_and_input():
-    deliver(measured(workloads=[sample_workload(name="stencil/jacobi")]))
-    same = deliver(measured(workloads=[sample_workload(name="stencil/jacoby")]))
+    program(name="stencil/jacobi")
+    same = program(name="stencil/jacoby")
     assert same.warnings == ["workload 'stencil/jacoby' is new, but looks like the existing 'stencil/jacobi'"]
-    assert deliver(measured(workloads=[sample_workload(name="stencil/jacobu", version="2")])).warnings == []
-    assert deliver(measured(workloads=[sample_workload(name="stencil/jacobo", input="large")])).warnings == []
+    assert program(name="stencil/jacobu", version="2").warnings == []
+    assert program(name="stencil/jacobo", input="large").warnings == []
 
 
 def test_many_near_misses_do_not_drown_the_report():
@@ -113,55 +107,34 @@ def test_notes_keep_kinds_apart():
 
 
 def test_the_operators_later_delivery_fills_and_corrects():
-    deliver(measured([sample_platform(vendor=None, memory_bytes=5)]))
-    result = deliver(measured([sample_platform(vendor="Example", memory_bytes=7)]))
-    assert Platform.objects.values_list("vendor", "memory_bytes").get() == ("Example", 7)
+    machine(vendor=None, memory_bytes=5, n_max=8)
+    result = machine(vendor="Example", memory_bytes=7, n_max=16)
     assert result.warnings == ["platform 'machine-0' was corrected: memory_bytes was 5 and is now 7"]
+    machine(vendor=None, memory_bytes=7, n_max=4)  # unknown replaces nothing; n_max is the largest that was used
+    assert Platform.objects.values_list("vendor", "memory_bytes", "n_max").get() == ("Example", 7, 16)
+    assert machine(name="unknown clock", base_mhz=0.0).profiles[0].platform.base_mhz is None
 
 
-def test_unknown_never_replaces_known():
-    deliver()
-    assert deliver(measured([sample_platform(vendor=None)], [sample_workload(strategy="unknown")])).warnings == []
-    assert Platform.objects.get().vendor == "Example"
-    assert Workload.objects.get().strategy == "domain_decomposition"
-
-
-def test_an_unknown_strategy_is_filled():
-    deliver(measured(workloads=[sample_workload(strategy="unknown", bound=None)]))
-    assert deliver(measured(workloads=[sample_workload(strategy="locks")])).warnings == []
-    assert (Workload.objects.get().strategy, Workload.objects.get().bound) == ("locks", "memory")
-
-
-def test_n_max_grows_with_what_was_used():
-    deliver(measured([sample_platform(n_max=8)]))
-    deliver(measured([sample_platform(n_max=16)]))
-    deliver(measured([sample_platform(n_max=4)]))
-    assert Platform.objects.get().n_max == 16
-
-
-def test_zero_megahertz_is_unknown():
-    deliver(measured([sample_platform(base_mhz=0.0)]))
-    assert Platform.objects.get().base_mhz is None
+def test_an_unknown_strategy_is_filled_and_replaces_none():
+    program(strategy="unknown", bound=None)
+    for strategy in ("locks", "unknown"):
+        assert program(strategy=strategy).warnings == []
+        assert (Workload.objects.get().strategy, Workload.objects.get().bound) == ("locks", "memory")
 
 
 def test_relative_times_of_an_absolute_workload_are_refused():
     deliver()
     before = stored_counts()
-    with pytest.raises(IngestError, match="known with absolute times, these are relative"):
+    with pytest.raises(IngestError, match="has absolute times, these are relative"):
         deliver(measured(time_kinds={0: "relative"}))
     assert stored_counts() == before
 
 
-def test_relative_times_are_known_as_such():
-    deliver(measured(time_kinds={0: "relative"}))
-    deliver(measured(time_kinds={0: "relative"}))
-    assert Workload.objects.get().time_kind == "relative"
-
-
-def test_a_spelling_with_other_times_is_another_workload():
-    deliver(measured(workloads=[sample_workload(name="Jacobi")]))
-    deliver(measured(workloads=[sample_workload(name="jacobi")], time_kinds={0: "relative"}))
-    assert set(Workload.objects.values_list("name", "time_kind")) == {("Jacobi", "absolute"), ("jacobi", "relative")}
+def test_relative_times_are_known_as_such_and_a_spelling_with_other_times_is_another_workload():
+    program(name="Jacobi")
+    for _ in range(2):
+        deliver(measured(workloads=[sample_workload(name="jacobi")], time_kinds={0: "relative"}))
+    assert sorted(Workload.objects.values_list("name", "time_kind")) == [("Jacobi", "absolute"), ("jacobi", "relative")]
 
 
 @pytest.mark.parametrize(
@@ -178,17 +151,14 @@ def test_slugs_are_readable(name, slug):
     assert slug_base(name, "platform") == slug
 
 
-def test_platforms_of_one_name_are_numbered():
+def test_rows_of_one_name_have_slugs_of_their_own():
+    """Platforms are numbered; workloads are told apart by version, then input, then number."""
     deliver(measured([sample_platform(name="box", threads=threads) for threads in (16, 32, 64)]))
     assert set(Platform.objects.values_list("slug", flat=True)) == {"box", "box-2", "box-3"}
-
-
-def test_workloads_of_one_name_are_told_apart_by_version_then_input_then_number():
     variants = [("1", "s"), ("2", "s"), ("2", "m"), ("2", "l")]
     deliver(measured(workloads=[sample_workload(name="w", version=v, input=i, runtime="mpal") for v, i in variants]))
-    assert set(Workload.objects.values_list("slug", flat=True)) == {"w", "w-2", "w-m", "w-l"}
-    deliver(measured(workloads=[sample_workload(name="w", version="1", input="m", runtime=None)]))
-    assert Workload.objects.filter(slug="w-1").exists()
+    program(name="w", version="1", input="m", runtime=None)
+    assert set(Workload.objects.filter(name="w").values_list("slug", flat=True)) == {"w", "w-2", "w-m", "w-l", "w-1"}
 
 
 def test_private_rows_of_the_owner_are_found_again_and_filled(alice):

@@ -7,8 +7,8 @@ import pytest
 
 from profiles.identity.programs import find_program, measured_program, program_of_workload, programs_by_source
 from profiles.ingest.service import ingest
-from profiles.models import Profile, Workload
-from tests.pages import store_public, user
+from profiles.models import Profile, Source, Workload
+from tests.pages import store_public
 from tests.programs import MERGE_S, REST_S, SPLIT_S, late_program_measurements, program_measurements
 from tests.samples import sample_measurements, sample_workload
 
@@ -29,26 +29,23 @@ def the_program(source, viewer=None):
     return find_program(*name.address, viewer)
 
 
-def test_regions_and_serial_rest_of_one_application():
-    program = the_program(store(program_measurements()))
-    assert program.name.name == "sort"
+def test_regions_and_serial_rest_of_one_application_add_up_at_each_n():
+    program = the_program(store(program_measurements(counts=(1, 2, 4))))
+    assert (program.name.name, program.platform.name) == ("sort", "machine-0")
     assert [part.workload.section for part in program.parts] == ["merge:12", "split:40", "serial rest"]
     assert program.serial_rest.workload.name == "sort/serial rest"
-    assert program.platform.name == "machine-0"
-
-
-def test_an_older_upload_has_no_serial_rest():
-    program = the_program(store(program_measurements(serial_rest=False)))
-    assert program.serial_rest is None
-    assert len(program.parts) == 2
-
-
-def test_times_add_up_at_each_n():
-    measured = measured_program(the_program(store(program_measurements(counts=(1, 2, 4)))))
+    measured = measured_program(program)
     assert measured.n.tolist() == [1, 2, 4]
     assert measured.parts_s[:, 0].tolist() == [MERGE_S, SPLIT_S, REST_S]
     assert measured.time_s == pytest.approx([(MERGE_S + SPLIT_S) / n + REST_S for n in (1, 2, 4)])
     assert measured.best() == 2
+    Profile.objects.first().curves.delete()
+    assert measured_program(the_program(program.source)) is None
+
+
+def test_an_older_upload_has_no_serial_rest():
+    program = the_program(store(program_measurements(serial_rest=False)))
+    assert (program.serial_rest, len(program.parts)) == (None, 2)
 
 
 def test_only_thread_counts_that_all_parts_have_are_added():
@@ -67,24 +64,12 @@ def test_a_region_that_begins_later_takes_no_time_before():
     assert measured.parts_s[:, 0].tolist() == pytest.approx([0.0, SPLIT_S, MERGE_S + REST_S])
 
 
-def test_without_curves_nothing_is_added():
-    source = store(program_measurements())
-    Profile.objects.filter(source=source).first().curves.delete()
-    assert measured_program(the_program(source)) is None
-
-
-def test_the_kits_own_workloads_are_no_program():
+def test_the_kits_own_workloads_a_dataset_and_a_serial_rest_alone_are_no_program():
     assert names(store_public()[0].source) == []
-
-
-def test_a_dataset_is_no_program():
-    assert names(store(program_measurements(), kind="dataset")) == []
-
-
-def test_a_serial_rest_alone_is_no_program():
     whole = program_measurements()
+    assert names(store(whole, kind="dataset")) == []
     rest = replace(whole, workloads=whole.workloads[2:], profiles=[replace(whole.profiles[2], workload=0)])
-    assert names(store(rest)) == []
+    assert names(store(rest, label="rest")) == []
 
 
 def test_two_programs_of_one_upload_have_addresses_of_their_own():
@@ -101,26 +86,22 @@ def test_two_programs_of_one_upload_have_addresses_of_their_own():
         assert {part.workload.application for part in find_program(*name.address, None).parts} == {name.name}
 
 
-def test_a_private_program_is_its_owners_alone():
-    ada, bob = user("ada"), user("bob")
+def test_a_private_program_is_its_owners_alone(ada, bob):
     source = store(program_measurements(), owner=ada, private=True)
     (name,) = programs_by_source([source.pk], ada)[source.pk]
     assert find_program(*name.address, ada) is not None
     assert names(source, bob) == names(source) == []
-    assert find_program(*name.address, bob) is None
-    assert find_program(*name.address, None) is None
+    assert find_program(*name.address, bob) is find_program(*name.address, None) is None
 
 
 def test_what_a_moderator_hid_is_no_program():
     source = store(program_measurements())
     (name,) = programs_by_source([source.pk], None)[source.pk]
-    source.hidden = True
-    source.save()
+    Source.objects.update(hidden=True)
     assert find_program(*name.address, None) is None
 
 
-def test_a_workload_leads_to_the_newest_program():
-    ada = user("ada")
+def test_a_workload_leads_to_the_newest_program(ada):
     store(program_measurements(), label="first")
     newest = store(program_measurements(speed=2.0), label="second")
     store(program_measurements(speed=3.0), label="third", owner=ada, private=True)

@@ -46,20 +46,10 @@ def test_stale_leaves_the_others_alone():
     assert refit(only_stale=True) == 0
 
 
-def test_chunks_and_progress(monkeypatch):
-    monkeypatch.setattr(derivation, "PROFILES_PER_QUERY", 4)
-    deliver(sample_measurements(2, 3))
-    before, seen = derived(), []
-    corrupt(Profile.objects.all())
-    assert refit(progress=seen.append) == 6
-    assert seen == [4, 2]
-    assert derived() == before
-
-
 def test_an_interrupted_refit_keeps_whole_chunks(monkeypatch):
     monkeypatch.setattr(derivation, "PROFILES_PER_QUERY", 4)
     deliver(sample_measurements(2, 3))
-    before = derived()
+    before, seen = derived(), []
     corrupt(Profile.objects.all())
 
     def stop(done):
@@ -70,9 +60,12 @@ def test_an_interrupted_refit_keeps_whole_chunks(monkeypatch):
     assert derived()[:4] == before[:4]
     assert refit(only_stale=True) == 2
     assert derived() == before
+    assert refit(progress=seen.append) == 6
+    assert seen == [4, 2]
 
 
 def test_revisions_are_raised_for_those_who_see_a_change(alice):
+    assert refit() == 0
     deliver(sample_measurements(1, 1), owner=alice, private=True)
     refit()
     assert Revision.current() == (0, 0)
@@ -80,11 +73,6 @@ def test_revisions_are_raised_for_those_who_see_a_change(alice):
     deliver(sample_measurements(1, 2))
     refit()
     assert Revision.current(alice) == (2, 3)
-
-
-def test_nothing_to_refit():
-    assert refit() == 0
-    assert Revision.current() == (0, 0)
 
 
 def test_queries_are_by_the_chunk_not_by_the_profile(django_assert_max_num_queries):

@@ -6,7 +6,7 @@ from django.urls import reverse
 from profiles.ingest.publication import PublicationError, publish_source
 from profiles.ingest.service import delivered
 from profiles.ingest.withdrawal import withdraw
-from profiles.models import Platform, Profile, Revision, Source, Workload
+from profiles.models import Platform, Profile, Revision, Workload
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
 
@@ -22,9 +22,13 @@ def counted(viewer=None) -> list[int]:
     return [model.objects.visible_to(viewer).count() for model in (Platform, Workload, Profile)]
 
 
-def test_it_is_public_where_it_stands(alice):
+def test_it_is_public_where_it_stands_and_the_addresses_from_before_lead_there(alice, client):
+    """They were 404."""
     result = private(alice)
     before, uid, slug = Revision.current(alice), result.profiles[0].uid, Platform.objects.get().slug
+    slugs = {"platform": slug, "workload": Workload.objects.get().slug}
+    former = [reverse(noun, args=[slug]) for noun, slug in slugs.items()]
+    assert [client.get(address).status_code for address in former] == [404, 404]
     assert counted() == [0, 0, 0]
     assert publish_source(result.source) == []
     assert counted() == [1, 1, 1]
@@ -34,15 +38,6 @@ def test_it_is_public_where_it_stands(alice):
     assert platform.slug != slug
     assert Revision.current(alice) == (before[0] + 1, before[1] + 1)
     assert platform.descriptions.get().differs is False
-
-
-def test_the_addresses_from_before_lead_to_what_was_published(alice, client):
-    """They were 404."""
-    private(alice)
-    slugs = Platform.objects.get().slug, Workload.objects.get().slug
-    former = [reverse(noun, args=[slug]) for noun, slug in zip(("platform", "workload"), slugs, strict=True)]
-    assert [client.get(address).status_code for address in former] == [404, 404]
-    publish_source(Source.objects.get())
     public = [reverse("platform", args=["machine-0"]), reverse("workload", args=[Workload.objects.get().slug])]
     answers = [client.get(address) for address in former]
     assert [(answer.status_code, answer.url) for answer in answers] == [(301, address) for address in public]
@@ -54,7 +49,7 @@ def test_it_joins_what_is_public_already_and_takes_no_say_from_it(alice, bob):
     warnings = publish_source(result.source)
     platform = Platform.objects.get()
     assert (platform.vendor, platform.facts_by, platform.profiles.count()) == ("Bob", f"user:{bob.pk}", 2)
-    assert any("taken for the existing platform" in warning for warning in warnings)
+    assert any("matched to the existing platform" in warning for warning in warnings)
     assert counted() == counted(alice) == [1, 1, 2]
 
 
@@ -85,7 +80,7 @@ def test_everything_tells_the_same_as_if_it_had_come_publicly(alice, bob):
 
 def test_emulated_measurements_stay_private(alice):
     result = private(alice, origin="emulated")
-    with pytest.raises(PublicationError, match="stay private"):
+    with pytest.raises(PublicationError, match="cannot be made public"):
         publish_source(result.source)
     assert counted() == [0, 0, 0]
 
@@ -95,24 +90,17 @@ def test_what_is_at_odds_with_the_public_is_refused_whole(alice, bob):
     deliver(measured(workloads=[sample_workload(size=8.0)], seed=2), owner=bob)
     own = Workload.objects.visible_to(alice).order_by("-pk").first()
     assert own.size == 8.0
-    with pytest.raises(PublicationError, match="with size 8"):
+    with pytest.raises(PublicationError, match="has size 8"):
         publish_source(result.source)
     result.source.refresh_from_db()
     assert result.source.private_to == alice
     assert counted() == [1, 1, 1]
 
 
-def test_others_are_told_of_it_as_of_a_delivery(alice, django_capture_on_commit_callbacks):
+def test_others_are_told_of_it_as_of_a_delivery(alice, monkeypatch, django_capture_on_commit_callbacks):
     heard = []
-
-    def listen(sender, source, **_):
-        heard.append(source)
-
+    monkeypatch.setattr(delivered, "send_robust", lambda sender, source, **_: heard.append(source))
     result = private(alice)
-    delivered.connect(listen)
-    try:
-        with django_capture_on_commit_callbacks(execute=True):
-            publish_source(result.source)
-    finally:
-        delivered.disconnect(listen)
+    with django_capture_on_commit_callbacks(execute=True):
+        publish_source(result.source)
     assert heard == [result.source]

@@ -12,7 +12,7 @@ from profiles.ingest import service, staging
 from profiles.ingest.derivation import refit, run_tables
 from profiles.ingest.service import IngestError, announce_forgotten, delivered
 from profiles.measurements import PARTS, CounterTable
-from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
+from profiles.models import Platform, Profile, Revision, Run, Source, Workload
 from profiles.models.base import MOST_ATTEMPTS
 from profiles.scaling.features import METHOD_VERSION, feature_fit
 from profiles.scaling.runs import scaling_curves
@@ -28,20 +28,25 @@ def test_every_run_and_reading_is_stored():
     result = deliver(measurements)
     assert result.warnings == []
     assert len(result.profiles) == 6
+    names = ("n", "repeat", "time_s", "time_ns")
     for profile, record in zip(result.profiles, measurements.profiles, strict=True):
         runs = list(profile.runs.order_by("pk"))
-        assert [run.n for run in runs] == record.runs.n.tolist()
-        assert [run.repeat for run in runs] == record.runs.repeat.tolist()
-        assert [run.time_s for run in runs] == record.runs.time_s.tolist()
-        assert [run.time_ns for run in runs] == record.runs.time_ns.tolist()
+        for name in names:
+            assert [getattr(run, name) for run in runs] == getattr(record.runs, name).tolist()
         assert [run.pass_kind == "profile" for run in runs] == record.runs.is_profile_pass.tolist()
         assert {run.output_checksum for run in runs} == {"abc123"}
         parts = [[getattr(run, f"{part}_ns") for part in PARTS] for run in runs]
         assert [[-1 if part is None else part for part in row] for row in parts] == record.runs.parts_ns.tolist()
-        readings = list(profile.counter_readings.order_by("pk"))
-        assert [(one.n, one.counter, one.value) for one in readings] == list(
-            zip(record.counters.n.tolist(), record.counters.counter, record.counters.value.tolist(), strict=True)
-        )
+        readings = profile.counter_readings.order_by("pk").values_list("n", "counter", "value")
+        counters = record.counters
+        assert list(readings) == list(zip(counters.n.tolist(), counters.counter, counters.value.tolist(), strict=True))
+
+
+def with_record(measurements, at=0, **fields):
+    """The measurements with fields of one profile replaced."""
+    profiles = list(measurements.profiles)
+    profiles[at] = replace(profiles[at], **fields)
+    return replace(measurements, profiles=profiles)
 
 
 def test_derived_rows_are_those_of_the_method():
@@ -84,8 +89,7 @@ def test_counts_of_tasks_are_kept():
     measurements = sample_measurements(1, 1)
     runs = measurements.profiles[0].runs
     counted = np.where(runs.is_profile_pass, 5.0, np.nan)
-    profiles = [replace(measurements.profiles[0], runs=replace(runs, tasks=counted, waits=counted / 5))]
-    (profile,) = deliver(replace(measurements, profiles=profiles)).profiles
+    (profile,) = deliver(with_record(measurements, runs=replace(runs, tasks=counted, waits=counted / 5))).profiles
     kept = {(run.pass_kind, run.tasks, run.waits) for run in profile.runs.all()}
     assert kept == {("clean", None, None), ("profile", 5, 1)}
     table = run_tables([profile.pk])[profile.pk]
@@ -97,8 +101,7 @@ def test_disturbed_runs_are_kept_and_counted():
     measurements = sample_measurements(1, 2)
     runs = measurements.profiles[0].runs
     flags = np.where(runs.n == 1, 1.0, np.where(runs.n == 2, np.nan, 0.0))
-    profiles = [replace(measurements.profiles[0], runs=replace(runs, disturbed=flags)), measurements.profiles[1]]
-    disturbed, silent = deliver(replace(measurements, profiles=profiles)).profiles
+    disturbed, silent = deliver(with_record(measurements, runs=replace(runs, disturbed=flags))).profiles
     assert {(run.n, run.disturbed) for run in disturbed.runs.filter(n__lt=4)} == {(1, True), (2, None), (3, False)}
     np.testing.assert_array_equal(run_tables([disturbed.pk])[disturbed.pk].disturbed, flags)
     assert (disturbed.run_count, disturbed.disturbed_count) == (len(runs), 6)
@@ -128,7 +131,7 @@ def test_a_workload_has_one_size():
     other = varied_measurements()
     other.workloads[0] = replace(other.workloads[0], size=101.0)
     before = stored_counts()
-    with pytest.raises(IngestError, match="is known with size 100, these runs are of size 101"):
+    with pytest.raises(IngestError, match="has size 100, these runs have size 101"):
         deliver(other)
     assert stored_counts() == before
 
@@ -146,60 +149,41 @@ def test_where_it_came_from_is_kept():
 
 
 def test_unknown_counters_and_statuses_are_kept():
-    measurements = sample_measurements(1, 1)
-    table = CounterTable(
-        n=np.array([1, 1]),
-        repeat=np.array([1, 1]),
-        counter=("MY-COUNTER", "BR"),
-        value=np.array([7.0, np.nan]),
-        status=("ok", "no-permission"),
-    )
-    record = replace(measurements.profiles[0], counters=table)
-    profile = deliver(replace(measurements, profiles=[record])).profiles[0]
+    one, values = np.array([1, 1]), np.array([7.0, np.nan])
+    table = CounterTable(n=one, repeat=one, counter=("MY-COUNTER", "BR"), value=values, status=("ok", "no-permission"))
+    profile = deliver(with_record(sample_measurements(1, 1), counters=table)).profiles[0]
     rows = set(profile.counter_readings.values_list("counter", "value", "status"))
     assert rows == {("MY-COUNTER", 7.0, "ok"), ("BR", None, "no-permission")}
 
 
-def wall_times(runs, kept):
-    """The kept rows as a dataset has them: seconds alone."""
-    return replace(runs.take(np.flatnonzero(kept)), time_ns=None, parts_ns=None, output_checksum=None)
+def deliver_wall_times(kept):
+    """Deliver the kept rows as a dataset has them, which is seconds alone, and return their profile and table."""
+    measurements = sample_measurements(1, 1, decomposed=False, counters=False)
+    runs = measurements.profiles[0].runs
+    runs = replace(runs.take(np.flatnonzero(kept(runs.n))), time_ns=None, parts_ns=None, output_checksum=None)
+    return deliver(with_record(measurements, runs=runs)).profiles[0], runs
 
 
 def test_a_curve_that_starts_late_has_a_stand_in_for_t1():
-    measurements = sample_measurements(1, 1, decomposed=False, counters=False)
-    runs = measurements.profiles[0].runs
-    runs = wall_times(runs, runs.n >= 2)
-    record = replace(measurements.profiles[0], runs=runs)
-    profile = deliver(replace(measurements, profiles=[record])).profiles[0]
-    assert profile.t1_is_stand_in
+    profile, runs = deliver_wall_times(lambda n: n >= 2)
+    assert (profile.t1_is_stand_in, profile.n_min) == (True, 2)
     assert profile.t1_s == 2 * np.median(runs.time_s[runs.n == 2])
-    assert profile.n_min == 2
     assert any("stands in" in warning for warning in profile.warnings)
-    run = profile.runs.first()
-    assert run.time_ns is None
-    assert run.use_ns is None
+    assert profile.runs.values_list("time_ns", "use_ns").first() == (None, None)
 
 
 def test_sequential_profile_has_no_fit():
-    measurements = sample_measurements(1, 1, decomposed=False, counters=False)
-    runs = measurements.profiles[0].runs
-    runs = wall_times(runs, runs.n == 1)
-    record = replace(measurements.profiles[0], runs=runs)
-    profile = deliver(replace(measurements, profiles=[record])).profiles[0]
+    profile, _ = deliver_wall_times(lambda n: n == 1)
     profile.refresh_from_db()
     assert profile.fit_error is None
     assert np.isnan(profile.feature_vector.values).all()
 
 
-def test_progress_counts_profiles(monkeypatch):
+def test_progress_counts_profiles_and_each_delivery_raises_the_revision_once(monkeypatch):
     monkeypatch.setattr(staging, "STAGED_PROFILES_AT_ONCE", 4)
     seen = []
     deliver(sample_measurements(2, 3), progress=seen.append)
     assert seen == [4, 2]
-
-
-def test_revision_is_raised_once():
-    deliver(sample_measurements(1, 2))
     assert Revision.current() == (1, 0)
     deliver(sample_measurements(1, 2, seed=1))
     assert Revision.current() == (2, 0)
@@ -212,7 +196,7 @@ def test_second_delivery_of_the_same_bytes_answers_with_the_first(alice):
     assert second.existing
     assert second.source == first.source
     assert {profile.pk for profile in second.profiles} == {profile.pk for profile in first.profiles}
-    assert "delivered before" in second.warnings[0]
+    assert "uploaded before" in second.warnings[0]
     assert stored_counts() == before
     assert Revision.current() == (1, 0)
 
@@ -222,7 +206,7 @@ def test_second_delivery_with_another_visibility_keeps_the_first(alice, first, w
     deliver(sha256=SAME, owner=alice, private=first)
     second = deliver(sha256=SAME, owner=alice, private=not first)
     assert (second.source.private_to is None) == (word == "public")
-    assert f"they are {word} and stay so" in second.warnings[0]
+    assert f"they are {word} and were not changed" in second.warnings[0]
 
 
 def test_same_bytes_from_nobody_and_from_somebody_are_two_sources(alice):
@@ -231,15 +215,18 @@ def test_same_bytes_from_nobody_and_from_somebody_are_two_sources(alice):
 
 
 def test_all_or_nothing_when_the_last_step_fails(monkeypatch):
+    deliver(measured([sample_platform(vendor=None)]))
+    before, revision = stored_counts(), Revision.current()
+
     def fail(*_, **__):
         raise RuntimeError("late")
 
     monkeypatch.setattr(Revision, "raise_for", fail)
-    before = stored_counts()
-    with pytest.raises(RuntimeError, match="late"):
-        deliver()
-    assert stored_counts() == before
-    assert Revision.current() == (0, 0)
+    for platforms in (1, 2):  # a platform that exists and is left as it was, and a new one
+        with pytest.raises(RuntimeError, match="late"):
+            deliver(measured([sample_platform(index) for index in range(platforms)]))
+        assert (stored_counts(), Revision.current()) == (before, revision)
+        assert Platform.objects.get().vendor is None
 
 
 def test_all_or_nothing_in_a_later_chunk(monkeypatch):
@@ -256,24 +243,6 @@ def test_all_or_nothing_in_a_later_chunk(monkeypatch):
     assert set(stored_counts().values()) == {0}
 
 
-def test_existing_platforms_are_left_as_they_were_when_a_delivery_fails(monkeypatch):
-    deliver(measured([sample_platform(vendor=None)]))
-
-    def fail(*_, **__):
-        raise RuntimeError("late")
-
-    monkeypatch.setattr(Revision, "raise_for", fail)
-    with pytest.raises(RuntimeError):
-        deliver(measured())
-    assert Platform.objects.get().vendor is None
-
-
-def test_emulated_needs_an_owner():
-    with pytest.raises(IngestError, match="give --owner"):
-        deliver(sample_measurements(1, 1, origin="emulated"))
-    assert set(stored_counts().values()) == {0}
-
-
 def test_emulated_is_private_whatever_was_asked_for(alice):
     result = deliver(sample_measurements(1, 1, origin="emulated"), owner=alice)
     assert result.source.private_to == alice
@@ -283,77 +252,61 @@ def test_emulated_is_private_whatever_was_asked_for(alice):
     assert Revision.current(alice) == (0, 1)
 
 
-def test_private_needs_an_owner():
-    with pytest.raises(IngestError, match="give --owner"):
-        deliver(private=True)
-
-
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"physical_cores": 99}, "the database refuses"),
-        ({"n_nu": 8, "n_ht": 4}, "the database refuses"),
-        ({"name": "x" * 201}, "name is longer than 200 characters"),
-        ({"device_class": "toaster"}, "device_class"),
-    ],
-)
-def test_impossible_platform_is_refused_whole(fields, reason):
-    with pytest.raises(IngestError, match=reason):
-        deliver(measured([sample_platform(**fields)]))
-    assert set(stored_counts().values()) == {0}
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "reason"),
-    [
-        ("n", 0, "n 0 is less than 1"),
-        ("n", 65_537, "n 65537 is more than 65536"),
-        ("repeat", -1, "repeat"),
-        ("time_ns", 2**59, "time_ns"),
-        ("time_s", 1e-19, "time_s 1e-19 is less than 1e-18"),
-        ("time_s", 1e8, r"time_s 100000000.0 is more than 1e\+07"),
-        ("time_s", 0.0, "time"),
-        ("time_s", np.nan, "time"),
-        ("time_s", np.inf, "time"),
-    ],
-)
-def test_impossible_runs_are_refused_whole(column, value, reason):
+def one_wrong(column, value):
+    """Measurements of two profiles, of which the last run of the second has this value."""
     measurements = sample_measurements(1, 2)
-    values = getattr(measurements.profiles[1].runs, column).copy()
+    runs = measurements.profiles[1].runs
+    values = getattr(runs, column).copy()
     values[-1] = value
-    record = replace(measurements.profiles[1], runs=replace(measurements.profiles[1].runs, **{column: values}))
-    with pytest.raises(IngestError, match=reason):
-        deliver(replace(measurements, profiles=[measurements.profiles[0], record]))
-    assert set(stored_counts().values()) == {0}
+    return with_record(measurements, 1, runs=replace(runs, **{column: values}))
 
 
-def test_the_same_run_twice_is_refused():
+def of_one_repeat():
     measurements = sample_measurements(1, 1)
     runs = measurements.profiles[0].runs
-    record = replace(measurements.profiles[0], runs=replace(runs, repeat=np.ones(len(runs), dtype=np.int64)))
-    with pytest.raises(IngestError, match="the database refuses"):
-        deliver(replace(measurements, profiles=[record]))
+    return with_record(measurements, runs=replace(runs, repeat=np.ones(len(runs), dtype=np.int64)))
 
 
-def test_nothing_measured_is_refused():
-    with pytest.raises(IngestError, match="no runs"):
-        deliver(sample_measurements(1, 1, profiles=[]))
+REFUSED = {
+    "cores": (lambda: measured([sample_platform(physical_cores=99)]), "the database rejected"),
+    "breakpoints": (lambda: measured([sample_platform(n_nu=8, n_ht=4)]), "the database rejected"),
+    "long name": (lambda: measured([sample_platform(name="x" * 201)]), "name is longer than 200 characters"),
+    "device class": (lambda: measured([sample_platform(device_class="toaster")]), "device_class"),
+    "n = 0": (lambda: one_wrong("n", 0), "n 0 is less than 1"),
+    "n": (lambda: one_wrong("n", 65_537), "n 65537 is more than 65536"),
+    "repeat": (lambda: one_wrong("repeat", -1), "repeat"),
+    "time_ns": (lambda: one_wrong("time_ns", 2**59), "time_ns"),
+    "short": (lambda: one_wrong("time_s", 1e-19), "time_s 1e-19 is less than 1e-18"),
+    "long": (lambda: one_wrong("time_s", 1e8), r"time_s 100000000.0 is more than 1e\+07"),
+    "time 0": (lambda: one_wrong("time_s", 0.0), "time"),
+    "time NaN": (lambda: one_wrong("time_s", np.nan), "time"),
+    "time inf": (lambda: one_wrong("time_s", np.inf), "time"),
+    "a run twice": (of_one_repeat, "the database rejected"),
+    "nothing": (lambda: sample_measurements(1, 1, profiles=[]), "no runs"),
+    "a pair twice": (lambda: measured(profiles=measured().profiles * 2), "twice on one machine"),
+    "a platform twice": (
+        lambda: measured([sample_platform(0), sample_platform(0, base_mhz=None)]),
+        "appears twice with the same description",
+    ),
+    "a workload twice": (
+        lambda: measured(workloads=[sample_workload(0), sample_workload(0, bound=None)]),
+        "appears twice with the same description",
+    ),
+    "emulated of nobody": (lambda: sample_measurements(1, 1, origin="emulated"), "emulated .* give --owner"),
+}
 
 
-def test_one_workload_twice_on_a_platform_is_refused():
-    measurements = sample_measurements(1, 1)
-    with pytest.raises(IngestError, match="twice on one machine"):
-        deliver(replace(measurements, profiles=measurements.profiles * 2))
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_impossible_is_refused_whole(case):
+    wrong, reason = REFUSED[case]
+    with pytest.raises(IngestError, match=reason):
+        deliver(wrong())
+    assert set(stored_counts().values()) == {0}
 
 
-@pytest.mark.parametrize("noun", ["platforms", "workloads"])
-def test_one_description_twice_is_refused(noun):
-    twins = {
-        "platforms": [sample_platform(0), sample_platform(0, base_mhz=None)],
-        "workloads": [sample_workload(0), sample_workload(0, bound=None)],
-    }
-    with pytest.raises(IngestError, match="there twice, with the same description"):
-        deliver(measured(**{noun: twins[noun]}))
+def test_private_needs_an_owner():
+    with pytest.raises(IngestError, match="--private needs an owner: give --owner"):
+        deliver(private=True)
 
 
 def test_n_max_comes_from_threads_or_else_from_the_runs():
@@ -365,37 +318,6 @@ def test_n_max_comes_from_threads_or_else_from_the_runs():
 def test_a_platform_without_runs_is_kept():
     deliver(replace(measured(), platforms=[sample_platform(0), sample_platform(1)]))
     assert Platform.objects.count() == 2
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        lambda source, profile: Profile(**_copy(profile, source=source)),
-        lambda source, profile: Run(profile=profile, n=0, repeat=1, pass_kind="clean", time_s=1.0),
-        lambda source, profile: Run(profile=profile, n=1, repeat=9, pass_kind="clean", time_s=0.0),
-        lambda source, profile: Run(profile=profile, n=1, repeat=1, pass_kind="clean", time_s=1.0),
-        lambda source, profile: CounterReading(profile=profile, n=1, repeat=1, counter="INSTR"),
-        lambda source, profile: Source(kind="tarball", origin="measured", label="x", sha256=source.sha256),
-        lambda source, profile: Source(kind="tarball", origin="emulated", label="x", sha256="e" * 64),
-        lambda source, profile: Platform(name="x", slug="x", identity=profile.platform.identity, n_max=1),
-        lambda source, profile: Platform(name="x", slug="x", identity="x", n_max=0),
-        lambda source, profile: Platform(name="x", slug="x", identity="x", n_max=1, physical_cores=2, threads=1),
-        lambda source, profile: Platform(name="x", slug="x", identity="x", n_max=1, n_nu=2, n_ht=2),
-        lambda source, profile: Workload(name="x", slug="x", identity=profile.workload.identity),
-        lambda source, profile: Workload(name="x", slug="x", identity="x", strategy="magic"),
-        lambda source, profile: Workload(name="x", slug=profile.workload.slug, identity="x"),
-    ],
-)
-def test_database_constraints(rows):
-    result = deliver(sample_measurements(1, 1))
-    row = rows(result.source, result.profiles[0])
-    with pytest.raises(IntegrityError), transaction.atomic():
-        row.save()
-
-
-def _copy(profile, **fields):
-    names = ("platform", "workload", "origin", "decomposed", "n_measured", "n_min", "n_largest")
-    return {name: getattr(profile, name) for name in names} | fields
 
 
 def rows_and_queries(measurements) -> tuple[int, int]:

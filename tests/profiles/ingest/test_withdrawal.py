@@ -5,19 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from profiles.identity.descriptions import differences_of
 from profiles.ingest import withdrawal
 from profiles.ingest.staging import sweep_abandoned
 from profiles.ingest.withdrawal import withdraw, withdrawing
-from profiles.models import (
-    Platform,
-    Profile,
-    Revision,
-    Run,
-    Source,
-    StagedDelivery,
-    WithdrawnSource,
-    Workload,
-)
+from profiles.models import Platform, Profile, Revision, Run, Source, StagedDelivery, WithdrawnSource, Workload
 from profiles.moderation import merge_platforms, set_hidden
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
@@ -58,6 +50,7 @@ def test_facts_are_told_anew_by_those_who_are_left(alice, bob):
     take_back(first)
     platform = Platform.objects.get()
     assert (platform.vendor, platform.facts_by) == ("Bob", f"user:{bob.pk}")
+    assert differences_of(platform, None) == []
 
 
 def test_a_public_row_that_only_private_profiles_are_left_of_becomes_their_owners(alice, bob):
@@ -100,9 +93,11 @@ def test_a_platform_goes_with_those_that_were_merged_into_it(alice):
     assert Platform.objects.count() == 0
 
 
-def test_a_listener_that_fails_keeps_everything(alice):
+def test_a_listener_that_fails_keeps_everything_and_taking_nothing_back_changes_nothing(alice):
     deliver(owner=alice)
-    before = stored_counts()
+    before, number = stored_counts(), Revision.current()
+    withdraw(Source.objects.none())
+    assert Revision.current() == number
 
     def fail(sender, sources, **_):
         raise RuntimeError
@@ -131,10 +126,3 @@ def test_what_a_killed_process_left_of_it_is_unseen_and_swept_by_another(alice, 
     StagedDelivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     assert sweep_abandoned() == 1
     assert set(Run.objects.values_list("profile", flat=True)) == {kept.profiles[0].pk}
-
-
-def test_taking_nothing_back_changes_nothing(alice):
-    deliver(owner=alice)
-    number = Revision.current()
-    withdraw(Source.objects.none())
-    assert Revision.current() == number

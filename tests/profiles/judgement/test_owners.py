@@ -11,9 +11,9 @@ from accounts.mails import confirm_address
 from profiles.ingest.publication import publish_source
 from profiles.ingest.withdrawal import withdraw
 from profiles.judgement.outliers import judge_all_pairs, keep_verdicts, own_reasons
-from profiles.judgement.owners import is_established
+from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
 from profiles.models import Platform, Profile, Revision, VerdictChange
-from profiles.moderation import Decision, judge, mark_outlier, merge, set_hidden, undo
+from profiles.moderation import Decision, judge, merge, set_hidden, undo
 from tests.owners import new_account, old_account
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
@@ -23,22 +23,23 @@ COUNTS, SECOND, DIFFERS = ("", ""), "second", "differs"
 
 
 def slower(measurements, factor):
-    """The same with all times that many times as long."""
+    """The same with all times that many times as long. The factor may depend on the thread counts."""
     profiles = []
     for profile in measurements.profiles:
-        runs, time_ns = profile.runs, (profile.runs.time_ns * factor).astype(np.int64)
-        parts = np.where(runs.parts_ns < 0, -1, (runs.parts_ns * factor).astype(np.int64))
-        parts[:, 0] = np.where(
-            runs.is_profile_pass, parts[:, 0] + runs.n * time_ns - parts.sum(axis=1), runs.parts_ns[:, 0]
-        )
+        runs = profile.runs
+        factors = factor(runs.n) if callable(factor) else np.full(len(runs), factor)
+        time_ns = (runs.time_ns * factors).astype(np.int64)
+        parts = np.where(runs.parts_ns < 0, -1, (runs.parts_ns * factors[:, None]).astype(np.int64))
+        parts[:, 0] += np.where(runs.is_profile_pass, runs.n * time_ns - parts.sum(axis=1), 0)
         profiles.append(replace(profile, runs=replace(runs, time_ns=time_ns, time_s=time_ns / 1e9, parts_ns=parts)))
     return replace(measurements, profiles=profiles)
 
 
-def measure(owner, factor=1.0, label="", machines=1, **how):
+def measure(owner, factor=1.0, label="", decomposed=True, **how):
     """The delivery of an owner who measured machine-0 and found it that much slower than it is."""
     name = label or (owner.username if owner else "operator")
-    return store(slower(sample_measurements(machines, 1), factor), label=name, owner=owner, **how).source
+    measurements = slower(sample_measurements(1, 1, decomposed=decomposed), factor)
+    return store(measurements, label=name, owner=owner, **how).source
 
 
 def verdict(source):
@@ -63,6 +64,17 @@ def bob():
 @pytest.fixture
 def cyd():
     return old_account("cyd")
+
+
+@pytest.fixture
+def pair(ada, bob):
+    """Two measurements that differ: the first counts."""
+    return measure(ada), measure(bob, 0.2)
+
+
+def grow_old(account, like):
+    get_user_model().objects.filter(pk=account.pk).update(date_joined=like.date_joined)
+    confirm_address(account)
 
 
 class TestEstablished:
@@ -95,7 +107,7 @@ class TestTwoOwners:
 
     def test_it_says_why(self, ada, bob):
         measure(ada)
-        assert verdict(measure(bob, 1.1))[0] == "another owner's measurement of the same pair counts"
+        assert verdict(measure(bob, 1.1))[0] == "another owner's measurement of the same pair is used"
         differing = verdict(measure(bob, 0.2, "again"))
         assert differing == ("0.2 times the time of another owner's measurement of the same pair", DIFFERS)
 
@@ -103,17 +115,15 @@ class TestTwoOwners:
         sources = measure(ada), measure(bob, 1.1), measure(ada, 1.2, "again")
         assert verdicts(*sources) == ["counts", SECOND, "counts"]
 
-    def test_a_new_accounts_is_displaced(self, ada):
-        assert verdicts(measure(new_account("eve"), 1.1), measure(ada)) == [SECOND, "counts"]
-
-    def test_a_new_accounts_counts_where_there_is_no_other(self):
-        assert verdict(measure(new_account("eve"))) == COUNTS
+    def test_a_new_accounts_counts_where_there_is_no_other_and_is_displaced(self, ada):
+        first = measure(new_account("eve"), 1.1)
+        assert verdict(first) == COUNTS
+        assert verdicts(first, measure(ada)) == [SECOND, "counts"]
 
     def test_what_new_accounts_say_is_known_by_their_age_at_the_time(self, ada):
         eve = new_account("eve")
         early = measure(eve, 1.1)
-        get_user_model().objects.filter(pk=eve.pk).update(date_joined=ada.date_joined)
-        confirm_address(eve)
+        grow_old(eve, like=ada)
         assert verdicts(early, measure(ada)) == [SECOND, "counts"]
 
     def test_the_first_is_who_published_first(self, ada, bob):
@@ -125,8 +135,7 @@ class TestTwoOwners:
     def test_who_publishes_is_new_or_not_at_that_time(self, ada):
         eve = new_account("eve")
         early = measure(eve, private=True)
-        get_user_model().objects.filter(pk=eve.pk).update(date_joined=ada.date_joined)
-        confirm_address(eve)
+        grow_old(eve, like=ada)
         early.private_to.refresh_from_db()
         publish_source(early)
         assert verdicts(early, measure(ada)) == ["counts", SECOND]
@@ -141,27 +150,12 @@ class TestTwoOwners:
 
     def test_a_bent_curve_differs(self, ada, bob):
         measure(ada)
-        profile = sample_measurements(1, 1).profiles[0]
-        time_ns = np.where(profile.runs.n > 1, profile.runs.time_ns // 5, profile.runs.time_ns)
-        parts = np.where(profile.runs.parts_ns < 0, -1, 0)
-        parts[:, 0] = np.where(profile.runs.is_profile_pass, profile.runs.n * time_ns, -1)
-        runs = replace(profile.runs, time_ns=time_ns, time_s=time_ns / 1e9, parts_ns=parts)
-        bent = replace(sample_measurements(1, 1), profiles=[replace(profile, runs=runs)])
-        assert verdict(store(bent, label="bent", owner=bob).source)[1] == DIFFERS
+        assert verdict(measure(bob, lambda n: np.where(n > 1, 0.2, 1.0)))[1] == DIFFERS
 
     def test_time_alone_is_no_alternative_to_what_is_decomposed_but_has_to_agree(self, ada, bob, cyd):
         measure(ada)
-        alone = sample_measurements(1, 1, decomposed=False)
-        fair, wrong = (
-            store(replace(alone, profiles=[with_times(alone.profiles[0], factor)]), label=owner.username, owner=owner)
-            for owner, factor in ((bob, 1.0), (cyd, 0.2))
-        )
-        assert verdicts(fair.source, wrong.source) == ["counts", DIFFERS]
-
-
-def with_times(profile, factor):
-    time_ns = (profile.runs.time_ns * factor).astype(np.int64)
-    return replace(profile, runs=replace(profile.runs, time_ns=time_ns, time_s=time_ns / 1e9))
+        fair, wrong = measure(bob, decomposed=False), measure(cyd, 0.2, decomposed=False)
+        assert verdicts(fair, wrong) == ["counts", DIFFERS]
 
 
 class TestMoreOwners:
@@ -169,15 +163,15 @@ class TestMoreOwners:
         sources = measure(ada, 1.0), measure(bob, 1.2), measure(cyd, 1.1)
         assert verdicts(*sources) == [SECOND, SECOND, "counts"]
 
-    def test_a_third_agrees(self, ada, bob, cyd):
-        first, second = measure(ada), measure(bob, 0.2)
-        assert verdicts(first, second) == ["counts", DIFFERS]
-        third = measure(cyd, 0.21)
-        assert verdicts(first, second, third) == [DIFFERS, SECOND, "counts"]
+    def test_a_third_agrees(self, pair, cyd):
+        assert verdicts(*pair) == ["counts", DIFFERS]
+        assert verdicts(*pair, measure(cyd, 0.21)) == [DIFFERS, SECOND, "counts"]
 
-    def test_new_accounts_are_no_third(self, ada, bob):
-        sources = [measure(ada), measure(bob, 0.2), *(measure(new_account(f"eve{i}"), 0.2) for i in range(10))]
-        assert verdicts(*sources) == ["counts", *[DIFFERS] * 11]
+    def test_new_accounts_are_no_third(self, pair):
+        assert verdicts(*pair, *(measure(new_account(f"eve{i}"), 0.2) for i in range(10))) == [
+            "counts",
+            *[DIFFERS] * 11,
+        ]
 
     def test_ten_new_accounts_displace_no_new_one(self):
         sources = [measure(new_account(f"eve{i}"), 0.2 if i else 1.0) for i in range(10)]
@@ -202,31 +196,26 @@ class TestMoreOwners:
 
 
 class TestWhatHappensLater:
-    def test_a_moderator_agrees(self, ada, bob):
-        first, second = measure(ada), measure(bob, 0.2)
-        mark_outlier(second.profiles.get(), "")
-        assert [verdict(source) for source in (first, second)] == [
+    def test_a_moderator_agrees_and_takes_it_back(self, pair):
+        before = [verdict(source) for source in pair]
+        decision = Decision(get_user_model().objects.create_user("moderator"), "a new compiler")
+        entry = judge(pair[1].profiles.get(), "", decision)
+        assert [verdict(source) for source in pair] == [
             ("5 times the time of another owner's measurement of the same pair", DIFFERS),
             ("", "moderator"),
         ]
+        undo(entry, decision)
+        assert [verdict(source) for source in pair] == before
+        assert keep_verdicts(list(pair[1].profiles.all()), {}, 1) == 0, "another judgement does not clear it"
+        assert verdict(pair[1])[1] == DIFFERS
 
-    def test_and_takes_it_back(self, ada, bob):
-        first, second = measure(ada), measure(bob, 0.2)
-        before = [verdict(source) for source in (first, second)]
-        decision = Decision(get_user_model().objects.create_user("moderator"), "a new compiler")
-        undo(judge(second.profiles.get(), "", decision), decision)
-        assert [verdict(source) for source in (first, second)] == before
-
-    def test_the_first_is_hidden_and_shown_again(self, ada, bob):
-        first, second = measure(ada), measure(bob, 0.2)
+    def test_the_first_is_hidden_and_shown_again_and_withdrawn(self, pair):
+        first, second = pair
         set_hidden(first, True)
         assert verdict(second) == COUNTS
         first.refresh_from_db()
         set_hidden(first, False)
         assert verdicts(first, second) == ["counts", DIFFERS]
-
-    def test_the_first_is_withdrawn(self, ada, bob):
-        first, second = measure(ada), measure(bob, 0.2)
         withdraw(type(first).objects.filter(pk=first.pk))
         assert verdict(second) == COUNTS
 
@@ -237,12 +226,6 @@ class TestWhatHappensLater:
         assert [verdict(source) for source in (first, second)] == [("far off", "computed"), COUNTS]
         keep_verdicts(profiles, {}, 1)
         assert verdicts(first, second) == ["counts", SECOND]
-
-    def test_another_judgement_does_not_clear_it(self, ada, bob):
-        measure(ada)
-        second = measure(bob, 0.2)
-        assert keep_verdicts(list(second.profiles.all()), {}, 1) == 0
-        assert verdict(second)[1] == DIFFERS
 
     def test_two_platforms_turn_out_to_be_one(self, ada, bob):
         first = measure(ada)
@@ -256,8 +239,8 @@ class TestWhatHappensLater:
         undo(entry, Decision(None, "two machines"))
         assert second.profiles.get().outlier_judge == ""
 
-    def test_rows_from_before_are_judged_on_demand(self, ada, bob):
-        first, second = measure(ada), measure(bob, 0.2)
+    def test_rows_from_before_are_judged_on_demand(self, pair):
+        first, second = pair
         Profile.objects.update(outlier_reason="", outlier_judge="")
         revision = Revision.current()
         assert judge_all_pairs() == 1
@@ -266,22 +249,16 @@ class TestWhatHappensLater:
         assert judge_all_pairs() == 0
 
 
-def test_an_upload_that_displaces_nothing_only_adds(ada, bob):
-    measure(ada)
-    oldest = Revision.oldest()
-    measure(bob, 0.2)
-    assert (Revision.oldest(), VerdictChange.objects.count()) == (oldest, 0)
-
-
-def test_what_is_displaced_is_noted_for_snapshots(ada):
+def test_what_is_displaced_is_noted_for_snapshots_and_an_upload_that_displaces_nothing_only_adds(ada, bob):
     first = measure(new_account("eve"))
     measure(ada)
     assert VerdictChange.objects.get().profiles == [first.profiles.get().pk]
+    oldest = Revision.oldest()
+    measure(bob, 0.2)
+    assert (Revision.oldest(), VerdictChange.objects.count()) == (oldest, 1)
 
 
 def test_a_delivery_that_nobody_contests_costs_one_query_more(ada, django_assert_num_queries):
-    from profiles.judgement.owners import contested_pairs, judge_pairs  # noqa: PLC0415
-
     source = measure(ada)
     with django_assert_num_queries(1):
         assert judge_pairs(contested_pairs(source.profiles.all())) == set()

@@ -53,16 +53,23 @@ BAD_CURVES = {
 }
 
 
-def test_good_profiles_can_be_used(profiles):
-    assert unusable_profiles(Profile.objects.all()) == {}
+def test_good_profiles_can_be_used(profiles, django_assert_num_queries):
+    with django_assert_num_queries(2):  # platforms, profiles with their arrays
+        assert unusable_profiles(Profile.objects.all()) == {}
+
+
+BAD_COLUMNS = [(Profile, {"t1_s": t1_s}) for t1_s in (0.0, -1.0, np.inf, 5e-324, 1.7e308)]
+BAD_COLUMNS += [(Profile, {"n_measured": number}) for number in (0, 3, 5, 2**31 - 1)]
+BAD_COLUMNS += [(Platform, {"n_max": 0}), (Platform, {"n_max": 2**31 - 1}), (Platform, {"n_nu": 0})]
+BAD_COLUMNS += [(Platform, {"n_ht": 2**31 - 1}), (Platform, {"slug": ""}), (Platform, {"slug": "a/b"})]
 
 
 @pytest.mark.parametrize("values", BAD_FEATURES.values(), ids=BAD_FEATURES)
 def test_features_that_no_fit_has(profiles, values):
     """trust 1: an infinite element made the snapshot refuse the whole database."""
     FeatureVector.objects.filter(profile=profiles[0]).update(values=values)
-    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
-    assert "features" in unusable_profiles(Profile.objects.all())[profiles[0].pk]
+    found = unusable_profiles(Profile.objects.all())
+    assert list(found) == [profiles[0].pk] and "features" in found[profiles[0].pk]
 
 
 @pytest.mark.parametrize("columns", BAD_CURVES.values(), ids=BAD_CURVES)
@@ -72,25 +79,9 @@ def test_curves_that_no_runs_have(profiles, columns):
     assert stored_curves(Profile.objects.select_related("curves").get(pk=profiles[0].pk)) is None
 
 
-@pytest.mark.parametrize("t1_s", [0.0, -1.0, np.inf, 5e-324, 1.7e308])
-def test_a_time_of_one_thread_that_is_none(profiles, t1_s):
-    set_without_checks(Profile, profiles[0].pk, t1_s=t1_s)
-    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
-
-
-@pytest.mark.parametrize("n_measured", [0, 3, 5, 2**31 - 1])
-def test_a_number_of_thread_counts_that_the_arrays_do_not_have(profiles, n_measured):
-    set_without_checks(Profile, profiles[0].pk, n_measured=n_measured)
-    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [{"n_max": 0}, {"n_max": 2**31 - 1}, {"n_nu": 0}, {"n_ht": 2**31 - 1}, {"slug": ""}, {"slug": "a/b"}],
-    ids=str,
-)
-def test_a_platform_on_which_nothing_can_be_computed(profiles, columns):
-    set_without_checks(Platform, profiles[0].platform_id, **columns)
+@pytest.mark.parametrize(("model", "columns"), BAD_COLUMNS, ids=str)
+def test_columns_with_which_nothing_can_be_computed(profiles, model, columns):
+    set_without_checks(model, profiles[0].pk if model is Profile else profiles[0].platform_id, **columns)
     assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
 
 
@@ -113,8 +104,3 @@ def test_what_is_stored_of_one_profile_is_clean_or_nothing(profiles):
     FeatureVector.objects.filter(profile=profile).update(rms=b"odd")
     broken = Profile.objects.select_related("feature_vector").get(pk=profile.pk)
     assert np.isnan(stored_features(broken)[0]).all()
-
-
-def test_queries_do_not_grow_with_the_profiles(profiles, django_assert_num_queries):
-    with django_assert_num_queries(2):  # platforms, profiles with their arrays
-        unusable_profiles(Profile.objects.all())

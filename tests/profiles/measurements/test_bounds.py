@@ -102,15 +102,10 @@ def test_the_docs_have_the_table():
     assert {name: cells[:2] for name, cells in rows.items() if len(cells) == 3} == numbers
     texts = {name: f"{most:,}" for name, most in LONGEST_TEXTS.items()}
     assert {name: cells[0] for name, cells in rows.items() if len(cells) == 2} == texts
-    for name in (
-        "MOST_ROWS",
-        "MOST_WORKLOADS",
-        "MOST_COLUMNS",
-        "MOST_JSON_CONTAINERS",
-        "MOST_JSON_VALUES",
-        "DEEPEST_JSON",
-    ):
+    limits = ("MOST_ROWS", "MOST_WORKLOADS", "MOST_COLUMNS", "MOST_JSON_CONTAINERS", "MOST_JSON_VALUES", "DEEPEST_JSON")
+    for name in limits:
         assert f"{getattr(bounds, name):,}" in text, name
+    assert (Limits().rows, Limits().workloads) == (bounds.MOST_ROWS, bounds.MOST_WORKLOADS)
 
 
 def spelled(number: float) -> str:
@@ -119,11 +114,6 @@ def spelled(number: float) -> str:
         powers = {2**60: "2^60", 2**63 - 1: "2^63 - 1", 2**31 - 1: "2^31 - 1", 2**53: "2^53", 10**16: "10^16"}
         return powers[number]
     return f"{number:,}" if isinstance(number, int) else spell_bound(number)
-
-
-def test_a_tarball_may_have_as_much_as_the_table_says():
-    assert Limits().rows == bounds.MOST_ROWS
-    assert Limits().workloads == bounds.MOST_WORKLOADS
 
 
 @pytest.mark.parametrize(
@@ -217,23 +207,19 @@ def test_one_number_outside(part, column, value, reason):
     assert found is None if reason is None else found.endswith(reason)
 
 
-def test_n_times_time_ns_and_negative_parts():
+def test_sums_of_columns_and_relative_times_have_bounds_of_their_own():
     measurements = sample_measurements(1, 1)
-    profile = measurements.profiles[0]
-    huge = replace(profile.runs, n=np.full(len(profile.runs), 1024), time_ns=np.full(len(profile.runs), 10**16))
-    negative = replace(profile.runs, parts_ns=profile.runs.parts_ns.copy())
-    negative.parts_ns[profile.runs.is_profile_pass, 1] = -1
-    for runs, reason in ((huge, "n * time_ns exceeds 63 bits"), (negative, "lock_ns is negative")):
-        assert number_outside(replace(measurements, profiles=[replace(profile, runs=runs)])) == reason
+    profile, runs = measurements.profiles[0], measurements.profiles[0].runs
 
+    def found(time_kinds=None, **columns):
+        changed_profile = replace(profile, runs=replace(runs, **columns))
+        return number_outside(replace(measurements, profiles=[changed_profile], time_kinds=time_kinds or {}))
 
-def test_relative_times_have_bounds_of_their_own():
-    measurements = sample_measurements(1, 1)
-    profile = measurements.profiles[0]
-    slow = replace(profile, runs=replace(profile.runs, time_s=profile.runs.time_s * 1e12))
-    assert "time_s" in number_outside(replace(measurements, profiles=[slow]))
-    assert number_outside(replace(measurements, profiles=[slow], time_kinds={0: "relative"})) is None
-
-
-def test_what_is_measured_is_inside():
-    assert number_outside(varied_measurements()) is None
+    huge = {"n": np.full(len(runs), 1024), "time_ns": np.full(len(runs), 10**16)}
+    assert found(**huge) == "n * time_ns exceeds 63 bits"
+    negative = runs.parts_ns.copy()
+    negative[runs.is_profile_pass, 1] = -1
+    assert found(parts_ns=negative) == "lock_ns is negative"
+    assert "time_s" in found(time_s=runs.time_s * 1e12)
+    assert found({0: "relative"}, time_s=runs.time_s * 1e12) is None
+    assert number_outside(varied_measurements()) is None, "what is measured is inside"

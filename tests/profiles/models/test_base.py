@@ -9,9 +9,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.models import Upload
-from profiles.models import FeatureVector, Profile, Source, Workload, held
+from profiles.models import FeatureVector, held
 from profiles.models.base import is_lapsed
-from tests.profiles.models.test_platforms import platform
+from tests.profiles.deliveries import deliver
 
 pytestmark = pytest.mark.django_db
 
@@ -83,13 +83,7 @@ def test_a_lease_is_renewed_as_long_as_its_holder_works(work, settings):
 
 
 def test_arrays_come_back_as_they_were_with_their_invalid_elements():
-    workload = Workload.objects.create(slug="w", identity="w", spelling="w", name="w")
-    source = Source.objects.create(kind="tarball", origin="measured", label="x", sha256="0")
-    profile = Profile.objects.create(
-        platform=platform(), workload=workload, source=source, origin="measured", decomposed=False,
-        n_measured=1, n_min=1, n_largest=1,
-    )  # fmt: skip
+    profile = deliver().profiles[0]
     values = np.array([1.5, np.nan, -0.0, 1e-300])
-    FeatureVector.objects.create(profile=profile, values=values, rms=values[:1], code_version="1")
-    stored = FeatureVector.objects.get().values
-    assert stored.tobytes() == values.tobytes()
+    FeatureVector.objects.filter(profile=profile).update(values=values)
+    assert FeatureVector.objects.get().values.tobytes() == values.tobytes()

@@ -3,35 +3,28 @@ from django.urls import reverse
 
 from profiles.models import Platform
 from profiles.moderation import merge_platforms
-from tests.pages import store_private, store_public, text_of, user
+from tests.pages import store_private, store_public, text_of
 from tests.profiles.test_moderation import deliver
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_mistyped_platform_or_workload_leads_to_those_that_look_alike(client):
+def test_a_mistyped_address_leads_to_those_that_look_alike(client):
     store_public()
-    page = client.get("/platforms/machin-1/")
-    assert page.status_code == 404
-    assert "There is no such machine" in text_of(page)
-    assert f'href="{reverse("platform", args=["machine-1"])}"' in page.content.decode()
-    assert "app0/section0" in text_of(client.get("/workloads/app0-secton0/"))
-
-
-def test_a_mistyped_page_leads_to_the_page(client):
-    page = client.get("/platform/")
-    assert 'href="/platforms/"' in page.content.decode()
-    assert page.status_code == 404
-
-
-def test_what_looks_like_nothing_has_no_suggestions(client):
-    store_public()
+    for path, suggested in (
+        ("/platforms/machin-1/", 'href="/platforms/machine-1/"'),
+        ("/workloads/app0-secton0/", "app0/section0"),
+        ("/platform/", 'href="/platforms/"'),
+    ):
+        page = client.get(path)
+        assert page.status_code == 404
+        assert suggested in page.content.decode().partition("<main")[2]
+    assert "There is no such machine" in text_of(client.get("/platforms/machin-1/"))
     for path in ("/platforms/zzzzzzzzzz/", "/xyzzy-plugh/", "/a/b/c/d/e/f/"):
         assert "Did you mean" not in text_of(client.get(path))
 
 
-def test_private_rows_are_suggested_to_their_owner_alone(client):
-    ada = user("ada")
+def test_private_rows_are_suggested_to_their_owner_alone(client, ada):
     private = store_private(ada)[0].platform
     address = f"/platforms/{private.slug[:-1]}/"
     assert "secret" not in text_of(client.get(address))

@@ -25,10 +25,9 @@ def platforms():
 
 
 @pytest.fixture
-def ada(client):
-    owner = user("ada")
-    client.force_login(owner)
-    return owner
+def ada(client, ada):
+    client.force_login(ada)
+    return ada
 
 
 def table(*lines):
@@ -53,27 +52,21 @@ def test_a_list_is_uploaded_shown_replaced_and_deleted(client, ada):
     assert not Price.objects.exists()
 
 
-def test_a_factor_alone_keeps_the_list(client, ada):
-    client.post(ADDRESS, {"factor": "1", "table": table(LINE)})
-    client.post(ADDRESS, {"factor": "0.5"})
-    own_list = OwnPriceList.objects.get(user=ada)
-    assert (own_list.factor, own_list.prices.count()) == (0.5, 1)
-
-
 @pytest.mark.parametrize("factor", ["0", "-1", "many", "1000", ""])
 def test_a_factor_out_of_bounds_is_refused(factor, client, ada):
     assert client.post(ADDRESS, {"factor": factor}).status_code == 422
     assert not OwnPriceList.objects.exists()
 
 
-def test_a_bad_table_says_its_lines_and_leaves_the_former_list(client, ada):
+def test_a_factor_alone_and_a_bad_table_keep_the_list(client, ada):
     client.post(ADDRESS, {"factor": "1", "table": table(LINE)})
+    client.post(ADDRESS, {"factor": "0.5"})
     refused = client.post(ADDRESS, {"factor": "0.3", "table": table("nowhere,1,USD,hour,,spot,x,2026-01-01", "a,b")})
     assert refused.status_code == 422
-    assert "line 2: no one machine is called &#x27;nowhere&#x27;" in refused.content.decode()
-    assert "line 3: has another number of cells" in text_of(refused)
+    assert "line 2: &#x27;nowhere&#x27; is not the slug or unique name of a machine" in refused.content.decode()
+    assert "line 3: the number of cells differs" in text_of(refused)
     own_list = OwnPriceList.objects.get(user=ada)
-    assert (own_list.factor, own_list.prices.count()) == (1, 1)
+    assert (own_list.factor, own_list.prices.count()) == (0.5, 1)
 
 
 def test_a_private_machine_can_be_priced_by_its_owner_alone(client, ada):

@@ -86,8 +86,8 @@ def test_prices_of_two_pages_have_machine_region_currency_day_and_source(written
     pages = written(price(), price(server="c7a.huge")), written(full_price(), name="page2.json")
     imported(*pages)
     said = capsys.readouterr().out
-    assert "prices of aws in us-east-1, hcloud in fsn1; 1 servers are no machine that is stored" in said
-    assert "2 prices are new, 0 say something else now" in said
+    assert "prices of aws in us-east-1, hcloud in fsn1; 1 servers match no stored machine" in said
+    assert "2 prices are new, 0 changed" in said
     assert stored() == {
         ("aws/c7a.large", Decimal("0.10264"), "USD", "us-east-1"),
         ("hcloud/cax11", Decimal("0.0053"), "EUR", "fsn1"),
@@ -96,7 +96,7 @@ def test_prices_of_two_pages_have_machine_region_currency_day_and_source(written
         assert (row.kind, row.per, row.date) == ("on-demand", "hour", datetime.date(2026, 6, 30))
         assert row.source == "Spare Cores, https://sparecores.com"
     imported(*pages)
-    assert "0 prices are new, 0 say something else now" in capsys.readouterr().out
+    assert "0 prices are new, 0 changed" in capsys.readouterr().out
 
 
 def test_other_kinds_of_prices_are_left_out(written):
@@ -140,16 +140,16 @@ def test_without_a_price_in_that_region_another_is_taken(written):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (3, "row 2: is no object"),
-        (price(price="0.1"), "row 2: price: '0.1' is no number"),
+        (3, "row 2: not an object"),
+        (price(price="0.1"), "row 2: price: '0.1' is not a number"),
         (price(amount=-1), "row 2: price: -1 is negative or too large"),
-        (price(amount=True), "row 2: price: 'True' is no number"),
+        (price(amount=True), "row 2: price: 'True' is not a number"),
         (price(currency="dollar"), "row 2: currency: "),
-        (price(observed_at="yesterday"), "row 2: observed_at: 'yesterday' is no time"),
-        (price(observed_at=None), "row 2: observed_at: is missing"),
+        (price(observed_at="yesterday"), "row 2: observed_at: 'yesterday' is not a time"),
+        (price(observed_at=None), "row 2: observed_at: missing"),
         (price(region="r" * 101), "row 2: region: "),
-        ({"vendor_id": "aws", "server_id": "c7a.large"}, "row 2: allocation: is missing"),
-        (price(unit=7), "row 2: unit: '7' is no text"),
+        ({"vendor_id": "aws", "server_id": "c7a.large"}, "row 2: allocation: missing"),
+        (price(unit=7), "row 2: unit: '7' is not text"),
     ],
 )
 def test_a_bad_row_is_named_and_nothing_is_stored(written, row, said):
@@ -162,26 +162,26 @@ def test_a_bad_row_is_named_and_nothing_is_stored(written, row, said):
 
 def test_what_is_no_answer_of_the_api_is_refused(tmp_path, written, monkeypatch):
     path = tmp_path / "prices.json"
-    with pytest.raises(CommandError, match=r"prices\.json: there is no such file"):
+    with pytest.raises(CommandError, match=r"prices\.json: file not found"):
         imported(str(path))
     for text, said in (
-        ("no JSON", "is neither JSON nor an SQLite file"),
-        ('{"detail": "Not authenticated"}', "is no list of prices"),
-        ('[{"price": NaN}]', "NaN is no number"),
-        ("[" * 200_000, "is neither JSON nor an SQLite file"),
+        ("no JSON", "neither JSON nor an SQLite file"),
+        ('{"detail": "Not authenticated"}', "not a list of prices"),
+        ('[{"price": NaN}]', "NaN is not a number"),
+        ("[" * 200_000, "neither JSON nor an SQLite file"),
     ):
         path.write_text(text)
         with pytest.raises(CommandError, match=said):
             imported(str(path))
     monkeypatch.setattr(sparecores, "MOST_LISTED_PRICES", 1)
-    with pytest.raises(CommandError, match="there are more than 1 prices"):
+    with pytest.raises(CommandError, match="the files have more than 1 prices"):
         imported(written(price(), price()))
     monkeypatch.setattr(sparecores, "LARGEST_JSON_BYTES", 10)
-    with pytest.raises(CommandError, match="ask for one vendor, or one page, at a time"):
+    with pytest.raises(CommandError, match="request one vendor or one page at a time"):
         imported(written(price()))
-    with pytest.raises(CommandError, match="several files are for --as sparecores"):
+    with pytest.raises(CommandError, match="several files need --as sparecores"):
         call_command("import_prices", str(path), str(path))
-    with pytest.raises(CommandError, match="--date is for --as cloudspecs"):
+    with pytest.raises(CommandError, match="--date needs --as cloudspecs"):
         call_command("import_prices", str(path), "--as", "sparecores", "--date", "2026-01-01")
 
 

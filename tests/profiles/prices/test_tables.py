@@ -1,7 +1,6 @@
 from datetime import date
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from profiles.models import Platform, Price, Revision
@@ -34,10 +33,10 @@ def test_prices_are_stored_and_the_same_table_changes_nothing(tmp_path, capsys):
         "aws/c7g.xlarge,900,EUR,once,,purchase,a shop,2026-02-01",
     )
     imported(tmp_path, *lines)
-    assert "3 prices are new, 0 say something else now" in capsys.readouterr().out
+    assert "3 prices are new, 0 changed" in capsys.readouterr().out
     before = Revision.current()
     imported(tmp_path, *lines)
-    assert "0 prices are new, 0 say something else now" in capsys.readouterr().out
+    assert "0 prices are new, 0 changed" in capsys.readouterr().out
     assert Revision.current() == before
     assert Price.objects.count() == 3
     price = Price.objects.get(kind="on-demand")
@@ -48,7 +47,7 @@ def test_a_price_of_the_same_day_is_corrected_and_of_another_is_newer(tmp_path, 
     line = "aws/c7g.large,{},USD,hour,us-east-1,on-demand,x,{}"
     for amount, day in (("2", "2026-02-01"), ("3", "2026-01-31"), ("4", "2026-02-01")):
         imported(tmp_path, line.format(amount, day))
-    assert "0 prices are new, 1 say something else now" in capsys.readouterr().out
+    assert "0 prices are new, 1 changed" in capsys.readouterr().out
     assert [str(price.amount.normalize()) for price in large().prices.newest()] == ["4"]
     assert large().prices.count() == 2
 
@@ -92,26 +91,29 @@ def test_the_list_of_prices_is_filtered(tmp_path, client):
     assert amounts(region="eu") == ["3"]
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("nowhere,1,USD,hour,,on-demand,x,2026-01-01", "line 2: no one public platform is called 'nowhere'"),
-        ("aws/c7g.large,much,USD,hour,,on-demand,x,2026-01-01", "line 2: amount 'much' is not a number"),
-        ("aws/c7g.large,NaN,USD,hour,,on-demand,x,2026-01-01", "line 2: amount"),
-        ("aws/c7g.large,-1,USD,hour,,on-demand,x,2026-01-01", "line 2: amount: Ensure this value is greater"),
-        ("aws/c7g.large,1e30,USD,hour,,on-demand,x,2026-01-01", "line 2: amount"),
-        ("aws/c7g.large,1,dollars,hour,,on-demand,x,2026-01-01", "line 2: currency"),
-        ("aws/c7g.large,1,USD,year,,on-demand,x,2026-01-01", "line 2: per: Value 'year' is not a valid choice"),
-        ("aws/c7g.large,1,USD,hour,,free,x,2026-01-01", "line 2: kind: Value 'free' is not a valid choice"),
-        ("aws/c7g.large,1,USD,hour,,purchase,x,2026-01-01", "line 2: purchase is not paid per hour"),
-        ("aws/c7g.large,1,USD,hour,,on-demand,,2026-01-01", "line 2: source: This field cannot be blank"),
-        ("aws/c7g.large,1,USD,hour,,on-demand,x,yesterday", "line 2: date 'yesterday' is not a day"),
-        ("aws/c7g.large,1,USD", "line 2: has another number of cells"),
-    ],
-)
-def test_a_bad_line_is_told_and_nothing_is_stored(line, reason, tmp_path):
-    with pytest.raises(CommandError, match=reason):
-        imported(tmp_path, line, "aws/c7g.large,1,USD,hour,,on-demand,x,2026-01-01")
+GOOD = "aws/c7g.large,1,USD,hour,,on-demand,x,2026-01-01"
+BAD = {  # what is replaced in a good line, by what, and what is said of it
+    "platform": ("aws/c7g.large", "nowhere", "'nowhere' is not the slug or unique name of a public platform"),
+    "no number": (",1,", ",much,", "amount 'much' is not a number"),
+    "NaN": (",1,", ",NaN,", "amount"),
+    "negative": (",1,", ",-1,", "amount: Ensure this value is greater"),
+    "huge": (",1,", ",1e30,", "amount"),
+    "currency": ("USD", "dollars", "currency"),
+    "per": ("hour", "year", "per: Value 'year' is not a valid choice"),
+    "kind": ("on-demand", "free", "kind: Value 'free' is not a valid choice"),
+    "purchase": ("on-demand", "purchase", "kind purchase cannot have per hour"),
+    "source": (",x,", ",,", "source: This field cannot be blank"),
+    "date": ("2026-01-01", "yesterday", "date 'yesterday' is not a date"),
+    "short": (",hour,,on-demand,x,2026-01-01", "", "the number of cells differs"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_line_is_told_and_nothing_is_stored(case, tmp_path):
+    old, new, reason = BAD[case]
+    assert GOOD.count(old) == 1
+    with pytest.raises(CommandError, match=f"line 2: {reason}"):
+        imported(tmp_path, GOOD.replace(old, new), GOOD)
     assert not Price.objects.exists()
 
 
@@ -120,10 +122,9 @@ def test_a_table_without_a_column_is_refused(tmp_path):
         imported(tmp_path, header=HEADER.removesuffix(",date"))
 
 
-def test_a_private_platform_has_no_price(tmp_path, client):
-    alice = get_user_model().objects.create_user("alice")
+def test_a_private_platform_has_no_price(tmp_path, client, alice):
     deliver(measured([sample_platform(name="secret")]), owner=alice, private=True)
-    with pytest.raises(CommandError, match="no one public platform is called 'secret'"):
+    with pytest.raises(CommandError, match="'secret' is not the slug or unique name of a public platform"):
         imported(tmp_path, "secret,1,USD,hour,,on-demand,x,2026-01-01")
     Price.objects.create(
         platform=Platform.objects.get(name="secret"),

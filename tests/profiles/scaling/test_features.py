@@ -129,8 +129,9 @@ def test_no_profile_is_no_fit_and_lengths_must_agree():
         feature_fits([scaling_curves(time_only(n1=[1.0]))], [], [None])
 
 
-def test_the_mathematics_does_not_import_django():
-    code = "import sys, profiles.scaling.features, profiles.scaling.runs;sys.exit('django' in sys.modules)"
+def test_the_mathematics_and_the_reader_of_datasets_do_not_import_django():
+    modules = "profiles.scaling.features, profiles.scaling.runs, profiles.measurements.datasets"
+    code = f"import sys, {modules}; sys.exit(any(name.startswith('django') for name in sys.modules))"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 

@@ -35,14 +35,18 @@ def counters(rng: np.random.Generator, n: int, repeats: int) -> CounterTable:
     return CounterTable(np.array(counts), np.array(repeated), names, values, ("ok",) * len(rows))
 
 
+def check_fits(curves, n_nu, n_ht):
+    fits = feature_fits(curves, n_nu, n_ht)
+    for array in (fits.values, fits.rms, fits.fit_error):
+        assert not np.isinf(array).any()
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_ratios_of_extreme_counters_are_finite_or_invalid(seed):
     rng = np.random.default_rng(seed)
     curves = scaling_curves(runs([4.0, 2.0, 1.5, 1.2]), counters(rng, 4, 1 + seed % 3))
     assert not np.isinf(curves.values).any()
-    fits = feature_fits([curves, curves], [2, None], [3, None])
-    for array in (fits.values, fits.rms, fits.fit_error):
-        assert not np.isinf(array).any()
+    check_fits([curves, curves], [2, None], [3, None])
 
 
 @pytest.mark.parametrize(
@@ -57,9 +61,7 @@ def test_ratios_of_extreme_counters_are_finite_or_invalid(seed):
 def test_times_without_measure_are_finite_or_invalid(times):
     curves = scaling_curves(runs(times))
     assert not np.isinf(curves.values[1:]).any()
-    fits = feature_fits([curves], [2], [4])
-    for array in (fits.values, fits.rms, fits.fit_error):
-        assert not np.isinf(array).any()
+    check_fits([curves], [2], [4])
 
 
 def test_where_no_thread_did_useful_work_nothing_is_divided_by_it():

@@ -49,69 +49,63 @@ QUIET = {1: [1.0, 1.0, 1.0], 2: [0.5, 0.5, 0.5], 4: [0.25, 0.25, 0.25]}
 def test_disturbed_repeats_are_counted_once_for_all_sections():
     """Two sections of one application are measured by the same repeats; an undisturbed delivery says nothing."""
     quiet = sample_measurements(1, 2)
-    flagged = [
-        replace(record, runs=replace(record.runs, disturbed=(record.runs.n == 1).astype(float)))
-        for record in quiet.profiles
-    ]
-    (line,) = quality_warnings(replace(quiet, profiles=flagged))
+
+    def lines(disturbed):
+        profiles = [replace(one, runs=replace(one.runs, disturbed=disturbed(one.runs.n))) for one in quiet.profiles]
+        return quality_warnings(replace(quiet, profiles=profiles))
+
+    (line,) = lines(lambda n: (n == 1).astype(float))
     assert line.startswith("6 of 66 repeats were disturbed by other programs: ")
-    silent = [
-        replace(record, runs=replace(record.runs, disturbed=np.zeros(len(record.runs)))) for record in quiet.profiles
-    ]
-    assert quality_warnings(replace(quiet, profiles=silent)) == []
+    assert lines(lambda n: np.zeros(len(n))) == quality_warnings(quiet) == []
 
 
 def test_few_repeats_say_how_far_they_tell_a_time():
     """Two that differ by 2 % each: the error is 1 %, and 90 % are within 1.645 times as much."""
     lines = quality_warnings(delivery(runs({1: [1.0, np.exp(0.02)], 2: [0.5, 0.5 * np.exp(0.02)]})))
-    assert lines[-1] == "with 2 repeats a time is known to about ±1.6 % (90 %, the median of the workloads)"
-    assert not any("is known to" in line for line in quality_warnings(delivery(runs(QUIET))))
+    assert lines[-1] == "with 2 repeats, 90 % intervals of times are about ±1.6 % (median of the workloads)"
+    assert not any("intervals of times" in line for line in quality_warnings(delivery(runs(QUIET))))
     once = quality_warnings(delivery(runs({1: [1.0], 2: [0.5]})))
     assert once[-1] == MEASURED_ONCE
 
 
-def test_good_measurements_have_no_warnings():
-    assert quality_warnings(sample_measurements(2, 3)) == []
-    assert run_warnings(runs(QUIET, QUIET)) == []
-
-
 def test_coefficient_of_variation():
-    """Sample standard deviation over mean: 0.9, 1.0, 1.1 has 0.1 / 1.0."""
-    assert run_warnings(runs({1: [0.91, 1.0, 1.09]})) == []
-    assert run_warnings(runs({1: [0.89, 1.0, 1.11]})) == ["the coefficient of variation is 11.0 % at n = 1"]
+    """Sample standard deviation over mean."""
     times = [3.0, 5.0, 4.0, 4.4]
-    expected = Finding("variation", 0, 2, np.std(times, ddof=1) / np.mean(times), 1)
     (found,) = find_faults([runs({1: [9.0, 9.0, 9.0], 2: times})])
-    assert replace(found, value=0) == replace(expected, value=0)
-    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    assert replace(found, value=0) == Finding("variation", 0, 2, 0, 1)
+    assert found.value == pytest.approx(np.std(times, ddof=1) / np.mean(times), rel=1e-12)
 
 
-def test_growth_compares_medians_of_neighbouring_thread_counts():
-    assert run_warnings(runs(QUIET | {8: [0.27, 0.27, 0.27]})) == []
-    assert run_warnings(runs(QUIET | {8: [0.3, 0.3, 0.3]})) == ["t(n) grows by 20.0 % to n = 8"]
-    assert run_warnings(runs(QUIET | {8: [0.2, 0.25, 0.26]})) == ["the coefficient of variation is 13.6 % at n = 8"]
+OVERHEAD = {n: [1.19 * t for t in times] for n, times in QUIET.items()}
+SAID = {
+    "growth below": ((QUIET | {8: [0.27] * 3},), []),
+    "growth": ((QUIET | {8: [0.3] * 3},), ["t(n) grows by 20.0 % to n = 8"]),
+    "medians": ((QUIET | {8: [0.2, 0.25, 0.26]},), ["the coefficient of variation is 13.6 % at n = 8"]),
+    "overhead below": ((QUIET, OVERHEAD), []),
+    "overhead": (
+        (QUIET, {2: [0.625] * 3, 4: [0.5] * 3}),
+        ["the profile pass takes 2.00 times as long as the clean pass at n = 4, and at 1 more thread count"],
+    ),
+    "repeats": (
+        ({1: [1.0] * 3, 2: [0.5] * 2, 4: [0.25], 8: [0.25]},),
+        ["fewer than 3 repeats: 1 at n = 4, and at 2 more thread counts"],
+    ),
+    "variation below": (({1: [0.91, 1.0, 1.09]},), []),  # 0.9, 1.0, 1.1 has 0.1 / 1.0
+    "variation": (({1: [0.89, 1.0, 1.11]},), ["the coefficient of variation is 11.0 % at n = 1"]),
+    # Two profile runs are enough where three clean ones give t(n); where there is no clean run they are t(n).
+    "clean runs": ((QUIET, {1: [1.0, 1.0]}), []),
+    "no clean run": (
+        ({1: [1.0] * 3}, {1: [1.0] * 3, 2: [1.5, 1.5]}),
+        ["t(n) grows by 50.0 % to n = 2", "fewer than 3 repeats: 2 at n = 2"],
+    ),
+    "good": ((QUIET, QUIET), []),
+}
 
 
-def test_profile_pass_overhead():
-    assert run_warnings(runs(QUIET, {n: [1.19 * t for t in times] for n, times in QUIET.items()})) == []
-    assert run_warnings(runs(QUIET, {2: [0.625] * 3, 4: [0.5] * 3})) == [
-        "the profile pass takes 2.00 times as long as the clean pass at n = 4, and at 1 more thread count"
-    ]
-
-
-def test_few_repeats():
-    assert run_warnings(runs({1: [1.0] * 3, 2: [0.5] * 2, 4: [0.25], 8: [0.25]})) == [
-        "fewer than 3 repeats: 1 at n = 4, and at 2 more thread counts"
-    ]
-
-
-def test_the_clean_pass_counts_where_there_is_one():
-    """Two profile runs are enough where three clean ones give t(n); where there is no clean run they are t(n)."""
-    assert run_warnings(runs(QUIET, {1: [1.0, 1.0]})) == []
-    assert run_warnings(runs({1: [1.0] * 3}, {1: [1.0] * 3, 2: [1.5, 1.5]})) == [
-        "t(n) grows by 50.0 % to n = 2",
-        "fewer than 3 repeats: 2 at n = 2",
-    ]
+@pytest.mark.parametrize("case", SAID)
+def test_what_is_said_of_one_profile(case):
+    passes, warnings = SAID[case]
+    assert run_warnings(runs(*passes)) == warnings
 
 
 def test_order_of_rows_does_not_matter():
@@ -142,10 +136,11 @@ def test_virtual_platforms():
     quiet = delivery(runs(QUIET))
     virtual = [sample_platform(p, virtualised=True) for p in range(3)]
     assert quality_warnings(replace(quiet, platforms=virtual[:1])) == [
-        "machine machine-0 is virtualised: its times may depend on its neighbours"
+        "machine machine-0 is virtualised: other virtual machines on its host may affect its times"
     ]
     assert quality_warnings(replace(quiet, platforms=[*virtual, sample_platform(3, virtualised=None)])) == [
-        "3 of 4 machines are virtualised (machine-0 and others): their times may depend on their neighbours"
+        "3 of 4 machines are virtualised (machine-0 and others): "
+        "other virtual machines on their hosts may affect their times"
     ]
 
 

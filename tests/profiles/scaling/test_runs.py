@@ -127,13 +127,14 @@ def test_a_late_start_has_a_stand_in_for_t1():
 
 
 def test_one_thread_count_is_sequential_only_at_one():
-    alone = scaling_curves(time_only(n1=[2.0, 2.2]))
+    alone, late = scaling_curves(time_only(n1=[2.0, 2.2])), scaling_curves(time_only(n8=[2.0]))
     assert (alone.sequential, alone.t1_s, alone.redundancy.tolist()) == (True, 2.1, [1])
-    late = scaling_curves(time_only(n8=[2.0]))
     assert (late.sequential, late.t1_s) == (False, 16.0)
 
 
-def test_a_profile_needs_runs_and_parts():
+def test_a_profile_needs_runs_and_parts_and_has_only_known_curves():
+    with pytest.raises(KeyError, match="time_s"):
+        scaling_curves(time_only(n1=[1.0])).curve("time_s")
     none = np.array([], dtype=np.int64)
     with pytest.raises(ValueError, match="at least one run"):
         scaling_curves(RunTable(n=none, repeat=none, is_profile_pass=none.astype(bool), time_s=none.astype(float)))
@@ -150,11 +151,6 @@ def test_thread_time_beyond_64_bits_does_not_overflow():
     assert 3 * 256 * hours > 2**63
     assert curves.curve("lock_delay").tolist() == [0.5]
     assert curves.utilisation.tolist() == [0.5]
-
-
-def test_an_unknown_curve_is_an_error():
-    with pytest.raises(KeyError, match="time_s"):
-        scaling_curves(time_only(n1=[1.0])).curve("time_s")
 
 
 def test_relative_measures_are_ratios_of_medians():
@@ -176,10 +172,15 @@ def test_relative_measures_are_ratios_of_medians():
     assert all(np.isnan(curves.curve(name)).all() for name in list(RELATIVE_MEASURES)[3:])
 
 
+ONE = time_only(n1=[1.0])
+
+
 @pytest.mark.parametrize("status", ["unsupported", "no-permission", "not-scheduled"])
 def test_a_reading_counts_by_its_status_whatever_its_value(status):
     table = counters((1, "INSTR", 1000, "ok"), (1, "BR", 100, "ok"), (1, "BR", 900, status))
-    assert scaling_curves(time_only(n1=[1.0]), table).curve("BR/INSTR").tolist() == [0.1]
+    curves = scaling_curves(ONE, table)
+    assert curves.curve("BR/INSTR").tolist() == [0.1]
+    assert curves.sequential
 
 
 def test_readings_none_of_which_counts_give_no_relative_measure():
@@ -190,21 +191,14 @@ def test_readings_none_of_which_counts_give_no_relative_measure():
 
 def test_a_zero_denominator_is_invalid_and_a_zero_numerator_is_zero():
     table = counters((1, "LLC-LDM", 0, "ok"), (1, "L1-LD", 10, "ok"), (1, "BR", 10, "ok"), (1, "BR-M", 0, "ok"))
-    curves = scaling_curves(time_only(n1=[1.0]), table)
+    curves = scaling_curves(ONE, table)
     assert np.isnan(curves.curve("L1-LD/LLC-LDM")).all()
     assert curves.curve("BR-M/BR").tolist() == [0]
 
 
 def test_likwid_names_are_known():
     table = counters((1, "instructions", 1000, "ok"), (1, "BR", 100, "ok"))
-    assert scaling_curves(time_only(n1=[1.0]), table).curve("BR/INSTR").tolist() == [0.1]
-
-
-def test_counters_serve_a_sequential_profile():
-    table = counters((1, "INSTR", 1000, "ok"), (1, "BR", 100, "ok"))
-    curves = scaling_curves(time_only(n1=[1.0]), table)
-    assert curves.sequential
-    assert curves.curve("BR/INSTR").tolist() == [0.1]
+    assert scaling_curves(ONE, table).curve("BR/INSTR").tolist() == [0.1]
 
 
 @settings(deadline=None)
@@ -257,15 +251,8 @@ def test_the_unit_of_time_does_not_matter_to_the_scaling(seed, factor):
 
 def test_names_are_the_papers():
     assert SCALING_PARTS[0] == "redundancy"
-    assert CURVE_NAMES[7:] == (
-        "BR/INSTR",
-        "BR-M/BR",
-        "BR-M/INSTR",
-        "L1-LD/INSTR",
-        "L1-STM/L1-ST",
-        "LLC-LD/INSTR",
-        "L1-LD/LLC-LDM",
-    )
+    ratios = ("BR/INSTR", "BR-M/BR", "BR-M/INSTR", "L1-LD/INSTR", "L1-STM/L1-ST", "LLC-LD/INSTR", "L1-LD/LLC-LDM")
+    assert CURVE_NAMES[7:] == ratios
     assert all(name == "/".join(ratio) for name, ratio in RELATIVE_MEASURES.items())
 
 
@@ -278,12 +265,11 @@ def test_times_by_hand():
     np.testing.assert_allclose(rebuilt.time_s, [12.0, 4.8], rtol=1e-15)
     np.testing.assert_allclose(rebuilt.utilisation, [0.9, 0.75], rtol=1e-15)
     assert rebuilt.clamps == ()
-
-
-def test_times_of_time_only_curves():
-    rebuilt = reconstruct(12.0, np.array([1.0, 1.5]), None, [1, 3])
-    assert rebuilt.time_s.tolist() == [12.0, 6.0]
-    assert rebuilt.utilisation.tolist() == [1, 1]
+    time_only_curves = reconstruct(12.0, np.array([1.0, 1.5]), None, [1, 3])
+    assert (time_only_curves.time_s.tolist(), time_only_curves.utilisation.tolist()) == ([12.0, 6.0], [1, 1])
+    redundancy = np.array([[1.0, 1.5], [1.0, 2.0]])  # a batch, in which each curve has its own t(1)
+    batch = reconstruct(np.array([10.0, 20.0]), redundancy, np.zeros((2, 6, 2)), [1, 2])
+    assert batch.time_s.tolist() == [[10.0, 7.5], [20.0, 20.0]]
 
 
 @pytest.mark.parametrize("row", range(6))
@@ -311,9 +297,3 @@ def test_invalid_stays_invalid_and_is_no_clamp():
     assert np.isnan(rebuilt.time_s).all()
     assert rebuilt.clamps == ()
     assert np.isnan(reconstruct(np.nan, np.ones(2), None, [1, 2]).time_s).all()
-
-
-def test_batches_have_their_own_t1():
-    redundancy = np.array([[1.0, 1.5], [1.0, 2.0]])
-    rebuilt = reconstruct(np.array([10.0, 20.0]), redundancy, np.zeros((2, 6, 2)), [1, 2])
-    assert rebuilt.time_s.tolist() == [[10.0, 7.5], [20.0, 20.0]]

@@ -38,7 +38,7 @@ def test_several_files_are_one_delivery_which_twice_is_once_and_of_another_machi
     for _ in range(2):
         imported("talp", "--platform", machine)
     out, err = capsys.readouterr()
-    assert "solve: n = 1 to 2" in out and "delivered before" in err
+    assert "solve: n = 1 to 2" in out and "uploaded before" in err
     source = Source.objects.get()
     assert source.label == "talp-1.json and 2 more"
     assert source.environment["pop_metrics"][0]["parallelEfficiency"] == 1.0

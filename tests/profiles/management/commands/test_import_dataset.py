@@ -29,7 +29,7 @@ def test_import_dataset_twice(tmp_path, capsys):
     capsys.readouterr()
     call_command("import_dataset", str(tmp_path))
     out, err = capsys.readouterr()
-    assert "delivered before" in err
+    assert "uploaded before" in err
     assert "profiles" not in out
     assert stored_counts() == before
 
@@ -69,7 +69,7 @@ def test_import_dataset_refused_by_what_is_known(tmp_path):
     write(tmp_path, runs=["p1,sort,1,1,2.0,absolute"])
     call_command("import_dataset", str(tmp_path))
     write(tmp_path, runs=["p1,sort,1,1,2.0,relative"])
-    with pytest.raises(CommandError, match="known with absolute times"):
+    with pytest.raises(CommandError, match="has absolute times"):
         call_command("import_dataset", str(tmp_path))
     assert Source.objects.count() == 1
 
@@ -79,7 +79,7 @@ def test_warnings_are_told(tmp_path, capsys):
     call_command("import_dataset", str(tmp_path))
     write(tmp_path, platforms=[{"name": PLATFORM["name"].upper()}])
     call_command("import_dataset", str(tmp_path))
-    assert "warning: 'BOX' was taken for the existing platform 'box'" in capsys.readouterr().err
+    assert "warning: 'BOX' was matched to the existing platform 'box'" in capsys.readouterr().err
 
 
 @pytest.mark.shared_data
