@@ -37,26 +37,19 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_a_list_finds_its_keys_in_an_index(rows, name):
-    chosen, index = LISTS[name]
-    plan = chosen(rows).order_by("pk").values_list("pk", flat=True)[100:150].explain()
-    assert index in plan or connection.vendor == "postgresql"  # which walks its primary key where that is as good
-    assert "SCAN profiles_profile" not in plan
-    assert "Seq Scan" not in plan
-
-
-def test_no_far_page_sorts_what_an_index_holds_in_order(rows):
-    plan = rows.order_by("pk").values_list("pk", flat=True)[1900:1950].explain()
-    assert "TEMP B-TREE" not in plan
-    assert "Sort" not in plan
-
-
-def test_counts_of_a_platform_s_profiles_come_from_an_index(rows):
-    plan = Platform.objects.in_api(None).explain()
-    assert "profile_by_platform" in plan or connection.vendor == "postgresql"
-    assert "SCAN U0" not in plan
-    assert "Seq Scan" not in plan
+def test_a_list_finds_its_keys_in_an_index(rows):
+    for name, (chosen, index) in LISTS.items():
+        plan = chosen(rows).order_by("pk").values_list("pk", flat=True)[100:150].explain()
+        assert index in plan or connection.vendor == "postgresql", (
+            name
+        )  # which walks its primary key if that is as good
+        assert "SCAN profiles_profile" not in plan
+        assert "Seq Scan" not in plan
+    far = rows.order_by("pk").values_list("pk", flat=True)[1900:1950].explain()
+    assert "TEMP B-TREE" not in far and "Sort" not in far, "the index holds the rows in order"
+    counts = Platform.objects.in_api(None).explain()
+    assert "profile_by_platform" in counts or connection.vendor == "postgresql"
+    assert "SCAN U0" not in counts and "Seq Scan" not in counts
 
 
 def test_profiles_of_the_newest_sources_are_counted_and_of_no_others(rows):
@@ -73,23 +66,17 @@ def test_profiles_of_the_newest_sources_are_counted_and_of_no_others(rows):
     assert [source.profile_count for source in Source.objects.latest_seen_by(None, 5)] == [1, 1, 2000]
 
 
-def test_keys_first_finds_the_rows_that_an_offset_finds(rows):
+def test_keys_first_finds_the_rows_that_an_offset_finds_in_three_queries(rows, django_assert_num_queries, monkeypatch):
+    """1 count, 2 the keys, 3 the rows with what is joined to them."""
     ordered = rows.order_by("-t1_s", "pk")
     for number in (1, 7, 40):
         assert list(KeyPaginator(ordered, 50).page(number)) == list(Paginator(ordered, 50).page(number))
-
-
-def test_a_page_is_three_queries(rows, django_assert_num_queries):
-    """1 count, 2 the keys, 3 the rows with what is joined to them."""
     with django_assert_num_queries(3) as captured:
         page = KeyPaginator(Profile.objects.listed_for(None), 50).page(30)
         assert {row.platform.slug for row in page} == {"p36", "p37"}
     keys = captured.captured_queries[1]["sql"]
-    assert "JOIN" not in keys
-    assert "warnings" not in keys
-
-
-def test_a_row_that_goes_between_the_two_queries_is_left_out(rows, monkeypatch):
+    assert "JOIN" not in keys and "warnings" not in keys
+    # A row that is deleted between the two queries is left out.
     paginator = KeyPaginator(rows.order_by("pk"), 10)
     assert paginator.count == 2000
     found = type(rows).in_bulk
@@ -97,8 +84,7 @@ def test_a_row_that_goes_between_the_two_queries_is_left_out(rows, monkeypatch):
     assert len(paginator.page(1)) == 9
 
 
-def test_own_private_rows_and_outliers_are_in_the_lists_that_they_belong_to():
-    ada = user("ada")
+def test_own_private_rows_and_outliers_are_in_the_lists_that_they_belong_to(ada):
     public = store_public()
     mark_outlier(public[0], "throttled")
     assert KeyPaginator(Profile.objects.listed_for(ada).exclude(outlier_reason=""), 50).page(1)[0] == public[0]

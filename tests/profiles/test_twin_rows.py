@@ -115,18 +115,16 @@ def option_texts(page, slugs) -> set[str]:
     return {" ".join(match.group(1).split()) for match in found}
 
 
-@pytest.mark.parametrize("name", ["what-if", "ranking", "profiles"])
-def test_lists_to_choose_from_say_which_delivery_a_twin_came_from(client, twins, name):
-    _, workloads = twins
-    pair = {"workload": workloads[0], "target": "machine-1"} if name in ("what-if", "ranking") else {}
-    page = client.get(reverse(name), pair)
-    assert page.status_code == 200
-    for slugs in twins if name != "ranking" else (workloads,):
-        texts = option_texts(page, slugs)
-        assert any("first.tar.gz" in text for text in texts), texts
-        assert any("second.tar.gz" in text for text in texts), texts
-    if name != "ranking":
-        assert not any(".tar.gz" in text for text in option_texts(page, ["machine-1"]))
+def test_lists_to_choose_from_say_which_delivery_a_twin_came_from(client, twins):
+    pair = {"workload": twins[1][0], "target": "machine-1"}
+    for name, chosen, fields in (("what-if", twins, pair), ("ranking", twins[1:], pair), ("profiles", twins, {})):
+        page = client.get(reverse(name), fields)
+        assert page.status_code == 200
+        for slugs in chosen:
+            texts = option_texts(page, slugs)
+            assert all(any(f"{delivery}.tar.gz" in text for text in texts) for delivery in ("first", "second")), texts
+        if name != "ranking":
+            assert not any(".tar.gz" in text for text in option_texts(page, ["machine-1"]))
 
 
 def box_labels(page, box: str) -> list[str]:
@@ -162,7 +160,7 @@ def test_the_boxes_of_the_front_page_say_it_and_lead_to_the_twin_that_was_chosen
         assert (answer.status_code, answer.url) == (302, reverse("unstored-answer") + pair)
 
 
-def test_rankings_and_candidates_say_it_too(client, twins):
+def test_rankings_candidates_and_comparisons_say_it_too(client, twins, django_assert_num_queries):
     shared = Workload.objects.get(name="app0/section1").slug
     ranking = text_of(client.get(reverse("ranking"), {"workload": shared}))
     answer = text_of(client.get(reverse("unstored-answer"), {"workload": shared, "target": "machine-1"}))
@@ -170,6 +168,12 @@ def test_rankings_and_candidates_say_it_too(client, twins):
         assert "first.tar.gz" in words
         assert "second.tar.gz" in words
     assert " Relative to the first Measured Core time " in ranking
+    content = client.get(reverse("compare-platforms"), follow=True).content.decode()
+    offered = re.findall(r'<option value="(twin[^"]*)"', content)
+    assert len(offered) == len(set(offered)) == 2
+    assert all(any(f"{delivery}.tar.gz" in text for text in offered) for delivery in ("first", "second"))
+    with django_assert_num_queries(3):  # the rows, those of the same names, their deliveries
+        disambiguate(Platform.objects.all(), None)
     for delivery in ("first", "second"):  # its place, time, threads, time relative to the first, time measured there
         row = rf" \d twin {delivery}\.tar\.gz, \S+ [\d.]+ ms \d+ [\d.]+× [\d.]+ ms "
         assert len(re.findall(row, ranking)) == ranking.count(f" twin {delivery}.tar.gz") == 1
@@ -184,15 +188,3 @@ def test_a_private_namesake_is_none_for_others(client, ada):
     for viewer, told in ((None, [""]), (ada, ["mine.tar.gz", "public.tar.gz"])):
         rows = disambiguate(Platform.objects.visible_to(viewer).order_by("pk"), viewer)
         assert sorted(row.delivered_by.split(", ")[0] for row in rows) == told
-
-
-def test_telling_apart_takes_two_queries(twins, django_assert_num_queries):
-    with django_assert_num_queries(3):  # the rows, those of the same names, their deliveries
-        disambiguate(Platform.objects.all(), None)
-
-
-def test_the_boxes_of_a_comparison_offer_names_that_say_which_delivery_a_twin_came_from(client, twins):
-    content = client.get(reverse("compare-platforms"), follow=True).content.decode()
-    offered = re.findall(r'<option value="(twin[^"]*)"', content)
-    assert len(offered) == len(set(offered)) == 2
-    assert any("first.tar.gz" in text for text in offered) and any("second.tar.gz" in text for text in offered)

@@ -56,12 +56,10 @@ def test_raw_runs_are_all_runs(client, profile):
 @pytest.mark.parametrize("form", ["extra-p", "extra-p-lines", "runs"])
 def test_private_profiles_are_their_owners(client, form, alice, bob):
     secret = store(sample_measurements(1, 1, seed=3), owner=alice, private=True).profiles[0]
-    assert client.get(path(secret, form)).status_code == 404
-    assert client_of(bob).get(path(secret, form)).status_code == 404
-    assert client_of(alice).get(path(secret, form)).status_code == 200
+    viewers = (client, client_of(bob), client_of(alice))
+    assert [viewer.get(path(secret, form)).status_code for viewer in viewers] == [404, 404, 200]
 
 
 def test_the_page_leads_there(client, profile):
     page = client.get(f"/profiles/{profile.uid}/").content.decode()
-    for form in ("extra-p", "extra-p-lines", "runs"):
-        assert f'href="{path(profile, form)}"' in page
+    assert all(f'href="{path(profile, form)}"' in page for form in ("extra-p", "extra-p-lines", "runs"))

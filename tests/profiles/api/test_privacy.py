@@ -9,6 +9,7 @@ from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
 LISTS = ("platforms/", "workloads/", "profiles/")
+NO_UUID = "12345678-1234-4123-8123-123456789abc"
 
 
 @pytest.fixture(params=["anonymous", "other user"])
@@ -22,28 +23,27 @@ def secret(ada):
     return store(secret_measurements(), ada, private=True).profiles[0]
 
 
-def test_the_owner_sees_them(ada, secret):
+@pytest.fixture
+def paths(secret):
+    return [f"platforms/{secret.platform.slug}/", f"workloads/{secret.workload.slug}/", f"profiles/{secret.uid}/"]
+
+
+def test_the_owner_sees_them(ada, paths):
     client = client_of(ada)
-    for path in (
-        f"platforms/{secret.platform.slug}/",
-        f"workloads/{secret.workload.slug}/",
-        f"profiles/{secret.uid}/",
-    ):
-        answer = client.get(API + path)
-        assert answer.status_code == 200
-        assert answer.json()["private"] is True
+    answers = [client.get(API + path) for path in paths]
+    assert [(answer.status_code, answer.json()["private"]) for answer in answers] == [(200, True)] * 3
     assert [client.get(API + path).json()["count"] for path in LISTS] == [3, 3, 5]
 
 
-def test_for_others_they_are_unknown(secret, other):
-    for path, unknown in (
-        (f"platforms/{secret.platform.slug}/", "platforms/unknown/"),
-        (f"workloads/{secret.workload.slug}/", "workloads/unknown/"),
-        (f"profiles/{secret.uid}/", "profiles/12345678-1234-4123-8123-123456789abc/"),
-    ):
+def check_unknown(hidden, missing):
+    assert hidden.status_code == missing.status_code == 404
+    assert said(hidden) == said(missing)
+
+
+def test_for_others_they_are_unknown(paths, other):
+    for path, unknown in zip(paths, ("platforms/unknown/", "workloads/unknown/", f"profiles/{NO_UUID}/"), strict=True):
         hidden, missing = other.get(API + path), other.get(API + unknown)
-        assert (hidden.status_code, said(hidden)) == (missing.status_code, said(missing))
-        assert hidden.status_code == 404
+        check_unknown(hidden, missing)
         same = {"X-Request-ID": ""}
         assert dict(hidden.headers) | same == dict(missing.headers) | same
 
@@ -100,9 +100,7 @@ def test_predictions_with_private_profiles_are_private(ada, secret, other):
     uid = client_of(ada).post(API + "predictions/", asked, format="json").json()["id"]
     assert Prediction.objects.get(uid=uid).private_to == ada
     assert client_of(ada).get(f"{API}predictions/{uid}/").status_code == 200
-    hidden = other.get(f"{API}predictions/{uid}/")
-    missing = other.get(f"{API}predictions/12345678-1234-4123-8123-123456789abc/")
-    assert (hidden.status_code, said(hidden)) == (404, said(missing))
+    check_unknown(other.get(f"{API}predictions/{uid}/"), other.get(f"{API}predictions/{NO_UUID}/"))
 
 
 def test_asking_about_private_things_is_asking_about_unknown_ones(ada, secret):
@@ -122,7 +120,5 @@ def test_private_uploads_are_unknown_to_others(ada, other):
     assert answer.json()["status"] == "accepted", answer.content
     uid = answer.json()["id"]
     assert Upload.objects.get(uid=uid).visibility == "private"
-    hidden = other.get(f"{API}uploads/{uid}/")
-    missing = other.get(f"{API}uploads/12345678-1234-4123-8123-123456789abc/")
-    assert (hidden.status_code, said(hidden)) == (404, said(missing))
+    check_unknown(other.get(f"{API}uploads/{uid}/"), other.get(f"{API}uploads/{NO_UUID}/"))
     assert [other.get(API + path).json()["count"] for path in LISTS] == [0, 0, 0]

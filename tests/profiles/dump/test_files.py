@@ -54,8 +54,10 @@ def test_the_longest_cell_of_other_readers_stays_as_it_was(tmp_path):
 def test_invalid_numbers_are_null_and_no_rows_are_a_file_too(tmp_path, form):
     assert write_table({form: tmp_path}, TABLE, []) == 0
     assert list(read_table(tmp_path, TABLE, form)) == []
-    write_table({form: tmp_path}, TABLE, [(None, None, math.nan, *FULL[3:], *FULL)])
-    assert next(read_table(tmp_path, TABLE, form))[2] is None
+    other = tmp_path / "other"
+    other.mkdir()
+    write_table({form: other}, TABLE, [(None, None, math.nan, *FULL[3:], *FULL)])
+    assert next(read_table(other, TABLE, form))[2] is None
 
 
 @pytest.mark.parametrize("form", DUMP_FORMS)

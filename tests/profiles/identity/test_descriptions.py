@@ -166,8 +166,7 @@ def test_a_deliverer_whose_account_is_gone_is_not_taken_for_the_operator(alice, 
     describe(alice, vendor="Alice")
     describe(bob, vendor="Bob")
     bob.delete()
-    source = describe(alice, vendor="Alice 2").source
-    set_hidden(source, True)
+    set_hidden(describe(alice, vendor="Alice 2").source, True)
     assert facts()[0] == "Alice"
 
 
@@ -183,9 +182,7 @@ def test_a_private_delivery_tells_its_owner_alone_what_differs(alice, bob):
 def test_private_descriptions_move_to_the_public_row_and_are_compared_with_it(alice):
     describe(alice, private=True, vendor="Secret")
     describe(vendor=None)
-    assert facts()[0] is None
-    assert differing() == []
-    assert differing(alice) == [("vendor", None, "Secret")]
+    assert (facts()[0], differing(), differing(alice)) == (None, [], [("vendor", None, "Secret")])
 
 
 def test_the_facts_of_merged_platforms_are_told_anew(alice, bob):

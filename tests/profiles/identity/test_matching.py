@@ -106,15 +106,6 @@ def test_notes_keep_kinds_apart():
     assert notes.warnings() == ["a1", "and 1 more: a", "b1"]
 
 
-def test_the_operators_later_delivery_fills_and_corrects():
-    machine(vendor=None, memory_bytes=5, n_max=8)
-    result = machine(vendor="Example", memory_bytes=7, n_max=16)
-    assert result.warnings == ["platform 'machine-0' was corrected: memory_bytes was 5 and is now 7"]
-    machine(vendor=None, memory_bytes=7, n_max=4)  # unknown replaces nothing; n_max is the largest that was used
-    assert Platform.objects.values_list("vendor", "memory_bytes", "n_max").get() == ("Example", 7, 16)
-    assert machine(name="unknown clock", base_mhz=0.0).profiles[0].platform.base_mhz is None
-
-
 def test_an_unknown_strategy_is_filled_and_replaces_none():
     program(strategy="unknown", bound=None)
     for strategy in ("locks", "unknown"):

@@ -311,8 +311,9 @@ def test_private_needs_an_owner():
 
 def test_n_max_comes_from_threads_or_else_from_the_runs():
     platforms = [sample_platform(0, n_max=None), sample_platform(1, n_max=None, threads=None), sample_platform(2)]
-    deliver(measured(platforms))
-    assert list(Platform.objects.values_list("n_max", flat=True)) == [16, 16, 16]
+    deliver(measured([*platforms, sample_platform(3, base_mhz=0.0)]))
+    assert list(Platform.objects.values_list("n_max", flat=True)) == [16, 16, 16, 16]
+    assert Platform.objects.get(name="machine-3").base_mhz is None
 
 
 def test_a_platform_without_runs_is_kept():

@@ -52,20 +52,12 @@ def timeless(result):
     return [replace(outcome, seconds=0.0) for outcome in result.outcomes["mpet"]]
 
 
-def test_an_evaluation_on_a_cluster_is_that_of_one_process(cluster, database):
-    seen = []
-    protocol = Protocol(sample=60, seed=2)
-    spread = evaluate(database, [MPET], protocol, executor=cluster, progress=lambda *at: seen.append(at))
-    assert timeless(spread) == timeless(evaluate(database, [MPET], protocol))
-    assert len(seen) >= 4 * WORKERS
-    assert seen[-1] == (60, 60)
-
-
-def test_an_evaluation_outlives_a_killed_worker(cluster, database):
+def test_an_evaluation_on_a_cluster_is_that_of_one_process_also_if_a_worker_is_killed(cluster, database):
     """One of both workers is killed once a quarter is done: the same errors, to the last bit."""
-    protocol, killed = Protocol(sample=120, seed=3), []
+    protocol, killed, seen = Protocol(sample=120, seed=3), [], []
 
     def kill_one(done, total):
+        seen.append((done, total))
         if not killed and done >= total / 4:
             killed.append(worker_pids(cluster)[0])
             os.kill(killed[0], signal.SIGKILL)
@@ -74,6 +66,8 @@ def test_an_evaluation_outlives_a_killed_worker(cluster, database):
     assert killed
     assert timeless(spread) == timeless(evaluate(database, [MPET], protocol))
     assert killed[0] not in worker_pids(cluster)
+    assert len(seen) >= 4 * WORKERS
+    assert seen[-1] == (120, 120)
 
 
 def sum_after_the_first_try(shared, batch):
@@ -178,13 +172,10 @@ def test_processes_begin_where_they_pay(cluster):
         assert bool({pid for _, pid in found} - {os.getpid()}) == elsewhere
 
 
-def test_a_scheduler_that_is_not_there(monkeypatch):
+def test_a_scheduler_that_is_not_there_has_no_workers_or_other_code(monkeypatch):
     monkeypatch.setattr(clusters, "CONNECT_S", 0.5)
     with pytest.raises(ClusterUnusable, match=r"tcp://127\.0\.0\.1:9"):
         remote_cluster("tcp://127.0.0.1:9")
-
-
-def test_a_scheduler_without_workers_and_one_with_other_code(monkeypatch):
     monkeypatch.setattr(clusters, "CONNECT_S", 5)
     with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as empty:
         monkeypatch.setattr(clusters, "CONNECT_S", 1)

@@ -56,15 +56,16 @@ def run_next_task():
     row.set_successful(None)
 
 
+def let_task_lapse(settings):
+    DBTaskResult.objects.update(started_at=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1))
+
+
 def let_lapse(model):
     model.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
-def test_the_server_keeps_these_chores():
-    assert {"uploads", "computations", "tasks"} <= {chore.name for chore in registered_periodic_tasks()}
-
-
 def test_without_workers_a_periodic_task_computes_at_once(computation):
+    assert {"uploads", "computations", "tasks"} <= {chore.name for chore in registered_periodic_tasks()}
     assert not DBTaskResult.objects.exists()
     assert [chore.name for chore in registered_periodic_tasks() if chore.due.is_set()] == ["computations"]
     assert take_up("computations") == 1
@@ -137,7 +138,7 @@ def test_the_task_of_a_killed_worker_is_for_the_next(workers, settings):
     row = DBTaskResult.objects.get()
     row.claim("killed")
     assert requeue_abandoned_tasks() == 0
-    DBTaskResult.objects.update(started_at=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1))
+    let_task_lapse(settings)
     assert not DBTaskResult.objects.ready().exists()
     assert requeue_abandoned_tasks() == 1
     assert list(DBTaskResult.objects.ready()) == [row]
@@ -150,7 +151,7 @@ def test_a_task_that_is_run_again_beside_its_worker_does_nothing_twice(workers, 
     first = DBTaskResult.objects.get()
     first.claim("slow")
     assert upload.claim_to_process()
-    DBTaskResult.objects.update(started_at=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1))
+    let_task_lapse(settings)
     assert requeue_abandoned_tasks() == 1
     run_next_task()
     assert Upload.objects.get().attempts == 1

@@ -154,16 +154,20 @@ def test_without_a_price_in_that_region_another_is_taken(written):
 )
 def test_a_bad_row_is_named_and_nothing_is_stored(written, row, said):
     path = written(price(), row)
-    with pytest.raises(CommandError) as refused:
+    with pytest.raises(CommandError) as error:
         imported(path)
-    assert f"prices.json: {said}" in str(refused.value)
+    assert f"prices.json: {said}" in str(error.value)
     assert not Price.objects.exists()
+
+
+def refused(reason, *files, options=("--as", "sparecores")):
+    with pytest.raises(CommandError, match=reason):
+        call_command("import_prices", *files, *options)
 
 
 def test_what_is_no_answer_of_the_api_is_refused(tmp_path, written, monkeypatch):
     path = tmp_path / "prices.json"
-    with pytest.raises(CommandError, match=r"prices\.json: file not found"):
-        imported(str(path))
+    refused(r"prices\.json: file not found", str(path))
     for text, said in (
         ("no JSON", "neither JSON nor an SQLite file"),
         ('{"detail": "Not authenticated"}', "not a list of prices"),
@@ -171,18 +175,14 @@ def test_what_is_no_answer_of_the_api_is_refused(tmp_path, written, monkeypatch)
         ("[" * 200_000, "neither JSON nor an SQLite file"),
     ):
         path.write_text(text)
-        with pytest.raises(CommandError, match=said):
-            imported(str(path))
+        refused(said, str(path))
     monkeypatch.setattr(sparecores, "MOST_LISTED_PRICES", 1)
-    with pytest.raises(CommandError, match="the files have more than 1 prices"):
-        imported(written(price(), price()))
+    refused("the files have more than 1 prices", written(price(), price()))
     monkeypatch.setattr(sparecores, "LARGEST_JSON_BYTES", 10)
-    with pytest.raises(CommandError, match="request one vendor or one page at a time"):
-        imported(written(price()))
-    with pytest.raises(CommandError, match="several files need --as sparecores"):
-        call_command("import_prices", str(path), str(path))
-    with pytest.raises(CommandError, match="--date needs --as cloudspecs"):
-        call_command("import_prices", str(path), "--as", "sparecores", "--date", "2026-01-01")
+    refused("request one vendor or one page at a time", written(price()))
+    refused("several files need --as sparecores", str(path), str(path), options=())
+    dated = ("--as", "sparecores", "--date", "2026-01-01")
+    refused("--date needs --as cloudspecs", str(path), options=dated)
 
 
 def sqlite_file(path, *rows, schema=SCHEMA):
@@ -216,11 +216,8 @@ def test_the_sqlite_file_says_the_same_and_its_licence_is_shown(tmp_path, capsys
 
 def test_a_bad_row_of_the_sqlite_file_is_named_by_its_key(tmp_path):
     path = sqlite_file(tmp_path / "sc-data-all.db", sqlite_price(observed="never"))
-    with pytest.raises(CommandError, match=r"sc-data-all\.db: server_price hcloud 4 4 45: observed_at: 'never'"):
-        imported(path)
+    refused(r"sc-data-all\.db: server_price hcloud 4 4 45: observed_at: 'never'", path)
     (tmp_path / "other.db").write_bytes(b"SQLite format 3\0" + b"x" * 200)
-    with pytest.raises(CommandError, match=r"other\.db: cannot be read as the SQLite file of Spare Cores"):
-        imported(str(tmp_path / "other.db"))
+    refused(r"other\.db: cannot be read as the SQLite file of Spare Cores", str(tmp_path / "other.db"))
     other = sqlite_file(tmp_path / "third.db", schema=SCHEMA.replace("observed_at", "seen_at"))
-    with pytest.raises(CommandError, match=r"third\.db: .*no such column: price\.observed_at"):
-        imported(other)
+    refused(r"third\.db: .*no such column: price\.observed_at", other)

@@ -35,112 +35,104 @@ def counted(of, misses, hits=0.0):
     return replace(of, values=values)
 
 
-class TestWaiting:
-    def test_imbalance(self):
-        found = boundness(counted(curves([1, 8], [8.0, 2.0], imbalance=[0, 0.45]), 20))
-        assert (found.kind, found.by) == ("imbalance", "scaling")
-        assert "45 %" in found.sentence
-
-    def test_locks_count_before_the_roofline(self):
-        of = curves([1, 8], [8.0, 4.0], imbalance=[0, 0], lock=[0, 0.5])
-        found = boundness(of, MEASURED, point(18e9))
-        assert found.kind == "communication"
-        assert "60 ns among 8 threads" in found.sentence
-
-    def test_less_does_not_limit(self):
-        of = curves([1, 8], [8.0, 1.5], imbalance=[0, WAITING_SHARE - 0.01])
-        assert boundness(of).kind is None
-
-    @pytest.mark.parametrize(("share", "kind"), [(0.25, None), (0.35, None), (0.41, "imbalance")])
-    def test_a_predicted_share_near_the_limit_does_not_tell(self, share, kind):
-        of = curves([1, 8], [8.0, 2.0], imbalance=[0, share])
-        assert boundness(of, predicted=True).kind == kind
-        assert boundness(of).kind == ("imbalance" if share >= WAITING_SHARE else None)
+IDEAL = curves([1, 8], [8.0, 1.0], imbalance=[0, 0])
+LOST = curves([1, 8], [8.0, 4.0], imbalance=[0, 0])
+LOCKS = curves([1, 8], [8.0, 4.0], imbalance=[0, 0], lock=[0, 0.5])
+SMT_ALONE = curves([1, 8, 16], [8.0, 1.0, 1.0], imbalance=[0, 0, 0])
+GROWING = curves([1, 8, 16], [8.0, 2.0, 2.0], imbalance=[0, 0, 0])  # R = 2 at 8, 4 at 16
+NOTHING = MachineFacts()
 
 
-class TestCounters:
-    @pytest.mark.parametrize(
-        ("misses", "hits", "kind"),
-        [
-            (MANY_MISSES + 0.1, 0, "memory"),
-            (0.5 * (FEW_MISSES + MANY_MISSES), 0, None),
-            (FEW_MISSES - 0.1, 0, "computation"),
-            (0.1, 10 * MANY_MISSES, "memory"),
-            (0, 0, "computation"),
-        ],
-    )
-    def test_misses_tell_computing_from_memory(self, misses, hits, kind):
-        found = boundness(counted(PARALLEL, misses, hits))
-        assert (found.kind, found.by) == (kind, "counters")
-        assert "of 1000 instructions" in found.sentence
-
-    def test_redundancy_of_smt_threads_is_no_memory(self):
-        """16 threads on 8 cores that are no faster than 8, of a program that misses no cache."""
-        of = counted(curves([1, 8, 16], [8.0, 1.0, 1.0], imbalance=[0, 0, 0]), 0.1)
-        assert boundness(of, MachineFacts(n_ht=8, clock_ratio=1.1)).kind == "computation"
-
-    def test_a_miss_has_reached_the_cache_that_it_misses(self):
-        of = counted(PARALLEL, 1.0)
-        of.values[1 + CURVE_NAMES.index("L1-LD/LLC-LDM")] = 0.5  # as a prediction may say it
-        assert misses_per_kilo_instruction(of) == pytest.approx(1.0)
-
-    def test_wall_times_beside_them_do_not_tell_what_is_lost(self):
-        assert boundness(counted(curves([1, 8], [8.0, 4.0]), 0.1)).kind is None
-        assert boundness(counted(curves([1, 8], [8.0, 1.1]), 0.1)).kind == "computation"
-
-    def test_at_any_n(self):
-        of = counted(PARALLEL, 20)
-        assert boundness(of, n=1).sentence.startswith("At 1 thread 20 of")
-        with pytest.raises(ValueError, match="2"):
-            boundness(of, n=2)
+def imbalanced(share, time_s=2.0):
+    return curves([1, 8], [8.0, time_s], imbalance=[0, share])
 
 
-class TestCeilings:
-    def test_near_the_roof_it_is_bound_by_memory(self):
-        found = boundness(counted(PARALLEL, 0.1), MEASURED, point(18e9))
-        assert (found.kind, found.by) == ("memory", "roofline")
-        assert "18 GB/s, 90 %" in found.sentence
+CASES = {
+    # Waiting
+    "imbalance": (counted(imbalanced(0.45), 20), NOTHING, None, "imbalance", "scaling", "45 %"),
+    "locks before the roofline": (LOCKS, MEASURED, point(18e9), "communication", "roofline", "60 ns among 8 threads"),
+    "less does not limit": (imbalanced(WAITING_SHARE - 0.01, 1.5), NOTHING, None, None, "scaling", ""),
+    # Counters
+    "misses": (counted(PARALLEL, MANY_MISSES + 0.1), NOTHING, None, "memory", "counters", "of 1000 instructions"),
+    "some": (
+        counted(PARALLEL, (FEW_MISSES + MANY_MISSES) / 2),
+        NOTHING,
+        None,
+        None,
+        "counters",
+        "of 1000 instructions",
+    ),
+    "few": (counted(PARALLEL, FEW_MISSES - 0.1), NOTHING, None, "computation", "counters", "of 1000 instructions"),
+    "hits": (counted(PARALLEL, 0.1, 10 * MANY_MISSES), NOTHING, None, "memory", "counters", "of 1000 instructions"),
+    "none": (counted(PARALLEL, 0), NOTHING, None, "computation", "counters", "of 1000 instructions"),
+    # 16 threads on 8 cores that are no faster than 8, of a program that misses no cache.
+    "SMT": (counted(SMT_ALONE, 0.1), MachineFacts(n_ht=8, clock_ratio=1.1), None, "computation", "counters", ""),
+    "time lost": (counted(curves([1, 8], [8.0, 4.0]), 0.1), NOTHING, None, None, "scaling", ""),
+    "no time lost": (counted(curves([1, 8], [8.0, 1.1]), 0.1), NOTHING, None, "computation", "counters", ""),
+    # Ceilings: bandwidth gains 2 from 1 to 8 threads, arithmetic 8.
+    "near the roof": (counted(PARALLEL, 0.1), MEASURED, point(18e9), "memory", "roofline", "18 GB/s, 90 %"),
+    "far below, few": (counted(PARALLEL, 0.1), MEASURED, point(2e9), "computation", "counters", ""),
+    "far below, many": (counted(PARALLEL, 20), MEASURED, point(2e9), "memory", "counters", ""),
+    "work gains what bandwidth gains": (PARALLEL, MEASURED, None, "memory", "roofline", ""),
+    "more": (IDEAL, MEASURED, None, None, "roofline", "memory bandwidth does not limit it"),
+    "locks move lines": (
+        curves([1, 8], [8.0, 4.0], imbalance=[0, 0], lock=[0, 0.1]),
+        MEASURED,
+        None,
+        None,
+        "scaling",
+        "",
+    ),
+    # Redundancy beyond what clock and SMT threads explain
+    "unexplained": (GROWING, MachineFacts(n_ht=8, clock_ratio=1.3), None, "memory", "scaling", ""),
+    "by the clock": (GROWING, MachineFacts(n_ht=8, clock_ratio=1.7), None, None, "scaling", ""),
+    "by SMT": (GROWING, MachineFacts(n_ht=4, clock_ratio=1.3), None, None, "scaling", ""),
+    "nothing known": (LOST, NOTHING, None, None, "scaling", ""),
+    "virtual": (LOST, MachineFacts(clock_ratio=1.0, virtualised=True), None, None, "scaling", ""),
+    "perfect scaling": (
+        IDEAL,
+        NOTHING,
+        None,
+        None,
+        "scaling",
+        "computation-bound and memory-bound cannot be distinguished",
+    ),
+    "wall times": (
+        curves([1, 8], [8.0, 4.0]),
+        replace(MEASURED, clock_ratio=1.0),
+        None,
+        None,
+        "scaling",
+        "Wall times alone",
+    ),
+}
 
-    def test_far_below_it_the_counters_tell(self):
-        assert boundness(counted(PARALLEL, 0.1), MEASURED, point(2e9)).kind == "computation"
-        assert boundness(counted(PARALLEL, 20), MEASURED, point(2e9)).kind == "memory"
 
-    def test_useful_work_that_gains_what_the_bandwidth_gains(self):
-        """Bandwidth gains 2 from 1 to 8 threads, arithmetic 8."""
-        found = boundness(PARALLEL, MEASURED)
-        assert (found.kind, found.by) == ("memory", "roofline")
-
-    def test_beyond_the_bandwidth_computing_and_latency_look_alike(self):
-        found = boundness(curves([1, 8], [8.0, 1.0], imbalance=[0, 0]), MEASURED)
-        assert (found.kind, found.by) == (None, "roofline")
-        assert "memory bandwidth does not limit it" in found.sentence
-
-    def test_locks_move_lines_too(self):
-        of = curves([1, 8], [8.0, 4.0], imbalance=[0, 0], lock=[0, 0.1])
-        assert boundness(of, MEASURED).kind is None
+@pytest.mark.parametrize("case", CASES)
+def test_which_resource_is_said_to_limit_it(case):
+    of, machine, measured, kind, by, said = CASES[case]
+    found = boundness(of, machine, measured)
+    assert (found.kind, found.by) == (kind, by)
+    assert said in found.sentence
 
 
-class TestRedundancy:
-    def test_more_than_clock_and_smt_explain_is_memory(self):
-        of = curves([1, 8, 16], [8.0, 2.0, 2.0], imbalance=[0, 0, 0])  # R = 2 at 8, 4 at 16
-        assert boundness(of, MachineFacts(n_ht=8, clock_ratio=1.3)).kind == "memory"
-        assert boundness(of, MachineFacts(n_ht=8, clock_ratio=1.7)).kind is None
-        assert boundness(of, MachineFacts(n_ht=4, clock_ratio=1.3)).kind is None
-
-    @pytest.mark.parametrize("machine", [MachineFacts(), MachineFacts(clock_ratio=1.0, virtualised=True)])
-    def test_nothing_is_explained_where_nothing_is_known(self, machine):
-        assert boundness(curves([1, 8], [8.0, 4.0], imbalance=[0, 0]), machine).kind is None
-
-    def test_perfect_scaling_is_not_computing(self):
-        found = boundness(curves([1, 8], [8.0, 1.0], imbalance=[0, 0]))
-        assert found.kind is None
-        assert "Without counters, computation-bound and memory-bound cannot be distinguished" in found.sentence
+@pytest.mark.parametrize(("share", "kind"), [(0.25, None), (0.35, None), (0.41, "imbalance")])
+def test_a_predicted_share_near_the_limit_does_not_tell(share, kind):
+    assert boundness(imbalanced(share), predicted=True).kind == kind
+    assert boundness(imbalanced(share)).kind == ("imbalance" if share >= WAITING_SHARE else None)
 
 
-def test_wall_times_alone_cannot_tell():
-    found = boundness(curves([1, 8], [8.0, 4.0]), replace(MEASURED, clock_ratio=1.0))
-    assert found.kind is None
-    assert "Wall times alone" in found.sentence
+def test_a_miss_has_reached_the_cache_that_it_misses():
+    of = counted(PARALLEL, 1.0)
+    of.values[1 + CURVE_NAMES.index("L1-LD/LLC-LDM")] = 0.5  # as a prediction may say it
+    assert misses_per_kilo_instruction(of) == pytest.approx(1.0)
+
+
+def test_at_any_n():
+    of = counted(PARALLEL, 20)
+    assert boundness(of, n=1).sentence.startswith("At 1 thread 20 of")
+    with pytest.raises(ValueError, match="2"):
+        boundness(of, n=2)
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())

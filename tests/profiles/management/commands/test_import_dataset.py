@@ -22,7 +22,7 @@ def test_import_dataset(tmp_path, capsys):
     assert Profile.objects.get(workload__name="fft@2").workload.time_kind == "relative"
 
 
-def test_import_dataset_twice(tmp_path, capsys):
+def test_import_dataset_twice_and_with_another_spelling(tmp_path, capsys):
     write(tmp_path)
     call_command("import_dataset", str(tmp_path))
     before = stored_counts()
@@ -32,19 +32,18 @@ def test_import_dataset_twice(tmp_path, capsys):
     assert "uploaded before" in err
     assert "profiles" not in out
     assert stored_counts() == before
+    write(tmp_path, platforms=[{"name": PLATFORM["name"].upper()}])
+    call_command("import_dataset", str(tmp_path))
+    assert "warning: 'BOX' was matched to the existing platform 'box'" in capsys.readouterr().err
 
 
-def test_import_dataset_private(tmp_path, alice):
-    call_command("import_dataset", str(write(tmp_path)), "--private", "--owner", "alice")
-    assert Source.objects.get().private_to == alice
-    assert not Profile.objects.public().exists()
-    assert not Platform.objects.public().exists()
-    assert Revision.current() == (0, 0)
-
-
-def test_import_dataset_of_an_owner(tmp_path, alice):
-    call_command("import_dataset", str(write(tmp_path)), "--owner", "alice")
-    assert (Source.objects.get().owner, Source.objects.get().private_to) == (alice, None)
+@pytest.mark.parametrize("private", [True, False])
+def test_import_dataset_of_an_owner(tmp_path, alice, private):
+    call_command("import_dataset", str(write(tmp_path)), "--owner", "alice", *["--private"] * private)
+    source = Source.objects.get()
+    assert (source.owner, source.private_to) == (alice, alice if private else None)
+    assert [model.objects.public().exists() for model in (Profile, Platform)] == [not private] * 2
+    assert Revision.current() == (int(not private), 0)
 
 
 @pytest.mark.parametrize(
@@ -72,14 +71,6 @@ def test_import_dataset_refused_by_what_is_known(tmp_path):
     with pytest.raises(CommandError, match="has absolute times"):
         call_command("import_dataset", str(tmp_path))
     assert Source.objects.count() == 1
-
-
-def test_warnings_are_told(tmp_path, capsys):
-    write(tmp_path)
-    call_command("import_dataset", str(tmp_path))
-    write(tmp_path, platforms=[{"name": PLATFORM["name"].upper()}])
-    call_command("import_dataset", str(tmp_path))
-    assert "warning: 'BOX' was matched to the existing platform 'box'" in capsys.readouterr().err
 
 
 @pytest.mark.shared_data
