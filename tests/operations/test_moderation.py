@@ -147,7 +147,7 @@ def test_a_report_whose_row_an_older_version_deleted_breaks_nothing(client, mode
 def queued_rows() -> dict[str, str]:
     """By part of the queue what is to be found there, and by nobody's private rows."""
     ada = user("ada")
-    deliver("private", 7, private_to=ada)
+    deliver(7, private_to=ada)
     profiles = store_public()
     Platform.objects.filter(slug="machine-0").update(facts_by=f"user:{ada.pk}")
     Profile.objects.filter(pk=profiles[0].pk).update(outlier_judge="computed", outlier_reason="9 times too slow")
@@ -231,7 +231,7 @@ def test_a_delivery_is_hidden_and_shown_again_from_the_log(client, moderator):
 
 
 def test_platforms_are_merged_and_separated(client, moderator):
-    deliver("first", 0), deliver("second", 1, seed=2)
+    deliver(0), deliver(1, seed=2)
     kept, duplicate = Platform.objects.order_by("name")
     address = reverse("moderate-merge", args=[duplicate.slug])
     unknown = client.post(address, {"kept": "nowhere", "reason": "one machine"})
@@ -268,7 +268,7 @@ def test_what_is_private_is_no_moderators_business(client, moderator):
 
 
 def test_the_log_names_nothing_that_its_owner_deleted(client, moderator):
-    source = deliver("secret-file.tar.gz", 0)
+    source = deliver(0, label="secret-file.tar.gz")
     client.post(reverse("moderate-delivery", args=[source.uid]), {"reason": "odd"})
     assert "secret-file" in text_of(client.get(reverse("moderation-log")))
     withdraw(Source.objects.all())

@@ -30,17 +30,13 @@ def measured(platforms=None, workloads=None, **fields) -> Measurements:
     return replace(measurements, platforms=platforms, workloads=workloads)
 
 
-def deliver(measurements=None, *, sha256=None, owner=None, private=False, **options) -> IngestResult:
+def deliver(
+    measurements=None, *, kind="tarball", label="run.tar.gz", sha256=None, owner=None, private=False, **options
+) -> IngestResult:
     """Ingest the measurements, with a new hash unless `sha256` is given."""
-    return ingest(
-        measurements or measured(),
-        kind="tarball",
-        label="run.tar.gz",
-        sha256=f"{next(_numbers):064x}" if sha256 is None else sha256,
-        owner=owner,
-        private=private,
-        **options,
-    )
+    sha256 = f"{next(_numbers):064x}" if sha256 is None else sha256
+    measurements = measurements or measured()
+    return ingest(measurements, kind=kind, label=label, sha256=sha256, owner=owner, private=private, **options)
 
 
 def stored_counts() -> dict[str, int]:

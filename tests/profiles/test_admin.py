@@ -26,7 +26,7 @@ def merge(client, kept: str, *duplicates: Platform):
 
 
 def test_two_platforms_are_merged_by_the_slug_of_the_one_to_keep_or_it_says_why_not(client, moderator):
-    deliver("both", 0, 1), deliver("another", 2, seed=2)
+    deliver(0, 1), deliver(2, seed=2)
     kept, second, duplicate = Platform.objects.order_by("name")
     assert "different machines" in text_of(merge(client, kept.slug, second))
     assert "no public machine with the slug &#x27;nowhere&#x27;" in text_of(merge(client, "nowhere", second))
@@ -71,7 +71,7 @@ def facts_form(row, **changes) -> dict:
 
 def test_a_moderators_facts_stand_above_deliveries_until_left_to_them(client, moderator):
     """trust 11"""
-    deliver("first", 0)
+    deliver(0)
     platform = Platform.objects.get()
     address = reverse("admin:profiles_platform_change", args=[platform.pk])
     before = Revision.current()[0]
@@ -91,7 +91,7 @@ def test_a_moderators_facts_stand_above_deliveries_until_left_to_them(client, mo
 
 
 def test_a_moderator_decides_on_workloads_too(client, moderator):
-    deliver("first", 0)
+    deliver(0)
     workload = Workload.objects.first()
     address = reverse("admin:profiles_workload_change", args=[workload.pk])
     changes = {"bound": "communication", "description": "Said better", "slug": "taken", "private_to": moderator.pk}
@@ -104,7 +104,7 @@ def test_a_moderator_decides_on_workloads_too(client, moderator):
 
 
 def test_what_is_decided_in_the_admin_needs_a_reason(client, moderator):
-    profile = deliver("first", 0).profiles.first()
+    profile = deliver(0).profiles.first()
     platform = client.post(
         reverse("admin:profiles_platform_change", args=[profile.platform_id]),
         facts_form(profile.platform, vendor="Maker", reason=""),
@@ -125,7 +125,7 @@ WRONG_FACTS = [
 
 
 def test_a_fact_that_cannot_be_is_refused(client, moderator):
-    deliver("first", 0)
+    deliver(0)
     platform = Platform.objects.get()
     address = reverse("admin:profiles_platform_change", args=[platform.pk])
     for changes in WRONG_FACTS:
@@ -136,7 +136,7 @@ def test_a_fact_that_cannot_be_is_refused(client, moderator):
 
 
 def test_a_clock_of_zero_is_unknown_and_no_is_not(client, moderator):
-    deliver("first", 0)
+    deliver(0)
     platform = Platform.objects.get()
     address = reverse("admin:profiles_platform_change", args=[platform.pk])
     changes = {"base_mhz": 0, "l2_bytes": 0, "virtualised": "true"}

@@ -7,7 +7,7 @@ from predictor.models import Prediction
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from predictor.snapshot.cache import read_database
-from profiles.ingest.service import IngestError, ingest
+from profiles.ingest.service import IngestError
 from profiles.models import ModerationEntry, Platform, Profile, Revision, Source, Workload
 from profiles.moderation import (
     Decision,
@@ -25,23 +25,18 @@ from profiles.moderation import (
     undo,
 )
 from tests.pages import store_private, store_public, user
-from tests.samples import sample_measurements, sample_platform
+from tests.profiles import deliveries
+from tests.profiles.deliveries import measured
+from tests.samples import sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
 
 
-def deliver(label: str, *numbers: int, private_to=None, seed=1):
-    """A delivery of the sample machines of these numbers, with two workloads."""
-    measurements = sample_measurements(len(numbers), 2, seed=seed)
-    measurements.platforms[:] = [sample_platform(number) for number in numbers]
-    return ingest(
-        measurements,
-        kind="tarball",
-        label=label,
-        sha256=label.ljust(64, "0"),
-        owner=private_to,
-        private=private_to is not None,
-    ).source
+def deliver(*numbers: int, private_to=None, seed=1, **how):
+    """Return the source of a delivery of the sample machines of these numbers, with two workloads."""
+    machines, workloads = [sample_platform(number) for number in numbers], [sample_workload(0), sample_workload(1)]
+    measurements = measured(machines, workloads, seed=seed)
+    return deliveries.deliver(measurements, owner=private_to, private=private_to is not None, **how).source
 
 
 def seen(viewer=None) -> tuple[int, int, int, int]:
@@ -63,7 +58,7 @@ def test_a_hidden_delivery_is_seen_by_nobody_and_predicted_from_by_nobody(ada):
 
 
 def test_what_another_delivery_measured_too_stays():
-    first, second = deliver("first", 0, 1), deliver("second", 1, 2)
+    first, second = deliver(0, 1), deliver(1, 2)
     set_hidden(first, True)
     assert set(Platform.objects.visible_to(None).values_list("name", flat=True)) == {"machine-1", "machine-2"}
     assert Workload.objects.visible_to(None).count() == 2
@@ -71,8 +66,8 @@ def test_what_another_delivery_measured_too_stays():
 
 
 def test_no_public_row_stays_for_a_private_profile_alone(ada, bob):
-    public = deliver("public", 0, 1)
-    mine = deliver("mine", 1, private_to=ada, seed=2)
+    public = deliver(0, 1)
+    mine = deliver(1, private_to=ada, seed=2)
     assert set(mine.profiles.values_list("platform__private_to", flat=True)) == {None}
     set_hidden(public, True)
     assert seen() == seen(bob) == (0, 0, 0, 0)
@@ -85,15 +80,15 @@ def test_no_public_row_stays_for_a_private_profile_alone(ada, bob):
 
 
 def test_a_new_delivery_shows_the_platforms_that_it_measured_again():
-    set_hidden(deliver("first", 0, 1), True)
-    deliver("second", 1)
+    set_hidden(deliver(0, 1), True)
+    deliver(1)
     assert list(Platform.objects.visible_to(None).values_list("name", flat=True)) == ["machine-1"]
     assert Platform.objects.count() == 2
 
 
 def test_a_private_delivery_neither_sees_nor_shows_what_is_hidden(ada):
-    set_hidden(deliver("first", 0), True)
-    deliver("mine", 0, private_to=ada)
+    set_hidden(deliver(0), True)
+    deliver(0, private_to=ada)
     assert seen() == (0, 0, 0, 0)
     assert seen(ada) == (1, 1, 2, 2)
 
@@ -113,7 +108,7 @@ def test_each_change_raises_the_revision_of_those_who_can_see_it(ada):
 @pytest.fixture
 def two():
     """Two machines of one delivery each."""
-    deliver("first", 0), deliver("second", 1, seed=2)
+    deliver(0), deliver(1, seed=2)
     return Platform.objects.order_by("name")
 
 
@@ -125,17 +120,17 @@ def test_merging_moves_the_profiles_and_later_deliveries_and_keeps_the_old_row_o
     assert list(Platform.objects.visible_to(None)) == [kept]
     assert Revision.current()[0] == number + 1
     assert read_database().platforms == (kept.slug,)
-    source = deliver("third", 1, seed=3)
+    source = deliver(1, seed=3)
     assert set(source.profiles.values_list("platform", flat=True)) == {kept.pk}
     with pytest.raises(IngestError, match="match the same stored platform"):
-        deliver("both", 0, 1, seed=4)
+        deliver(0, 1, seed=4)
 
 
 @pytest.fixture
 def chain():
     """Three machines of one delivery each."""
     for number in range(3):
-        deliver(f"of {number}", number, seed=number)
+        deliver(number, seed=number)
     return Platform.objects.order_by("name")
 
 
@@ -149,7 +144,7 @@ def test_a_chain_of_merges_leads_to_its_end(chain):
 
 @pytest.mark.parametrize("case", ["itself", "one delivery", "private", "other topology", "again"])
 def test_what_cannot_be_one_machine_is_refused(case, ada):
-    deliver("both", 0, 1), deliver("alone", 2, seed=2), deliver("own", 3, private_to=ada)
+    deliver(0, 1), deliver(2, seed=2), deliver(3, private_to=ada)
     first, second, third, own = Platform.objects.order_by("name")
     if case == "other topology":
         Platform.objects.filter(pk=third.pk).update(n_ht=third.n_ht + 1)
@@ -207,7 +202,7 @@ def test_a_reason_is_needed_and_bounded(moderator):
 
 
 def test_hiding_is_noted_and_taken_back(decision, moderator):
-    first, _ = deliver("first", 0, 1), deliver("second", 1, 2, seed=2)
+    first, _ = deliver(0, 1), deliver(1, 2, seed=2)
     before, answered = state(), answer()
     entry = hide(first, decision)
     assert (entry.by, entry.reason, entry.subject_key) == (moderator, "found in a test", first.pk)
@@ -223,7 +218,7 @@ def test_hiding_is_noted_and_taken_back(decision, moderator):
 
 
 def test_what_is_so_already_and_what_is_private_is_refused_and_showing_is_taken_back(decision, ada):
-    source = deliver("first", 0)
+    source = deliver(0)
     with pytest.raises(ModerationError, match="already shown"):
         show(source, decision)
     with pytest.raises(ModerationError, match="Private"):
@@ -235,7 +230,7 @@ def test_what_is_so_already_and_what_is_private_is_refused_and_showing_is_taken_
 
 
 def test_a_merge_is_taken_back(decision):
-    deliver("first", 0, 1), deliver("second", 2, seed=2), deliver("third", 3, seed=3)
+    deliver(0, 1), deliver(2, seed=2), deliver(3, seed=3)
     kept, duplicate, former = (Platform.objects.get(slug=f"machine-{number}") for number in (1, 2, 3))
     decide(duplicate, {"vendor": "Maker"}, decision)
     merge(former, duplicate, decision)
@@ -252,7 +247,7 @@ def test_a_merge_is_taken_back(decision):
 def test_what_was_delivered_since_a_merge_stays_where_it_went(decision, two):
     kept, duplicate = two
     entry, _ = merge(duplicate, kept, decision)
-    later = deliver("third", 1, seed=3)
+    later = deliver(1, seed=3)
     undo(entry, decision)
     assert set(later.profiles.values_list("platform", flat=True)) == {kept.pk}
     assert (kept.profiles.count(), duplicate.profiles.count()) == (4, 2)
@@ -270,13 +265,13 @@ def test_a_merge_that_was_merged_on_is_taken_back_from_its_end(decision, chain):
 
 
 def test_predictions_are_validated_by_their_own_platform_again(decision, django_capture_on_commit_callbacks):
-    deliver("first", 0, 1)
+    deliver(0, 1)
     asked = predict(PredictionRequest("app0-section0", "machine-1")).uid
-    deliver("second", 2, seed=2)
+    deliver(2, seed=2)
     kept, duplicate = Platform.objects.get(slug="machine-2"), Platform.objects.get(slug="machine-1")
     assert Prediction.objects.get(uid=asked).settled_by is None
     with django_capture_on_commit_callbacks(execute=True):
-        later = deliver("third", 2, seed=5)
+        later = deliver(2, seed=5)
         entry, _ = merge(duplicate, kept, decision)
     assert Prediction.objects.get(uid=asked).settled_by.platform == kept
     with django_capture_on_commit_callbacks(execute=True):
@@ -287,7 +282,7 @@ def test_predictions_are_validated_by_their_own_platform_again(decision, django_
 
 
 def test_decisions_on_facts_are_taken_back_in_their_order(decision):
-    deliver("first", 0)
+    deliver(0)
     before, platform = state(), Platform.objects.get()
     first = decide(platform, {"vendor": "Maker"}, decision)
     second = decide(platform, {"max_mhz": None}, decision)
@@ -310,7 +305,7 @@ def test_a_judgement_is_taken_back_to_the_one_before(decision):
 
 
 def test_what_was_deleted_since_cannot_be_taken_back_and_the_log_outlives_the_moderator(decision, moderator):
-    source = deliver("first", 0)
+    source = deliver(0)
     entry = hide(source, decision)
     source.profiles.all().delete()
     source.delete()
@@ -321,7 +316,7 @@ def test_what_was_deleted_since_cannot_be_taken_back_and_the_log_outlives_the_mo
 
 
 def test_what_was_taken_off_the_queue_is_put_back(decision):
-    deliver("first", 0)
+    deliver(0)
     entry = handle(Platform.objects.get(), "platforms", decision)
     standing = ModerationEntry.objects.standing().filter(action="handle", queue="platforms")
     assert standing.get() == entry

@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from predictor.snapshot.cache import read_snapshot
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
-from profiles.ingest.service import ingest
 from profiles.models import Platform, Profile, Source, Workload
 from tests.pages import text_of
 from tests.profiles.deliveries import deliver, measured
@@ -19,8 +18,8 @@ FROM_PROFILES = re.compile(r'^SELECT (?!1 ).*"profiles_source"."label".* FROM "p
 
 
 def store_measured(label, seed, measurements=None, owner=None):
-    measurements = measurements or sample_measurements(1, 1, seed=seed)
-    ingest(measurements, kind="tarball", label=label, sha256=str(seed) * 64, owner=owner, private=owner is not None)
+    measurements = measurements or measured(seed=seed)
+    deliver(measurements, label=label, owner=owner, private=owner is not None)
 
 
 @pytest.fixture

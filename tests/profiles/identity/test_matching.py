@@ -1,6 +1,5 @@
 """Which platforms and workloads a delivery is taken for (profiles.identity.matching)."""
 
-import hashlib
 import io
 from dataclasses import replace
 from datetime import timedelta
@@ -13,12 +12,12 @@ from django.utils import timezone
 from benchmarks.archive import ArchiveError, read_archive
 from profiles.identity.matching import PLATFORM_RULES, MatchingNotes, match_rows, slug_base
 from profiles.identity.spelling import IDENTIFYING_PLATFORM_TEXTS, TOPOLOGY_COLUMNS
-from profiles.ingest.service import IngestError, ingest
+from profiles.ingest.service import IngestError
 from profiles.models import Platform, Profile, Source, Workload
 from tests.benchmarks.tarballs import good_files, pack, with_manifest
 from tests.pages import user
 from tests.profiles.deliveries import deliver, measured, stored_counts
-from tests.samples import sample_measurements, sample_platform, sample_workload
+from tests.samples import sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
 IDENTIFYING = (*IDENTIFYING_PLATFORM_TEXTS, *TOPOLOGY_COLUMNS)
@@ -177,12 +176,9 @@ def test_hidden_and_merged_rows_take_no_query_each():
     assert queries[0] == queries[1]
 
 
-def delivered(owner, name: str, fingerprint: str, *, private: bool = True, seed: int = 1):
-    measurements = replace(
-        sample_measurements(1, 1, seed=seed), platforms=[sample_platform(1, name=name)], fingerprint=fingerprint
-    )
-    digest = hashlib.sha256(f"{name} {fingerprint} {owner} {private} {seed}".encode()).hexdigest()
-    return ingest(measurements, kind="tarball", label="t.tar.gz", sha256=digest, owner=owner, private=private)
+def delivered(owner, name: str, fingerprint: str, *, private: bool = True):
+    measurements = replace(measured([sample_platform(1, name=name)]), fingerprint=fingerprint)
+    return deliver(measurements, owner=owner, private=private)
 
 
 @pytest.mark.parametrize("private", [True, False])
@@ -197,7 +193,7 @@ def test_the_same_hardware_of_an_owner_is_one_machine_whatever_it_is_called(ada,
 def test_other_hardware_of_the_same_name_is_another_machine(ada):
     one, other = (delivered(ada, "host", fingerprint) for fingerprint in (LAPTOP, SERVER))
     assert one.profiles[0].platform != other.profiles[0].platform
-    again = [delivered(ada, "host", fingerprint, seed=2).profiles[0].platform for fingerprint in (LAPTOP, SERVER)]
+    again = [delivered(ada, "host", fingerprint).profiles[0].platform for fingerprint in (LAPTOP, SERVER)]
     assert again == [one.profiles[0].platform, other.profiles[0].platform]
 
 

@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 
 from profiles.identity.programs import find_program, measured_program, program_of_workload, programs_by_source
-from profiles.ingest.service import ingest
 from profiles.models import Profile, Source, Workload
 from tests.pages import store_public
+from tests.profiles.deliveries import deliver
 from tests.programs import MERGE_S, REST_S, SPLIT_S, late_program_measurements, program_measurements
 from tests.samples import sample_measurements, sample_workload
 
 pytestmark = pytest.mark.django_db
 
 
-def store(measurements, owner=None, private=False, label="sort.tar.gz", kind="tarball"):
-    sha256 = f"{label:0>64}"
-    return ingest(measurements, kind=kind, label=label, sha256=sha256, owner=owner, private=private).source
+def store(measurements, **how):
+    return deliver(measurements, **how).source
 
 
 def names(source, viewer=None):
@@ -69,7 +68,7 @@ def test_the_kits_own_workloads_a_dataset_and_a_serial_rest_alone_are_no_program
     whole = program_measurements()
     assert names(store(whole, kind="dataset")) == []
     rest = replace(whole, workloads=whole.workloads[2:], profiles=[replace(whole.profiles[2], workload=0)])
-    assert names(store(rest, label="rest")) == []
+    assert names(store(rest)) == []
 
 
 def test_two_programs_of_one_upload_have_addresses_of_their_own():
@@ -102,9 +101,9 @@ def test_what_a_moderator_hid_is_no_program():
 
 
 def test_a_workload_leads_to_the_newest_program(ada):
-    store(program_measurements(), label="first")
-    newest = store(program_measurements(speed=2.0), label="second")
-    store(program_measurements(speed=3.0), label="third", owner=ada, private=True)
+    store(program_measurements())
+    newest = store(program_measurements(speed=2.0))
+    store(program_measurements(speed=3.0), owner=ada, private=True)
     for section in ("merge:12", "serial rest"):
         workload = Workload.objects.get(name=f"sort/{section}")
         assert program_of_workload(workload, None).source_uid == newest.uid
@@ -112,14 +111,14 @@ def test_a_workload_leads_to_the_newest_program(ada):
 
 
 def test_other_workloads_cost_no_query(django_assert_num_queries):
-    store(replace(sample_measurements(1, 1), workloads=[sample_workload(0)]), label="kit")
+    store(replace(sample_measurements(1, 1), workloads=[sample_workload(0)]))
     workload = Workload.objects.get()
     with django_assert_num_queries(0):
         assert program_of_workload(workload, None) is None
 
 
 def test_programs_of_many_sources_take_one_query(django_assert_num_queries):
-    sources = [store(program_measurements(speed=speed), label=f"{speed}") for speed in (1.0, 2.0)]
+    sources = [store(program_measurements(speed=speed)) for speed in (1.0, 2.0)]
     with django_assert_num_queries(1):
         found = programs_by_source([source.pk for source in sources], None)
     assert {key: len(programs) for key, programs in found.items()} == {source.pk: 1 for source in sources}

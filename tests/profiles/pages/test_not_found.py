@@ -33,7 +33,7 @@ def test_private_rows_are_suggested_to_their_owner_alone(client, ada):
 
 
 def test_the_address_of_a_merged_platform_leads_to_the_one_that_stands(client):
-    deliver("first", 0), deliver("second", 1, seed=2)
+    deliver(0), deliver(1, seed=2)
     kept, duplicate = Platform.objects.order_by("name")
     merge_platforms(duplicate, kept)
     answer = client.get(reverse("platform", args=[duplicate.slug]))

@@ -7,11 +7,11 @@ import pytest
 from django.urls import reverse
 
 from predictor.snapshot.cache import read_database
-from profiles.ingest.service import ingest
 from profiles.models import Profile, Workload
 from profiles.pages import views
 from profiles.scaling.features import stored_features
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of
+from tests.profiles.deliveries import deliver
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -131,7 +131,7 @@ def test_the_owner_sees_private_rows_with_badges(client, public, ada):
 
 def test_charts_say_what_is_simulated_in_title_and_saved_numbers(client, public):
     simulated = replace(sample_measurements(1, 1, seed=5), origin="simulated")
-    again = ingest(simulated, kind="simulator", label="model", sha256="9" * 64, owner=None, private=False).profiles[0]
+    again = deliver(simulated, kind="simulator").profiles[0]
     page = client.get(reverse("workload", args=[again.workload.slug]))
     names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
     assert names.count("machine-0 (simulated)") == names.count("machine-0") == 1
@@ -148,8 +148,7 @@ def test_charts_say_what_is_simulated_in_title_and_saved_numbers(client, public)
 
 def test_private_profiles_on_public_platforms_are_hidden_and_not_counted(client, public, ada):
     """The same machine and workloads, measured again in private."""
-    again = sample_measurements(seed=9)
-    ingest(again, kind="tarball", label="again.tar.gz", sha256="d" * 64, owner=ada, private=True)
+    deliver(sample_measurements(seed=9), owner=ada, private=True)
     assert Profile.objects.count() == 24
     page = client.get(reverse("platforms"))
     assert [row.profile_count for row in page.context["page"]] == [4, 4, 4]
