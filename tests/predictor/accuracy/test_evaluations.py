@@ -36,7 +36,7 @@ def evaluate_stored(protocol=None, **options):
 
 
 def test_measured_and_simulated_profiles_never_meet(db):
-    with pytest.raises(NothingStored, match="no measured profile"):
+    with pytest.raises(NothingStored, match="no measured or simulated profile is stored"):
         read_stored_subject()
     simulated()
     assert read_stored_subject().origin == "simulated"

@@ -189,7 +189,7 @@ def test_csv_waits_as_well(database, started):
 def test_when_too_many_wait_the_api_is_busy(database, started, settings):
     settings.COMPUTATIONS_WAITING = 0
     response = client_of().get(API_URL, ASKED)
-    assert "wait" in problem_in(response, 503)["detail"]
+    assert "queue of computations is full" in problem_in(response, 503)["detail"]
     assert response["Retry-After"] == "30"
 
 

@@ -84,7 +84,7 @@ def test_models_and_the_largest_n_are_chosen(profile):
     for wrong in (("moon",), ()):
         with pytest.raises(InvalidFit, match="models"):
             ExtrapolationQuestion(wrong)
-    with pytest.raises(InvalidFit, match="to: A thread count"):
+    with pytest.raises(InvalidFit, match="to: 0 is not a thread count"):
         ExtrapolationQuestion(to=0)
 
 
@@ -209,9 +209,9 @@ def test_the_profile_page_leads_there(client, profile):
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
-        ({"model": "moon"}, "No model moon"),
+        ({"model": "moon"}, "Unknown model moon"),
         ({"to": "many"}, "not a thread count"),
-        ({"to": "0"}, "A thread count from 1"),
+        ({"to": "0"}, "0 is not a thread count from 1"),
     ],
 )
 def test_wrong_questions(client, profile, query, reason):

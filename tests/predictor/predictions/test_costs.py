@@ -91,7 +91,7 @@ def test_costs_in_an_unknown_unit_are_relative_to_the_least(client):
     Revision.raise_for(None)
     page = by_page(client, by="cost", max_time_s="1000")
     words = text_of(page)
-    assert "Cost relative to the least" in words and "USD per run" not in words
+    assert "Cost relative to the lowest" in words and "USD per run" not in words
     assert "cheapest within 1000 (unknown unit)" in words
     assert min(row["cost"] for row, _ in page.context["rows"]) * page.context["cost_factor"] == pytest.approx(1)
 

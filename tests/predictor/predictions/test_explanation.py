@@ -109,7 +109,7 @@ def test_the_first_three_sentences_are_by_weight(why):
     first = why["sentences"][:3]
     weights = []
     for sentence in first:
-        if share := re.search(r"has (\d+) % of the weight", sentence):
+        if share := re.search(r"has (\d+) % of the total weight", sentence):
             weights.append(int(share[1]) / 100)
         elif ideal := re.search(r"(\d+) % of the ideal speedup", sentence):
             weights.append(1 - int(ideal[1]) / 100)

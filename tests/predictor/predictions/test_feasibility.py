@@ -44,7 +44,7 @@ def test_names_stand_for_slugs(client):
     [
         ({"platform__slug": "machine-1"}, "was measured on no other machine"),
         ({"workload__slug": "app0-section0"}, "No other workload was measured on machine-1"),
-        ("apart", "share no workload"),
+        ("apart", "shares no workload"),
     ],
 )
 def test_says_why_there_can_be_no_prediction(client, kept, reason):
@@ -75,11 +75,11 @@ def test_the_reason_names_the_outliers_that_would_have_answered(client, left_out
     Revision.raise_for(None)
     refusal = feasibility(PredictionRequest("app0-section0", "machine-1"), None).refusal
     assert refusal.lacks == lacks
-    assert "; outliers take no part: " in refusal.reason
+    assert "; excluded outliers: " in refusal.reason
     assert "(9 times slower than all other profiles say)" in refusal.reason
     with pytest.raises(NoPrediction, match="9 times slower"):
         predict(PredictionRequest("app0-section0", "machine-1"))
-    assert "outliers take no part" in words(client, "app0-section0", "machine-1")
+    assert "excluded outliers" in words(client, "app0-section0", "machine-1")
     row = next(
         row
         for row in described_ranking(
@@ -241,7 +241,7 @@ def test_another_request_is_the_first_thing_to_try():
     deliver(1, [0, 1])
     deliver(2, [0, 5])
     few = PredictionRequest("app0-section0", "machine-1", references=["machine-2"])
-    assert feasibility(few, None).refusal.advice == "leave the references out: other machines will do"
+    assert feasibility(few, None).refusal.advice == "omit the references: other machines can be used"
     Profile.objects.all().delete()
     store(
         replace(
@@ -270,7 +270,7 @@ def test_a_target_that_is_known_by_simulated_profiles_alone():
     deliver(1, [1, 2], origin="simulated", generator="mpet-simulator 1")
     request = PredictionRequest("app0-section0", "machine-1")
     refusal = feasibility(request, None).refusal
-    assert refusal.advice == "let simulated profiles take part: machine-1 is known by these alone"
+    assert refusal.advice == "include simulated profiles: machine-1 has no others"
     assert feasibility(replace(request, include_simulated=True), None).refusal is None
 
 

@@ -101,7 +101,7 @@ def test_at_one_thread_count_all_are_compared_there(client):
 def test_a_platform_with_fewer_threads_says_so(client):
     document = by_api(client, n="17")
     assert document["results"] == []
-    assert {row["reason"] for row in document["refused"]} == {"it takes 16 threads at most"}
+    assert {row["reason"] for row in document["refused"]} == {"it has only 16 threads"}
     assert "3 machines have no prediction" in text_of(by_page(client, n="17"))
 
 
@@ -137,10 +137,10 @@ def test_a_refused_choice_names_its_parameter():
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--ranking", "--n", "1,2"), "one --n"),
+        (("--ranking", "--n", "1,2"), "one thread count"),
         (("--ranking", "--where", "price=3"), "is not NAME=VALUE"),
-        (("--target", "machine-1", "--where", "min_cores=3"), "one target takes no --where"),
-        (("--target", "machine-1", "--by", "core_time"), "one target takes no --by"),
+        (("--target", "machine-1", "--where", "min_cores=3"), "--where: requires --ranking"),
+        (("--target", "machine-1", "--by", "core_time"), "--by: requires --ranking"),
     ],
 )
 def test_the_command_says_what_does_not_go_together(arguments, reason):

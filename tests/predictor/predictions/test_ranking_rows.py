@@ -115,7 +115,7 @@ def test_without_a_page_and_by_methods_that_estimate_nothing_all_are_computed(co
 def test_a_thread_count_that_a_platform_does_not_take_is_refused():
     Platform.objects.filter(slug="machine-4").update(n_max=2)
     ranking = rank_platforms(WORKLOAD, page=1, n=4)
-    assert {"platform": "machine-4", "reason": "it takes 2 threads at most", "lacks": None} in ranking.refused
+    assert {"platform": "machine-4", "reason": "it has only 2 threads", "lacks": None} in ranking.refused
     assert {row["n_best"] for row in ranking.results} == {4}
 
 

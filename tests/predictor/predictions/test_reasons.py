@@ -151,7 +151,7 @@ def without_version(prediction):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda row: {"answer": without_version(row)}, "rules that were corrected since"),
+        (lambda row: {"answer": without_version(row)}, "outdated rules"),
         (lambda row: {"source_uids": None}, "cannot say whether one of them was withdrawn"),
         (lambda row: {"method_version": "2"}, f"by version 2 of mpet, which is at version {METHODS['mpet'].version}"),
         (lambda row: {"method": "mpet1999"}, "the method mpet1999 is no longer available"),
@@ -173,7 +173,7 @@ def test_what_is_from_before_is_said_on_page_and_api(prediction, change, words):
 def test_reasons_of_which_no_rules_were_noted_are_from_before(prediction):
     why = {name: value for name, value in prediction.answer["why"].items() if name != "version"}
     Prediction.objects.filter(pk=prediction.pk).update(answer={**prediction.answer, "why": why})
-    assert "rules that were corrected since" in document_of(prediction)["outdated"][0]
+    assert "outdated rules" in document_of(prediction)["outdated"][0]
 
 
 def test_an_answer_without_reasons_has_none_from_before(prediction):

@@ -221,13 +221,13 @@ class TestCautions:
     def test_simulated_references(self, db):
         simulated = sample_measurements(4, 6, origin="simulated")
         ingest(simulated, kind="simulator", label="demo", sha256="1" * 64, owner=None, private=False)
-        assert "simulated profiles took part" in answer_to()["warnings"]
+        assert "simulated profiles were used" in answer_to()["warnings"]
 
     def test_simulated_beside_measured_references(self, measured):
         more = replace(sample_measurements(1, 6, seed=5, origin="simulated"), platforms=[sample_platform(8)])
         ingest(more, kind="simulator", label="demo", sha256="1" * 64, owner=None, private=False)
         answer = answer_to(target="machine-8", include_simulated=True)
-        assert "simulated profiles took part, mixed with measured ones" in answer["warnings"]
+        assert "simulated profiles were used, mixed with measured ones" in answer["warnings"]
 
     def test_few_valid_dimensions(self, db):
         rng = np.random.default_rng(0)
@@ -250,7 +250,7 @@ class TestCautions:
         ]
         store(replace(measurements, profiles=profiles))
         (warning,) = [text for text in answer_to(method="mpet2020")["warnings"] if "extrapolation" in text]
-        assert "outside those of all compared workloads" in warning
+        assert "outside the range of the candidates" in warning
         assert not any("extrapolation" in text for text in answer_to(workload="app0-section1")["warnings"])
 
     def test_a_poor_fit(self, db):

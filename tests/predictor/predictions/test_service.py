@@ -353,7 +353,7 @@ class TestSimulated:
         request = replace(REQUEST, workload=Workload.objects.filter(runtime="simulated").first().slug)
         prediction = predict(request)
         assert prediction.answer["simulated"] is True
-        assert "simulated profiles took part" in prediction.answer["confidence"]["reasons"]
+        assert "simulated profiles were used" in prediction.answer["confidence"]["reasons"]
         by_hand = predict(replace(request, include_simulated=True)).answer
         assert by_hand["simulated"] is True
         assert (prediction.answer["include_simulated"], by_hand["include_simulated"]) == (False, True)

@@ -92,7 +92,7 @@ def test_t1_alone_and_scaling_alone(measured, capsys):
     call_command(*ASKED, "--scenario", "sequential")
     call_command(*ASKED, "--scenario", "scaling")
     text = capsys.readouterr().out
-    assert "t(1) = not asked for" in text
+    assert "t(1) = not requested" in text
     assert [stored.answer["scenario"] for stored in Prediction.objects.order_by("pk")] == ["sequential", "scaling"]
 
 
@@ -131,7 +131,7 @@ def test_impossible_questions(measured, arguments, reason):
 
 def test_a_ranking_takes_no_target_or_scenario(measured):
     for arguments in (["--reference", "machine-0"], ["--change", "work=2"], ["--scenario", "scaling"]):
-        with pytest.raises(CommandError, match=f"takes no {arguments[0]}"):
+        with pytest.raises(CommandError, match=f"{arguments[0]}: not allowed with --ranking"):
             call_command("predict", "--workload", "app0/section0", "--ranking", *arguments)
     with pytest.raises(CommandError, match="required"):
         call_command("predict", "--workload", "app0/section0")
