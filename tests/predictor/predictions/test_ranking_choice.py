@@ -5,7 +5,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.urls import reverse
 
 from predictor.predictions.question import InvalidField
@@ -132,20 +132,6 @@ def test_what_is_no_value_is_refused_everywhere(client, wrong):
 def test_a_refused_choice_names_its_parameter():
     with pytest.raises(InvalidField, match="max_cores: A whole number"):
         RankingChoice.of({"max_cores": "-1"})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (("--ranking", "--n", "1,2"), "one thread count"),
-        (("--ranking", "--where", "price=3"), "is not NAME=VALUE"),
-        (("--target", "machine-1", "--where", "min_cores=3"), "--where: requires --ranking"),
-        (("--target", "machine-1", "--by", "core_time"), "--by: requires --ranking"),
-    ],
-)
-def test_the_command_says_what_does_not_go_together(arguments, reason):
-    with pytest.raises(CommandError, match=reason):
-        call_command("predict", "--workload", WORKLOAD, *arguments)
 
 
 def test_a_platform_that_is_not_seen_is_left_out():
