@@ -78,8 +78,7 @@ def test_honest_profiles_stay(db):
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
-    [(slower(10**6), "times slower"), (all_waiting, "of the thread time less than")],
+    ("change", "reason"), [(slower(10**6), "times slower"), (all_waiting, "of the thread time less than")]
 )
 def test_an_absurd_profile_is_kept_out_and_says_why(db, change, reason):
     stored(change)

@@ -8,11 +8,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.extrapolation import fits
-from predictor.extrapolation.document import (
-    extrapolation_document,
-    serial_fraction_sentence,
-    sizes_beyond,
-)
+from predictor.extrapolation.document import extrapolation_document, serial_fraction_sentence, sizes_beyond
 from predictor.extrapolation.questions import DEFAULT_MODELS, OFFERED_MODELS, ExtrapolationQuestion, InvalidFit
 from profiles.ingest.derivation import run_tables
 from profiles.measurements import ProfileRecord
