@@ -88,7 +88,7 @@ def judge_slow():
 
 @pytest.mark.usefixtures("in_request")
 class TestInARequest:
-    @pytest.mark.parametrize(("change", "profiles"), [("delivery", 5), ("verdict", 3)])
+    @pytest.mark.parametrize(("change", "profiles"), [("delivery", 5), ("judged", 3)])
     def test_the_last_one_answers_until_the_next_is_built(self, grid, first, waiting_builds, change, profiles):
         deliver(grid[0]) if change == "delivery" else judge_slow()
         assert not answer_is_outdated()
