@@ -121,9 +121,7 @@ def count_with_profiles(database: Database, kind: Kind, slugs: Sequence[str]) ->
     return int(any(len(rows_of(position)) for position in positions))
 
 
-NOTHING_MEASURED_HINT = (
-    "Nothing of this was measured so that it can be compared. include_simulated=true takes simulated profiles too."
-)
+NOTHING_MEASURED_HINT = "No measured profiles are comparable. include_simulated=true also uses simulated ones."
 
 
 def provenance(selection: ComparedProfiles, is_empty: bool, **profiles: Any) -> dict[str, Any]:

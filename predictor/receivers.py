@@ -46,14 +46,14 @@ def after_delivery(sender: Any, source: Source, **_: Any) -> None:
                 judge_delivery(source)
         settle_delivery(source)
     except Exception:
-        logger.exception("delivery %s was stored, but not judged, or its predictions not validated", source.uid)
+        logger.exception("delivery %s was stored, but its profiles or predictions could not be checked", source.uid)
 
 
 def after_merge(sender: Any, platform: Platform, **_: Any) -> None:
     try:
         settle_merged(platform)
     except Exception:
-        logger.exception("platforms were merged into %s, but predictions of them not validated", platform.slug)
+        logger.exception("platforms were merged into %s, but their predictions could not be validated", platform.slug)
 
 
 def after_separation(sender: Any, platforms: Sequence[Platform], **_: Any) -> None:
@@ -63,7 +63,7 @@ def after_separation(sender: Any, platforms: Sequence[Platform], **_: Any) -> No
         settle_pairs(unsettle_separated(platforms))
     except Exception:
         slugs = " and ".join(platform.slug for platform in platforms)
-        logger.exception("%s were separated, but predictions of them not validated anew", slugs)
+        logger.exception("%s were separated, but their predictions could not be validated again", slugs)
 
 
 def before_withdrawal(sender: Any, sources: Sequence[Source], takes_away: bool, **_: Any) -> None:
@@ -85,4 +85,4 @@ def after_withdrawal(doubtful: list[int], pairs: set[tuple[str, str]], owners: s
             judge_profiles(doubtful)
         settle_pairs(pairs)
     except Exception:
-        logger.exception("deliveries were withdrawn, but what they contradicted or validated was not judged again")
+        logger.exception("deliveries were withdrawn, but dependent profiles or predictions could not be checked again")

@@ -79,7 +79,7 @@ def read_stored_subject(origin: str | None = None) -> Subject:
             return subject
     if subjects:
         return subjects[0]
-    raise NothingStored(f"no {origin or 'measured or simulated'} profile is stored: no measured profile to predict")
+    raise NothingStored(f"no {origin or 'measured or simulated'} profile is stored, so there is nothing to predict")
 
 
 def evaluate_subject(

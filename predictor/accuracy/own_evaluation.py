@@ -52,7 +52,7 @@ def evaluate_if_due() -> bool:
             check=False,
         )
     if done.returncode:
-        logger.warning("the stored profiles were not evaluated: %s", done.stderr.strip()[-500:])
+        logger.warning("the evaluation of the stored profiles failed: %s", done.stderr.strip()[-500:])
     return not done.returncode
 
 

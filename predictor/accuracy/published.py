@@ -48,7 +48,7 @@ class HiddenMeasurements:
         """Return the accuracy as a sentence for pages."""
         if self.median is None:
             return "None of them could be predicted."
-        held = "" if self.coverage is None else f", 90 % intervals held {percent(self.coverage)}"
+        held = "" if self.coverage is None else f", 90 % intervals cover {percent(self.coverage)}"
         return f"{len(self.errors):,} hidden measurements: half within {as_percent(self.median)}{held}."
 
     @property

@@ -43,13 +43,13 @@ ComputationSerializer = inline_serializer(
 
 class ComputationsBusy(APIException):
     status_code = 503
-    default_detail = "As many computations wait as may; try again later."
+    default_detail = "The queue of computations is full; try again later."
     wait = RETRY_AFTER_FULL_S
 
 
 class ComputationFailed(APIException):
     status_code = 500
-    default_detail = "This could not be computed; it is in the log."
+    default_detail = "The computation failed; the error is in the server's log."
 
 
 def shown_answer(request: HttpRequest | Request, question: LongQuestion, viewer: Any) -> LongAnswer:

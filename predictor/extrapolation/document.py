@@ -107,12 +107,10 @@ def serial_fraction_sentence(quality: Sequence[dict[str, Any]]) -> str:
     low, high = float(np.median(fractions[:half])), float(np.median(fractions[half:]))
     observation = f"The serial fraction goes from {100 * low:.2g} % to {100 * high:.2g} %"
     if abs(high - low) <= CONSTANT_WITHIN * max(abs(low), abs(high)):
-        return f"{observation}: about constant, so that what is lost is serial work."
+        return f"{observation}: about constant, so the loss is serial work."
     if high > low:
-        return f"{observation}: it rises, so that overhead grows with the threads."
-    return (
-        f"{observation}: it falls, so that one thread alone is slower than its share of the work, or caches help many."
-    )
+        return f"{observation}: it rises, so overhead grows with the threads."
+    return f"{observation}: it falls, so t(1) is too long, or caches help many threads."
 
 
 def sizes_document(profile: Profile) -> dict[str, Any] | None:

@@ -131,7 +131,7 @@ def fitted_answer(request: FitRequest) -> dict[str, Any]:
         with np.errstate(**QUIET):
             return _fitted_answer(request)
     except ArithmeticError:
-        raise InvalidFit("points", "Their numbers are beyond what the model can compute with.") from None
+        raise InvalidFit("points", "The numbers exceed the range of the model.") from None
 
 
 def _fitted_answer(request: FitRequest) -> dict[str, Any]:
@@ -162,9 +162,9 @@ def _model(request: FitRequest) -> ScalingModel:
     defaults = model.get_params()
     for name, value in request.settings.items():
         if name not in defaults:
-            raise InvalidFit(f"settings.{name}", f"No such setting; known here: {', '.join(defaults) or 'none'}.")
+            raise InvalidFit(f"settings.{name}", f"Unknown setting. Known: {', '.join(defaults) or 'none'}.")
         if not _is_like_default(value, defaults[name]):
-            raise InvalidFit(f"settings.{name}", f"{value!r} is not like the default, {defaults[name]!r}.")
+            raise InvalidFit(f"settings.{name}", f"{value!r} cannot replace the default, {defaults[name]!r}.")
     model.set_params(**request.settings)
     return model
 

@@ -54,11 +54,10 @@ class ExtrapolationQuestion:
     def __post_init__(self) -> None:
         unknown = [name for name in self.models if name not in OFFERED_MODELS]
         if unknown or not self.models:
-            raise InvalidFit(
-                "models", f"No model {', '.join(unknown) or 'is named'}; known here: {', '.join(OFFERED_MODELS)}."
-            )
+            reason = f"Unknown model {', '.join(unknown)}" if unknown else "The list is empty"
+            raise InvalidFit("models", f"{reason}. Known: {', '.join(OFFERED_MODELS)}.")
         if self.to is not None and not 1 <= self.to <= LARGEST_THREAD_COUNT:
-            raise InvalidFit("to", f"A thread count from 1 to {LARGEST_THREAD_COUNT}.")
+            raise InvalidFit("to", f"{self.to} is not a thread count from 1 to {LARGEST_THREAD_COUNT}.")
 
 
 DEFAULT_QUESTION = ExtrapolationQuestion()

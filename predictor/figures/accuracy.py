@@ -253,8 +253,8 @@ def ablation_chart(part: str, rows: Sequence[ErrorRow]) -> Chart:
     axis = error_axis([clipped_error(row[column]) for row in mine for column in ("av", "med", "p95")], few=True)
     return Chart(
         f"ablation-{PART_SLUGS[part]}",
-        f"Other choices: {part}",
-        "mpet2020 with one of its choices changed at a time; the paper's own is marked.",
+        f"Ablation: {part}",
+        "mpet2020 with one of its choices changed at a time; the paper's choice is marked.",
         accuracy_figure(traces, axis, category_axis("choice")),
         Table(
             ("choice", "median (%)", "mean (%)", "95 % (%)", "predictions", "refused"),

@@ -38,8 +38,8 @@ def map_chart(places: Sequence[MapPlace], stress: float) -> Chart:
     return Chart(
         "map",
         "Map of the workloads",
-        "Near is alike: distances on the map follow the mean distances of Eq. 18 as well as a plane can (metric "
-        f"multidimensional scaling; stress {stress:.2f}, where 0 is exact and 0.2 poor). A click on a point opens it.",
+        "Distances on the map approximate the mean distances of Eq. 18 (metric multidimensional scaling; "
+        f"stress {stress:.2f}, where 0 is exact and 0.2 poor). Click on a point to open its workload.",
         figure(
             [strategy_trace(places, strategy, index) for index, strategy in enumerate(strategies)],
             "second axis of the map (distance)",
@@ -119,9 +119,9 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
     return Chart(
         "speed",
         f"Speed relative to {base}",
-        f"A dot is one workload: the shortest time on {base} divided by the shortest time on the other machine. Right "
-        "of 1 the other is faster. An open dot: one of the two was not measured on every core, so their times at the "
-        "largest common n are compared.",
+        f"Each dot is a workload: the shortest time on {base} divided by the shortest time on the other machine. Above "
+        "1 the other is faster. Open dots compare the times at the largest common n, because one of the two was not "
+        "measured on every core.",
         figure(
             traces,
             "workload",

@@ -84,8 +84,8 @@ def time_beyond_chart(answer: Mapping[str, Any], breakpoints: Breakpoints, time_
     return Chart(
         "beyond",
         "Time beyond the measured thread counts",
-        f"Left of the line at n = {last} the models are fitted to what was measured, right of it they go on alone; "
-        f"the band is the {whole_percent(answer['level'])} interval of {first['title']}. On a logarithmic scale.",
+        f"Left of the line at n = {last} the models are fitted to measured times, right of it they extrapolate; "
+        f"the band is the {whole_percent(answer['level'])} interval of {first['title']}. Logarithmic scale.",
         plot,
         beyond_table(answer, models),
     )
@@ -111,8 +111,7 @@ def penalty_chart(quality: Sequence[Mapping[str, Any]], breakpoints: Breakpoints
     return Chart(
         "penalty",
         "Parallel penalty",
-        "A(n) = t(n) - t(1)/n: what a run takes longer than an even share of the work of one thread. Where it rises, "
-        "more threads cost more than they save.",
+        "A(n) = t(n) - t(1)/n: time beyond that of the ideal speedup. Where it rises, overhead grows with the threads.",
         figure(
             [scatter("penalty", "predicted", n, penalty, mode="lines+markers", line={"width": 2})],
             f"penalty A(n) ({time_unit})",

@@ -237,11 +237,11 @@ def priced(costs: Iterable[float | None], unit: str, currency: str) -> tuple[flo
     >>> priced([1.2e-5, 3.0, None], "s", "USD"), priced([0.5], "s", "USD"), priced([], "s", "USD")
     ((1000, 'USD per 1,000 runs'), (1, 'USD per run'), (1, 'USD per run'))
     >>> priced([0.25, 3.0], "unknown unit", "USD")
-    (4.0, 'cost relative to the least')
+    (4.0, 'cost relative to the lowest')
     """
     least = min((cost for cost in costs if cost), default=1.0)
     if unit != "s":
-        return 1 / least, "cost relative to the least"
+        return 1 / least, "cost relative to the lowest"
     runs = next((runs for runs in RUNS_PRICED if least * runs >= LEAST_SHOWN_COST), max(RUNS_PRICED))
     return runs, f"{currency} per {RUNS_PRICED[runs]}"
 
@@ -284,7 +284,7 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
             "cost",
             "Time and cost of a run",
             f"Each point is a machine; to the left is faster, below is cheaper. {len(known)} of {len(rows)} machines "
-            "have a price. On the line are those that no other beats in both.",
+            "have a price. The line is the Pareto front.",
             figure(
                 traces,
                 cost,

@@ -56,8 +56,8 @@ def database_subject(origin: str | None, stderr: Any) -> Subject:
     except NothingStored as error:
         raise CommandError(str(error)) from error
     if subject.origin == "simulated":
-        reason = "as asked" if origin else "no workload was measured on two platforms"
-        stderr.write(f"{reason}: these are the simulated profiles")
+        reason = "" if origin else ": no workload was measured on two platforms"
+        stderr.write(f"using simulated profiles{reason}")
     return subject
 
 
@@ -87,7 +87,7 @@ class WholeTableCommand(BaseCommand):
     def handle(self, **options: Any) -> None:
         start, folder, dataset = time.perf_counter(), options["directory"], options["dataset"]
         if not folder.is_dir():
-            raise CommandError(f"{folder}: there is no such folder")
+            raise CommandError(f"{folder}: no such folder")
         subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(options["origin"], self.stderr)
         name = member_name(self.table, options["format"])
         with chosen_executor(options) as executor, tempfile.TemporaryDirectory(dir=folder) as part:

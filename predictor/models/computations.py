@@ -35,18 +35,18 @@ class Computation(LeasedWork):
         FAILED = "failed"
 
     kind = models.CharField(max_length=40)
-    question = models.JSONField(help_text="in its only spelling")
+    question = models.JSONField(help_text="in canonical form")
     question_key = models.CharField(max_length=64, help_text="sha256 of kind, question and viewer")
     revision = models.PositiveBigIntegerField()
-    own_revision = models.PositiveBigIntegerField(default=0, help_text="of the viewer's private rows")
+    own_revision = models.PositiveBigIntegerField(default=0, help_text="revision of the viewer's private rows")
     private_to = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.WAITING)
-    done = models.PositiveIntegerField(default=0, help_text="steps")
-    total = models.PositiveIntegerField(default=0, help_text="steps; 0: not known yet")
-    packed = models.BinaryField(default=b"", help_text="the answer so far: JSON, compressed")
-    size_bytes = models.PositiveIntegerField(default=0, help_text="of it")
+    done = models.PositiveIntegerField(default=0, help_text="number of computed steps")
+    total = models.PositiveIntegerField(default=0, help_text="number of steps; 0: unknown")
+    packed = models.BinaryField(default=b"", help_text="answer so far, compressed JSON")
+    size_bytes = models.PositiveIntegerField(default=0, help_text="size of packed")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -99,9 +99,9 @@ class StoredProgramAnswer(models.Model):
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="+")
     slug = models.SlugField(max_length=200)
-    is_private = models.BooleanField(help_text="it rests on the owner's private rows")
+    is_private = models.BooleanField(help_text="whether it uses the owner's private rows")
     revision = models.PositiveBigIntegerField()
-    packed = models.BinaryField(help_text="the ranking: JSON, compressed")
+    packed = models.BinaryField(help_text="ranking, compressed JSON")
     created_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -72,7 +72,7 @@ class Prediction(models.Model):
     class Doubt(models.TextChoices):
         ASKED = "asked", "its owner had asked for the prediction"
         NEW_ACCOUNT = "new", "it came from a new account"
-        TOO_CLOSE = "close", "it agrees closer than its repeats with each other"
+        TOO_CLOSE = "close", "it agrees with the prediction more closely than its repeats with each other"
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     private_to = models.ForeignKey(
@@ -86,18 +86,27 @@ class Prediction(models.Model):
     method = models.CharField(max_length=50)
     method_version = models.CharField(max_length=20)
     revision = models.PositiveBigIntegerField()
-    answer = models.JSONField(help_text="the whole answer of the API, less id and url")
+    answer = models.JSONField(help_text="answer of the API, without id and url")
     source_uids = models.JSONField(
-        null=True, editable=False, help_text="of the deliveries that it rests on; null: that was not noted yet"
+        null=True, editable=False, help_text="UUIDs of the deliveries that it is based on; null: not recorded"
     )
     created_at = models.DateTimeField(auto_now_add=True)
-    settled_at = models.DateTimeField(null=True, editable=False, help_text="when the pair was measured; null: not yet")
-    settled_by = models.ForeignKey(
-        Profile, null=True, editable=False, on_delete=models.SET_NULL, related_name="+", help_text="what measured it"
+    settled_at = models.DateTimeField(
+        null=True, editable=False, help_text="time of the validation; null: not validated"
     )
-    settled_origin = models.CharField(max_length=16, blank=True, default="", editable=False, help_text="of that")
+    settled_by = models.ForeignKey(
+        Profile,
+        null=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="profile that validated it",
+    )
+    settled_origin = models.CharField(
+        max_length=16, blank=True, default="", editable=False, help_text="origin of that profile"
+    )
     is_blind = models.BooleanField(
-        default=False, editable=False, help_text="nobody had measured the pair before: it counts towards the score"
+        default=False, editable=False, help_text="the pair had not been measured before: it counts for the track record"
     )
     doubt = models.CharField(
         max_length=10,
@@ -105,12 +114,12 @@ class Prediction(models.Model):
         blank=True,
         db_default="",
         editable=False,
-        help_text="why the measurement does not count towards the score, although nobody had measured the pair before",
+        help_text="why the first measurement of the pair does not count for the track record",
     )
     error_full = models.FloatField(null=True, editable=False, help_text="mean relative error over the measured n")
     error_t1 = models.FloatField(null=True, editable=False)
     error_scaling = models.FloatField(null=True, editable=False)
-    points = models.PositiveIntegerField(null=True, editable=False, help_text="measured n that have an interval")
+    points = models.PositiveIntegerField(null=True, editable=False, help_text="number of measured n with an interval")
     points_inside = models.PositiveIntegerField(null=True, editable=False)
 
     objects = PredictionQuerySet.as_manager()
@@ -148,7 +157,7 @@ class AskedPrediction(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     prediction = models.ForeignKey(Prediction, on_delete=models.CASCADE, related_name="askers")
-    is_first = models.BooleanField(help_text="the answer was computed and stored for this user")
+    is_first = models.BooleanField(help_text="whether the answer was computed for this user")
     asked_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

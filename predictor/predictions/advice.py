@@ -38,7 +38,7 @@ def complete_refusal(error: NoPrediction, query: ScenarioQuery, snapshot: Snapsh
     left_out = left_out_outliers(database, [database.workloads[query.workload]], query.target, error.lacks, user)
     if left_out:
         error.left_out = left_out
-        error.reason = f"{error.reason}; outliers take no part: {left_out}"
+        error.reason = f"{error.reason}; excluded outliers: {left_out}"
         error.args = (error.reason,)
 
 
@@ -80,7 +80,7 @@ def find_remedy(error: NoPrediction, query: ScenarioQuery, snapshot: Snapshot, u
     database = snapshot.database
     workload, target = database.workloads[query.workload], database.platforms[query.target]
     sentences = {
-        "scaling": ("scenario", f"ask for t(1) alone, or measure {workload} with more threads"),
+        "scaling": ("scenario", f"predict t(1) only, or measure {workload} with more threads"),
         "change": ("change", "leave this change out: the baseline can be predicted"),
         "strategy": (
             "strategy",
@@ -101,15 +101,15 @@ def find_request_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> 
     others = []
     if query.references is not None:
         others.append(
-            (replace(query, references=None), "references", "leave the references out: other machines will do")
+            (replace(query, references=None), "references", "omit the references: other machines can be used")
         )
     if mixing != WIDEST_MIXING:
         widest = replace(query.settings, mix_runtimes=WIDEST_MIXING)
-        sentence = f"set mix_runtimes to {WIDEST_MIXING}: workloads of other runtimes connect the two"
+        sentence = f"set mix_runtimes to {WIDEST_MIXING}: it also uses workloads of other runtimes"
         others.append((replace(query, settings=widest), "settings", sentence))
     if query.method.name != DEFAULT_METHOD:
         method = get_method(DEFAULT_METHOD)
-        sentence = f"ask the method {DEFAULT_METHOD}: it only needs workloads that were measured on both sides"
+        sentence = f"use the method {DEFAULT_METHOD}: it needs only workloads measured on a reference and the target"
         others.append((replace(query, method=method, settings=method.settings()), "method", sentence))
     for other, kind, sentence in others:
         if refusal_of_query(other, snapshot) is None:
@@ -127,7 +127,7 @@ def find_simulated_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -
     everything = read_snapshot(user, origins=("measured", *SIMULATED))
     if everything.database.platforms != snapshot.database.platforms or refusal_of_query(query, everything):
         return None
-    return Remedy("simulated", f"let simulated profiles take part: {target} is known by these alone")
+    return Remedy("simulated", f"include simulated profiles: {target} has no others")
 
 
 def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> Remedy | None:
@@ -140,7 +140,7 @@ def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> 
     if not len(rows):
         return remedy_without_reference(database, query.workload, query.target)
     if snapshot.is_simulated[rows].all():
-        return Remedy("measure", f"measure {workload} on a machine: only simulated profiles of it are known")
+        return Remedy("measure", f"measure {workload} on a machine: all its profiles are simulated")
     mixed = mixed_origins_remedy(snapshot, query.target, user)
     if mixed is not None:
         return mixed
@@ -168,7 +168,7 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
     if not lacking:
         return None
     if snapshot.is_simulated[rows].all():
-        return Remedy("measure", f"measure {name} on a machine: only simulated profiles of it are known")
+        return Remedy("measure", f"measure {name} on a machine: all its profiles are simulated")
     measured = rows[~snapshot.is_simulated[rows]]
     host, *_ = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[measured])], user)
     counts = kit_counts(user, name)
@@ -179,7 +179,7 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
     if remedy is not None or not (sizes or without):
         return remedy
     if not sizes:
-        others = "the machines to predict for" if len(without) > 1 else without[0]
+        others = "the target machines" if len(without) > 1 else without[0]
         where = others if host in counts else f"{host} and on {others}"
         return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
     platforms = counted(len(sizes), "more machine")

@@ -126,11 +126,11 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
     if evidence.largest_n > evidence.largest_measured_n:
         findings.append((1, f"no reference was measured with more than {spell_threads(evidence.largest_measured_n)}"))
     if evidence.stand_in_t1:
-        findings.append((1, "a profile that took part has no run at n = 1"))
+        findings.append((1, "a used profile has no run at n = 1"))
     if evidence.relative_times:
         findings.append((1, "times are relative: their unit is unknown"))
     if evidence.simulated:
-        findings.append((2, "simulated profiles took part"))
+        findings.append((2, "simulated profiles were used"))
     return findings
 
 
@@ -151,7 +151,7 @@ def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
         findings.append((level, f"only {evidence.candidates} comparable pairs"))
     return [
         *findings,
-        *_above(evidence.mean_distance, FAR, VERY_FAR, "the comparable pairs are far: mean distance {:.2f}".format),
+        *_above(evidence.mean_distance, FAR, VERY_FAR, "the comparable pairs are distant: mean distance {:.2f}".format),
         *_above(
             evidence.fit_error,
             POOR_FIT,
@@ -180,7 +180,7 @@ def simulated_caution(basis: Basis) -> str:
     took_part = basis.snapshot.is_simulated[basis.rows]
     if not took_part.any():
         return ""
-    return "simulated profiles took part" + ("" if took_part.all() else ", mixed with measured ones")
+    return "simulated profiles were used" + ("" if took_part.all() else ", mixed with measured ones")
 
 
 def virtualised_caution(basis: Basis) -> str:
@@ -209,8 +209,8 @@ def single_run_caution(database: Database, rows: np.ndarray) -> str:
         return ""
     names = [database.platforms[platform] for platform in np.unique(database.platform_index[once]).tolist()]
     return (
-        f"measured once: {len(once)} of {len(rows)} profiles, on {join_names(names)}; the interval takes them to be as "
-        "noisy as repeated ones"
+        f"measured once: {len(once)} of {len(rows)} profiles, on {join_names(names)}; the interval assumes the "
+        "noise of repeated ones"
     )
 
 
@@ -243,7 +243,7 @@ def few_dimensions_caution(basis: Basis) -> str:
     dimensions = float(np.median(np.concatenate(common))) if common else np.inf
     if dimensions >= FEW_DIMENSIONS:
         return ""
-    return f"few valid dimensions: the workload and those compared with it share {dimensions:g} elements"
+    return f"few valid dimensions: the workload and its candidates share {dimensions:g} elements"
 
 
 def extrapolation_caution(basis: Basis) -> str:
@@ -258,7 +258,7 @@ def extrapolation_caution(basis: Basis) -> str:
     if not valid or outside / valid <= MANY_OUTSIDE:
         return ""
     share = whole_percent(outside / valid)
-    return f"extrapolation: {share} of the workload's elements lie outside those of all compared workloads"
+    return f"extrapolation: {share} of the workload's elements lie outside the range of the candidates"
 
 
 def features_with_candidates(basis: Basis) -> Iterator[tuple[np.ndarray, np.ndarray]]:

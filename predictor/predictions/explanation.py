@@ -39,8 +39,8 @@ class InfluenceDocument(TypedDict):
         float | None,
         (
             "Change of the predicted times in percent without this influence, mean over n (element: at "
-            "the largest n), for the heaviest of each kind. null: there is no answer without it, none "
-            "within a factor of ten, or it is not the heaviest."
+            "the largest n), for the heaviest of each kind. null: no answer without it, a change beyond "
+            "a factor of ten, or not the heaviest."
         ),
     ]
 
@@ -136,9 +136,7 @@ def influence_sentences(carried: list[Influence]) -> list[tuple[float, str]]:
     for kind, noun in (("reference", "reference"), ("workload", "benchmark")):
         of_kind = [influence for influence in carried if influence.kind == kind]
         if of_kind and of_kind[0].share is not None:
-            sentence = (
-                f"The {noun} {of_kind[0].name} has {whole_percent(of_kind[0].share)} of the weight of all evidence."
-            )
+            sentence = f"The {noun} {of_kind[0].name} has {whole_percent(of_kind[0].share)} of the total weight."
             lines.append((abs(of_kind[0].share), sentence))
     meant = [influence for influence in carried if is_plausible(influence.change)]
     tried = [influence for influence in meant if influence.kind != "element"]

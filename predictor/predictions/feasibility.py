@@ -48,8 +48,8 @@ from profiles.models import Platform, Profile, Workload
 REASONS = {
     "reference": "{workload} was measured on no other machine",
     "benchmark": "no other workload was measured on {target}",
-    "shared": "{target} and the machines that have {workload} share no workload",
-    "comparable": "what was measured on {target} and where {workload} was measured cannot be compared",
+    "shared": "{target} shares no workload with the machines where {workload} was measured",
+    "comparable": "no profile of {target} is comparable with those where {workload} was measured",
 }
 
 
@@ -175,7 +175,7 @@ def feasible_targets(
     """
     chosen = registered_method(method)
     if chosen.lacks_by_target is None:
-        raise InvalidField("method", f"of {method} only one target can be asked at a time")
+        raise InvalidField("method", f"{method} checks one target per request; name a target")
     snapshot, _ = workload_snapshot(workload, user, include_simulated=include_simulated)
     database = snapshot.database
     index = position_named(workload, database, user, UnknownWorkloadName)
@@ -297,7 +297,7 @@ def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], use
     if "reference" in lacking.values():
         left_out = left_out_outliers(question.snapshot.database, question.part_slugs, None, "reference", user)
         if left_out:
-            outliers = f"; outliers take no part: {left_out}"
+            outliers = f"; excluded outliers: {left_out}"
             refused = [row | {"reason": row["reason"] + outliers * (row["lacks"] == "reference")} for row in refused]
     remedy = remedy_for_all(question.snapshot, question.workload, lacking, user)
     return {

@@ -33,7 +33,7 @@ def question_of_program(
     which also documents further exceptions. Raises InvalidField if `public_only` is set for a private program.
     """
     if public_only and program.source.private_to_id is not None:
-        raise InvalidField("public_only", "the program itself is private: public data alone say nothing of it")
+        raise InvalidField("public_only", "the program is private: public data do not contain it")
     serial_rest = program.serial_rest
     return RankingQuestion.of(
         [region.workload.slug for region in program.regions],

@@ -172,7 +172,7 @@ def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[Scenar
     references = None
     if request.references is not None:
         if not request.references:
-            raise InvalidField("references", "an empty list leaves no reference; leave it out to use all")
+            raise InvalidField("references", "the list is empty; omit it to use all references")
         named = {position_named(text, database, viewer, UnknownReferenceName) for text in request.references}
         references = tuple(sorted(named))
     query = ScenarioQuery(
@@ -213,7 +213,7 @@ def checked_settings(method: methods.Method[Any], values: Mapping[str, Any]) -> 
 
 def scenario_of(request: PredictionRequest) -> scenarios.Scenario:
     if request.scenario == "sequential" and request.n is not None and set(request.n) != {1}:
-        raise InvalidField("n", "the scenario sequential predicts n = 1 alone")
+        raise InvalidField("n", "the scenario sequential predicts only n = 1")
     try:
         return scenarios.Scenario.of(
             request.scenario,

@@ -31,11 +31,11 @@ from profiles.models import OwnPriceList, Platform
 REFUSAL_REASONS = {
     "reference": "the workload was measured on no other machine",
     "benchmark": "no other workload was measured there",
-    "shared": "no workload was measured both there and on a machine that has this one",
+    "shared": "no workload was measured both there and on a machine with this workload",
     "comparable": "the method cannot compare what was measured there",
-    "clock": "a clock that the method needs is not known",
+    "clock": "a clock rate that the method needs is unknown",
 }
-OTHER_REASON = "no time can be predicted there at the thread counts asked for"
+OTHER_REASON = "no time can be predicted there at the requested thread counts"
 FEWEST_ESTIMATED_PLATFORMS = 200  # with fewer platforms all rows are computed
 RANKED_PER_PAGE = 25  # rows that are computed together
 KEPT_ESTIMATES = 16  # rankings per snapshot with cached estimates, for further pages
@@ -73,7 +73,7 @@ def check_thread_count(database: Database, target: int, n: int | None) -> None:
     """Raise a PredictionError if the platform has fewer threads than requested."""
     most = int(database.n_max[target])
     if n is not None and n > most:
-        raise methods.PredictionError(f"it takes {most} threads at most")
+        raise methods.PredictionError(f"it has only {most} threads")
 
 
 def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
         why: dict[str, Any] = nan_to_null(explain(run_with_advice(query, snapshot, viewer)))
     if is_same:
         rows = Prediction.objects.filter(pk=prediction.pk)
-        lost = f"the reasons of prediction {prediction.uid} are not kept"
+        lost = f"the reasons of prediction {prediction.uid} were not stored"
         update_without_waiting(rows, lost, answer=answer | {"why": why})
     return why | {"revision": snapshot.database.revision, "note": None if is_same else OF_TODAY}
 
@@ -168,14 +168,12 @@ def stale_reasons(prediction: Prediction) -> list[str]:
         reasons.append(f"the method {prediction.method} is no longer available")
     elif method.version != prediction.method_version:
         former, newest = prediction.method_version, method.version
-        reasons.append(f"it is by version {former} of {method.name}, which is at version {newest} now")
+        reasons.append(f"it was computed by version {former} of {method.name}; the current version is {newest}")
     why = prediction.answer.get("why", {})
     if why.get("sentences") and why.get("version") != WHY_VERSION:
-        reasons.append("its reasons (why) may follow rules that were corrected since")
+        reasons.append("its reasons (why) may follow outdated rules")
     if prediction.source_uids is None:
-        reasons.append(
-            "the uploads it rests on were not recorded then: it cannot say whether one of them was withdrawn"
-        )
+        reasons.append("the uploads it is based on were not recorded: whether one of them was withdrawn is unknown")
     return reasons
 
 

@@ -25,18 +25,18 @@ STEP_MHZ = 50
 UNKNOWN_MHZ = 2000.0
 MEMORY_CURVES = ("L1-LD/INSTR", "L1-LD/LLC-LDM")
 HELP = {
-    "redundancy": "computing beyond that of one thread",
+    "redundancy": "work beyond that of one thread",
     "lock_delay": "waiting for locks",
     "work_imbalance": "waiting for the slowest thread",
-    "task_creation": "making tasks",
-    "task_distribution": "handing tasks out",
-    "task_switching": "changing from task to task",
+    "task_creation": "creating tasks",
+    "task_distribution": "assigning tasks to threads",
+    "task_switching": "switching between tasks",
     "task_join": "waiting for tasks to end",
-    "memory": "traffic to memory",
-    "work": "the size of the problem",
+    "memory": "memory traffic",
+    "work": "problem size",
     "n_nu": "threads on the first NUMA node",
     "n_ht": "threads before SMT threads are used",
-    "n_max": "hardware threads in all",
+    "n_max": "number of hardware threads",
     "base_mhz": "cycles per second of each core",
 }
 TITLES = {
@@ -46,7 +46,7 @@ TITLES = {
     "n_max": "Threads",
     "base_mhz": "Clock",
 }
-TIME_ONLY = "only the wall time of this workload was measured, not where its threads’ time goes"
+TIME_ONLY = "only the wall time of this workload was measured, without a time breakdown"
 
 
 class InvalidParameter(Exception):
@@ -193,7 +193,7 @@ def platform_sliders(platform: Platform, values: Mapping[str, float]) -> list[Sl
     clock = known_clock(platform) or UNKNOWN_MHZ
     steps = clock // STEP_MHZ  # counted from the platform's clock, so that it is a slider position
     limits["base_mhz"] = (clock - STEP_MHZ * (steps // 2), clock + STEP_MHZ * steps, STEP_MHZ)
-    why = {} if known_clock(platform) else {"base_mhz": "the clock of this machine is not known"}
+    why = {} if known_clock(platform) else {"base_mhz": "the clock rate of this machine is unknown"}
     return [
         Slider(
             name, *limits[name], neutral.get(name, clock), values.get(name, neutral.get(name, clock)), why.get(name, "")
@@ -207,7 +207,7 @@ def why_no_memory(answer: Mapping[str, Any], workload: Workload) -> str:
         all_known(answer["scaling_curves"].get(name)) for name in MEMORY_CURVES
     ):
         return ""
-    return "nothing tells how much of its time it waits for memory: no counters of the last-level cache, no known bound"
+    return "its share of memory stalls is unknown: no counters of the last-level cache, no known bound"
 
 
 def all_known(values: list[float | None] | FloatArray | None) -> bool:

@@ -22,7 +22,7 @@ def thread_advice(request: PredictionRequest, user: Any) -> dict[str, Any]:
     target = Platform.objects.visible_to(request.viewer(user)).get(slug=answer["target"])
     found = advice_from_answer(answer, target)
     if found is None:
-        raise NoPrediction("the scaling is known, but no time: there is nothing to compare", 0, 1)
+        raise NoPrediction("only the scaling is known, so there are no times to compare", 0, 1)
     return found
 
 
@@ -79,18 +79,18 @@ def reasons(
     """Return at most four sentences: what the advice is based on, the loss with all threads, and which parts of the
     machine stay unused."""
     n, last = curve[found.position]["n"], curve[-1]["n"]
-    measured = f"It was measured there, with {len(curve)} numbers of threads."
+    measured = f"It was measured there, with {len(curve)} thread counts."
     sentences = [measured if is_measured else "It is predicted from other machines."]
     if n == last:
         sentences.append(
-            f"No smaller number of threads is more probably within {whole_percent(TOLERANCE)} of the fastest."
+            f"No smaller thread count is more likely to be within {whole_percent(TOLERANCE)} of the fastest."
         )
     elif loss > EQUALLY_FAST:
         sentences.append(f"All {last} threads take {whole_percent(loss)} longer.")
     else:
-        sentences.append(f"All {last} threads are not faster, and keep {last - n} more of them busy.")
+        sentences.append(f"All {last} threads are no faster, and occupy {last - n} more threads.")
     if target.n_nu is not None and n < target.n_nu <= last:
-        sentences.append(f"From {target.n_nu} threads on a second NUMA node takes part.")
+        sentences.append(f"From {target.n_nu} threads on, a second NUMA node is used.")
     if target.n_ht is not None and n < target.n_ht <= last:
-        sentences.append(f"From {target.n_ht} threads on cores run two threads each.")
+        sentences.append(f"From {target.n_ht} threads on, cores run two threads each.")
     return sentences

@@ -43,10 +43,10 @@ LAYOUT = f"{zlib.crc32(repr(FIELDS).encode()):08x}"
 logger = logging.getLogger(__name__)
 
 SNAPSHOT_BUILD_SECONDS = Histogram(
-    "mpet_snapshot_build_seconds", "Building a snapshot of what predictions see", buckets=(0.1, 0.3, 1, 3, 10, 30, 100)
+    "mpet_snapshot_build_seconds", "Seconds to build a snapshot", buckets=(0.1, 0.3, 1, 3, 10, 30, 100)
 )
 SNAPSHOT_BUILT = Gauge(
-    "mpet_snapshot_built_timestamp_seconds", "When a snapshot was built last, Unix time", multiprocess_mode="mostrecent"
+    "mpet_snapshot_built_timestamp_seconds", "Unix time of the latest snapshot", multiprocess_mode="mostrecent"
 )
 
 
@@ -222,7 +222,7 @@ class WantedSnapshot:
             remove_others(now.folder)
             return mapped_snapshot(now.folder)
         except OSError as error:
-            logger.warning("the snapshot %s is this process's alone, as it cannot be written: %s", now.folder, error)
+            logger.warning("snapshot %s cannot be written and is used by this process only: %s", now.folder, error)
         except LookupError:  # another process removed it already
             pass
         return snapshot_from(values)
@@ -233,7 +233,7 @@ class WantedSnapshot:
             try:
                 return read_grown(base, self.viewer, self.origins, self.outliers)
             except CannotGrow as reason:
-                logger.info("%s is built of all rows, not of an earlier one: %s", self.folder.name, reason)
+                logger.info("%s is built from all rows, not from an earlier snapshot: %s", self.folder.name, reason)
         return None
 
     def bases(self) -> Iterator[Snapshot]:
@@ -289,7 +289,7 @@ def mapped_snapshot(folder: Path) -> Snapshot:
     try:
         return snapshot_from(values)
     except (KeyError, TypeError, ValueError) as error:
-        logger.warning("the snapshot %s cannot be read, and is made anew: %r", folder.name, error)
+        logger.warning("snapshot %s cannot be read and is rebuilt: %r", folder.name, error)
         raise LookupError(folder.name) from error
 
 

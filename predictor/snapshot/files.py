@@ -85,7 +85,7 @@ def _copy_range(source: int, target: int, count: int, offset: int) -> None:
     while count:
         copied = os.copy_file_range(source, target, count, offset)
         if not copied:
-            raise OSError("the file is shorter than it was")
+            raise OSError("the file became shorter during the copy")
         count, offset = count - copied, offset + copied
 
 

@@ -86,13 +86,13 @@ def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: 
     all rows have to be read.
     """
     if not _is_whole(base):
-        raise CannotGrow("its arrays do not belong together")
+        raise CannotGrow("its arrays do not match")
 
     def read(revision: tuple[int, int]) -> Segment:
         if not base.lineage.is_extended():
-            raise CannotGrow("something else than an addition came since, or it is of another database or version")
+            raise CannotGrow("rows were changed or removed since, or it is of another database or version")
         if viewer is not None and base.database.revision != revision[0]:
-            raise CannotGrow("it is not what the public sees now")
+            raise CannotGrow("it is not of the current public revision")
         judged, pairs = _judged_since(base)
         selections = [*_newer(base), *_of_pairs(pairs)] if viewer is None else [Q(private_to=viewer)]
         segment = read_tables(viewer, origins, revision, outliers, selections)
@@ -118,7 +118,7 @@ def _judged_since(base: Snapshot) -> tuple[frozenset[int], list[tuple[int, int]]
     changes = VerdictChange.objects.filter(pk__gt=base.lineage.newest_verdicts)
     keys = frozenset(key for profiles in changes.values_list("profiles", flat=True) for key in profiles)
     if len(keys) > MOST_JUDGED:
-        raise CannotGrow("too many profiles are judged otherwise")
+        raise CannotGrow("too many verdicts changed")
     pairs = Profile.objects.filter(pk__in=keys).order_by().values_list("platform_id", "workload_id")
     return keys, sorted(set(pairs))
 
@@ -152,7 +152,7 @@ def _check_known(base: Snapshot, segment: Snapshot, viewer: Any, outliers: bool)
         appeared = np.setdiff1d(getattr(segment, f"{relation}_ids"), getattr(base, f"{relation}_ids"))
         for keys in key_chunks(appeared.tolist()):
             if rows.filter(**{f"{relation}__in": keys}).exists():
-                raise CannotGrow(f"a {relation} of profiles that were stored before can be seen now")
+                raise CannotGrow(f"a {relation} with earlier profiles became visible")
     runtimes = dict(zip(segment.workload_ids.tolist(), segment.workload_runtimes, strict=True))
     for key, runtime in zip(base.workload_ids.tolist(), base.workload_runtimes, strict=True):
         if runtimes.get(key) != runtime:

@@ -99,7 +99,7 @@ def ask_how_good_these_predictions_are(visit) -> None:
     visitor = Visitor(visit, "how good these predictions are")
     said = visitor.page.get_by_text("hidden measurements: half within")
     expect(said).to_have_text(
-        re.compile(r"[\d,]+ hidden measurements: half within [\d.]+\s%, 90\s% intervals held [\d.]+\s%")
+        re.compile(r"[\d,]+ hidden measurements: half within [\d.]+\s%, 90\s% intervals cover [\d.]+\s%")
     )
     visitor.has_the_answer()
     visitor = Visitor(visit, "every figure of the accuracy")

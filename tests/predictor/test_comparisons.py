@@ -13,10 +13,10 @@ from predictor.core.comparisons.documents import workload_map
 from predictor.core.steps import last_step
 from predictor.models import Computation
 from predictor.snapshot.cache import read_snapshot
-from profiles.ingest.service import ingest
 from profiles.jobs.queue import take_up
 from profiles.models import Revision
 from tests.pages import figures_of, store_private, store_public, text_of, twin_of, user
+from tests.predictor.conftest import store
 from tests.predictor.core.comparisons.matrices import distance_matrix
 from tests.samples import sample_measurements, sample_platform
 
@@ -87,19 +87,17 @@ def test_what_was_hidden_since_is_not_in_an_outdated_one(client, public, started
     assert f"/{row.slug}/" not in response.content.decode()
 
 
-def test_neighbours_come_by_rising_distance_with_the_workloads_that_both_have():
-    store_public()
+def test_neighbours_come_by_rising_distance_with_the_workloads_that_both_have(public):
     neighbours = neighbours_of(None, "platforms", "machine-0")
     assert {neighbour.row.slug for neighbour in neighbours} == {"machine-1", "machine-2"}
     assert [neighbour.distance for neighbour in neighbours] == sorted(neighbour.distance for neighbour in neighbours)
     assert [neighbour.count for neighbour in neighbours] == [4, 4]
 
 
-def test_private_machines_are_nobody_elses_neighbours(client):
-    store_public()
+def test_private_machines_are_nobody_elses_neighbours(client, public):
     ada = user("ada")
     own = replace(sample_measurements(1, 4, seed=5), platforms=[sample_platform(7, name="secret-machine")])
-    ingest(own, kind="tarball", label="own.tar.gz", sha256="9" * 64, owner=ada, private=True)
+    store(own, label="own", owner=ada, private=True)
     address = reverse("platform", args=["machine-0"])
     assert "secret" not in text_of(client.get(address))
     client.force_login(user("eve"))
@@ -108,8 +106,7 @@ def test_private_machines_are_nobody_elses_neighbours(client):
     assert "secret-machine" in text_of(client.get(address))
 
 
-def test_a_machine_that_shares_nothing_has_no_neighbours(client):
-    store_public()
+def test_a_machine_that_shares_nothing_has_no_neighbours(client, public):
     ada = user("ada")
     profile = store_private(ada)[0]
     client.force_login(ada)

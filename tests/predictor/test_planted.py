@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from predictor.core.outliers import MeasuredProfile, find_outliers
 from predictor.core.tabulated import database_from_measurements
 from profiles.measurements import Measurements
 from profiles.scaling.runs import scaling_curves
+from tests.predictor.absurd import all_waiting, multiplied
 from tests.predictor.core.curves import curve_arrays
 
 MACHINES, PROGRAMS = 10, 10
@@ -35,29 +37,9 @@ def demo():
     return Measurements("simulated", {}, platforms, workloads, profiles)
 
 
-def times(factor):
-    """All times, and with them their parts, multiplied by whole numbers that n decides."""
-
-    def change(runs):
-        k = np.asarray(factor(runs.n))
-        parts = np.where(runs.parts_ns < 0, -1, runs.parts_ns * k[:, None])
-        return replace(runs, time_s=runs.time_s * k, time_ns=runs.time_ns * k, parts_ns=parts)
-
-    return change
-
-
-def all_waiting(runs):
-    """Nearly the whole thread time is lock delay."""
-    total = runs.n * runs.time_ns
-    parts = np.where(runs.is_profile_pass[:, None], 0, -1) + np.zeros_like(runs.parts_ns)
-    parts[:, 1] = np.where(runs.is_profile_pass, total * 99 // 100, -1)
-    parts[:, 0] = np.where(runs.is_profile_pass, total - parts[:, 1], -1)
-    return replace(runs, parts_ns=parts)
-
-
 ABSURD = {
-    "a million times too slow": times(lambda n: np.full(len(n), 10**6)),
-    "growing with the cube of n": times(lambda n: n**3 * 10),
+    "a million times too slow": partial(multiplied, factor=10**6),
+    "growing with the cube of n": lambda runs: multiplied(runs, runs.n**3 * 10),
     "all waiting": all_waiting,
 }
 
@@ -87,7 +69,6 @@ def everything(measurements, database):
 def mean_errors(database, left_out):
     """By method, over all pairs but the one that was planted."""
     methods = [get_method(name) for name in METHODS]
-    found = evaluate(database, methods, Protocol()).outcomes
     return {
         name: np.mean(
             [
@@ -96,7 +77,7 @@ def mean_errors(database, left_out):
                 if "full" in one.errors and (one.platform, one.workload) != left_out
             ]
         )
-        for name, outcomes in found.items()
+        for name, outcomes in evaluate(database, methods, Protocol()).outcomes.items()
     }
 
 
@@ -128,12 +109,8 @@ def test_one_absurd_profile_changes_the_error_of_others_by_less_than_five_percen
     measured = everything(measurements, database)
     found = find_outliers(database, measured)
     absurd = name_of(demo, demo.profiles[PLANTED])
-    named = {
-        (database.platforms[measured[one.position].platform], database.workloads[measured[one.position].workload])
-        for one in found
-    }
-    assert named == {absurd}
     wrong = [measured[one.position] for one in found]
+    assert {(database.platforms[one.platform], database.workloads[one.workload]) for one in wrong} == {absurd}
     view = database.without([one.platform for one in wrong], [one.workload for one in wrong])
     after = mean_errors(view, absurd)
     for name in METHODS:

@@ -7,16 +7,16 @@ any leak into a minimum, a mean, a count or a revision shows.
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from django.db import transaction
 
 import predictor.snapshot.building
 from predictor.models import Prediction
 from predictor.predictions.question import PredictionRequest, RequestError
-from predictor.predictions.service import predict
+from predictor.predictions.service import predict, preview_answer
 from predictor.snapshot.cache import SnapshotCache, read_database, read_snapshot
 from profiles.models import Revision
+from tests.predictor.absurd import multiplied
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements, sample_platform
 
@@ -31,19 +31,14 @@ REQUESTS = [
 def absurd(measurements):
     """The same workloads on the same machines and one more, a million times slower and scaling the wrong way."""
     profiles = [
-        replace(one, runs=replace(one.runs, **scaled(one.runs)))
+        replace(one, runs=multiplied(one.runs, 10**6 * one.runs.n))
         for one in [*measurements.profiles, *(replace(p, platform=4) for p in measurements.profiles[:6])]
     ]
     return replace(measurements, platforms=[*measurements.platforms, sample_platform(9)], profiles=profiles)
 
 
-def scaled(runs):
-    factor = 10**6 * runs.n
-    return {
-        "time_s": runs.time_s * factor,
-        "time_ns": runs.time_ns * factor,
-        "parts_ns": np.where(runs.parts_ns < 0, -1, runs.parts_ns * factor[:, None]),
-    }
+def store_absurd(label, owner):
+    store(absurd(sample_measurements(4, 6, seed=8)), label, owner, private=True)
 
 
 class UndoneError(Exception):
@@ -77,20 +72,49 @@ def viewer(request, other):
 
 def test_a_private_upload_moves_nobody_elses_answers(measured, owner, viewer):
     before = seen_by(viewer)
-    store(absurd(sample_measurements(4, 6, seed=8)), "secret", owner, private=True)
+    store_absurd("secret", owner)
     after = seen_by(viewer)
     assert after == before
 
 
-def test_private_measurements_move_no_simulated_prediction_of_their_owner(db, owner):
+@pytest.fixture
+def simulated(db):
+    """Six simulated machines with five workloads."""
+    measurements = sample_measurements(6, 5, origin="simulated")
+    machines = [replace(one, name=f"simulated-{one.name}") for one in measurements.platforms]
+    return store(replace(measurements, platforms=machines), label="simulated", kind="simulator")
+
+
+def measure_privately(owner, workloads):
+    """Some absurd measurements of the owner, without the workload that is asked about."""
+    private = sample_measurements(4, workloads, seed=8)
+    others = [one for one in private.profiles if private.workloads[one.workload].name != "app1/section1"]
+    kept = [replace(one, runs=multiplied(one.runs, 10**6 * one.runs.n)) for one in others]
+    store(replace(private, profiles=kept), label="own", owner=owner, private=True)
+
+
+SIMULATED_REQUEST = PredictionRequest("app1-section1", "simulated-machine-2")
+
+
+@pytest.mark.parametrize("workloads", [5, 9], ids=["the same workloads", "others too"])
+@pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])
+def test_private_measurements_move_no_simulated_prediction_of_their_owner(simulated, owner, workloads, method):
     """Not even by a normalisation that both would share."""
-    simulated = sample_measurements(4, 6, origin="simulated")
-    store(simulated, kind="simulator")
-    before = [answer["curve"] for answer in json.loads(seen_by(owner)[0])[:3]]
-    measured = absurd(sample_measurements(4, 6, seed=9))
-    named = [replace(workload, name=f"mine {workload.name}") for workload in measured.workloads]
-    store(replace(measured, workloads=named), label="mine", owner=owner, private=True)
-    assert [answer["curve"] for answer in json.loads(seen_by(owner)[0])[:3]] == before
+    request = replace(SIMULATED_REQUEST, method=method)
+    before = preview_answer(request, owner)
+    measure_privately(owner, workloads)
+    after = preview_answer(request, owner)
+    for name in ("curve", "t1_s", "features", "candidates", "confidence", "simulated"):
+        assert after[name] == before[name], name
+    assert after["simulated"] or method == "ridge"  # which names no reference
+
+
+@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
+def test_nor_those_of_others_who_let_measured_profiles_take_part(simulated, owner, method):
+    request = replace(SIMULATED_REQUEST, method=method, include_simulated=True)
+    before = preview_answer(request)
+    measure_privately(owner, 9)
+    assert preview_answer(request)["curve"] == before["curve"]
 
 
 def test_the_upload_would_have_moved_them(measured, owner):
@@ -102,7 +126,7 @@ def test_the_upload_would_have_moved_them(measured, owner):
 
 def test_the_owners_own_predictions_use_it(measured, owner):
     public = predict(REQUESTS[0]).answer
-    store(absurd(sample_measurements(4, 6, seed=8)), "secret", owner, private=True)
+    store_absurd("secret", owner)
     own = predict(REQUESTS[0], owner).answer
     assert own["t1_s"] > 1000 * public["t1_s"]
     assert "secret" in {source["label"] for source in own["sources"]}
@@ -122,7 +146,7 @@ def test_a_machine_that_only_the_owner_knows_can_be_his_target(measured, owner, 
 
 def test_stored_predictions_of_private_data_are_their_owners(measured, owner, other):
     shared = predict(REQUESTS[0], owner)
-    store(absurd(sample_measurements(4, 6, seed=8)), "secret", owner, private=True)
+    store_absurd("secret", owner)
     own = predict(REQUESTS[0], owner)
     assert (shared.private_to, own.private_to) == (None, owner)
     assert own in Prediction.objects.visible_to(owner)
@@ -133,13 +157,12 @@ def test_stored_predictions_of_private_data_are_their_owners(measured, owner, ot
 
 def test_the_revision_in_the_answer_is_the_public_one(measured, owner):
     public = Revision.current()[0]
-    store(absurd(sample_measurements(4, 6, seed=8)), "secret", owner, private=True)
-    assert predict(REQUESTS[0], owner).answer["revision"] == public
-    assert predict(REQUESTS[0]).answer["revision"] == public
+    store_absurd("secret", owner)
+    assert {predict(REQUESTS[0], viewer).answer["revision"] for viewer in (owner, None)} == {public}
 
 
 def test_another_private_upload_is_a_new_answer_for_its_owner(measured, owner):
-    store(absurd(sample_measurements(4, 6, seed=8)), "one", owner, private=True)
+    store_absurd("one", owner)
     first = predict(REQUESTS[0], owner)
     store(sample_measurements(4, 6, seed=9), "two", owner, private=True)
     assert predict(REQUESTS[0], owner).pk != first.pk
@@ -147,7 +170,7 @@ def test_another_private_upload_is_a_new_answer_for_its_owner(measured, owner):
 
 def test_two_owners_do_not_share_answers(measured, owner, other):
     for user in (owner, other):
-        store(absurd(sample_measurements(4, 6, seed=8)), "secret", user, private=True)
+        store_absurd("secret", user)
     assert predict(REQUESTS[0], owner).pk != predict(REQUESTS[0], other).pk
 
 
@@ -162,7 +185,7 @@ def test_emulated_uploads_serve_not_even_their_owner(measured, owner):
 def test_a_private_upload_that_is_undone_leaves_no_snapshot(measured, owner):
     """The owner's revision number comes back with the next upload; the snapshot of the undone one must not."""
     with pytest.raises(UndoneError), transaction.atomic():
-        store(absurd(sample_measurements(4, 6, seed=8)), "undone", owner, private=True)
+        store_absurd("undone", owner)
         undone = read_database(owner)
         raise UndoneError
     store(sample_measurements(4, 6, seed=9), "kept", owner, private=True)

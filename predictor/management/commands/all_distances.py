@@ -15,10 +15,10 @@ DISTANCES_TABLE = DumpTable(
     "distances",
     "Mean distances of all pairs of platforms or of workloads (Eq. 18-19)",
     (
-        DumpColumn("first", "string", "slug, before the second in the order of slugs", required=True),
+        DumpColumn("first", "string", "slug, sorts before the second", required=True),
         DumpColumn("second", "string", "slug", required=True),
-        DumpColumn("distance", "number", "0 to 1, without unit", required=True),
-        DumpColumn("count", "integer", "individual distances in the mean", required=True),
+        DumpColumn("distance", "number", "0 to 1, dimensionless", required=True),
+        DumpColumn("count", "integer", "number of individual distances", required=True),
     ),
     ("first", "second"),
 )

@@ -165,7 +165,7 @@ class Command(BaseCommand):
             self.stdout.write("\n".join(distances_summary(report["distances"])))
         if not why_not_kept(options) and options["save"] is not False:
             stored = evaluations.store_evaluation(evaluation, subject, started)
-            self.stdout.write(f"kept as evaluation {stored.uid} of revision {stored.revision}")
+            self.stdout.write(f"saved as evaluation {stored.uid} of revision {stored.revision}")
 
     def methods(self, options: dict[str, Any]) -> list[Method[Any]]:
         """Return the methods to evaluate. The command `python -m research evaluate_ablation` adds further methods."""
@@ -192,28 +192,28 @@ class Command(BaseCommand):
 
 def refuse_contradictions(options: dict[str, Any]) -> None:
     if options["dataset"] is not None and options["origin"]:
-        raise CommandError("--origin is about the database: not allowed with --dataset")
+        raise CommandError("--origin applies to the database: not allowed with --dataset")
     if options["save"] and (reason := why_not_kept(options)):
         raise CommandError(f"--save: {reason}")
     if options["cuts"] is not None and options["cut"] is None:
-        raise CommandError("--cuts counts the cuts of --cut, which is missing")
+        raise CommandError("--cuts requires --cut")
     if options["diverse"] and options["cut"] is None:
-        raise CommandError("--diverse is about the platforms of --cut, which is missing")
+        raise CommandError("--diverse requires --cut")
     for out in (options["json"], options["csv"]):
         if out is not None and not out.resolve().parent.is_dir():
-            raise CommandError(f"{out}: there is no such folder")
+            raise CommandError(f"{out}: no such folder")
 
 
 def why_not_kept(options: dict[str, Any]) -> str:
     """Return the reason why the evaluation cannot be stored, or an empty string."""
     varied = ("references", "unlike", "known_n", "known_at", "wrong")
     reasons = {
-        "dataset": "only evaluations of the database are kept: not allowed with --dataset",
-        "cut": "a cut is not kept",
-        **{name: f"what --{name.replace('_', '-')} asks is not kept" for name in varied},
+        "dataset": "not allowed with --dataset",
+        "cut": "not allowed with --cut",
+        **{name: f"not allowed with --{name.replace('_', '-')}" for name in varied},
     }
     if "," in options["holdout"]:
-        return "several holdouts at once are not kept"
+        return "not allowed with several holdouts"
     return next((reason for name, reason in reasons.items() if options[name]), "")
 
 
@@ -251,7 +251,7 @@ def read_targets(path: Path, database: Database) -> tuple[int, ...]:
         if platform:
             targets.add(position[platform])
     if not targets:
-        raise CommandError(f"{path}: no platform is named")
+        raise CommandError(f"{path}: no platform in the file")
     return tuple(sorted(targets))
 
 
@@ -297,7 +297,7 @@ def applications_report(evaluation: EvaluationResult, database: Database) -> dic
     """Return the statistics by application and method as JSON values."""
     by_application = evaluation.by_application(database)
     if not by_application:
-        raise CommandError("--by-application: no workload here has the name of an application")
+        raise CommandError("--by-application: no workload names its application")
     return {
         application: {name: nan_to_null(asdict(report)) for name, report in methods.items()}
         for application, methods in by_application.items()

@@ -123,11 +123,11 @@ class Command(BaseCommand):
 
     def ranking(self, options: dict[str, Any]) -> list[str]:
         """Return the lines of a ranking. Raise CommandError for options that a ranking does not support."""
-        refuse_given(options, ONE_TARGET_ONLY, "a ranking takes no")
+        refuse_given(options, ONE_TARGET_ONLY, "not allowed with --ranking")
         if options["n"] is not None and len(options["n"]) != 1:
-            raise CommandError("a ranking takes one --n")
+            raise CommandError("--n: a ranking has one thread count")
         if options["page"] < 1:
-            raise CommandError(f"--page {options['page']} is under 1")
+            raise CommandError(f"--page {options['page']}: must be at least 1")
         choice = RankingChoice.of({**dict(options["where"]), "by": options["by"]})
         workload, choices = options["workload"], {name: options[name] for name in ("method", "include_simulated")}
         choices |= {"choice": choice, "page": None if options["exact"] else options["page"]}
@@ -152,7 +152,7 @@ class Command(BaseCommand):
         return [*ranking_report(chosen, choice), *advice]
 
     def prediction(self, options: dict[str, Any]) -> list[str]:
-        refuse_given(options, RANKING_ONLY, "one target takes no")
+        refuse_given(options, RANKING_ONLY, "requires --ranking")
         changes = dict(options["change"])
         same = ("workload", "target", "method", "n", "include_simulated", "include_outliers", "scenario", "strategy")
         request = PredictionRequest(
@@ -174,7 +174,7 @@ def refuse_given(options: dict[str, Any], defaults: dict[str, Any], words: str) 
     """Raise CommandError for the first option with a value other than its default."""
     given = [name for name, default in defaults.items() if options[name] != default]
     if given:
-        raise CommandError(f"{words} --{given[0].replace('_', '-')}")
+        raise CommandError(f"--{given[0].replace('_', '-')}: {words}")
 
 
 def parse_filter(text: str) -> tuple[str, str]:
@@ -224,7 +224,7 @@ def prediction_report(prediction: Prediction) -> list[str]:
     level, reasons = answer["confidence"]["level"], answer["confidence"]["reasons"]
     lines = [
         f"{prediction}, version {answer['method_version']}, revision {answer['revision']}, prediction {prediction.uid}",
-        f"t(1) = {formatted_number(answer['t1_s']) or 'not asked for'} {unit}; confidence {level}",
+        f"t(1) = {formatted_number(answer['t1_s']) or 'not requested'} {unit}; confidence {level}",
         *(f"  {reason}" for reason in reasons),
         *(f"changed: {sentence}" for sentence in answer["changes"]),
         "",

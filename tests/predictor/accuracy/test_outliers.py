@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,52 +15,32 @@ from predictor.predictions.service import preview_answer
 from predictor.snapshot.cache import read_database
 from profiles.models import Profile, Revision
 from profiles.moderation import mark_outlier
+from tests.predictor.absurd import all_waiting, multiplied
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
 
 PLATFORM, WORKLOAD = 2, 3
+ELSEWHERE = PredictionRequest(workload="app1-section1", target="machine-5")
 
 
 def with_absurd_profile(measurements, change):
     """One profile of the measurements with its runs changed."""
-    profiles = [
-        replace(profile, runs=change(profile.runs))
-        if (profile.platform, profile.workload) == (PLATFORM, WORKLOAD)
-        else profile
-        for profile in measurements.profiles
-    ]
-    return replace(measurements, profiles=profiles)
+    return replace(
+        measurements,
+        profiles=[
+            replace(one, runs=change(one.runs)) if (one.platform, one.workload) == (PLATFORM, WORKLOAD) else one
+            for one in measurements.profiles
+        ],
+    )
 
 
 def slower(factor):
-    def change(runs):
-        return replace(
-            runs,
-            time_s=runs.time_s * factor,
-            time_ns=runs.time_ns * factor,
-            parts_ns=np.where(runs.parts_ns < 0, -1, runs.parts_ns * factor),
-        )
-
-    return change
-
-
-def all_waiting(runs):
-    """The whole thread time of the profile pass is lock delay."""
-    parts = np.where(runs.is_profile_pass[:, None], 0, -1) + np.zeros_like(runs.parts_ns)
-    parts[:, 1] = np.where(runs.is_profile_pass, runs.n * runs.time_ns * 99 // 100, -1)
-    parts[:, 0] = np.where(runs.is_profile_pass, runs.n * runs.time_ns - parts[:, 1], -1)
-    return replace(runs, parts_ns=parts)
+    return partial(multiplied, factor=factor)
 
 
 def torn(runs):
     """Repeats that have nothing to do with each other."""
-    factor = np.where(runs.repeat == 2, 50, 1)
-    return replace(
-        runs,
-        time_s=runs.time_s * factor,
-        time_ns=runs.time_ns * factor,
-        parts_ns=np.where(runs.parts_ns < 0, -1, runs.parts_ns * factor[:, None]),
-    )
+    return multiplied(runs, np.where(runs.repeat == 2, 50, 1))
 
 
 def stored(change=None):
@@ -75,6 +56,20 @@ def judge_all():
     return judge_profiles(list(Profile.objects.values_list("pk", flat=True)))
 
 
+def delivery(**fields):
+    """The measurements of the one platform."""
+    more = sample_measurements(8, 6, **fields)
+    more = replace(more, profiles=[profile for profile in more.profiles if profile.platform == PLATFORM])
+    return with_absurd_profile(more, slower(10**6))
+
+
+@pytest.fixture
+def judged(db):
+    """The sample with a profile that is a million times too slow; all of it judged."""
+    stored(slower(10**6))
+    judge_all()
+
+
 def test_honest_profiles_stay(db):
     stored()
     assert judge_all() == 0
@@ -83,8 +78,7 @@ def test_honest_profiles_stay(db):
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
-    [(slower(10**6), "times slower"), (all_waiting, "of the thread time less than")],
+    ("change", "reason"), [(slower(10**6), "times slower"), (all_waiting, "of the thread time less than")]
 )
 def test_an_absurd_profile_is_kept_out_and_says_why(db, change, reason):
     stored(change)
@@ -102,14 +96,11 @@ def test_repeats_that_vary_are_no_reason_and_change_no_answer_of_others(db):
     stored(torn)
     assert judge_all() == 0
     assert absurd().standard_error > 0.2
-    elsewhere = PredictionRequest("app1-section1", "machine-5")
-    answer = preview_answer(elsewhere)
-    beside = preview_answer(PredictionRequest("app0-section0", f"machine-{PLATFORM}"))
+    questions = ELSEWHERE, PredictionRequest("app0-section0", f"machine-{PLATFORM}")
+    curves = [preview_answer(question)["curve"] for question in questions]
     absurd().delete()
     Revision.raise_for(None)
-    assert preview_answer(elsewhere)["curve"] == answer["curve"]
-    without = preview_answer(PredictionRequest("app0-section0", f"machine-{PLATFORM}"))
-    assert without["curve"] == beside["curve"]
+    assert [preview_answer(question)["curve"] for question in questions] == curves
 
 
 def test_nobody_is_judged_by_their_own_measurements(db, owner, django_user_model):
@@ -124,9 +115,7 @@ def test_nobody_is_judged_by_their_own_measurements(db, owner, django_user_model
     assert "times slower" in absurd().outlier_reason
 
 
-def test_it_is_listed_with_its_reason(db):
-    stored(slower(10**6))
-    judge_all()
+def test_it_is_listed_with_its_reason(judged):
     rows = APIClient().get("/api/v1/profiles/?outlier=true").json()["results"]
     assert [row["platform"] for row in rows] == [absurd().platform.slug]
     assert "times slower" in rows[0]["outlier_reason"]
@@ -134,37 +123,31 @@ def test_it_is_listed_with_its_reason(db):
 
 def test_the_second_time_only_doubtful_and_new_ones_are_judged(db, capsys):
     stored(slower(10**6))
-    call_command("find_outliers")
-    assert "48 profiles judged, 1 verdicts changed, 1 outliers" in capsys.readouterr().out
-    call_command("find_outliers")
-    assert "1 profiles judged, 0 verdicts changed, 1 outliers" in capsys.readouterr().out
-    call_command("find_outliers", "--all")
-    assert "48 profiles judged, 0 verdicts changed, 1 outliers" in capsys.readouterr().out
+    for options, counts in (
+        ((), "48 profiles judged, 1"),
+        ((), "1 profiles judged, 0"),
+        (("--all",), "48 profiles judged, 0"),
+    ):
+        call_command("find_outliers", *options)
+        assert f"{counts} verdicts changed, 1 outliers" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("reason", ["", "a broken fan"])
-def test_what_a_moderator_decided_stays(db, reason):
-    stored(slower(10**6))
-    judge_all()
+def test_what_a_moderator_decided_stays(judged, reason):
     mark_outlier(absurd(), reason)
     call_command("find_outliers", "--all", stdout=io.StringIO())
     assert (absurd().outlier_reason, absurd().outlier_judge) == (reason, "moderator")
 
 
-def test_others_are_predicted_as_if_it_was_never_there(db):
-    question = PredictionRequest(workload="app1-section1", target="machine-5")
-    stored(slower(10**6))
-    judge_all()
-    with_it_left_out = preview_answer(question)
+def test_others_are_predicted_as_if_it_was_never_there(judged):
+    with_it_left_out = preview_answer(ELSEWHERE)
     mark_outlier(absurd(), "by hand")
-    assert preview_answer(question)["curve"] == with_it_left_out["curve"]
+    assert preview_answer(ELSEWHERE)["curve"] == with_it_left_out["curve"]
 
 
 def test_a_delivery_is_judged_alone(db):
     stored()
-    more = sample_measurements(8, 6, seed=9)
-    more = replace(more, profiles=[profile for profile in more.profiles if profile.platform == PLATFORM])
-    source = store(with_absurd_profile(more, slower(10**6)), label="second").source
+    source = store(delivery(seed=9), label="second").source
     assert judge_delivery(source) == 1
     judged = Profile.objects.exclude(outlier_checked_at=None)
     assert set(judged.values_list("source", flat=True)) == {source.pk}
@@ -173,10 +156,7 @@ def test_a_delivery_is_judged_alone(db):
 
 def test_a_private_outlier_is_found_beside_its_owners_data(db, owner):
     stored()
-    mine = sample_measurements(8, 6, seed=5)
-    mine = replace(mine, profiles=[profile for profile in mine.profiles if profile.platform == PLATFORM])
-    mine = with_absurd_profile(mine, slower(10**6))
-    result = store(mine, label="mine", owner=owner, private=True)
+    result = store(delivery(seed=5), label="mine", owner=owner, private=True)
     public = Revision.current()[0]
     assert judge_delivery(result.source) == 1
     assert Profile.objects.filter(private_to=owner).exclude(outlier_reason="").count() == 1
@@ -195,10 +175,8 @@ def test_three_measurements_of_one_pair_judge_the_one_that_differs(db):
     assert "2 other measurements of the same pair" in outliers[0].outlier_reason
 
 
-def test_outliers_take_part_where_they_are_asked_for(db):
-    stored(slower(10**6))
-    judge_all()
-    question = PredictionRequest(workload="app1-section1", target="machine-5", method="mpet2020")
+def test_outliers_take_part_where_they_are_asked_for(judged):
+    question = replace(ELSEWHERE, method="mpet2020")
     usual, all_of_them = preview_answer(question), preview_answer(replace(question, include_outliers=True))
     assert absurd().platform.slug not in {reference["platform"] for reference in usual["reference_curves"]}
     assert absurd().platform.slug in {reference["platform"] for reference in all_of_them["reference_curves"]}

@@ -46,37 +46,36 @@ def prediction(db):
     return predict(QUESTION)
 
 
-class TestCompared:
-    def answer(self, t=(10.0, 5.0), low=(9.0, 4.0), high=(11.0, 6.0)):
-        points = zip((1, 2), t, low, high, strict=True)
-        return {
-            "t1_s": t[0],
-            "curve": [
-                {"n": n, "time_s": time, "low_s": lo, "high_s": hi, "speedup": t[0] / time}
-                for n, time, lo, hi in points
-            ],
-        }
+def answer(t=(10.0, 5.0), low=(9.0, 4.0), high=(11.0, 6.0)):
+    points = zip((1, 2), t, low, high, strict=True)
+    return {
+        "t1_s": t[0],
+        "curve": [
+            {"n": n, "time_s": time, "low_s": lo, "high_s": hi, "speedup": t[0] / time} for n, time, lo, hi in points
+        ],
+    }
 
-    def test_of_times_t1_and_scaling(self):
-        """10 for 8: 25 %. 5 for 5: 0 %. Scaling: 0.5 for 5/8: 20 % at n = 2, none at n = 1."""
-        settlement = compare_with_measured(self.answer(), np.array([1, 2]), np.array([8.0, 5.0]))
-        assert (settlement.full, settlement.t1, settlement.scaling) == pytest.approx((0.125, 0.25, 0.1))
-        assert (settlement.points, settlement.inside) == (2, 1)
 
-    def test_only_common_n_count(self):
-        settlement = compare_with_measured(self.answer(), np.array([2, 64]), np.array([4.0, 1.0]))
-        assert (settlement.full, settlement.t1, settlement.scaling) == (pytest.approx(0.25), None, None)
+def scaling_answer():
+    whole = answer()
+    return {"t1_s": None, "curve": [row | dict.fromkeys(("time_s", "low_s", "high_s")) for row in whole["curve"]]}
 
-    def test_nothing_in_common(self):
-        settlement = compare_with_measured(self.answer(), np.array([64]), np.array([1.0]))
-        assert (settlement.full, settlement.t1, settlement.scaling, settlement.points) == (None, None, None, 0)
 
-    def test_a_scaling_answer_has_no_times(self):
-        answer = self.answer()
-        answer["t1_s"] = None
-        answer["curve"] = [point | {"time_s": None, "low_s": None, "high_s": None} for point in answer["curve"]]
-        settlement = compare_with_measured(answer, np.array([1, 2]), np.array([8.0, 5.0]))
-        assert (settlement.full, settlement.t1, settlement.scaling) == (None, None, pytest.approx(0.1))
+@pytest.mark.parametrize(
+    ("given", "measured", "errors", "points"),
+    [
+        # 10 for 8: 25 %. 5 for 5: 0 %. Scaling: 0.5 for 5/8: 20 % at n = 2, none at n = 1.
+        (answer(), {1: 8.0, 2: 5.0}, (0.125, 0.25, 0.1), (2, 1)),
+        (answer(), {2: 4.0, 64: 1.0}, (0.25, None, None), (1, 1)),
+        (answer(), {64: 1.0}, (None, None, None), (0, 0)),
+        (scaling_answer(), {1: 8.0, 2: 5.0}, (None, None, 0.1), (0, 0)),
+    ],
+    ids=["times, t1 and scaling", "only common n", "nothing in common", "a scaling answer has no times"],
+)
+def test_errors_and_points_inside(given, measured, errors, points):
+    found = compare_with_measured(given, np.array(list(measured)), np.array(list(measured.values())))
+    assert (found.full, found.t1, found.scaling) == pytest.approx(errors)
+    assert (found.points, found.inside) == points
 
 
 def test_a_later_measurement_settles_what_was_predicted(prediction):
@@ -86,11 +85,8 @@ def test_a_later_measurement_settles_what_was_predicted(prediction):
     assert settled.answer == answer
     curve = Profile.objects.get(source__label="later").curves
     expected = compare_with_measured(answer, curve.n, curve.values[: len(curve.n)])
-    assert (settled.error_full, settled.error_t1, settled.error_scaling) == (
-        expected.full,
-        expected.t1,
-        expected.scaling,
-    )
+    errors = settled.error_full, settled.error_t1, settled.error_scaling
+    assert errors == (expected.full, expected.t1, expected.scaling)
     assert (settled.is_blind, settled.settled_origin, settled.points) == (True, "measured", 11)
 
 
@@ -161,12 +157,17 @@ def test_a_changed_workload_is_never_settled(db):
     assert delivered(measurement()) == 0
 
 
-def test_simulated_measurements_settle_only_simulated_answers(prediction):
-    assert delivered(measurement(origin="simulated"), kind="simulator") == 0
-
-
-def test_emulated_measurements_settle_nothing(prediction, owner):
-    assert delivered(measurement(origin="emulated"), owner=owner) == 0
+@pytest.mark.parametrize(
+    ("origin", "how"),
+    [
+        ("simulated", {"kind": "simulator"}),
+        ("emulated", {"owned": True}),
+        ("measured", {"owned": True, "private": True}),
+    ],
+)
+def test_simulated_emulated_and_private_measurements_settle_no_public_answer(prediction, owner, origin, how):
+    how = {name: value for name, value in how.items() if name != "owned"} | {"owner": owner if "owned" in how else None}
+    assert delivered(measurement(origin=origin), **how) == 0
 
 
 class TestMerged:
@@ -222,26 +223,21 @@ class TestMerged:
         assert Prediction.objects.get().is_blind is False
 
 
-class TestPrivacy:
-    def test_a_private_measurement_leaves_public_predictions_alone(self, prediction, owner):
-        assert delivered(measurement(), owner=owner, private=True) == 0
-
-    def test_it_settles_its_owners_private_predictions(self, db, owner, django_user_model):
-        store(before())
-        store(sample_measurements(1, 1, seed=8), label="mine", owner=owner, private=True)
-        mine = predict(QUESTION, owner)
-        public = predict(QUESTION)
-        assert mine.private_to == owner
-        assert delivered(measurement(), owner=owner, private=True) == 1
-        assert list(Prediction.objects.filter(settled_at=None)) == [public]
-        stranger = django_user_model.objects.create_user("stranger")
-        for client in (APIClient(), client_of(stranger)):
-            assert client.get(f"{API}?settled=true").json()["results"] == []
-        assert [result["id"] for result in client_of(owner).get(f"{API}?settled=true").json()["results"]] == [
-            str(mine.uid)
-        ]
-        assert scores(None, "measured") == []
-        assert scores(owner, "measured")[0].count == 1
+def test_a_private_measurement_settles_its_owners_private_predictions(db, owner, django_user_model):
+    store(before())
+    store(sample_measurements(1, 1, seed=8), label="mine", owner=owner, private=True)
+    mine, public = predict(QUESTION, owner), predict(QUESTION)
+    assert mine.private_to == owner
+    assert delivered(measurement(), owner=owner, private=True) == 1
+    assert list(Prediction.objects.filter(settled_at=None)) == [public]
+    stranger = django_user_model.objects.create_user("stranger")
+    listed = [
+        [result["id"] for result in client.get(f"{API}?settled=true").json()["results"]]
+        for client in (APIClient(), client_of(stranger), client_of(owner))
+    ]
+    assert listed == [[], [], [str(mine.uid)]]
+    assert scores(None, "measured") == []
+    assert scores(owner, "measured")[0].count == 1
 
 
 class TestApi:
@@ -254,9 +250,7 @@ class TestApi:
         assert second.status_code == 200
         settlement = second.json()["settlement"]
         assert settlement["error_percent"] == pytest.approx(100 * Prediction.objects.get().error_full)
-        assert {key: value for key, value in second.json().items() if key != "settlement"} == {
-            key: value for key, value in first.json().items() if key != "settlement"
-        }
+        assert second.json() | {"settlement": None} == first.json()
 
     def test_lists_settled_ones_only(self, prediction):
         predict(replace(QUESTION, method="mpet2020"))
@@ -290,28 +284,20 @@ class TestApi:
         assert APIClient().get(f"{API}score/?origin=nothing").status_code == 400
 
 
-class TestPage:
-    def test_without_anything_settled(self, db):
-        page = Client().get("/settled/").content.decode()
-        assert "No prediction has been validated yet" in page
-
-    def test_shows_score_and_table(self, prediction):
-        delivered(measurement())
-        response = Client().get("/settled/?ordering=-error")
-        page = response.content.decode()
-        assert "Track record by method" in page
-        assert f"/predictions/{prediction.uid}/" in page
-        assert f"/profiles/{Profile.objects.get(source__label='later').uid}/" in page
-        twin = response.context["twin"]
-        assert [result["id"] for result in APIClient().get(twin).json()["results"]] == [str(prediction.uid)]
-
-    def test_the_predictions_page_says_how_wrong_it_was(self, prediction):
-        assert "settled-error" not in Client().get(f"/predictions/{prediction.uid}/").content.decode()
-        delivered(measurement())
-        assert "settled-error" in Client().get(f"/predictions/{prediction.uid}/").content.decode()
-
-    def test_accuracy_leads_there(self, db):
-        assert 'href="/settled/"' in Client().get("/accuracy/").content.decode()
+def test_pages_show_score_table_and_error_once_something_is_settled(prediction):
+    address = f"/predictions/{prediction.uid}/"
+    assert "No prediction has been validated yet" in Client().get("/settled/").content.decode()
+    assert "settled-error" not in Client().get(address).content.decode()
+    delivered(measurement())
+    assert "settled-error" in Client().get(address).content.decode()
+    response = Client().get("/settled/?ordering=-error")
+    page = response.content.decode()
+    assert "Track record by method" in page
+    assert address in page
+    assert f"/profiles/{Profile.objects.get(source__label='later').uid}/" in page
+    twin = APIClient().get(response.context["twin"]).json()["results"]
+    assert [result["id"] for result in twin] == [str(prediction.uid)]
+    assert 'href="/settled/"' in Client().get("/accuracy/").content.decode()
 
 
 def test_a_committed_delivery_settles_by_itself(prediction, django_capture_on_commit_callbacks):

@@ -51,7 +51,7 @@ def test_what_was_measured_there_counts_before_what_is_predicted(database):
     assert (advice["n"], advice["measured"]) == (4, True)
     assert advice["all_threads"] == {"n": 8, "time_s": 4.5, "loss": pytest.approx(0.5)}
     assert advice["reasons"][:2] == [
-        "It was measured there, with 3 numbers of threads.",
+        "It was measured there, with 3 thread counts.",
         "All 8 threads take 50 % longer.",
     ]
     # One measured n says nothing about the others, and a what-if is about a machine where nothing was measured.
@@ -66,8 +66,8 @@ def test_threads_are_placed_as_they_were_measured(database):
     assert few["environment"] == {"OMP_NUM_THREADS": "4", "OMP_PLACES": "cores", "OMP_PROC_BIND": "close"}
     assert few["smt"] is False
     assert few["reasons"][2:] == [
-        "From 5 threads on a second NUMA node takes part.",
-        "From 9 threads on cores run two threads each.",
+        "From 5 threads on, a second NUMA node is used.",
+        "From 9 threads on, cores run two threads each.",
     ]
     every = advice_from_answer(answer_of([(1, 8.0), (16, 1.0)]), target)
     assert every["environment"]["OMP_PLACES"] == "threads" and every["smt"] is True

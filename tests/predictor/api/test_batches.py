@@ -58,7 +58,7 @@ def test_nothing_of_it_is_kept(user):
 
 def test_a_pair_without_a_prediction_has_the_reason(user):
     *rows, _ = lines(posted(user, targets=TARGETS, n=10_000))
-    assert all("threads at most" in row["reason"] for row in rows)
+    assert all("it has only" in row["reason"] for row in rows)
 
 
 def test_estimates_come_in_one_pass_for_each_workload(user, monkeypatch):

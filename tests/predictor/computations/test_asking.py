@@ -12,10 +12,10 @@ from predictor.predictions import ranking_rows
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from profiles.jobs.queue import take_up
 from tests.mpet_site.api_samples import make_user, store
+from tests.predictor.computations.conftest import WORKLOAD, store_more
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
-WORKLOAD = "app0-section0"
 
 
 def asked(user=None, workload=WORKLOAD, **choices):
@@ -93,7 +93,7 @@ def test_at_a_new_revision_the_answer_of_the_earlier_one_is_outdated(database, s
     asked()
     take_up("computations")
     earlier = asked().document
-    store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
+    store_more()
     answer = asked()
     assert not answer.is_computed
     assert answer.is_outdated
@@ -119,11 +119,12 @@ def test_no_more_wait_than_may(database, started, settings):
 
 
 def test_who_may_set_nothing_going_is_still_told_what_others_did(database, started):
-    question = RankingQuestion.of(WORKLOAD)
-    assert ask(question, None, may_enqueue=lambda: False).is_full
-    assert not Computation.objects.exists()
+    def forbidden():
+        return ask(RankingQuestion.of(WORKLOAD), None, may_enqueue=lambda: False)
+
+    assert (forbidden().is_full, Computation.objects.exists()) == (True, False)
     asked()
-    answer = ask(question, None, may_enqueue=lambda: False)
+    answer = forbidden()
     assert not (answer.is_full or answer.is_computed)
 
 

@@ -1,7 +1,6 @@
 """trust 8: what takes longer than a request is a page that is there at once and says how far the answer is. The API
 answers 202 with progress, then 200 at the same address."""
 
-from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -14,13 +13,12 @@ from predictor.predictions.rankings import RankingQuestion
 from predictor.predictions.service import predict
 from profiles.jobs.queue import take_up
 from profiles.models import Profile, Revision
-from tests.mpet_site.api_samples import API, client_of, make_user, store, strict_json
+from tests.mpet_site.api_samples import API, client_of, make_user, strict_json
 from tests.mpet_site.web.test_problems import problem_in
 from tests.pages import store_private, store_public, text_of, twin_of, user
-from tests.samples import sample_measurements, sample_platform
+from tests.predictor.computations.conftest import WORKLOAD, store_more
 
 pytestmark = pytest.mark.django_db
-WORKLOAD = "app0-section0"
 API_URL = API + "rankings/"
 ASKED = {"workload": WORKLOAD}
 
@@ -28,6 +26,10 @@ ASKED = {"workload": WORKLOAD}
 @pytest.fixture
 def public():
     return store_public()
+
+
+def fail(question, target):
+    raise ZeroDivisionError
 
 
 def page(client, headers=None, **parameters):
@@ -40,12 +42,11 @@ def polled(client):
 
 def test_the_page_is_there_at_once_and_asks_by_itself(client, public, started):
     response = page(client)
-    assert response.status_code == 200
+    content, address = response.content.decode(), f"{reverse('ranking')}?workload={WORKLOAD}"
+    assert (response.status_code, "no-store" in response["Cache-Control"]) == (200, True)
     assert "Waiting for other computations to finish" in text_of(response)
-    assert f'hx-get="{reverse("ranking")}?workload={WORKLOAD}"' in response.content.decode()
-    assert f'<a href="{reverse("ranking")}?workload={WORKLOAD}">Look again</a>' in response.content.decode()
-    assert "htmx-2.min" in response.content.decode()
-    assert "no-store" in response["Cache-Control"]
+    for part in (f'hx-get="{address}"', f'<a href="{address}">Look again</a>', "htmx-2.min"):
+        assert part in content
     part = polled(client)
     assert part.content.decode().lstrip().startswith('<div class="notice"')
     assert "HX-Refresh" not in part
@@ -76,7 +77,7 @@ def test_the_answer_of_the_earlier_revision_stands_there_meanwhile(client, publi
     page(client)
     take_up("computations")
     earlier = page(client).context["ranking"]
-    store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
+    store_more()
     response = page(client)
     assert response.context["ranking"] == earlier
     assert f"Until then the answer of revision {earlier.revision} is shown" in text_of(response)
@@ -89,7 +90,7 @@ def test_a_platform_that_was_hidden_since_is_not_in_an_outdated_answer(client, p
     platform = public[0].platform
     platform.private_to = owner
     platform.save()
-    store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
+    store_more()
     response = page(client)
     assert response.context["shown"].is_outdated
     assert platform.slug not in {row["platform"] for row, _ in response.context["rows"]}
@@ -108,20 +109,23 @@ def test_a_private_viewers_answer_is_shown_to_nobody_else(client, public, starte
     assert not response.context["shown"].is_computed
 
 
-def test_when_too_many_wait_the_page_says_so(client, public, started, settings):
+def test_when_too_many_wait_page_and_api_say_so(client, public, started, settings):
     settings.COMPUTATIONS_WAITING = 0
+    answer = client_of().get(API_URL, ASKED)
+    assert "queue of computations is full" in problem_in(answer, 503)["detail"]
     response = page(client)
-    assert (response.status_code, response["Retry-After"]) == (503, "30")
+    assert (response.status_code, response["Retry-After"], answer["Retry-After"]) == (503, "30", "30")
     assert "this one was not added" in text_of(response)
     assert polled(client).status_code == 200
 
 
 def test_what_could_not_be_computed_is_said(client, public, started, monkeypatch):
     page(client)
-    monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", lambda question, target: 1 / 0)
+    monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", fail)
     take_up("computations")
     assert "could not be computed" in text_of(page(client))
     assert "hx-get" not in polled(client).content.decode()
+    assert "log" in problem_in(client_of().get(API_URL, ASKED), 500)["detail"]
 
 
 def test_a_long_ranking_has_pages(client, public, monkeypatch):
@@ -169,13 +173,14 @@ def test_a_long_ranking_is_accepted_and_later_there(database, started):
     assert client.get(API_URL, ASKED, HTTP_IF_NONE_MATCH=response["ETag"]).status_code == 304
 
 
-def test_one_under_way_says_how_far_it_is(database, started):
-    client_of().get(API_URL, ASKED)
+def test_one_under_way_says_to_all_how_far_it_is(database, started):
+    client_of(make_user("ada")).get(API_URL, ASKED)
     Computation.objects.update(done=500, total=1995, attempts=1)
     response = client_of().get(API_URL, ASKED)
     assert response.json()["status"] == "computing"
     assert response.json()["progress"] == {"done": 500, "total": 1995}
     assert response["Retry-After"] == "30"
+    assert Computation.objects.count() == 1
 
 
 def test_csv_waits_as_well(database, started):
@@ -184,13 +189,6 @@ def test_csv_waits_as_well(database, started):
     assert (response.status_code, response["Content-Type"]) == (202, "application/json")
     take_up("computations")
     assert client_of().get(API_URL, asked)["Content-Type"].startswith("text/csv")
-
-
-def test_when_too_many_wait_the_api_is_busy(database, started, settings):
-    settings.COMPUTATIONS_WAITING = 0
-    response = client_of().get(API_URL, ASKED)
-    assert "wait" in problem_in(response, 503)["detail"]
-    assert response["Retry-After"] == "30"
 
 
 def test_one_address_sets_only_so_many_going(database, started, settings):
@@ -202,16 +200,3 @@ def test_one_address_sets_only_so_many_going(database, started, settings):
     problem_in(client_of().get(API_URL, other, **address), 503)
     assert client_of().get(API_URL, ASKED, **address).status_code == 202
     assert client_of().get(API_URL, other, REMOTE_ADDR="192.0.2.78").status_code == 202
-
-
-def test_what_could_not_be_computed_the_api_says(database, started, monkeypatch):
-    client_of().get(API_URL, ASKED)
-    monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", lambda question, target: 1 / 0)
-    take_up("computations")
-    assert "log" in problem_in(client_of().get(API_URL, ASKED), 500)["detail"]
-
-
-def test_another_user_shares_what_is_public(database, started):
-    client_of(make_user("ada")).get(API_URL, ASKED)
-    client_of().get(API_URL, ASKED)
-    assert Computation.objects.count() == 1

@@ -1,6 +1,5 @@
 """trust 8: a computation survives the process that computes it, and what nobody needs any more goes away."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -18,9 +17,7 @@ from predictor.snapshot.cache import read_snapshot
 from profiles.jobs import queue
 from profiles.jobs.queue import take_up
 from profiles.models.base import MOST_ATTEMPTS
-from tests.mpet_site.api_samples import store
-from tests.predictor.computations.conftest import WORKLOAD
-from tests.samples import sample_measurements, sample_platform
+from tests.predictor.computations.conftest import WORKLOAD, store_more
 
 pytestmark = pytest.mark.django_db
 
@@ -100,7 +97,7 @@ def test_what_fails_is_logged_and_said(waiting, monkeypatch, caplog):
 
 
 def test_one_that_waited_until_its_revision_was_gone_is_dropped(waiting):
-    store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
+    store_more()
     take_up("computations")
     assert not Computation.objects.exists()
 
@@ -110,7 +107,7 @@ def test_one_under_way_is_finished_at_its_own_revision(waiting, monkeypatch):
 
     def row_while_others_upload(question, target):
         if not more:
-            more.append(store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more"))
+            more.append(store_more())
         return row(question, target)
 
     monkeypatch.setattr(ranking_rows, "ranking_row", row_while_others_upload)

@@ -8,20 +8,16 @@ import pytest
 from django.urls import reverse
 
 from predictor.extrapolation import fits
-from predictor.extrapolation.document import (
-    extrapolation_document,
-    serial_fraction_sentence,
-    sizes_beyond,
-)
+from predictor.extrapolation.document import extrapolation_document, serial_fraction_sentence, sizes_beyond
 from predictor.extrapolation.questions import DEFAULT_MODELS, OFFERED_MODELS, ExtrapolationQuestion, InvalidFit
 from profiles.ingest.derivation import run_tables
-from profiles.ingest.service import ingest
 from profiles.measurements import ProfileRecord
-from profiles.models import Profile, ScalingCurves
+from profiles.models import ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, strict_json
 from tests.mpet_site.web.test_api import strict
 from tests.mpet_site.web.test_problems import problem_in
 from tests.pages import figures_of, store_private, store_public, text_of, twin_of, user
+from tests.predictor.conftest import store
 from tests.research.scaling.studies.kit import product_s, sweep
 from tests.samples import sample_measurements, sample_runs
 
@@ -31,8 +27,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def swept():
     """A matrix product at twelve sizes on a machine with four threads; a merge sort."""
-    profiles = ingest(sweep(), kind="tarball", label="x", sha256="0" * 64, owner=None, private=False).profiles
-    return {profile.workload.name: profile for profile in profiles}
+    return {profile.workload.name: profile for profile in store(sweep()).profiles}
 
 
 @pytest.fixture
@@ -65,15 +60,14 @@ def test_penalty_and_serial_fraction(profile):
     assert "about constant" in document["reading"]
 
 
-def test_readings():
-    def said(fractions):
-        return serial_fraction_sentence(
-            [{"n": n, "serial_fraction": f} for n, f in enumerate([None, *fractions], start=1)]
-        )
-
-    assert "rises" in said([0.01, 0.02, 0.04])
-    assert "falls" in said([0.04, 0.02, 0.01])
-    assert said([0.04, 0.02]) == ""
+@pytest.mark.parametrize(
+    ("fractions", "word"), [([0.01, 0.02, 0.04], "rises"), ([0.04, 0.02, 0.01], "falls"), ([0.04, 0.02], "")]
+)
+def test_readings(fractions, word):
+    quality = [{"n": n, "serial_fraction": f} for n, f in enumerate([None, *fractions], start=1)]
+    reading = serial_fraction_sentence(quality)
+    assert word in reading
+    assert bool(word) == bool(reading)
 
 
 def test_models_and_the_largest_n_are_chosen(profile):
@@ -84,8 +78,6 @@ def test_models_and_the_largest_n_are_chosen(profile):
     for wrong in (("moon",), ()):
         with pytest.raises(InvalidFit, match="models"):
             ExtrapolationQuestion(wrong)
-    with pytest.raises(InvalidFit, match="to: A thread count"):
-        ExtrapolationQuestion(to=0)
 
 
 def test_a_model_that_refuses_says_why(swept):
@@ -159,7 +151,6 @@ def test_runs_are_read_once_and_of_many_the_first_repeats(swept, monkeypatch):
 
 def test_page_and_twin_say_the_same(client, swept):
     response = page(client, swept["matmul_naive"], model=["usl", "amdahl"], to="12")
-    assert response.status_code == 200
     figures = figures_of(response)
     assert set(figures) == {"beyond", "penalty", "serial-fraction", "sizes"}
     twin = client.get(twin_of(response))
@@ -177,14 +168,7 @@ def test_page_and_twin_say_the_same(client, swept):
 def test_where_no_model_can_be_fitted_the_page_says_so_once_and_leads_to_a_prediction(client):
     rng = np.random.default_rng(3)
     alone = ProfileRecord(platform=0, workload=0, runs=sample_runs(rng, counts=(1,)), counters=None)
-    (profile,) = ingest(
-        sample_measurements(1, 1, profiles=[alone]),
-        kind="tarball",
-        label="x",
-        sha256="1" * 64,
-        owner=None,
-        private=False,
-    ).profiles
+    (profile,) = store(sample_measurements(1, 1, profiles=[alone])).profiles
     response = page(client, profile)
     text = text_of(response)
     assert "No scaling model can be fitted to this profile. Automatic choice needs 2 thread counts; found 1." in text
@@ -194,24 +178,21 @@ def test_where_no_model_can_be_fitted_the_page_says_so_once_and_leads_to_a_predi
     assert address in response.content.decode()
 
 
-def test_nothing_is_inline_but_data(client, profile):
+def test_nothing_is_inline_but_data_and_the_profile_page_leads_there(client, profile):
     content = page(client, profile).content.decode()
     assert "style=" not in content
     assert "onclick" not in content
     scripts = [part.split(">")[0] for part in content.split("<script")[1:]]
     assert all("src=" in script or "application/json" in script for script in scripts)
-
-
-def test_the_profile_page_leads_there(client, profile):
     assert reverse("beyond", args=[profile.uid]) in client.get(reverse("profile", args=[profile.uid])).content.decode()
 
 
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
-        ({"model": "moon"}, "No model moon"),
+        ({"model": "moon"}, "Unknown model moon"),
         ({"to": "many"}, "not a thread count"),
-        ({"to": "0"}, "A thread count from 1"),
+        ({"to": "0"}, "0 is not a thread count from 1"),
     ],
 )
 def test_wrong_questions(client, profile, query, reason):
@@ -234,21 +215,16 @@ def test_simulated_profiles_are_marked(client):
     assert other.status_code == 404
 
 
-def test_a_profile_without_curves(client, profile):
-    ScalingCurves.objects.all().delete()
-    response = page(client, Profile.objects.get(pk=profile.pk))
-    assert "has no curves that can be computed with" in text_of(response)
-
-
-def test_a_damaged_curve_is_refused_not_drawn(client, profile):
+def test_a_damaged_curve_is_refused_not_drawn_as_if_there_was_none(client, profile):
     """What no ingest stores and an old database may hold all the same."""
     curves = ScalingCurves.objects.get(profile=profile)
     curves.values = np.full(len(curves.values), -np.inf)
     curves.save()
-    text = text_of(page(client, profile))
-    assert "has no curves that can be computed with" in text
+    assert "has no curves that can be computed with" in text_of(page(client, profile))
     document = strict_json(client.get(f"{API}profiles/{profile.uid}/beyond/").content)
     assert (document["reading"], document["quality"]) == ("", [])
+    curves.delete()
+    assert "has no curves that can be computed with" in text_of(page(client, profile))
 
 
 def test_the_document_is_as_described(client, swept):

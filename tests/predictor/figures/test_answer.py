@@ -25,11 +25,7 @@ def answer(**fields) -> dict:
             "redundancy": [1.0, 1.1, 1.2],
             **{name: [0.0, 0.02, 0.04] for name in FRACTIONS},
         },
-        "measured": {
-            "t1_s": 10.0,
-            "curve": [{"n": 1, "time_s": 10.0}, {"n": 4, "time_s": 2.0}],
-            "error_percent": 22.5,
-        },
+        "measured": {"t1_s": 10.0, "curve": [{"n": 1, "time_s": 10.0}, {"n": 4, "time_s": 2.0}], "error_percent": 22.5},
         "reference_curves": [{"platform": "other", "curve": [{"n": 2, "time_s": 6.0}, {"n": 4, "time_s": 3.5}]}],
     } | fields
 
@@ -39,34 +35,30 @@ def charts(given: dict) -> dict:
     return {chart.name: chart for chart in all_charts}
 
 
+def traces_of(chart) -> dict:
+    return {trace.name: trace for trace in plotly_figure(chart).data}
+
+
 def names(chart) -> list[str]:
     return [trace.name for trace in plotly_figure(chart).data]
 
 
 def test_the_answer_is_drawn_beside_references_interval_and_measurement():
-    assert names(charts(answer())["time"]) == [
-        "Other machine",
-        "reference: Other machine",
-        "low",
-        "interval",
-        "predicted",
-        "measured",
-    ]
+    expected = ["Other machine", "reference: Other machine", "low", "interval", "predicted", "measured"]
+    assert names(charts(answer())["time"]) == expected
 
 
 def test_a_reference_beyond_the_threads_that_are_shown_does_not_stretch_the_times():
     curve = [{"n": 2**k, "time_s": 8.0 / 2**k} for k in range(11)]
     time = charts(answer(reference_curves=[{"platform": "other", "curve": curve}]))["time"]
-    reference = next(trace for trace in plotly_figure(time).data if trace.name == "Other machine")
-    assert list(reference.x) == [1, 2, 4]
+    assert list(traces_of(time)["Other machine"].x) == [1, 2, 4]
     assert min(plotly_figure(time).layout.yaxis.tickvals) > 0.5
 
 
 def test_without_measurement_interval_or_references_only_the_answer_is_drawn():
     curve = [row | {"low_s": None, "high_s": None} for row in answer()["curve"]]
     bare = charts(answer(measured=None, reference_curves=[], curve=curve))
-    assert names(bare["time"]) == ["predicted"]
-    assert names(bare["speedup"]) == ["ideal", "predicted"]
+    assert (names(bare["time"]), names(bare["speedup"])) == (["predicted"], ["ideal", "predicted"])
 
 
 def test_the_table_has_the_error_at_every_n_that_both_have():
@@ -80,8 +72,7 @@ def test_the_table_has_the_error_at_every_n_that_both_have():
 
 
 def test_the_speedup_of_a_reference_that_starts_later_uses_the_stand_in_for_t1():
-    speedup = charts(answer())["speedup"]
-    reference = next(trace for trace in plotly_figure(speedup).data if trace.name == "Other machine")
+    reference = traces_of(charts(answer())["speedup"])["Other machine"]
     assert reference.y == pytest.approx((2.0, 12.0 / 3.5))  # t(2)*2 / t(n)
 
 
@@ -118,11 +109,7 @@ def test_the_baseline_stays_with_a_changed_curve():
     baseline = [{"n": n, "time_s": time_s, "speedup": 9.0 / time_s} for n, time_s in ((1, 9.0), (2, 5.0), (8, 2.0))]
     changed = charts(answer(baseline=baseline))
     for name, values in (("time", (9.0, 5.0, 2.0)), ("speedup", (1.0, 1.8, 4.5))):
-        kept = next(trace for trace in plotly_figure(changed[name]).data if trace.name == "baseline")
-        assert kept.y == pytest.approx(values)
+        assert traces_of(changed[name])["baseline"].y == pytest.approx(values)
         column = changed[name].table.columns.index("baseline")
-        assert [row[column] for row in changed[name].table.rows] == [
-            pytest.approx(values[0]),
-            pytest.approx(values[1]),
-            None,
-        ]
+        first, second, last = (row[column] for row in changed[name].table.rows)
+        assert ((first, second), last) == (pytest.approx(values[:2]), None)

@@ -6,8 +6,7 @@ import pytest
 from predictor.figures.answer import answer_drawing
 from predictor.figures.candidates import CandidateCurves, candidate_charts
 from profiles.figures import Breakpoints
-from tests.figures import plotly_figure
-from tests.predictor.figures.test_answer import answer
+from tests.predictor.figures.test_answer import answer, traces_of
 
 N = np.array([1, 2, 8])
 CANDIDATE = CandidateCurves(
@@ -22,21 +21,14 @@ def charts(given: dict):
 
 def test_three_measured_speedups_stand_beside_the_predicted_one():
     (chart,) = charts(answer())
-    traces = {trace.name: trace for trace in plotly_figure(chart).data}
+    traces = traces_of(chart)
     assert list(traces) == [
-        "ideal",
-        "benchmark, reference",
-        "benchmark, target",
-        "workload, reference",
-        "workload, predicted",
+        *("ideal", "benchmark, reference", "benchmark, target", "workload, reference", "workload, predicted"),
         "measured",
     ]
     assert traces["benchmark, target"].y == pytest.approx((1.0, 1.5, 3.0))
-    assert {name for name, trace in traces.items() if trace.line.dash == "dash"} == {
-        "ideal",
-        "benchmark, reference",
-        "workload, reference",
-    }
+    dashed = {name for name, trace in traces.items() if trace.line.dash == "dash"}
+    assert dashed == {"ideal", "benchmark, reference", "workload, reference"}
     assert chart.title == "stencil on Old machine"
     assert "Weight -0.25" in chart.caption
     assert "Blue: solver on Old machine" in chart.caption

@@ -35,7 +35,7 @@ def evaluation(db):
 def test_without_any_evaluation_the_published_figures_stand_there(client, db):
     page = client.get(reverse("accuracy"))
     words = text_of(page)
-    assert "980 hidden measurements: half within 2.48 %, 90 % intervals held 92.3 %." in words
+    assert "980 hidden measurements: half within 2.48 %, 90 % intervals cover 92.3 %." in words
     for published in published_measurements():
         assert f"{published.name} {len(published.errors)} {as_percent(published.median)}" in words
         assert client.get(f"/docs/accuracy/{published.name}.md").status_code == 200

@@ -190,7 +190,7 @@ def test_an_empty_database_has_doors_and_the_published_figures(client):
     assert page.status_code == 200
     for door in ("My program on other machines", "Which machine", "How good is this machine"):
         assert door in text_of(page)
-    assert "980 hidden measurements: half within 2.48 %, 90 % intervals held 92.3 %." in text_of(page)
+    assert "980 hidden measurements: half within 2.48 %, 90 % intervals cover 92.3 %." in text_of(page)
     assert "error-histogram" in figures_of(page)
     assert text_of(page).count("Nothing is stored yet that a prediction could use. Measure your machine") == 1
     assert 'id="ask-workload"' not in page.content.decode()
@@ -221,4 +221,4 @@ def test_only_an_evaluation_of_many_machines_replaces_the_published_figures(clie
     evaluation.pairs = {"platforms": [f"machine-{number}" for number in range(10)]}
     evaluation.save()
     caches["pages"].clear()
-    assert "200 hidden measurements: half within 3 %, 90 % intervals held 91 %." in text_of(home(client))
+    assert "200 hidden measurements: half within 3 %, 90 % intervals cover 91 %." in text_of(home(client))

@@ -96,7 +96,7 @@ def test_the_form_can_be_filled_by_its_address_and_says_what_is_possible(client,
 def test_it_says_when_nothing_connects_the_pair(client, public):
     store_dataset()
     page = client.get(reverse("predict"), QUESTION | {"target": "cloud-0"})
-    assert "share no workload" in text_of(page)
+    assert "shares no workload" in text_of(page)
 
 
 @pytest.mark.parametrize(

@@ -21,22 +21,31 @@ ADDRESS = "/predict/possible/"
 ONCE = "once (a minute or two):"
 
 
+PAIR = PredictionRequest("app0-section0", "machine-1")
+
+
 def words(client, workload: str, target: str) -> str:
     return text_of(client.get(ADDRESS, {"workload": workload, "target": target}))
+
+
+def refusal_of(request):
+    return feasibility(request, None).refusal
 
 
 def test_counts_what_there_is_to_predict_from(client):
     store_public()
     text = words(client, "app0-section0", "machine-1")
-    assert "Possible: 2 reference machines have the workload" in text
-    assert "known by 3 other workloads" in text
-    assert "6 profiles connect the two" in text
-    assert "The pair itself was measured" in text
-
-
-def test_names_stand_for_slugs(client):
-    store_public()
-    assert words(client, "app0/section0", "machine-1") == words(client, "app0-section0", "machine-1")
+    for part in (
+        "Possible: 2 reference machines have the workload",
+        "known by 3 other workloads",
+        "6 profiles connect the two",
+        "The pair itself was measured",
+    ):
+        assert part in text
+    assert words(client, "app0/section0", "machine-1") == text  # names stand for slugs
+    assert words(client, "app0-section0", " ") == ""
+    page = client.get(reverse("predict"), {"workload": "app0-section0", "target": "machine-1"})
+    assert text in text_of(page)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +53,7 @@ def test_names_stand_for_slugs(client):
     [
         ({"platform__slug": "machine-1"}, "was measured on no other machine"),
         ({"workload__slug": "app0-section0"}, "No other workload was measured on machine-1"),
-        ("apart", "share no workload"),
+        ("apart", "shares no workload"),
     ],
 )
 def test_says_why_there_can_be_no_prediction(client, kept, reason):
@@ -56,9 +65,8 @@ def test_says_why_there_can_be_no_prediction(client, kept, reason):
     else:
         Profile.objects.exclude(**kept).delete()
     Revision.raise_for(None)
-    text = words(client, "app0-section0", "machine-1")
-    assert reason in text
-    assert feasibility(PredictionRequest("app0-section0", "machine-1"), None).refusal is not None
+    assert reason in words(client, "app0-section0", "machine-1")
+    assert refusal_of(PAIR) is not None
 
 
 @pytest.mark.parametrize(
@@ -73,21 +81,17 @@ def test_the_reason_names_the_outliers_that_would_have_answered(client, left_out
     store_public()
     Profile.objects.filter(**left_out).update(outlier_reason="9 times slower than all other profiles say")
     Revision.raise_for(None)
-    refusal = feasibility(PredictionRequest("app0-section0", "machine-1"), None).refusal
+    refusal = refusal_of(PAIR)
     assert refusal.lacks == lacks
-    assert "; outliers take no part: " in refusal.reason
+    assert "; excluded outliers: " in refusal.reason
     assert "(9 times slower than all other profiles say)" in refusal.reason
     with pytest.raises(NoPrediction, match="9 times slower"):
-        predict(PredictionRequest("app0-section0", "machine-1"))
-    assert "outliers take no part" in words(client, "app0-section0", "machine-1")
-    row = next(
-        row
-        for row in described_ranking(
-            RankingQuestion.of("app0-section0"), rank_platforms("app0-section0").document(), None
-        )["refused"]
-        if row["platform"] == "machine-1"
-    )
-    assert ("9 times slower" in row["reason"]) == (lacks == "reference")
+        predict(PAIR)
+    assert "excluded outliers" in words(client, "app0-section0", "machine-1")
+    ranking = rank_platforms("app0-section0").document()
+    refused = described_ranking(RankingQuestion.of("app0-section0"), ranking, None)["refused"]
+    (reason,) = (row["reason"] for row in refused if row["platform"] == "machine-1")
+    assert ("9 times slower" in reason) == (lacks == "reference")
 
 
 def test_outliers_that_would_not_help_are_not_named():
@@ -95,7 +99,7 @@ def test_outliers_that_would_not_help_are_not_named():
     Profile.objects.filter(workload__slug="app0-section0").exclude(platform__slug="machine-1").delete()
     Profile.objects.filter(workload__slug="app0-section1").update(outlier_reason="wrong")
     Revision.raise_for(None)
-    refusal = feasibility(PredictionRequest("app0-section0", "machine-1"), None).refusal
+    refusal = refusal_of(PAIR)
     assert (refusal.left_out, refusal.lacks) == ("", "reference")
 
 
@@ -107,23 +111,12 @@ def test_unknown_names_lead_to_those_that_look_alike(client):
     assert "There is no target machine “zzz”." in words(client, "app0-section0", "zzz")
 
 
-def test_nothing_is_said_before_both_fields_are_filled(client):
-    store_public()
-    assert words(client, "app0-section0", " ") == ""
-
-
 def test_private_rows_are_known_to_their_owner_alone(client):
     ada = user("ada")
     private = store_private(ada)[0]
     assert "There is no workload" in words(client, private.workload.slug, private.platform.slug)
     client.force_login(ada)
     assert "was measured on no other machine" in words(client, private.workload.slug, private.platform.slug)
-
-
-def test_the_form_s_page_says_the_same(client):
-    store_public()
-    page = client.get(reverse("predict"), {"workload": "app0-section0", "target": "machine-1"})
-    assert words(client, "app0-section0", "machine-1") in text_of(page)
 
 
 def test_scenarios_that_counts_decide_nothing_about_are_tried(client):
@@ -140,17 +133,17 @@ def test_scenarios_that_counts_decide_nothing_about_are_tried(client):
     assert "Possible" in text_of(client.get(ADDRESS, parameters | {"scenario": "sequential"}))
 
 
-def deliver(platform, workloads, *, scale="full", generator="mpet-kit 1.1", **options):
+def deliver(platform, workloads, *, scale="full", generator="mpet-kit 1.1", origin="measured", openmp=(), **how):
     """These sample workloads on one machine, as the kit delivers them."""
     measurements = replace(
         sample_measurements(1, len(workloads), seed=platform, counters=False),
         platforms=[sample_platform(platform)],
-        workloads=[sample_workload(index) for index in workloads],
+        workloads=[sample_workload(index, **{"runtime": "openmp"} if index in openmp else {}) for index in workloads],
         generator=generator,
         environment={"scale": scale},
-        **options,
+        origin=origin,
     )
-    return store(measurements, label=f"{platform} {workloads}")
+    return store(measurements, label=f"{platform} {workloads} {generator}", **how)
 
 
 @pytest.fixture
@@ -166,14 +159,13 @@ def program():
 
 
 def test_advice_names_who_would_run_what_and_how_much_is_then_shared(program):
-    advice = {f"machine-{n}": feasibility(PredictionRequest(program, f"machine-{n}"), None) for n in (1, 2, 3)}
-    assert {slug: answer.refusal.advice for slug, answer in advice.items()} == {
-        "machine-1": f"run `make quick` on machine-0 {ONCE} machine-0 and machine-1 then share 4 workloads",
-        "machine-2": f"run `make quick` on machine-0 {ONCE} machine-0 and machine-2 then share 4 workloads",
-        "machine-3": "run `make quick` of the benchmark kit on machine-0 and on machine-3: "
-        "they then share its workloads",
-    }
-    assert advice["machine-2"].document()["remedy"] == {
+    answers = [feasibility(PredictionRequest(program, f"machine-{n}"), None) for n in (1, 2, 3)]
+    assert [answer.refusal.advice for answer in answers] == [
+        f"run `make quick` on machine-0 {ONCE} machine-0 and machine-1 then share 4 workloads",
+        f"run `make quick` on machine-0 {ONCE} machine-0 and machine-2 then share 4 workloads",
+        "run `make quick` of the benchmark kit on machine-0 and on machine-3: they then share its workloads",
+    ]
+    assert answers[1].document()["remedy"] == {
         "kind": "kit",
         "platform": "machine-0",
         "command": "make quick",
@@ -192,12 +184,12 @@ def test_what_the_advice_promises_comes_true(program):
 
 def test_where_the_workload_s_machine_ran_the_kit_the_target_is_to_run_it(program):
     deliver(0, [12, 13])
-    refusal = feasibility(PredictionRequest(program, "machine-3"), None).refusal
+    refusal = refusal_of(PredictionRequest(program, "machine-3"))
     assert refusal.advice == f"run `make quick` on machine-3 {ONCE} machine-3 and machine-0 then share 2 workloads"
 
 
 def test_what_nobody_else_ran_is_to_be_measured_where_most_is_shared(program):
-    refusal = feasibility(PredictionRequest("app0-section1", "machine-1"), None).refusal
+    refusal = refusal_of(replace(PAIR, workload="app0-section1"))
     assert refusal.lacks == "reference"
     assert refusal.advice == (
         "measure app0-section1 on another machine, such as machine-2, which shares 1 workload with machine-1"
@@ -207,9 +199,8 @@ def test_what_nobody_else_ran_is_to_be_measured_where_most_is_shared(program):
 def test_all_targets_at_once(program):
     everywhere = feasible_targets(program, None)
     assert everywhere["targets"] == {"platforms": 3, "feasible": 0, "measured": 1, "lacks": {"shared": 3}}
-    assert (
-        everywhere["advice"] == f"run `make quick` on machine-0 {ONCE} it then shares 4 workloads with 2 more machines"
-    )
+    shares = "it then shares 4 workloads with 2 more machines"
+    assert everywhere["advice"] == f"run `make quick` on machine-0 {ONCE} {shares}"
     deliver(0, [0, 1, 2, 3])
     connected = feasible_targets(program, None)
     assert connected["targets"] == {"platforms": 3, "feasible": 2, "measured": 1, "lacks": {"shared": 1}}
@@ -220,17 +211,7 @@ def test_all_targets_at_once(program):
 
 def test_private_profiles_move_nobody_else_s_advice(program):
     ada = user("ada")
-    store(
-        replace(
-            sample_measurements(1, 2, counters=False),
-            platforms=[sample_platform(3)],
-            workloads=[sample_workload(14), sample_workload(15)],
-            environment={"scale": "quick"},
-        ),
-        label="private",
-        owner=ada,
-        private=True,
-    )
+    deliver(3, [14, 15], scale="quick", owner=ada, private=True)
     request = PredictionRequest(program, "machine-3")
     assert "on machine-0 and on machine-3" in feasibility(request, None).refusal.advice
     assert "then share 2 workloads" in feasibility(request, ada).refusal.advice
@@ -240,27 +221,13 @@ def test_another_request_is_the_first_thing_to_try():
     deliver(0, [0, 1])
     deliver(1, [0, 1])
     deliver(2, [0, 5])
-    few = PredictionRequest("app0-section0", "machine-1", references=["machine-2"])
-    assert feasibility(few, None).refusal.advice == "leave the references out: other machines will do"
+    few = replace(PAIR, references=["machine-2"])
+    assert refusal_of(few).advice == "omit the references: other machines can be used"
     Profile.objects.all().delete()
-    store(
-        replace(
-            sample_measurements(1, 2, counters=False),
-            workloads=[sample_workload(0), sample_workload(1, runtime="openmp")],
-        ),
-        label="mixed",
-    )
+    deliver(0, [0, 1], openmp=[1], generator="mixed")
     deliver(1, [3])
-    store(
-        replace(
-            sample_measurements(1, 1, counters=False),
-            platforms=[sample_platform(1)],
-            workloads=[sample_workload(1, runtime="openmp")],
-        ),
-        label="openmp",
-    )
-    never = PredictionRequest("app0-section0", "machine-1", method="mpet2020", settings={"mix_runtimes": "never"})
-    refusal = feasibility(never, None).refusal
+    deliver(1, [1], openmp=[1], generator="openmp")
+    refusal = refusal_of(replace(PAIR, method="mpet2020", settings={"mix_runtimes": "never"}))
     assert refusal.remedy.kind == "settings"
     assert refusal.advice.startswith("set mix_runtimes to auto")
 
@@ -268,10 +235,8 @@ def test_another_request_is_the_first_thing_to_try():
 def test_a_target_that_is_known_by_simulated_profiles_alone():
     deliver(0, [0, 1])
     deliver(1, [1, 2], origin="simulated", generator="mpet-simulator 1")
-    request = PredictionRequest("app0-section0", "machine-1")
-    refusal = feasibility(request, None).refusal
-    assert refusal.advice == "let simulated profiles take part: machine-1 is known by these alone"
-    assert feasibility(replace(request, include_simulated=True), None).refusal is None
+    assert refusal_of(PAIR).advice == "include simulated profiles: machine-1 has no others"
+    assert refusal_of(replace(PAIR, include_simulated=True)) is None
 
 
 def test_scaling_is_not_offered_of_what_ran_on_one_thread_alone(client, program):
@@ -389,10 +354,10 @@ def test_a_fleet_that_ran_stress_ng_is_reached_by_running_it(client, program):
     assert document["advice"] == f"run `make stress-ng` {expected} 3 more machines"
     page = text_of(client.get(reverse("ranking"), {"workload": program}))
     assert f"{document['advice'].removeprefix('run ')}." in page
-    alone = feasibility(PredictionRequest(program, "machine-8"), None).refusal
-    assert alone.advice == f"run `make stress-ng` {expected} 1 more machine"
+    alone = PredictionRequest(program, "machine-8")
+    assert refusal_of(alone).advice == f"run `make stress-ng` {expected} 1 more machine"
     ran_stress_ng("0.20.01", 0)
-    assert feasibility(PredictionRequest(program, "machine-8"), None).refusal is None
+    assert refusal_of(alone) is None
 
 
 def test_private_results_of_stress_ng_move_nobody_else_s_advice(program):
@@ -401,25 +366,17 @@ def test_private_results_of_stress_ng_move_nobody_else_s_advice(program):
     assert feasible_targets(program, None) == before
 
 
-def test_simulated_machines_are_left_out_of_a_ranking_in_one_sentence(client):
+def test_simulated_machines_are_left_out_of_a_ranking_in_one_sentence_and_no_place_to_measure(client):
     store_public()
     machines = [replace(machine, name=f"sim {n}") for n, machine in enumerate(sample_measurements(2, 2).platforms)]
     store(replace(sample_measurements(2, 2), platforms=machines, origin="simulated"), label="simulated")
     page = client.get(reverse("ranking"), {"workload": "app0-section0"})
     refusal = page.context["refusal_line"]
-    assert (
-        refusal.sentence == "Simulated and measured machines are never mixed: 2 simulated machines are left out here."
-    )
-    assert (refusal.action, refusal.address) == ("Show simulated ones", "/profiles/?origin=simulated")
-    words_shown = text_of(page)
-    assert words_shown.count(refusal.sentence) == 1
-    assert "make quick" not in words_shown
-
-
-def test_a_simulated_target_is_no_place_to_measure(client):
-    store_public()
-    machines = [replace(machine, name="sim 0") for machine in sample_measurements(1, 2).platforms]
-    store(replace(sample_measurements(1, 2), platforms=machines, origin="simulated"), label="simulated")
+    sentence = "Simulated and measured machines are never mixed: 2 simulated machines are left out here."
+    assert (refusal.sentence, refusal.action) == (sentence, "Show simulated ones")
+    assert refusal.address == "/profiles/?origin=simulated"
+    assert text_of(page).count(refusal.sentence) == 1
+    assert "make quick" not in text_of(page)
     text = words(client, "app0-section0", "sim-0")
     assert "make quick" not in text
-    assert text.count("simulated") >= 1
+    assert "simulated" in text

@@ -58,22 +58,17 @@ def test_n_best_is_no_n_without_a_credible_gain(stored, client, monkeypatch, est
         assert row["n_best"] <= 2
         assert row["limited"]
         assert row["estimated"] or any("a gain beyond n = " in warning for warning in row["warnings"])
+    place = {row["platform"]: row["place"] for row in rows}
+    assert place["machine-2"] == place["machine-3"] != place["machine-1"]  # two machines of one model
+    if not estimated:
+        page = text_of(client.get(reverse("ranking"), {"workload": SERIAL}))
+        assert f"gain beyond n = {rows[0]['n_best']} is not credible" in page
 
 
-def test_a_workload_that_was_measured_with_all_threads_is_not_limited(stored):
-    ranking = rank_platforms("app0-section1")
+@pytest.mark.parametrize(("workload", "n"), [("app0-section1", None), (SERIAL, 16)], ids=["measured", "asked for"])
+def test_at_thread_counts_that_were_measured_or_asked_for_nothing_is_limited(stored, workload, n):
+    ranking = rank_platforms(workload, n=n)
     assert {(row["limited"], row["n_best"]) for row in ranking.results} == {(False, 16)}
-
-
-def test_at_an_n_that_was_asked_for_nothing_is_limited(stored):
-    ranking = rank_platforms(SERIAL, n=16)
-    assert {(row["limited"], row["n_best"]) for row in ranking.results} == {(False, 16)}
-
-
-def test_the_page_says_where_a_gain_is_not_credible(stored, client):
-    page = text_of(client.get(reverse("ranking"), {"workload": SERIAL}))
-    best = rank_platforms(SERIAL).results[0]["n_best"]
-    assert f"gain beyond n = {best} is not credible" in page
 
 
 def row(platform, time_s, n_best=8, *, limited=True, high_s=None):
@@ -104,9 +99,3 @@ def test_machines_tie_that_differ_in_threads_alone(rows, places):
 def test_a_price_tells_machines_apart():
     rows = [row("a1", 1.0, high_s=1.5), row("a2", 1.2)]
     assert [each["place"] for each in with_places(rows, MODELS, "cost")] == [1, 2]
-
-
-def test_machines_of_one_model_share_a_place(stored, client):
-    rows = client.get(reverse("api-rankings"), {"workload": SERIAL}).json()["results"]
-    place = {each["platform"]: each["place"] for each in rows}
-    assert place["machine-2"] == place["machine-3"] != place["machine-1"]

@@ -34,15 +34,20 @@ def gaps(db):
     store(whole)
 
 
+def command(*options):
+    out = io.StringIO()
+    asked = ("--workload", QUESTION.workload, "--target", QUESTION.target, "--measure-next")
+    call_command("predict", *asked, *options, stdout=out)
+    return out.getvalue()
+
+
 def address(prediction):
     return f"/api/v1/predictions/{prediction.uid}/measure-next/"
 
 
 def test_names_a_benchmark_and_a_platform(gaps):
     document = APIClient().get(address(predict(QUESTION))).json()
-    places = {
-        (measurement["kind"], measurement["workload"], measurement["platform"]) for measurement in document["results"]
-    }
+    places = {tuple(row[name] for name in ("kind", "workload", "platform")) for row in document["results"]}
     assert places == {("benchmark", "app2-section0", "machine-2"), ("platform", "app1-section1", "machine-5")}
     assert document["method"] == "mpet"
     for measurement in document["results"]:
@@ -51,11 +56,6 @@ def test_names_a_benchmark_and_a_platform(gaps):
         assert measurement["platform"] in measurement["sentence"]
     expected = [measurement["interval_expected"] for measurement in document["results"]]
     assert expected == sorted(expected)
-
-
-def test_a_method_without_intervals_uses_those_of_the_default(gaps):
-    prediction = predict(replace(QUESTION, method="mpet2020"))
-    assert APIClient().get(address(prediction)).json()["method"] == "mpet"
 
 
 def test_it_is_computed_once_and_again_when_something_new_is_known(gaps, monkeypatch):
@@ -91,22 +91,17 @@ def test_of_a_public_prediction_private_profiles_say_nothing(gaps, owner):
 
 
 def test_the_command(gaps):
-    out = io.StringIO()
-    call_command("predict", "--workload", "app1-section1", "--target", "machine-2", "--measure-next", stdout=out)
-    assert "benchmark  app2-section0  machine-2" in out.getvalue()
-    out = io.StringIO()
-    call_command(
-        "predict", "--workload", "app1-section1", "--target", "machine-2", "--measure-next", "--json", stdout=out
-    )
-    assert len(json.loads(out.getvalue())["results"]) == 2
+    assert "benchmark  app2-section0  machine-2" in command()
+    assert len(json.loads(command("--json"))["results"]) == 2
 
 
 def test_where_nothing_is_missing_the_command_says_so(measured):
-    out = io.StringIO()
-    call_command("predict", "--workload", "app1-section1", "--target", "machine-2", "--measure-next", stdout=out)
-    assert "No further measurement" in out.getvalue()
+    assert "No further measurement" in command()
 
 
-def test_sequential_and_changed_questions_have_it_too(gaps):
-    for changes in ({"scenario": "sequential"}, {"workload_changes": {"work": 2.0}}):
-        assert APIClient().get(address(predict(replace(QUESTION, **changes)))).status_code == 200
+@pytest.mark.parametrize(
+    "changes", [{"scenario": "sequential"}, {"workload_changes": {"work": 2.0}}, {"method": "mpet2020"}]
+)
+def test_other_questions_and_methods_without_intervals_have_it_from_the_default(gaps, changes):
+    response = APIClient().get(address(predict(replace(QUESTION, **changes))))
+    assert (response.status_code, response.json()["method"]) == (200, "mpet")

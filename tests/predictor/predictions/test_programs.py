@@ -29,6 +29,10 @@ def program(db):
     store(program_measurements(counts=(1, 2, 4)), label="program")
 
 
+def row_of(platform, **choices):
+    return next(row for row in ranking(**choices)["results"] if row["platform"] == platform)
+
+
 def ranking(viewer=None, rest=REST, **choices):
     return last_step(RankingQuestion.of(REGIONS, viewer, serial_rest=rest, **choices).steps()).document()
 
@@ -49,8 +53,7 @@ def test_work_that_becomes_a_region_on_more_threads_counts_once(n, db):
     store(sample_measurements(2, 6), label="kit")
     store(late_program_measurements(), label="program")
     store(late_program_measurements(sample_platform(1), speed=0.5), label="there")
-    target = "machine-1"
-    (row,) = [row for row in ranking(n=n)["results"] if row["platform"] == target]
+    row = row_of("machine-1", n=n)
     assert row["time_s"] == pytest.approx(row["measured_time_s"], rel=0.1)
     assert row["measured_time_s"] == pytest.approx(((4.0 + 1.0) / n + 0.5) / 0.5)
     merge = next(region for region in row["regions"] if region["workload"] == REGIONS[0])
@@ -59,12 +62,9 @@ def test_work_that_becomes_a_region_on_more_threads_counts_once(n, db):
 
 
 def test_the_whole_is_the_sum_of_the_single_predictions(program):
-    row = next(row for row in ranking()["results"] if row["platform"] == "machine-2")
-    n = row["n_best"]
-    parts = []
-    for slug in REGIONS:
-        curve = preview_answer(PredictionRequest(slug, "machine-2"))["curve"]
-        parts.append(next(point for point in curve if point["n"] == n))
+    row = row_of("machine-2")
+    curves = [preview_answer(PredictionRequest(slug, "machine-2"))["curve"] for slug in REGIONS]
+    parts = [next(point for point in curve if point["n"] == row["n_best"]) for curve in curves]
     rest = preview_answer(PredictionRequest(REST, "machine-2", n=(1,)))["curve"][0]
     assert row["serial_rest_s"] == pytest.approx(rest["time_s"])
     assert row["time_s"] == pytest.approx(sum(part["time_s"] for part in parts) + rest["time_s"])
@@ -74,20 +74,16 @@ def test_the_whole_is_the_sum_of_the_single_predictions(program):
         }
 
 
-def test_the_interval_is_narrower_than_the_sum_of_the_bounds(program):
-    for row in ranking(rest=None)["results"]:
-        low, high = (sum(region[name] for region in row["regions"]) for name in ("low_s", "high_s"))
-        assert low < row["low_s"] < row["time_s"] < row["high_s"] < high
-        columns = [[[region[name]] for region in row["regions"]] for name in ("time_s", "low_s", "high_s")]
-        assert row["high_s"] == pytest.approx(float(sum_times(*map(np.array, columns)).high_s[0]))
-
-
-def test_without_a_serial_rest_the_regions_alone_are_summed(program):
+def test_regions_alone_are_summed_and_their_interval_is_narrower_than_the_sum_of_the_bounds(program):
     document = ranking(rest=None)
     assert document["serial_rest"] is None
     for row in document["results"]:
         assert row["serial_rest_s"] is None
         assert row["time_s"] == pytest.approx(sum(region["time_s"] for region in row["regions"]))
+        low, high = (sum(region[name] for region in row["regions"]) for name in ("low_s", "high_s"))
+        assert low < row["low_s"] < row["time_s"] < row["high_s"] < high
+        columns = [[[region[name]] for region in row["regions"]] for name in ("time_s", "low_s", "high_s")]
+        assert row["high_s"] == pytest.approx(float(sum_times(*map(np.array, columns)).high_s[0]))
 
 
 def test_a_workload_is_a_program_of_one_part(program):
@@ -111,7 +107,7 @@ def test_at_a_fixed_n(program):
     small = sample_platform(3, name="small", n_max=1, threads=1, physical_cores=1, sockets=1, numa_nodes=1)
     store(replace(sample_measurements(1, 6, seed=5), platforms=[replace(small, n_nu=None, n_ht=None, placement=(0,))]))
     reasons = {row["platform"]: row["reason"] for row in ranking(n=2)["refused"]}
-    assert reasons["small"] == "it takes 1 threads at most"
+    assert reasons["small"] == "it has only 1 threads"
 
 
 def test_a_platform_that_has_the_program_shows_its_time_and_does_not_see_it(program):
@@ -174,7 +170,7 @@ def test_a_private_program_moves_no_answer_of_others(program, owner):
 
 def test_what_would_narrow_it_is_about_the_widest_part(program):
     question = RankingQuestion.of(REGIONS, serial_rest=REST, n=2)
-    row = next(row for row in ranking(n=2)["results"] if row["platform"] == "machine-3")
+    row = row_of("machine-3", n=2)
     narrowing = narrowing_question(question, "machine-3", None)
     assert narrowing.request.workload == row["widest_part"]
     assert narrowing.request.n == ((1,) if row["widest_part"] == REST else (2,))
@@ -185,11 +181,8 @@ def test_what_would_narrow_it_is_about_the_widest_part(program):
     assert "machine-1" in {row["platform"] for row in document["results"] if row["kind"] == "platform"}
     again = type(narrowing).from_canonical(narrowing.canonical(), None)
     assert again.canonical() == narrowing.canonical()
-
-
-def test_where_it_cannot_be_predicted_nothing_narrows_it(program):
     with pytest.raises(NoPrediction, match="measured here"):
-        narrowing_question(RankingQuestion.of(REGIONS, serial_rest=REST), "machine-0", None)
+        narrowing_question(question, "machine-0", None)
 
 
 def test_facts_are_what_was_measured(program):

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from predictor.accuracy.outliers import judge_profiles
+from predictor.core.methods import Query, get_method
 from predictor.models import AskedPrediction, Computation, Prediction
 from predictor.predictions import service
 from predictor.predictions.document import AnswerDocument
@@ -22,6 +23,7 @@ from predictor.predictions.question import (
     UnknownWorkloadName,
 )
 from predictor.predictions.service import predict, preview_answer, remove_predictions
+from predictor.snapshot.cache import read_database
 from profiles.ingest.withdrawal import withdraw
 from profiles.models import Profile, Source, Workload
 from tests.mpet_site.api_samples import API, client_of
@@ -32,16 +34,18 @@ REQUEST = PredictionRequest(workload="app0-section0", target="machine-1")
 pytestmark = pytest.mark.django_db
 QUESTION = PredictionRequest("app1-section1", "machine-2")
 PAIR = (2, 3)
+MEASURED_N = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
 
 
-def values_at_any_depth(value):
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from values_at_any_depth(item)
-    else:
-        yield value
+def types_at_any_depth(value):
+    if isinstance(value, dict | list):
+        items = value.values() if isinstance(value, dict) else value
+        return set().union(*map(types_at_any_depth, items))
+    return {type(value)}
+
+
+def platforms_of(answer):
+    return {candidate["platform"] for part in answer["candidates"].values() for candidate in part}
 
 
 def assert_has_fields(value, hint):
@@ -59,8 +63,14 @@ def assert_has_fields(value, hint):
             assert_has_fields(value[name], each)
 
 
+def only_pair(measurements, *pair):
+    kept = [one for one in measurements.profiles if (one.platform, one.workload) == pair]
+    return replace(measurements, profiles=kept)
+
+
 class TestAnswer:
     def test_has_what_the_api_promises(self, measured):
+        stored = Prediction.objects.get(pk=predict(REQUEST).pk).answer
         answer = predict(REQUEST).answer
         assert {"revision", "method", "settings", "workload", "target", "t1_s", "curve", "features"} <= set(answer)
         assert {"candidates", "confidence", "warnings"} <= set(answer)
@@ -73,6 +83,16 @@ class TestAnswer:
         assert len(answer["features"]["names"]) == len(answer["features"]["values"]) == 84
         assert (answer["workload"], answer["target"], answer["revision"]) == ("app0-section0", "machine-1", 1)
         assert answer["settings"]["level"] == 0.9
+        for point in answer["curve"]:
+            assert point["speedup"] == pytest.approx(answer["t1_s"] / point["time_s"])
+            assert point["efficiency"] == pytest.approx(point["speedup"] / point["n"])
+        assert answer["sources"] == [{"label": "sample", "licence": "CC0", "citation": "made up"}]
+        assert [row["platform"] for row in answer["reference_curves"]] == sorted(platforms_of(answer))
+        assert [point["n"] for point in answer["reference_curves"][0]["curve"]] == MEASURED_N
+        # What is stored is plain JSON.
+        assert json.loads(json.dumps(stored, allow_nan=False)) == stored == answer
+        assert None in stored["features"]["values"] or all(np.isfinite(stored["features"]["values"]))
+        assert types_at_any_depth(stored) <= {int, float, str, bool, type(None)}
 
     def test_is_the_document_that_its_annotations_promise(self, measured):
         """The schema of the API is made of these annotations."""
@@ -81,9 +101,6 @@ class TestAnswer:
         assert_has_fields(answer, AnswerDocument)
 
     def test_is_the_methods_answer(self, measured):
-        from predictor.core.methods import Query, get_method  # noqa: PLC0415
-        from predictor.snapshot.cache import read_database  # noqa: PLC0415
-
         database, method = read_database(), get_method("mpet")
         query = Query(database.workloads.index("app0-section0"), database.platforms.index("machine-1"))
         expected = method.predict(database, query, method.settings())
@@ -91,27 +108,6 @@ class TestAnswer:
         assert answer["t1_s"] == expected.t1_s
         assert [point["time_s"] for point in answer["curve"]] == expected.time_s.tolist()
         assert len(answer["candidates"]["scaling"]) == len(expected.candidates_scaling)
-
-    def test_speedup_and_efficiency(self, measured):
-        answer = predict(REQUEST).answer
-        for point in answer["curve"]:
-            assert point["speedup"] == pytest.approx(answer["t1_s"] / point["time_s"])
-            assert point["efficiency"] == pytest.approx(point["speedup"] / point["n"])
-
-    def test_holds_plain_json_only(self, measured):
-        stored = Prediction.objects.get(pk=predict(REQUEST).pk).answer
-        assert json.loads(json.dumps(stored, allow_nan=False)) == stored
-        assert None in stored["features"]["values"] or all(np.isfinite(stored["features"]["values"]))
-        assert {type(value) for value in values_at_any_depth(stored)} <= {int, float, str, bool, type(None)}
-
-    def test_names_its_sources(self, measured):
-        assert predict(REQUEST).answer["sources"] == [{"label": "sample", "licence": "CC0", "citation": "made up"}]
-
-    def test_shows_the_references_curves(self, measured):
-        answer = predict(REQUEST).answer
-        candidates = {row["platform"] for part in answer["candidates"].values() for row in part}
-        assert [row["platform"] for row in answer["reference_curves"]] == sorted(candidates)
-        assert [point["n"] for point in answer["reference_curves"][0]["curve"]] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
 
     def test_only_the_n_asked_for(self, measured):
         assert [point["n"] for point in predict(replace(REQUEST, n=[8, 2, 8])).answer["curve"]] == [2, 8]
@@ -127,54 +123,41 @@ class TestMeasured:
     def test_error_over_the_measured_n(self, measured):
         answer = predict(REQUEST).answer
         of_pair = answer["measured"]
-        assert [point["n"] for point in of_pair["curve"]] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
+        assert [point["n"] for point in of_pair["curve"]] == MEASURED_N
         predicted = {point["n"]: point["time_s"] for point in answer["curve"]}
         errors = [abs(predicted[p["n"]] - p["time_s"]) / p["time_s"] for p in of_pair["curve"]]
         assert of_pair["error_percent"] == pytest.approx(100 * sum(errors) / len(errors))
-
-    def test_no_error_without_a_common_n(self, measured):
         assert predict(replace(REQUEST, n=[10, 11])).answer["measured"]["error_percent"] is None
-
-    def test_null_where_nobody_measured(self, db):
-        store(without_pair(sample_measurements(4, 6), 1, 0))
-        assert predict(REQUEST).answer["measured"] is None
 
     def test_does_not_change_the_prediction(self, db):
         complete = sample_measurements(4, 6)
         store(without_pair(complete, 1, 0), "without")
         before = predict(REQUEST).answer
-        store(
-            replace(
-                complete,
-                profiles=[profile for profile in complete.profiles if (profile.platform, profile.workload) == (1, 0)],
-            )
-        )
+        assert before["measured"] is None
+        store(only_pair(complete, 1, 0))
         after = predict(REQUEST).answer
         assert after["measured"] is not None
-        same = set(before) - {"measured", "revision", "sources"}
-        assert {name: after[name] for name in same} == {name: before[name] for name in same}
+        assert after | {name: before[name] for name in ("measured", "revision", "sources")} == before
 
 
 class TestIdempotence:
     """docs/decisions/prediction-idempotence.md"""
 
-    def test_the_same_request_is_the_same_row(self, measured):
-        assert predict(REQUEST).pk == predict(REQUEST).pk
-
     @pytest.mark.parametrize(
-        "spelling",
+        ("one", "other"),
         [
-            {"workload": "app0/section0"},
-            {"settings": {"references": 128}},
-            {"references": None},
+            ({}, {}),
+            ({}, {"workload": "app0/section0"}),
+            ({}, {"settings": {"references": 128}}),
+            ({}, {"references": None}),
+            (
+                {"references": ["machine-2", "machine-0"], "n": [4, 1]},
+                {"references": ["machine-0", "machine-2"], "n": [1, 4, 4]},
+            ),
         ],
     )
-    def test_whatever_its_spelling(self, measured, spelling):
-        assert predict(replace(REQUEST, **spelling)).pk == predict(REQUEST).pk
-
-    def test_references_and_n_in_any_order(self, measured):
-        first = predict(replace(REQUEST, references=["machine-2", "machine-0"], n=[4, 1]))
-        assert first.pk == predict(replace(REQUEST, references=["machine-0", "machine-2"], n=[1, 4, 4])).pk
+    def test_the_same_request_in_any_spelling_is_the_same_row(self, measured, one, other):
+        assert predict(replace(REQUEST, **other)).pk == predict(replace(REQUEST, **one)).pk
 
     @pytest.mark.parametrize(
         "other",
@@ -244,27 +227,33 @@ def test_requests_at_the_same_time_share_one_row():
     assert (len(stored), len(set(stored)), Prediction.objects.count()) == (4, 1, 1)
 
 
+INVALID_SETTINGS = [("colour", 1), ("level", 2.0), ("references", "x")]
+INVALID_N = [[], [0], [-1], [2**21], [True], [1.5], list(range(1, 5000))]
+
+
 class TestRefusals:
-    def test_unknown_names_suggest_near_ones(self, measured):
-        with pytest.raises(UnknownWorkloadName) as caught:
-            predict(replace(REQUEST, workload="app0-section9"))
-        assert "app0-section0" in caught.value.suggestions
-        assert caught.value.name == "app0-section9"
-        with pytest.raises(UnknownTargetName, match="machine-1"):
-            predict(replace(REQUEST, target="machin-1"))
-        with pytest.raises(UnknownReferenceName, match="machine-1"):
-            predict(replace(REQUEST, references=["machine-0", "machin-1"]))
+    @pytest.mark.parametrize(
+        ("field", "name", "error", "suggestion"),
+        [
+            ("workload", "app0-section9", UnknownWorkloadName, "app0-section0"),
+            ("target", "machin-1", UnknownTargetName, "machine-1"),
+            ("references", "machin-1", UnknownReferenceName, "machine-1"),
+            ("method", "guess", UnknownMethodName, "mpet2020"),
+        ],
+    )
+    def test_unknown_names_suggest_near_ones(self, measured, field, name, error, suggestion):
+        with pytest.raises(error, match=suggestion) as caught:
+            predict(replace(REQUEST, **{field: ["machine-0", name] if field == "references" else name}))
+        assert suggestion in caught.value.suggestions
+        assert caught.value.name == name
 
     def test_suggestions_are_visible_rows_only(self, measured, owner, django_user_model):
         secret = replace(sample_measurements(1, 1), workloads=[sample_workload(0, name="secret/one")])
         store(secret, "secret", owner, private=True)
-        request_made = replace(REQUEST, workload="secret/oen")
-        with pytest.raises(UnknownWorkloadName) as caught:
-            predict(request_made, django_user_model.objects.create_user("other"))
-        assert not any("secret" in suggestion for suggestion in caught.value.suggestions)
-        with pytest.raises(UnknownWorkloadName) as caught:
-            predict(request_made, owner)
-        assert any("secret" in suggestion for suggestion in caught.value.suggestions)
+        for user, is_seen in ((django_user_model.objects.create_user("other"), False), (owner, True)):
+            with pytest.raises(UnknownWorkloadName) as caught:
+                predict(replace(REQUEST, workload="secret/oen"), user)
+            assert any("secret" in suggestion for suggestion in caught.value.suggestions) == is_seen
 
     def test_a_name_that_several_rows_have_is_ambiguous(self, db):
         records = [sample_workload(index, name="same/one", version=str(index)) for index in range(6)]
@@ -274,29 +263,18 @@ class TestRefusals:
         assert len(caught.value.suggestions) == 5
         assert predict(replace(REQUEST, workload=caught.value.suggestions[1])).workload == caught.value.suggestions[1]
 
-    def test_unknown_method(self, measured):
-        with pytest.raises(UnknownMethodName) as caught:
-            predict(replace(REQUEST, method="guess"))
-        assert "mpet2020" in caught.value.suggestions
-
     @pytest.mark.parametrize(
-        ("settings", "name"),
-        [({"colour": 1}, "colour"), ({"level": 2.0}, "level"), ({"references": "x"}, "references")],
+        ("changes", "name"),
+        [
+            *(({"settings": {name: value}}, name) for name, value in INVALID_SETTINGS),
+            *(({"n": n}, "n") for n in INVALID_N),
+            ({"references": []}, "references"),
+        ],
     )
-    def test_settings(self, measured, settings, name):
+    def test_invalid_fields_are_named(self, measured, changes, name):
         with pytest.raises(InvalidSettings) as caught:
-            predict(replace(REQUEST, settings=settings))
+            predict(replace(REQUEST, **changes))
         assert caught.value.name == name
-
-    @pytest.mark.parametrize("n", [[], [0], [-1], [2**21], [True], [1.5], list(range(1, 5000))])
-    def test_thread_counts(self, measured, n):
-        with pytest.raises(InvalidSettings) as caught:
-            predict(replace(REQUEST, n=n))
-        assert caught.value.name == "n"
-
-    def test_no_references_at_all(self, measured):
-        with pytest.raises(InvalidSettings, match="references"):
-            predict(replace(REQUEST, references=[]))
 
     def test_nothing_to_predict_from(self, db):
         store(sample_measurements(1, 3))
@@ -316,7 +294,7 @@ class TestReferences:
     def test_only_those_asked_for(self, measured):
         answer = predict(replace(REQUEST, references=["machine-0"])).answer
         assert answer["references"] == ["machine-0"]
-        assert {candidate["platform"] for part in answer["candidates"].values() for candidate in part} == {"machine-0"}
+        assert platforms_of(answer) == {"machine-0"}
 
     def test_those_that_took_no_part_are_named(self, db):
         store(without_pair(sample_measurements(4, 6), 3, 0))
@@ -336,9 +314,7 @@ class TestSimulated:
     def test_takes_no_part_unless_asked(self, both):
         answer = predict(REQUEST).answer
         assert answer["simulated"] is False
-        assert "machine-8" not in {
-            candidate["platform"] for part in answer["candidates"].values() for candidate in part
-        }
+        assert "machine-8" not in platforms_of(answer)
         with pytest.raises(NoPrediction):
             predict(replace(REQUEST, target="machine-8"))
 
@@ -353,7 +329,7 @@ class TestSimulated:
         request = replace(REQUEST, workload=Workload.objects.filter(runtime="simulated").first().slug)
         prediction = predict(request)
         assert prediction.answer["simulated"] is True
-        assert "simulated profiles took part" in prediction.answer["confidence"]["reasons"]
+        assert "simulated profiles were used" in prediction.answer["confidence"]["reasons"]
         by_hand = predict(replace(request, include_simulated=True)).answer
         assert by_hand["simulated"] is True
         assert (prediction.answer["include_simulated"], by_hand["include_simulated"]) == (False, True)
@@ -397,11 +373,6 @@ def sample(**fields):
     return sample_measurements(3, 4, **fields)
 
 
-def pair_alone():
-    whole = sample()
-    return replace(whole, profiles=[one for one in whole.profiles if (one.platform, one.workload) == PAIR])
-
-
 def removed(user) -> int:
     return remove_predictions(Prediction.objects.all(), user)
 
@@ -414,23 +385,18 @@ def test_everybody_has_a_list_of_what_they_asked_for(alice, bob):
     assert AskedPrediction.objects.count() == 2
 
 
-def test_a_public_one_is_gone_when_nobody_else_asked_for_it(alice):
-    store(sample())
-    predict(QUESTION, alice)
-    assert removed(alice) == 1
-    assert not Prediction.objects.exists()
-    assert removed(alice) == 0
-
-
 @pytest.mark.parametrize("first", ["alice", "bob", None])
-def test_a_public_one_of_somebody_else_too_leaves_the_list_only(alice, bob, first):
+def test_a_public_one_is_gone_unless_somebody_else_asked_for_it(alice, bob, first):
     store(sample())
     users = {"alice": alice, "bob": bob, None: None}
     for user in (users[first], alice, bob if first else None):
         predict(QUESTION, user)
-    assert removed(alice) == 1
+    assert [removed(alice), removed(alice)] == [1, 0]
     assert Prediction.objects.count() == 1
     assert not Prediction.objects.mine(alice).exists()
+    predict(replace(QUESTION, n=[1]), alice)
+    assert removed(alice) == 1
+    assert Prediction.objects.count() == 1
 
 
 def test_nobody_deletes_what_was_found_to_be_wrong_of_the_track_record(alice):
@@ -489,8 +455,8 @@ def test_what_a_withdrawn_measurement_settled_is_settled_by_another_or_open_agai
     store(without_pair(sample(), *PAIR))
     prediction = predict(QUESTION, bob)
     with django_capture_on_commit_callbacks(execute=True):
-        first = store(pair_alone(), label="first", owner=alice)
-        second = store(pair_alone(), label="second", owner=bob)
+        first = store(only_pair(sample(), *PAIR), label="first", owner=alice)
+        second = store(only_pair(sample(), *PAIR), label="second", owner=bob)
     prediction.refresh_from_db()
     assert prediction.settled_by == first.profiles[0]
     for source, left in ((first.source, second.profiles[0]), (second.source, None)):
@@ -504,7 +470,7 @@ def test_what_a_withdrawn_measurement_settled_is_settled_by_another_or_open_agai
 
 
 def test_what_it_contradicted_is_judged_again(alice, django_capture_on_commit_callbacks):
-    kept = store(pair_alone(), label="kept").profiles[0]
+    kept = store(only_pair(sample(), *PAIR), label="kept").profiles[0]
     source = store(sample(seed=2), label="mine", owner=alice).source
     Profile.objects.filter(pk=kept.pk).update(outlier_reason="contradicted", outlier_judge="computed")
     with django_capture_on_commit_callbacks(execute=True):

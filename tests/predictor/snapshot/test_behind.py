@@ -59,6 +59,13 @@ def in_request(monkeypatch):
 
 
 @pytest.fixture
+def first(grid):
+    """The snapshot that is there when the request comes."""
+    with waiting():
+        return read_snapshot()
+
+
+@pytest.fixture
 def grid(db):
     platforms, workloads = store_platforms(["a", "b"]), store_workloads(["w1", "w2"])
     source = store_source()
@@ -74,27 +81,29 @@ def deliver(platforms, name="w3"):
     return source
 
 
+def judge_slow():
+    doubtful = Profile.objects.first()
+    assert keep_verdicts([doubtful], {doubtful.pk: "slow"}, 1) == 1
+
+
+@pytest.mark.usefixtures("in_request")
 class TestInARequest:
-    def test_the_last_one_answers_until_the_next_is_built(self, grid, waiting_builds, in_request):
-        with waiting():
-            first = read_snapshot()
-        deliver(grid[0])
+    @pytest.mark.parametrize(("change", "profiles"), [("delivery", 5), ("judged", 3)])
+    def test_the_last_one_answers_until_the_next_is_built(self, grid, first, waiting_builds, change, profiles):
+        deliver(grid[0]) if change == "delivery" else judge_slow()
         assert not answer_is_outdated()
         assert read_snapshot() is first
         assert answer_is_outdated()
         waiting_builds[0]()
-        assert len(read_snapshot().database) == 5
+        assert len(read_snapshot().database) == profiles
 
-    def test_another_process_finds_it_in_its_files(self, grid, waiting_builds, in_request, monkeypatch):
-        with waiting():
-            read_snapshot()
+    def test_another_process_finds_it_in_its_files(self, grid, first, waiting_builds, monkeypatch):
         deliver(grid[0])
         monkeypatch.setattr("predictor.snapshot.cache._cache", SnapshotCache(8))
         assert len(read_snapshot().database) == 4
 
-    def test_nothing_answers_from_before_something_was_taken_away(self, grid, waiting_builds, in_request):
-        platforms, _ = grid
-        later = deliver(platforms)
+    def test_nothing_answers_from_before_something_was_taken_away(self, grid, waiting_builds):
+        later = deliver(grid[0])
         with waiting():
             read_snapshot()
         set_hidden(later, True)
@@ -103,13 +112,11 @@ class TestInARequest:
         waiting_builds[0]()
         assert len(read_snapshot().database) == 4
 
-    def test_nothing_answers_where_nothing_was_built(self, grid, waiting_builds, in_request):
+    def test_nothing_answers_where_nothing_was_built(self, grid, waiting_builds):
         with pytest.raises(NotReadyYet):
             read_snapshot()
 
-    def test_the_state_of_another_database_answers_nobody(self, grid, waiting_builds, in_request):
-        with waiting():
-            read_snapshot()
+    def test_the_state_of_another_database_answers_nobody(self, grid, first, waiting_builds):
         newest = Profile.objects.order_by("-pk").first()
         deliver(grid[0])
         newest.delete()
@@ -117,13 +124,10 @@ class TestInARequest:
             read_snapshot()
 
     def test_an_owner_is_answered_by_what_is_public_until_the_own_one_is_there(
-        self, grid, waiting_builds, in_request, admin_user
+        self, grid, first, waiting_builds, admin_user
     ):
-        with waiting():
-            read_snapshot()
-        store_profiles(
-            store_source(admin_user, private=True), [(grid[0][0], store_workloads(["mine"], private_to=admin_user)[0])]
-        )
+        mine = store_workloads(["mine"], private_to=admin_user)[0]
+        store_profiles(store_source(admin_user, private=True), [(grid[0][0], mine)])
         meanwhile = read_snapshot(admin_user)
         assert (len(meanwhile.database), answer_is_outdated()) == (4, True)
         assert (meanwhile.holds_private, meanwhile.private_revision) == (True, 0)  # what is stored of it is private
@@ -131,35 +135,24 @@ class TestInARequest:
         assert len(read_snapshot(admin_user).database) == 5
         assert not read_snapshot(AnonymousUser()).holds_private
 
-    def test_the_last_one_answers_when_profiles_were_judged(self, grid, waiting_builds, in_request):
-        with waiting():
-            first = read_snapshot()
-        doubtful = Profile.objects.first()
-        assert keep_verdicts([doubtful], {doubtful.pk: "slow"}, 1) == 1
-        assert read_snapshot() is first
-        waiting_builds[0]()
-        assert len(read_snapshot().database) == 3
-
     @pytest.mark.parametrize("change", ["refit", "dump", "publication"])
-    def test_the_last_one_answers_when_nothing_was_taken_away(self, grid, waiting_builds, request, admin_user, change):
-        request.getfixturevalue("in_request")
-        folder = request.getfixturevalue("tmp_path") / "dump"
+    def test_the_last_one_answers_when_nothing_was_taken_away(self, grid, waiting_builds, tmp_path, admin_user, change):
         private = store_source(admin_user, private=True)
         store_profiles(private, [(grid[0][0], store_workloads(["mine"], private_to=admin_user)[0])])
         if change == "dump":
-            export_dump({"csv": folder})
+            export_dump({"csv": tmp_path / "dump"})
         with waiting():
             first = read_snapshot()
         if change == "refit":
             Revision.raise_for(None, takes_away=False)
         elif change == "dump":
-            restore_dump(folder)
+            restore_dump(tmp_path / "dump")
         else:
             publish_source(private)
         assert read_snapshot() is first
         assert answer_is_outdated()
 
-    def test_the_last_one_answers_when_a_public_source_was_updated(self, db, waiting_builds, in_request, tmp_path):
+    def test_the_last_one_answers_when_a_public_source_was_updated(self, db, waiting_builds, tmp_path):
         names = [f"aws/c{i}.2xlarge" for i in range(1, 4)]
         origin = write_servers(tmp_path, {name: server(i) for i, name in enumerate(names, start=1)})
         call_command("fetch_data", "sparecores", "--from", str(origin))
@@ -181,7 +174,7 @@ class TestInARequest:
         assert len(read_snapshot().database) == len(first.database)
         assert read_snapshot() is not first
 
-    def test_nothing_answers_after_a_delivery_was_withdrawn(self, grid, waiting_builds, in_request):
+    def test_nothing_answers_after_a_delivery_was_withdrawn(self, grid, waiting_builds):
         deliver(grid[0])
         with waiting():
             read_snapshot()
@@ -189,7 +182,7 @@ class TestInARequest:
         with pytest.raises(NotReadyYet):
             read_snapshot()
 
-    def test_a_small_one_is_built_at_once(self, grid, waiting_builds, in_request, settings):
+    def test_a_small_one_is_built_at_once(self, grid, waiting_builds, settings):
         settings.SNAPSHOT_FILE_PROFILES = 1000
         assert len(read_snapshot().database) == 4
         assert not waiting_builds

@@ -26,6 +26,12 @@ def grid(db):
     return platforms, workloads, store_profiles(store_source(), pairs)
 
 
+def again(grid, owner=None, origin="measured", **options):
+    """One more profile of the first pair of the grid; private to the owner, if there is one."""
+    source = store_source(owner, origin=origin, private=owner is not None)
+    return store_profiles(source, [(grid[0][0], grid[1][0])], **options)[0]
+
+
 def row_ids(user=None, **options):
     return sorted(read_snapshot(user, **options).profile_ids.tolist())
 
@@ -92,10 +98,9 @@ def test_a_new_revision_is_a_new_snapshot(grid):
 def test_a_process_keeps_the_newest_of_each_viewer_and_origins_alone(grid, owner, monkeypatch):
     """Eight revisions of 250,000 profiles, each with what was derived of it, were a gigabyte."""
     monkeypatch.setattr(cache, "_cache", SnapshotCache(8))
-    platforms, workloads, _ = grid
-    own = store_workloads(["mine"], private_to=owner)
+    platforms, own = grid[0], store_workloads(["mine"], private_to=owner)
     for origins in (("measured",), ("measured", "simulated"), ("measured",)):
-        store_profiles(store_source(), [(platforms[0], workloads[0])])
+        again(grid)
         store_profiles(store_source(owner, private=True), [(platforms[0], own[0])])
         newest = [read_snapshot(origins=origins), read_snapshot(owner)]
     kept = cache._cache.finished()
@@ -105,7 +110,7 @@ def test_a_process_keeps_the_newest_of_each_viewer_and_origins_alone(grid, owner
         f"user-{owner.pk}+measured",
     ]
     assert all(any(snapshot is one for one in kept.values()) for snapshot in newest)
-    store_profiles(store_source(), [(platforms[0], workloads[0])])
+    again(grid)
     read_snapshot()
     assert [folder.name.split(",")[:2] for folder in cache._cache.finished() if cache.is_of_user(folder)] == []
 
@@ -141,8 +146,7 @@ def test_a_public_profile_on_a_private_platform_is_left_out(grid, owner):
 
 
 def test_emulated_profiles_are_never_read(grid, owner):
-    platforms, workloads, _ = grid
-    store_profiles(store_source(owner, origin="emulated", private=True), [(platforms[0], workloads[0])])
+    again(grid, owner, "emulated")
     everything = ("measured", "simulated", "emulated")
     assert row_ids(owner, origins=everything) == row_ids()
 
@@ -161,41 +165,31 @@ def test_simulated_profiles_are_read_only_when_asked(grid):
 class TestRepresentative:
     """docs/decisions/representative-profile.md"""
 
-    def kept(self, platform, workload, user=None, **options):
-        """The profile that stands for the pair."""
+    def kept(self, user=None, **options):
+        """The profile that stands for the first pair of the grid."""
         read = read_snapshot(user, **options)
-        row = read.database.lookup(
-            read.database.platforms.index(platform.slug), read.database.workloads.index(workload.slug), 0
-        )
-        return read.profile_ids[row]
+        database = read.database
+        return read.profile_ids[database.lookup(database.platforms.index("b"), database.workloads.index("w2"), 0)]
 
     def test_most_thread_counts(self, grid):
-        platforms, workloads, _ = grid
-        more = store_profiles(store_source(), [(platforms[0], workloads[0])], n=np.arange(1, 7, dtype=np.int32))
-        store_profiles(store_source(), [(platforms[0], workloads[0])])
-        assert self.kept(platforms[0], workloads[0]) == more[0].pk
+        more = again(grid, n=np.arange(1, 7, dtype=np.int32))
+        again(grid)
+        assert self.kept() == more.pk
 
     def test_then_the_newest(self, grid):
-        platforms, workloads, _ = grid
-        newer = store_profiles(store_source(), [(platforms[0], workloads[0])])
-        assert self.kept(platforms[0], workloads[0]) == newer[0].pk
+        newer = again(grid)
+        assert self.kept() == newer.pk
 
     def test_the_own_private_one_before_all(self, grid, owner):
-        platforms, workloads, first = grid
-        few = np.array([1, 2], dtype=np.int32)
-        mine = store_profiles(store_source(owner, private=True), [(platforms[0], workloads[0])], n=few)
-        assert self.kept(platforms[0], workloads[0], owner) == mine[0].pk
-        assert self.kept(platforms[0], workloads[0]) == first[0].pk
+        mine = again(grid, owner, n=np.array([1, 2], dtype=np.int32))
+        assert (self.kept(owner), self.kept()) == (mine.pk, grid[2][0].pk)
 
     def test_measured_before_simulated(self, grid):
-        platforms, workloads, first = grid
-        many = np.arange(1, 9, dtype=np.int32)
-        store_profiles(store_source(origin="simulated"), [(platforms[0], workloads[0])], n=many)
-        assert self.kept(platforms[0], workloads[0], origins=("measured", "simulated")) == first[0].pk
+        again(grid, origin="simulated", n=np.arange(1, 9, dtype=np.int32))
+        assert self.kept(origins=("measured", "simulated")) == grid[2][0].pk
 
     def test_time_only_and_decomposed_stand_side_by_side(self, grid):
-        platforms, workloads, _ = grid
-        store_profiles(store_source(), [(platforms[0], workloads[0])], decomposed=True)
+        again(grid, decomposed=True)
         database = read_database()
         assert len(database) == 5
         assert [group.decomposed for group in database.groups] == [False, True]
@@ -237,12 +231,10 @@ class TestCache:
     def test_forgets_the_least_used(self):
         snapshots = SnapshotCache(2)
         first = snapshots.get("a", object)
-        snapshots.get("b", object)
+        for key in ("b", "a", "c"):
+            snapshots.get(key, object)
         assert snapshots.get("a", object) is first
-        snapshots.get("c", object)
-        assert snapshots.get("a", object) is first
-        assert len(snapshots._entries) == 2
-        assert "b" not in snapshots._entries
+        assert set(snapshots._entries) == {"a", "c"}
 
     def test_a_failed_build_is_tried_again(self):
         snapshots = SnapshotCache(2)
@@ -294,8 +286,7 @@ class TestFiles:
         assert not (tmp_path / "snapshots").exists()
 
     def test_are_for_the_server_alone(self, grid, process, owner, tmp_path):
-        platforms, workloads, _ = grid
-        store_profiles(store_source(owner, private=True), [(platforms[0], workloads[0])])
+        again(grid, owner)
         process()
         read_snapshot(owner)
         paths = [tmp_path / "snapshots", *(tmp_path / "snapshots").rglob("*")]
@@ -303,17 +294,16 @@ class TestFiles:
         assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
 
     def test_of_older_revisions_are_removed(self, grid, process, owner, tmp_path):
-        platforms, workloads, _ = grid
         process()
         read_snapshot()
-        store_profiles(store_source(owner, private=True), [(platforms[0], workloads[0])])
+        again(grid, owner)
         read_snapshot(owner)
         both = self.folders(tmp_path)
         assert [name.split(",")[0] for name in both] == ["public+measured", f"user-{owner.pk}+measured"]
-        store_profiles(store_source(owner, private=True), [(platforms[0], workloads[0])])
+        again(grid, owner)
         read_snapshot(owner)
         assert [name in both for name in self.folders(tmp_path)] == [True, False]
-        store_profiles(store_source(), [(platforms[0], workloads[0])])
+        again(grid)
         read_snapshot()
         assert len(self.folders(tmp_path)) == 1
 
@@ -337,21 +327,17 @@ class TestFiles:
         assert not left.exists()
         assert being_written.exists()
 
-    def test_that_are_damaged_are_made_again(self, grid, process, tmp_path):
+    @pytest.mark.parametrize("values", [None, {}, {"snapshot.lineage": ["code"]}, {"snapshot.of_another_version": 1}])
+    def test_that_are_damaged_or_have_other_values_are_made_again(self, values, grid, process, tmp_path):
         expected = read_snapshot().database.features
         (folder,) = (tmp_path / "snapshots").iterdir()
-        damaged = folder / "database.features.npy"
-        damaged.unlink()  # truncating a file that is mapped would end this process
-        damaged.write_bytes(b"")
-        process()
-        np.testing.assert_array_equal(read_snapshot().database.features, expected)
-
-    @pytest.mark.parametrize("values", [{}, {"snapshot.lineage": ["code"]}, {"snapshot.of_another_version": 1}])
-    def test_whose_values_are_others_are_made_again(self, values, grid, process, tmp_path):
-        expected = read_snapshot().database.features
-        (folder,) = (tmp_path / "snapshots").iterdir()
-        stored = json.loads((folder / files.VALUES_FILE).read_text())
-        (folder / files.VALUES_FILE).write_text(json.dumps(stored | values if values else {}))
+        if values is None:
+            damaged = folder / "database.features.npy"
+            damaged.unlink()  # truncating a file that is mapped would end this process
+            damaged.write_bytes(b"")
+        else:
+            stored = json.loads((folder / files.VALUES_FILE).read_text())
+            (folder / files.VALUES_FILE).write_text(json.dumps(stored | values if values else {}))
         process()
         np.testing.assert_array_equal(read_snapshot().database.features, expected)
 

@@ -5,6 +5,7 @@ import logging
 import os
 import random
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -74,6 +75,12 @@ def deliver(pairs, owner=None, **options):
     """A delivery that only adds."""
     source = store_source(owner, private=owner is not None, origin=options.pop("origin", "measured"))
     return store_profiles(source, pairs, only_adds=True, **options)
+
+
+def deliver_to(grid, *places, owner=None, **options):
+    """A delivery that only adds, of these pairs of positions in the grid."""
+    platforms, workloads = grid
+    return deliver([(platforms[p], workloads[w]) for p, w in places], owner, **options)
 
 
 def assert_as_built(user=None, origins=MEASURED):
@@ -195,38 +202,31 @@ def test_predictions_are_the_same(method, db, full_builds, admin_user):
 
 class TestWhichProfileStands:
     def test_of_a_pair_measured_again(self, grid, full_builds):
-        platforms, workloads = grid
-        (newer,) = deliver([(platforms[0], workloads[1])])
+        (newer,) = deliver_to(grid, (0, 1))
         assert newer.pk in assert_as_built().profile_ids
-        (shorter,) = deliver([(platforms[0], workloads[1])], n=CURVE_N[:2])
-        grown = assert_as_built()
-        assert newer.pk in grown.profile_ids
-        assert shorter.pk not in grown.profile_ids
-        assert not full_builds
+        (shorter,) = deliver_to(grid, (0, 1), n=CURVE_N[:2])
+        ids = assert_as_built().profile_ids
+        assert (newer.pk in ids, shorter.pk in ids, full_builds) == (True, False, [])
 
     def test_the_owners_own_is_for_the_owner_alone(self, grid, full_builds, admin_user):
-        platforms, workloads = grid
         public = read_snapshot().profile_ids.tolist()
-        (mine,) = deliver([(platforms[0], workloads[1])], admin_user, n=CURVE_N[:2])
+        (mine,) = deliver_to(grid, (0, 1), owner=admin_user, n=CURVE_N[:2])
         assert mine.pk in assert_as_built(admin_user).profile_ids
         assert assert_as_built().profile_ids.tolist() == public
-        deliver([(platforms[0], workloads[1])])
+        deliver_to(grid, (0, 1))
         assert mine.pk in assert_as_built(admin_user).profile_ids
         assert not full_builds
 
     def test_extremes_that_were_displaced(self, grid, full_builds):
         """More profiles than extremes are kept of; the most extreme one is measured again, and is ordinary now."""
-        platforms, _ = grid
         workloads = store_workloads([f"x{i:03}" for i in range(80)])
-        stored = deliver([(platforms[0], workload) for workload in workloads])
+        stored = deliver([(grid[0][0], workload) for workload in workloads])
         FeatureVector.objects.filter(profile=stored[40]).update(values=np.full(84, 1e6))
         FeatureVector.objects.filter(profile=stored[41]).update(values=np.full(84, -1e6))
         assert_as_built()
-        deliver([(platforms[0], workload) for workload in workloads[40:42]])
+        deliver([(grid[0][0], workload) for workload in workloads[40:42]])
         low, high = assert_as_built().database.element_range("measured")
-        assert (low >= 0).all()
-        assert (high <= 1).all()
-        assert len(full_builds) == 0
+        assert ((low >= 0).all(), (high <= 1).all(), full_builds) == (True, True, [])
 
     def test_of_several_owners(self, db, full_builds):
         """One displaces another, a third agrees, a new account does not count: always what all rows give."""
@@ -246,21 +246,18 @@ class TestWhichProfileStands:
 
 def test_a_delivery_with_earlier_keys_that_came_later(grid, full_builds):
     """Keys of profiles are given out before a delivery is stored: one that takes long has smaller ones."""
-    platforms, workloads = grid
     early = Profile.objects.latest("pk").pk + 1
-    deliver([(platforms[0], workloads[0])], first_key=early + 10)
+    deliver_to(grid, (0, 0), first_key=early + 10)
     assert_as_built()
-    deliver([(platforms[1], workloads[1])], first_key=early)
+    deliver_to(grid, (1, 1), first_key=early)
     assert early in assert_as_built().profile_ids
     assert not full_builds
 
 
-def test_a_delivery_costs_the_rows_of_the_delivery(grid, full_builds, monkeypatch):
-    platforms, workloads = grid
-    read = []
-    columns = building.columns_of_batch
+def test_a_delivery_costs_the_rows_of_the_delivery(grid, monkeypatch):
+    read, columns = [], building.columns_of_batch
     monkeypatch.setattr(building, "columns_of_batch", lambda rows: (read.append(len(rows)), columns(rows))[1])
-    deliver([(platforms[1], workloads[0]), (platforms[1], workloads[2])])
+    deliver_to(grid, (1, 0), (1, 2))
     read_snapshot()
     assert read == [2]
 
@@ -326,8 +323,7 @@ def test_after_anything_else_all_rows_are_read(change, db, full_builds, monkeypa
 
 class TestVerdicts:
     def test_the_next_one_stands_for_the_pair(self, grid, full_builds):
-        platforms, workloads = grid
-        (newer,) = deliver([(platforms[0], workloads[1])])
+        (newer,) = deliver_to(grid, (0, 1))
         read_snapshot()
         judge([newer])
         assert newer.pk not in assert_as_built().profile_ids
@@ -337,23 +333,19 @@ class TestVerdicts:
 
     def test_nothing_is_left_of_a_pair(self, grid, full_builds, admin_user):
         doubtful = list(Profile.objects.all()[1:3])
-        deliver([(grid[0][0], grid[1][0])], admin_user)
+        deliver_to(grid, (0, 0), owner=admin_user)
         judge(doubtful)
-        for user in (None, admin_user):
-            assert len(assert_as_built(user).database) == 4
+        assert [len(assert_as_built(user).database) for user in (None, admin_user)] == [4, 4]
         assert not full_builds
 
     def test_of_a_profile_that_came_with_it(self, grid, full_builds):
-        platforms, workloads = grid
-        more = store_workloads(["w5"])
-        stored = deliver([(platforms[0], workloads[0]), (platforms[0], more[0])])
+        stored = deliver([(grid[0][0], grid[1][0]), (grid[0][0], store_workloads(["w5"])[0])])
         judge(stored[1:])
         assert len(assert_as_built().database) == 6
         assert not full_builds
 
     def test_of_one_that_cannot_be_used(self, grid, full_builds):
-        platforms, workloads = grid
-        stored = deliver([(platforms[0], workloads[0])])
+        stored = deliver_to(grid, (0, 0))
         FeatureVector.objects.filter(profile=stored[0]).update(values=np.full(84, np.inf))
         assert assert_as_built().unusable.tolist() == [stored[0].pk]
         judge(stored)
@@ -363,8 +355,7 @@ class TestVerdicts:
         assert not full_builds
 
     def test_a_group_that_is_gone(self, grid, full_builds):
-        platforms, workloads = grid
-        stored = deliver([(platforms[0], workloads[0])], decomposed=True)
+        stored = deliver_to(grid, (0, 0), decomposed=True)
         assert len(assert_as_built().database.groups) == 2
         judge(stored)
         assert len(assert_as_built().database.groups) == 1
@@ -414,81 +405,78 @@ def test_a_private_platform_that_became_public(db, full_builds, admin_user):
 class TestRowsThatAppear:
     """The base left profiles out because of their platform, which the next delivery changes: they are read then."""
 
-    def test_of_a_hidden_platform(self, grid, full_builds):
-        platforms, workloads = grid
-        Platform.objects.filter(pk=platforms[0].pk).update(hidden=True)
+    @pytest.mark.parametrize(
+        ("before", "after", "place"),
+        [({"hidden": True}, {"hidden": False}, (0, 0)), ({"slug": "a/b"}, {"slug": "b"}, (1, 0))],
+        ids=["hidden", "could not be used"],
+    )
+    def test_of_a_platform(self, grid, full_builds, before, after, place):
+        platform = Platform.objects.filter(pk=grid[0][0].pk)
+        platform.update(**before)
         Revision.raise_for(None)
-        assert len(read_snapshot().database) == 3
-        Platform.objects.filter(pk=platforms[0].pk).update(hidden=False)
-        deliver([(platforms[0], workloads[0])])
-        assert len(assert_as_built().database) == 6
-        assert len(full_builds) == 2
-
-    def test_of_a_platform_that_could_not_be_used(self, grid, full_builds):
-        platforms, workloads = grid
-        Platform.objects.filter(pk=platforms[0].pk).update(slug="a/b")
-        Revision.raise_for(None)
-        assert len(read_snapshot().unusable) == 3
-        Platform.objects.filter(pk=platforms[0].pk).update(slug="b")
-        deliver([(platforms[1], workloads[0])])
-        assert not len(assert_as_built().unusable)
-        assert len(full_builds) == 2
+        left = read_snapshot()
+        assert (len(left.database), len(left.unusable)) == (3, 3 if "slug" in before else 0)
+        platform.update(**after)
+        deliver_to(grid, place)
+        grown = assert_as_built()
+        assert (len(grown.database), len(grown.unusable), len(full_builds)) == (6, 0, 2)
 
     def test_and_one_that_cannot_be_used_any_more(self, grid, full_builds):
-        platforms, workloads = grid
-        Platform.objects.filter(pk=platforms[0].pk).update(slug="a/b")
-        deliver([(platforms[1], workloads[0])])
+        Platform.objects.filter(pk=grid[0][0].pk).update(slug="a/b")
+        deliver_to(grid, (1, 0))
         assert len(assert_as_built().unusable) == 3
         assert len(full_builds) == 1
 
     def test_public_profiles_of_an_owners_platform(self, grid, full_builds, admin_user):
-        _, workloads = grid
-        private = store_platforms(["c"], private_to=admin_user)
-        deliver([(private[0], workloads[0])])
-        deliver([(private[0], workloads[1])], admin_user)
-        assert len(assert_as_built().database) == 6
-        assert len(assert_as_built(admin_user).database) == 8
+        (private,), workloads = store_platforms(["c"], private_to=admin_user), grid[1]
+        deliver([(private, workloads[0])])
+        deliver([(private, workloads[1])], admin_user)
+        assert [len(assert_as_built(user).database) for user in (None, admin_user)] == [6, 8]
         assert full_builds == [admin_user]
 
 
 def test_renamed_rows_keep_their_order_or_are_read_again(grid, full_builds):
-    platforms, workloads = grid
-    Platform.objects.filter(pk=platforms[0].pk).update(slug="c")
-    deliver([(platforms[0], workloads[0])])
-    assert_as_built()
-    assert not full_builds
-    Platform.objects.filter(pk=platforms[0].pk).update(slug="e")
-    deliver([(platforms[0], workloads[0])])
-    assert assert_as_built().database.platforms == ("d", "e")
-    assert len(full_builds) == 1
+    for slug, builds in (("c", 0), ("e", 1)):
+        Platform.objects.filter(pk=grid[0][0].pk).update(slug=slug)
+        deliver_to(grid, (0, 0))
+        grown = assert_as_built()
+        assert len(full_builds) == builds
+    assert grown.database.platforms == ("d", "e")
 
 
-def test_a_workload_of_another_runtime(grid, full_builds):
-    platforms, workloads = grid
-    Workload.objects.filter(pk=workloads[0].pk).update(runtime="openmp")
-    deliver([(platforms[0], workloads[0])])
-    assert_as_built()
-    assert len(full_builds) == 1
-
-
-def test_what_other_code_made(grid, full_builds, monkeypatch):
-    platforms, workloads = grid
-    monkeypatch.setattr(building, "_building_code", lambda: "newer")
-    deliver([(platforms[0], workloads[0])])
+@pytest.mark.parametrize("change", ["another runtime", "other code"])
+def test_what_cannot_be_grown_is_read_again(grid, full_builds, monkeypatch, change):
+    if change == "other code":
+        monkeypatch.setattr(building, "_building_code", lambda: "newer")
+    else:
+        Workload.objects.filter(pk=grid[1][0].pk).update(runtime="openmp")
+    deliver_to(grid, (0, 0))
     assert_as_built()
     assert len(full_builds) == 1
 
 
 def test_after_a_migration(grid, full_builds):
-    platforms, workloads = grid
-    deliver([(platforms[0], workloads[0])])
+    deliver_to(grid, (0, 0))
     emit_post_migrate_signal(0, False, "default", plan=[])
     read_snapshot()
     assert not full_builds
     emit_post_migrate_signal(0, False, "default", plan=[("a migration", False)])
-    deliver([(platforms[0], workloads[0])])
+    deliver_to(grid, (0, 0))
     assert_as_built()
     assert len(full_builds) == 1
+
+
+TRUNCATED = ("database.features", "database.curve_n", "prepared.by_workload")
+SHORTENED = ("database.features", "snapshot.n_measured", "snapshot.platform_ids")
+
+
+def truncate(name, folder):
+    path = folder / f"{name}.npy"
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def shorten(name, folder):
+    np.save(folder / f"{name}.npy", np.load(folder / f"{name}.npy")[:-1])
 
 
 class TestDamage:
@@ -504,37 +492,25 @@ class TestDamage:
         (folder,) = (tmp_path / "snapshots").iterdir()
         return folder
 
-    def read_after(self, grid, full_builds):
-        platforms, workloads = grid
-        deliver([(platforms[0], workloads[0])])
+    @pytest.mark.parametrize(
+        ("damage", "builds"),
+        [
+            (lambda folder: None, 0),
+            (shutil.rmtree, 1),
+            (lambda folder: (folder / "snapshot.is_private.npy").unlink(), 1),
+            (lambda folder: (folder / "values.json").write_text("{}"), 1),
+            *(
+                (partial(truncate, name), 1)
+                for name in ("database.features", "database.curve_n", "prepared.by_workload")
+            ),
+            *((partial(shorten, name), 1) for name in SHORTENED),
+        ],
+    )
+    def test_all_rows_are_read(self, folder, grid, full_builds, damage, builds):
+        damage(folder)
+        deliver_to(grid, (0, 0))
         assert_as_built()
-        return len(full_builds)
-
-    def test_none(self, grid, full_builds):
-        assert self.read_after(grid, full_builds) == 0
-
-    @pytest.mark.parametrize("name", ["database.features", "database.curve_n", "prepared.by_workload"])
-    def test_a_truncated_file(self, folder, name, grid, full_builds):
-        path = folder / f"{name}.npy"
-        path.write_bytes(path.read_bytes()[:-8])
-        assert self.read_after(grid, full_builds) == 1
-
-    @pytest.mark.parametrize("name", ["database.features", "snapshot.n_measured", "snapshot.platform_ids"])
-    def test_arrays_of_another_length(self, folder, name, grid, full_builds):
-        np.save(folder / f"{name}.npy", np.load(folder / f"{name}.npy")[:-1])
-        assert self.read_after(grid, full_builds) == 1
-
-    def test_a_file_that_is_gone(self, folder, grid, full_builds):
-        (folder / "snapshot.is_private.npy").unlink()
-        assert self.read_after(grid, full_builds) == 1
-
-    def test_no_folder(self, folder, grid, full_builds):
-        shutil.rmtree(folder)
-        assert self.read_after(grid, full_builds) == 1
-
-    def test_values_that_say_nothing(self, folder, grid, full_builds):
-        (folder / "values.json").write_text("{}")
-        assert self.read_after(grid, full_builds) == 1
+        assert len(full_builds) == builds
 
 
 class TestCopying:
@@ -553,14 +529,12 @@ class TestCopying:
         return results
 
     def test_what_is_mapped(self, grid, full_builds, copied):
-        platforms, workloads = grid
-        deliver([(platforms[0], workloads[1])])
+        deliver_to(grid, (0, 1))
         assert_as_built()
         assert (True in copied, len(full_builds)) == (True, 0)
 
     @pytest.mark.parametrize("fails_after", [0, 40])
     def test_a_kernel_that_cannot(self, fails_after, grid, full_builds, copied, monkeypatch):
-        platforms, workloads = grid
         copy = os.copy_file_range
 
         def fail(source, target, count, offset):
@@ -569,15 +543,14 @@ class TestCopying:
             return copy(source, target, min(count, fails_after), offset) if count > fails_after else 0
 
         monkeypatch.setattr(os, "copy_file_range", fail)
-        deliver([(platforms[0], workloads[1])])
+        deliver_to(grid, (0, 1))
         assert_as_built()
         assert (set(copied), len(full_builds)) == ({False}, 0)
 
 
 def test_old_folders_go(storage, grid, tmp_path):
-    platforms, workloads = grid
-    for workload in workloads:
-        deliver([(platforms[0], workload)])
+    for workload in range(3):
+        deliver_to(grid, (0, workload))
         read_snapshot()
     folders = list((tmp_path / "snapshots").iterdir()) if storage == "in files" else []
     assert len(folders) == (storage == "in files")

@@ -57,20 +57,40 @@ def folder(tmp_path) -> Path:
     return path
 
 
-def run(folder, *arguments, out=None):
+def run(folder, *arguments, method="mpet2020", out=None):
     """The JSON report of an evaluation of the folder."""
     out = out or folder.parent / "report.json"
-    call_command("evaluate", "--dataset", str(folder), "--method", "mpet2020", "--json", str(out), *arguments)
-    return json.loads(out.read_text())["methods"]["mpet2020"]
+    call_command("evaluate", "--dataset", str(folder), "--method", method, "--json", str(out), *arguments)
+    return json.loads(out.read_text())
+
+
+def result_of(folder, *arguments, **options):
+    return run(folder, *arguments, **options)["methods"]["mpet2020"]
+
+
+def rows_of(folder, *arguments):
+    """The statistics and the rows of the CSV file."""
+    out = folder.parent / "errors.csv"
+    result = result_of(folder, "--csv", str(out), *arguments)
+    with out.open(newline="") as file:
+        return result, list(csv.DictReader(file))
+
+
+def predicted(result, part="full"):
+    return result[part]["count"] + result[part]["refused"]
+
+
+def evaluate_stored(*arguments, method="mpet2020"):
+    call_command("evaluate", "--database", "--method", method, *arguments)
 
 
 def test_the_json_has_the_promised_shape(folder, capsys):
-    out = folder.parent / "report.json"
-    result = run(folder, out=out)
-    assert set(json.loads(out.read_text())) == {"methods", "noise_floor"}
+    report = run(folder)
+    assert set(report) == {"methods", "noise_floor"}
+    result = report["methods"]["mpet2020"]
     assert set(result) == METHOD_STATISTICS
     assert all(set(result[part]) == STATISTICS for part in ("full", "t1", "scaling"))
-    assert result["full"]["count"] + result["full"]["refused"] == PLATFORMS * WORKLOADS
+    assert predicted(result) == PLATFORMS * WORKLOADS
     assert (result["coverage"], result["interval_width"]) == (None, None)
     table = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert table[0][:5] == ["full:", "error", "in", "%", "mean"]
@@ -78,10 +98,7 @@ def test_the_json_has_the_promised_shape(folder, capsys):
 
 
 def test_a_csv_row_for_each_prediction_gives_the_statistics(folder):
-    out = folder.parent / "errors.csv"
-    result = run(folder, "--csv", str(out))
-    with out.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    result, rows = rows_of(folder)
     assert len({(row["platform"], row["workload"], row["method"]) for row in rows}) == PLATFORMS * WORKLOADS
     for part in ("full", "t1", "scaling"):
         errors = [float(row[f"{part}_error_percent"]) for row in rows if row[f"{part}_error_percent"]]
@@ -100,35 +117,25 @@ def test_needs_no_database(folder):
 
 
 def test_the_same_seed_is_the_same_sample(folder):
-    options = ("--sample", "9", "--seed", "3", "--probes", "2")
-    first, again = run(folder, *options), run(folder, *options)
-    assert first["full"]["count"] + first["full"]["refused"] == 9
+    first, again = (result_of(folder, "--sample", "9", "--seed", "3", "--probes", "2") for _ in range(2))
+    assert predicted(first) == 9
     assert {**first, "seconds": 0} == {**again, "seconds": 0}
 
 
-def test_jobs_change_nothing(folder):
-    one_job, two_jobs = run(folder), run(folder, "--jobs", "2")
+def test_jobs_change_nothing_and_holdouts_do(folder):
+    one_job, two_jobs = result_of(folder), result_of(folder, "--jobs", "2")
     assert {**one_job, "seconds": 0} == {**two_jobs, "seconds": 0}
-
-
-def test_holdout_reaches_the_evaluation(folder):
-    assert run(folder, "--holdout", "cpu_model")["full"]["mean"] != run(folder)["full"]["mean"]
+    assert result_of(folder, "--holdout", "cpu_model")["full"]["mean"] != one_job["full"]["mean"]
 
 
 def test_only_the_targets(folder):
     targets = folder.parent / "targets.txt"
     targets.write_text("p/1\n\np/3\n")
-    out = folder.parent / "errors.csv"
-    run(folder, "--targets", str(targets), "--csv", str(out))
-    with out.open(newline="") as file:
-        assert {row["platform"] for row in csv.DictReader(file)} == {"p/1", "p/3"}
+    assert {row["platform"] for row in rows_of(folder, "--targets", str(targets))[1]} == {"p/1", "p/3"}
 
 
 def test_cuts_are_small_databases_each_by_itself(folder):
-    out = folder.parent / "errors.csv"
-    run(folder, "--cut", "2x3", "--cuts", "4", "--csv", str(out))
-    with out.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    _, rows = rows_of(folder, "--cut", "2x3", "--cuts", "4")
     cuts = [
         [{row[name] for row in rows[start : start + 6]} for name in ("platform", "workload")]
         for start in range(0, 24, 6)
@@ -136,18 +143,16 @@ def test_cuts_are_small_databases_each_by_itself(folder):
     assert [(len(platforms), len(workloads)) for platforms, workloads in cuts] == [(2, 3)] * 4
     assert len({(*sorted(platforms), *sorted(workloads)) for platforms, workloads in cuts}) > 1
     assert len(rows) == 24
-    sampled = run(folder, "--cut", "2x3", "--cuts", "4", "--sample", "2")["full"]
-    assert sampled["count"] + sampled["refused"] == 4 * 2
+    assert predicted(result_of(folder, "--cut", "2x3", "--cuts", "4", "--sample", "2")) == 4 * 2
 
 
 def test_cuts_of_the_database_have_their_noise_floor_and_are_not_kept(measured, tmp_path):
-    out = tmp_path / "report.json"
-    arguments = ("evaluate", "--database", "--method", "mpet", "--baselines", "--cut", "3x4", "--cuts", "2")
-    call_command(*arguments, "--json", str(out))
-    assert json.loads(out.read_text())["noise_floor"]["full"]["count"] == 2 * 3 * 4
+    arguments = ("--baselines", "--cut", "2x3", "--cuts", "2")
+    evaluate_stored(*arguments, "--json", str(tmp_path / "report.json"), method="mpet")
+    assert json.loads((tmp_path / "report.json").read_text())["noise_floor"]["full"]["count"] == 2 * 2 * 3
     assert not Evaluation.objects.exists()
-    with pytest.raises(CommandError, match="a cut is not kept"):
-        call_command(*arguments, "--save")
+    with pytest.raises(CommandError, match="--save: not allowed with --cut"):
+        evaluate_stored(*arguments, "--save")
 
 
 @pytest.mark.parametrize(
@@ -162,12 +167,13 @@ def test_cuts_of_the_database_have_their_noise_floor_and_are_not_kept(measured, 
         (["--cut", "9"], "'9' is not PLATFORMSxWORKLOADS"),
         (["--cut", "1x3"], "1x3"),
         (["--cut", "3x3"], "only 2 platforms of different cpu_model"),
-        (["--cuts", "2"], "--cut, which is missing"),
+        (["--cuts", "2"], "--cuts requires --cut"),
         (["--cut", "2x3", "--cuts", "0"], "cuts must be at least 1"),
-        (["--diverse"], "--cut, which is missing"),
+        (["--diverse"], "--diverse requires --cut"),
         (["--json", "/no/such/folder/x.json"], "no such folder"),
         (["--targets", "/no/such/file"], "No such file"),
         (["--database"], "not allowed with"),
+        (["--by-application"], "no workload names its application"),
     ],
 )
 def test_refusals_say_why(folder, arguments, reason):
@@ -176,7 +182,7 @@ def test_refusals_say_why(folder, arguments, reason):
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("p/1\np/9\n", "line 2: no platform 'p/9'"), ("\n", "no platform is named")]
+    ("text", "reason"), [("p/1\np/9\n", "line 2: no platform 'p/9'"), ("\n", "no platform in the file")]
 )
 def test_targets_that_are_not_there(folder, text, reason):
     targets = folder.parent / "targets.txt"
@@ -195,7 +201,7 @@ def test_a_broken_dataset_names_member_and_line(folder):
 def test_the_database_is_evaluated_as_the_public_sees_it(measured, owner, tmp_path):
     store(sample_measurements(4, 6, seed=3), "private", owner, private=True)
     out = tmp_path / "report.json"
-    call_command("evaluate", "--database", "--method", "mpet2020", "--json", str(out))
+    evaluate_stored("--json", str(out))
     expected = asdict(evaluate(read_database(), [get_method("mpet2020")], Protocol()).report())
     printed = json.loads(out.read_text())
     for report in (printed, expected):
@@ -204,67 +210,53 @@ def test_the_database_is_evaluated_as_the_public_sees_it(measured, owner, tmp_pa
 
 
 def test_an_empty_database_is_refused(db):
-    with pytest.raises(CommandError, match="no measured profile"):
+    with pytest.raises(CommandError, match="no measured or simulated profile is stored"):
         call_command("evaluate", "--method", "mpet2020")
 
 
 @pytest.mark.shared_data
 def test_public_measurements(shared_data, tmp_path):
-    result = run(shared_data / "gbm", out=tmp_path / "report.json")
-    assert result["full"]["count"] + result["full"]["refused"] == 59
+    result = result_of(shared_data / "gbm", out=tmp_path / "report.json")
+    assert predicted(result) == 59
     assert 0 < result["t1"]["median"] < 50
 
 
 @pytest.mark.django_db
 def test_a_database_of_simulated_profiles_alone_is_evaluated_and_says_so(capsys):
     store(sample_measurements(4, 6, origin="simulated"), "demo", kind="simulator")
-    call_command("evaluate", "--database", "--method", "mpet2020")
+    evaluate_stored()
     printed = capsys.readouterr()
-    assert "simulated" in printed.err
+    assert "using simulated profiles: no workload was measured on two platforms" in printed.err
     assert "24" in printed.out
 
 
-@pytest.mark.django_db
-def test_simulated_profiles_take_no_part_beside_measured_ones(tmp_path, capsys):
-    store(sample_measurements(4, 6))
-    out = tmp_path / "report.json"
-    arguments = ("evaluate", "--method", "mpet2020", "--json", str(out))
-    call_command(*arguments)
-    before = json.loads(out.read_text())["methods"]["mpet2020"]["full"]
-    store(sample_measurements(5, 6, seed=3, origin="simulated"), "demo", kind="simulator")
-    call_command(*arguments)
-    assert json.loads(out.read_text())["methods"]["mpet2020"]["full"] == before
+def test_simulated_profiles_take_no_part_beside_measured_ones(measured, tmp_path, capsys):
+    out, found = tmp_path / "report.json", []
+    for _ in range(2):
+        call_command("evaluate", "--method", "mpet2020", "--json", str(out))
+        found.append(json.loads(out.read_text())["methods"]["mpet2020"]["full"])
+        store(sample_measurements(5, 6, seed=3, origin="simulated"), "demo", kind="simulator")
+    assert found[0] == found[1]
     assert "simulated" not in capsys.readouterr().err
 
 
-def test_baselines_are_all_of_them_and_the_floor(folder, capsys):
-    out = folder.parent / "report.json"
-    options = ("--dataset", str(folder), "--method", "mpet2020", "--baselines", "--sample", "4", "--json", str(out))
-    call_command("evaluate", *options)
-    report = json.loads(out.read_text())
-    assert list(report["methods"]) == ["mpet2020", *(name for name, method in METHODS.items() if method.baseline)]
-    assert all(result["full"]["count"] + result["full"]["refused"] == 4 for result in report["methods"].values())
-    assert report["noise_floor"]["full"] | {"count": 0, "refused": 4} == report["noise_floor"]["full"]
+def test_baselines_are_all_of_them_once_and_the_floor(folder, capsys):
+    report = run(folder, "--baselines", "--sample", "2", method="ridge,mpet2020")
+    baselines = [name for name, method in METHODS.items() if method.baseline and name != "ridge"]
+    assert list(report["methods"]) == ["ridge", "mpet2020", *baselines]
+    assert {predicted(result) for result in report["methods"].values()} == {2}
+    assert report["noise_floor"]["full"] | {"count": 0, "refused": 2} == report["noise_floor"]["full"]
     assert "no run was repeated" in capsys.readouterr().out
-
-
-def test_a_method_that_is_a_baseline_is_evaluated_once(folder):
-    out = folder.parent / "report.json"
-    options = ("--dataset", str(folder), "--method", "ridge,mpet2020", "--baselines", "--sample", "2")
-    call_command("evaluate", *options, "--json", str(out))
-    names = list(json.loads(out.read_text())["methods"])
-    assert names[:2] == ["ridge", "mpet2020"]
-    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize(
     "options", [("--references", "2"), ("--unlike",), ("--holdout", "application,microarchitecture")]
 )
 def test_what_only_studies_ask_is_not_kept(measured, options):
-    call_command("evaluate", "--database", "--method", "additive-log", *options)
+    evaluate_stored(*options, method="additive-log")
     assert not Evaluation.objects.exists()
-    with pytest.raises(CommandError, match="not kept"):
-        call_command("evaluate", "--database", "--method", "additive-log", *options, "--save")
+    with pytest.raises(CommandError, match="--save: not allowed with"):
+        evaluate_stored(*options, "--save", method="additive-log")
 
 
 def test_the_statistics_of_each_application(folder, capsys):
@@ -274,36 +266,27 @@ def test_the_statistics_of_each_application(folder, capsys):
     for workload in ("w0", "w1", "w2"):
         text = text.replace(f",{workload},", f",suite/{workload},")
     path.write_bytes(gzip.compress(text.encode()))
-    out = folder.parent / "report.json"
-    run(folder, "--by-application", out=out)
-    (application,) = json.loads(out.read_text())["applications"].items()
-    assert application[0] == "suite"
-    result = application[1]["mpet2020"]
-    assert result["full"]["count"] + result["full"]["refused"] == 3 * PLATFORMS
-    assert set(result) == METHOD_STATISTICS
+    ((application, results),) = run(folder, "--by-application")["applications"].items()
+    result = results["mpet2020"]
+    assert (application, predicted(result), set(result)) == ("suite", 3 * PLATFORMS, METHOD_STATISTICS)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("suite")]
     assert f"{result['full']['mean']:.3g}" in line
 
 
-def test_without_applications_there_is_nothing_to_tell_apart(folder):
-    with pytest.raises(CommandError, match="name of an application"):
-        run(folder, "--by-application")
-
-
 def test_evaluations_of_the_database_are_kept(measured, capsys):
-    call_command("evaluate", "--database", "--method", "mpet2020", "--baselines", "--sample", "3", "--seed", "2")
+    evaluate_stored("--baselines", "--sample", "3", "--seed", "2")
     (kept,) = Evaluation.objects.all()
-    assert f"kept as evaluation {kept.uid}" in capsys.readouterr().out
-    assert (kept.origin, kept.sample, kept.seed) == ("measured", 3, 2)
-    assert kept.noise_floor["full"]["count"] == 3
-    call_command("evaluate", "--database", "--method", "mpet2020", "--sample", "3", "--no-save")
+    assert f"saved as evaluation {kept.uid}" in capsys.readouterr().out
+    assert (kept.origin, kept.sample, kept.seed, kept.noise_floor["full"]["count"]) == ("measured", 3, 2, 3)
+    evaluate_stored("--sample", "3", "--no-save")
     assert Evaluation.objects.count() == 1
 
 
 def test_the_origin_can_be_chosen(measured, capsys):
+    arguments = ("evaluate", "--method", "mpet2020", "--origin", "simulated")
     with pytest.raises(CommandError, match="no simulated profile"):
-        call_command("evaluate", "--method", "mpet2020", "--origin", "simulated")
+        call_command(*arguments)
     store(sample_measurements(4, 6, seed=3, origin="simulated"), "demo", kind="simulator")
-    call_command("evaluate", "--method", "mpet2020", "--origin", "simulated", "--sample", "3")
-    assert "as asked: these are the simulated profiles" in capsys.readouterr().err
+    call_command(*arguments, "--sample", "3")
+    assert "using simulated profiles\n" in capsys.readouterr().err
     assert Evaluation.objects.get().origin == "simulated"
