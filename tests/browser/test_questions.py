@@ -34,7 +34,7 @@ SHOWCASE_SECONDS = 5
 SLOW_MS = 120_000  # of what a fleet computes for the first time, on a machine that does other things
 MOST_CLICKS = {
     "showcase": 0,
-    "how good these predictions are": 0,
+    "how accurate the predictions are": 0,
     "every figure of the accuracy": 1,
     "how good is this machine": 1,
     "machine against machine": 2,
@@ -85,7 +85,7 @@ def ask_for_the_showcase(visit) -> None:
         began = time.monotonic()
         visitor = Visitor(visit, "showcase")
         example = visitor.page.locator("#example")
-        expect(example.get_by_role("heading", level=2)).to_have_text(re.compile(r"Off by [\d.]+\s%"))
+        expect(example.get_by_role("heading", level=2)).to_have_text(re.compile(r"Error [\d.]+\s%"))
         drawn(visitor.page)
         seconds.append(time.monotonic() - began)
     assert min(seconds) < SHOWCASE_SECONDS
@@ -96,7 +96,7 @@ def ask_for_the_showcase(visit) -> None:
 
 
 def ask_how_good_these_predictions_are(visit) -> None:
-    visitor = Visitor(visit, "how good these predictions are")
+    visitor = Visitor(visit, "how accurate the predictions are")
     said = visitor.page.get_by_text("hidden measurements: half within")
     expect(said).to_have_text(
         re.compile(r"[\d,]+ hidden measurements: half within [\d.]+\s%, 90\s% intervals held [\d.]+\s%")

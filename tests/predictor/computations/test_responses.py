@@ -43,7 +43,7 @@ def test_the_page_is_there_at_once_and_asks_by_itself(client, public, started):
     assert response.status_code == 200
     assert "Waiting for other computations to finish" in text_of(response)
     assert f'hx-get="{reverse("ranking")}?workload={WORKLOAD}"' in response.content.decode()
-    assert f'<a href="{reverse("ranking")}?workload={WORKLOAD}">Look again</a>' in response.content.decode()
+    assert f'<a href="{reverse("ranking")}?workload={WORKLOAD}">Reload</a>' in response.content.decode()
     assert "htmx-2.min" in response.content.decode()
     assert "no-store" in response["Cache-Control"]
     part = polled(client)
@@ -120,7 +120,7 @@ def test_what_could_not_be_computed_is_said(client, public, started, monkeypatch
     page(client)
     monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", lambda question, target: 1 / 0)
     take_up("computations")
-    assert "could not be computed" in text_of(page(client))
+    assert "computation failed" in text_of(page(client))
     assert "hx-get" not in polled(client).content.decode()
 
 

@@ -210,7 +210,7 @@ def test_the_profile_page_leads_there(client, profile):
     ("query", "reason"),
     [
         ({"model": "moon"}, "No model moon"),
-        ({"to": "many"}, "not a thread count"),
+        ({"to": "many"}, "not a whole number of threads"),
         ({"to": "0"}, "A thread count from 1"),
     ],
 )
@@ -237,7 +237,7 @@ def test_simulated_profiles_are_marked(client):
 def test_a_profile_without_curves(client, profile):
     ScalingCurves.objects.all().delete()
     response = page(client, Profile.objects.get(pk=profile.pk))
-    assert "has no curves that can be computed with" in text_of(response)
+    assert "has no usable curves" in text_of(response)
 
 
 def test_a_damaged_curve_is_refused_not_drawn(client, profile):
@@ -246,7 +246,7 @@ def test_a_damaged_curve_is_refused_not_drawn(client, profile):
     curves.values = np.full(len(curves.values), -np.inf)
     curves.save()
     text = text_of(page(client, profile))
-    assert "has no curves that can be computed with" in text
+    assert "has no usable curves" in text
     document = strict_json(client.get(f"{API}profiles/{profile.uid}/beyond/").content)
     assert (document["reading"], document["quality"]) == ("", [])
 

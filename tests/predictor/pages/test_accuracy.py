@@ -39,7 +39,7 @@ def test_without_any_evaluation_the_published_figures_stand_there(client, db):
     for published in published_measurements():
         assert f"{published.name} {len(published.errors)} {as_percent(published.median)}" in words
         assert client.get(f"/docs/accuracy/{published.name}.md").status_code == 200
-    assert "is evaluated after start" in words
+    assert "after it starts, once 20 are" in words
     assert set(figures_of(page)) == {"error-histogram"}
 
 

@@ -138,7 +138,7 @@ def test_the_example_was_computed_before_and_says_how_far_off_it_is(client, publ
     page = home(client)
     example = page.context["example"]
     error = as_percent(example["measured"]["error_percent"])
-    assert f"Off by {error}, though no measurement there was used" in text_of(page)
+    assert f"Error {error}, without a measurement on this machine" in text_of(page)
     names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
     assert names[-2:] == ["predicted", "measured"]
     assert len(example["measured"]["curve"]) >= FEWEST_POINTS
@@ -192,7 +192,7 @@ def test_an_empty_database_has_doors_and_the_published_figures(client):
         assert door in text_of(page)
     assert "980 hidden measurements: half within 2.48 %, 90 % intervals held 92.3 %." in text_of(page)
     assert "error-histogram" in figures_of(page)
-    assert text_of(page).count("Nothing is stored yet that a prediction could use. Measure your machine") == 1
+    assert text_of(page).count("There are no profiles yet that a prediction could use. Measure your machine") == 1
     assert 'id="ask-workload"' not in page.content.decode()
 
 

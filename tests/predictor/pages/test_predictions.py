@@ -87,10 +87,10 @@ def test_the_form_can_be_filled_by_its_address_and_says_what_is_possible(client,
     page = client.get(reverse("predict"), QUESTION)
     assert 'value="app0/section0"' in page.content.decode()
     words = text_of(page)
-    assert "2 reference machines have the workload" in words
-    assert "known by 3 other workloads" in words
+    assert "2 reference machines have profiles of the workload" in words
+    assert "has profiles of 3 other workloads" in words
     assert "6 profiles connect the two" in words
-    assert "The pair itself was measured" in words
+    assert "This pair was measured" in words
 
 
 def test_it_says_when_nothing_connects_the_pair(client, public):
@@ -170,14 +170,14 @@ def test_every_scenario_can_be_chosen(client, public):
     t1 = post_question(client, method="mpet", scenario="sequential")
     assert t1.context["answer"]["scenario"] == "sequential"
     assert set(figures_of(t1)) == {"first-time"}
-    assert "Only t(1) was asked for" in text_of(t1)
+    assert "Only t(1) was requested" in text_of(t1)
     scaling = post_question(client, method="mpet", scenario="scaling")
     assert scaling.context["answer"]["t1_s"] is None
     assert "Largest speedup" in text_of(scaling)
     assert "time" not in figures_of(scaling)
     made_parallel = post_question(client, method="mpet", scenario="parallelisation", strategy="dynamic_loop")
     assert made_parallel.context["answer"]["strategy"] == "dynamic_loop"
-    assert "benchmarks of the strategy dynamic loop" in text_of(made_parallel)
+    assert "benchmarks with the strategy dynamic loop" in text_of(made_parallel)
     plain = post_question(client, method="mpet", strategy="dynamic_loop")
     assert plain.context["answer"]["strategy"] is None
 

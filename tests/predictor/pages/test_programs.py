@@ -165,13 +165,13 @@ def test_the_owners_prices_are_on_the_page_for_that_user_alone(client, program):
     set_price_factor(ada, Decimal("0.5"))
     client.force_login(ada)
     page = client.get(program)
-    assert "times your factor" in text_of(page)
+    assert "× your factor" in text_of(page)
     rows = {row["platform"]: row for row, _ in page.context["rows"]}
     assert rows["machine-1"]["price"] == pytest.approx(1.8)
     api = {row["platform"]: row["price_basis"] for row in client.get(f"/api/v1{program}").json()["results"]}
     assert api["machine-1"] == "factor"
     client.logout()
-    assert "times your factor" not in text_of(client.get(program))
+    assert "× your factor" not in text_of(client.get(program))
 
 
 def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, program):
@@ -187,7 +187,7 @@ def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, progra
             (row["place"], "machine-1")
         ]
         assert len(client.get(csv_of(page)).getvalue().decode().splitlines()) == 2
-    assert "of this choice" in text_of(page)
+    assert "of the selection" in text_of(page)
     assert slower["relative"] == pytest.approx(slower["time_s"] / everything[0]["time_s"])
 
 
@@ -233,7 +233,7 @@ def test_what_is_no_filter_is_refused(client, program, wrong):
 
 def test_where_no_platform_is_chosen_it_leads_to_all(client, program):
     words = text_of(client.get(program, {"min_threads": "1000"}))
-    assert "No machine of this choice can be predicted" in words
+    assert "No machine of this selection can be predicted" in words
     assert "benchmark kit" not in words
 
 
@@ -358,10 +358,10 @@ def test_what_would_narrow_the_interval(client, program):
     twin = client.get(twin_of(page)).json()
     assert page.context["widest"].slug == twin["workload"] == response.context["rows"][0][0]["widest_part"]
     assert [row["platform"] for row, _, _ in page.context["rows"]] == [row["platform"] for row in twin["results"]]
-    assert "adds most to the width" in text_of(page)
+    assert "contributes most to the width" in text_of(page)
     part = client.get(address, headers={"HX-Request": "true"})
     assert "<html" not in part.content.decode()
-    assert "adds most to the width" in text_of(part)
+    assert "contributes most to the width" in text_of(part)
 
 
 @pytest.mark.parametrize("target", ["nowhere", "machine-0", ""])

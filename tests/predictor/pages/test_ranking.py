@@ -56,9 +56,9 @@ def test_filters_keep_the_place_among_all(client, public):
     profile.platform.save()
     response = page(client, device_class="embedded")
     assert [(row["place"], platform.slug) for row, platform in response.context["rows"]] == [(3, slowest)]
-    assert "places are among all" in text_of(response)
+    assert "ranks are among all" in text_of(response)
     nothing = page(client, device_class="embedded", architecture="aarch64")
-    assert "No machine of this choice can be predicted" in text_of(nothing)
+    assert "No machine of this selection can be predicted" in text_of(nothing)
     assert figures_of(nothing) == {}
 
 

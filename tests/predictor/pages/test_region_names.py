@@ -49,7 +49,7 @@ def rename(client, address, label, region=MERGE, follow=True):
 def test_the_new_name_is_shown_wherever_the_region_is(client, program):
     before = list(Profile.objects.order_by("pk").values("uid", "workload__slug", "workload__section"))
     page = rename(client, program, "  the   merge step ")
-    assert "The region is called the merge step now." in text_of(page)
+    assert "The region was renamed to the merge step." in text_of(page)
     assert [row["label"] for row in page.context["home"].parts] == ["the merge step", "split:40", "serial rest"]
     assert "the merge step merge:12, parallel region at merge:12" in text_of(page)  # where it is in the program
     assert page.context["columns"][0] == "the merge step"

@@ -28,10 +28,10 @@ def words(client, workload: str, target: str) -> str:
 def test_counts_what_there_is_to_predict_from(client):
     store_public()
     text = words(client, "app0-section0", "machine-1")
-    assert "Possible: 2 reference machines have the workload" in text
-    assert "known by 3 other workloads" in text
+    assert "Possible: 2 reference machines have profiles of the workload" in text
+    assert "has profiles of 3 other workloads" in text
     assert "6 profiles connect the two" in text
-    assert "The pair itself was measured" in text
+    assert "This pair was measured" in text
 
 
 def test_names_stand_for_slugs(client):
@@ -133,7 +133,7 @@ def test_scenarios_that_counts_decide_nothing_about_are_tried(client):
     parameters = {"workload": "app0-section0", "target": "machine-1", "scenario": "parallelisation"}
     assert text_of(client.get(ADDRESS, parameters)) == ""  # no strategy is chosen yet
     possible = text_of(client.get(ADDRESS, parameters | {"strategy": "dynamic_loop"}))
-    assert possible.startswith("Possible: the target is known by 3 other workloads")
+    assert possible.startswith("Possible: the target has profiles of 3 other workloads")
     refused = text_of(client.get(ADDRESS, parameters | {"strategy": "pipeline"}))
     assert not refused.startswith("Possible")
     assert "pipeline" in refused
@@ -410,7 +410,7 @@ def test_simulated_machines_are_left_out_of_a_ranking_in_one_sentence(client):
     assert (
         refusal.sentence == "Simulated and measured machines are never mixed: 2 simulated machines are left out here."
     )
-    assert (refusal.action, refusal.address) == ("Show simulated ones", "/profiles/?origin=simulated")
+    assert (refusal.action, refusal.address) == ("Show simulated profiles", "/profiles/?origin=simulated")
     words_shown = text_of(page)
     assert words_shown.count(refusal.sentence) == 1
     assert "make quick" not in words_shown

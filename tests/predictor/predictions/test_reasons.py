@@ -167,7 +167,7 @@ def test_what_is_from_before_is_said_on_page_and_api(prediction, change, words):
     assert after["curve"] == before["curve"]
     page = page_of(prediction)
     assert words in text_of(page)
-    assert "Predict again with the data of today" in text_of(page)
+    assert "Predict again with current data" in text_of(page)
 
 
 def test_reasons_of_which_no_rules_were_noted_are_from_before(prediction):
