@@ -190,8 +190,9 @@ class PredictionForm(forms.Form):
 
     def clean_n(self) -> list[int] | None:
         words = self.cleaned_data["n"].replace(",", " ").split()
-        if not all(word.isascii() and word.isdigit() for word in words):
-            raise forms.ValidationError("Whole numbers with commas between, such as 1, 2, 4.")
+        for word in words:
+            if not (word.isascii() and word.isdigit()):
+                raise forms.ValidationError(f"“{word}” is not a whole number. Separate numbers by commas: 1, 2, 4.")
         return [int(word) for word in words] or None
 
     def clean(self) -> dict[str, Any]:

@@ -20,10 +20,7 @@ from profiles.prices.tables import set_price_factor
 from profiles.templatetags.quantities import seconds, significant
 from tests.benchmarks.uploads import receive, tarball
 from tests.pages import figures_of, text_of, twin_of, user
-from tests.predictor.conftest import (
-    started,  # noqa: F401
-    store,
-)
+from tests.predictor.conftest import store
 from tests.predictor.predictions.test_costs import price
 from tests.profiles.deliveries import measured
 from tests.programs import late_program_measurements, program_measurements
@@ -31,11 +28,6 @@ from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
 MERGE = "sort-merge12"
-
-
-@pytest.fixture
-def kit():
-    store(sample_measurements(3, 6), label="kit")
 
 
 @pytest.fixture
@@ -85,15 +77,28 @@ def test_a_program_whose_region_begins_later_has_its_page(client, kit):
 
 def test_the_parts_are_shown_where_they_were_measured(client, program):
     response = client.get(program)
-    home = response.context["home"]
-    assert [row["label"] for row in home.parts] == ["merge:12", "split:40", "serial rest"]
-    assert home.first_s == pytest.approx(5.5)
-    assert (home.best_n, home.best_s) == (4, pytest.approx(1.75))
-    shares = [row["first_share"] for row in home.parts]
-    assert sum(shares) == pytest.approx(1)
+    home, parts = response.context["home"], ["merge:12", "split:40", "serial rest"]
+    assert [row["label"] for row in home.parts] == parts
+    assert (home.first_s, home.best_n, home.best_s) == (pytest.approx(5.5), 4, pytest.approx(1.75))
+    assert sum(row["first_share"] for row in home.parts) == pytest.approx(1)
     bands = figures_of(response)["program"]["data"]
-    assert [band["name"] for band in bands] == ["merge:12", "split:40", "serial rest"]
+    assert [band["name"] for band in bands] == parts
     assert bands[0]["y"] == [4, 2, 1]
+    assert 1 <= len(home.limits) <= 3
+    assert home.limits[0] == "The serial rest takes 29 % of the time with 4 threads."
+    assert [text_of(response).count(sentence) for sentence in home.limits] == [1] * len(home.limits)
+
+
+def test_the_twin_and_the_csv_have_what_was_measured_and_the_ranking(client, program):
+    page = client.get(program)
+    document = client.get(twin_of(page)).json()
+    assert (document["name"], document["measured_times"]["n"]) == ("sort", [1, 2, 4])
+    assert (document["regions"], document["serial_rest"]) == ([MERGE, "sort-split40"], "sort-serial-rest")
+    assert {"time_s", "low_s", "high_s", "regions", "widest_part"} <= set(document["results"][0])
+    assert f'href="{csv_of(page).replace("&", "&amp;")}"' in page.content.decode()
+    head, *lines = client.get(csv_of(page)).getvalue().decode().splitlines()
+    assert len(lines) == 2
+    assert {"time_s", "low_s", "high_s", "serial_rest_s", f"{MERGE}_time_s"} <= set(head.split(","))
 
 
 def test_each_region_leads_to_its_own_prediction(client, program):
@@ -121,26 +126,7 @@ def test_relative_speed_is_that_of_the_machine_that_measured_it(client, program)
 def test_an_older_upload_says_that_the_rest_is_unknown(client, kit):
     store(program_measurements(serial_rest=False), label="old")
     words = text_of(client.get(address_of("old")))
-    assert "The serial rest is unknown" in words
-    assert "All regions" in words
-
-
-def test_what_is_no_number_of_threads_is_refused(client, program):
-    assert client.get(program, {"n": ""}).status_code == 200
-    for n in ("0", "x", "-1", "99999999", "1.5"):
-        assert client.get(program, {"n": n}).status_code == 422
-
-
-def test_an_unknown_method_is_refused(client, program):
-    response = client.get(program, {"method": "oracle"})
-    assert response.status_code == 422
-    assert "There is no method “oracle”." in text_of(response)
-
-
-def test_where_no_platform_can_be_predicted_it_says_what_to_do(client):
-    store(program_measurements(), label="alone")
-    words = text_of(client.get(address_of("alone")))
-    assert "1 machine has no prediction: the program was measured here and on no other machine." in words
+    assert "The serial rest is unknown" in words and "All regions" in words
 
 
 def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client):
@@ -183,12 +169,25 @@ def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, progra
         page = client.get(program, chosen)
         (row,) = client.get(twin_of(page)).json()["results"]
         assert row == next(row for row in everything if row["platform"] == "machine-1")
-        assert [(shown["place"], platform.slug) for shown, platform in page.context["rows"]] == [
-            (row["place"], "machine-1")
-        ]
+        shown = [(one["place"], platform.slug) for one, platform in page.context["rows"]]
+        assert shown == [(row["place"], "machine-1")]
         assert len(client.get(csv_of(page)).getvalue().decode().splitlines()) == 2
     assert "of the selection" in text_of(page)
     assert slower["relative"] == pytest.approx(slower["time_s"] / everything[0]["time_s"])
+    words = text_of(client.get(program, {"min_threads": "1000"}))
+    assert "No machine of this selection can be predicted" in words and "benchmark kit" not in words
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("min_cores", "many"), ("by", "price"), ("method", "oracle"), ("n", "0"), ("n", "1.5"), ("n", "99999999")],
+)
+def test_a_wrong_choice_is_refused_by_its_name(client, program, name, wrong):
+    page = client.get(program, {name: wrong})
+    assert page.status_code == 422
+    assert (f"There is no method “{wrong}”." if name == "method" else f"{title_of(name)}:") in text_of(page)
+    api = client.get(address_of("program", view="api-program"), {name: wrong})
+    assert api.json()["errors"][0]["name"] == name
 
 
 def test_per_core_the_smaller_machine_stands_first(client, program):
@@ -211,30 +210,14 @@ def test_the_cost_of_a_run_stands_where_prices_are_known(client, program):
     rows = client.get(twin_of(page)).json()["results"]
     assert [row["platform"] for row in rows] == ["machine-2", "machine-1"]
     assert rows[0]["cost"] == pytest.approx(0.36 / 3600 * rows[0]["time_s"])
-    assert [(row["cost"], row["pareto"]) for row, _ in page.context["rows"]] == [
-        (row["cost"], row["pareto"]) for row in rows
-    ]
+    shown = [(row["cost"], row["pareto"]) for row, _ in page.context["rows"]]
+    assert shown == [(row["cost"], row["pareto"]) for row in rows]
     words = text_of(page)
     assert "All machines: cheapest first" in words
     assert "USD per 1,000 runs" in words and "us 2026-01-31" in words
     assert not re.search(r"\de-0", words)
     drawn = {name for trace in figures_of(page)["cost"]["data"] for name in trace["customdata"]}
     assert drawn == set(Platform.objects.filter(slug__in=["machine-1", "machine-2"]).values_list("name", flat=True))
-
-
-@pytest.mark.parametrize("wrong", [{"min_cores": "many"}, {"by": "price"}])
-def test_what_is_no_filter_is_refused(client, program, wrong):
-    (name,) = wrong
-    page = client.get(program, wrong)
-    assert page.status_code == 422
-    assert f"{title_of(name)}:" in text_of(page)
-    assert client.get(address_of("program", view="api-program"), wrong).json()["errors"][0]["name"] == name
-
-
-def test_where_no_platform_is_chosen_it_leads_to_all(client, program):
-    words = text_of(client.get(program, {"min_threads": "1000"}))
-    assert "No machine of this selection can be predicted" in words
-    assert "benchmark kit" not in words
 
 
 def test_public_data_only_is_what_everybody_gets(client, program):
@@ -267,34 +250,19 @@ def test_of_a_private_program_public_data_say_nothing(client, kit):
     assert api.json()["errors"][0]["name"] == "public_only"
 
 
-def test_csv_has_all_rows_and_a_column_for_each_region(client, program):
-    response = client.get(program)
-    csv = csv_of(response)
-    assert f'href="{csv.replace("&", "&amp;")}"' in response.content.decode()
-    head, *lines = client.get(csv).getvalue().decode().splitlines()
-    assert len(lines) == 2
-    assert {"time_s", "low_s", "high_s", "serial_rest_s", f"{MERGE}_time_s"} <= set(head.split(","))
-
-
-def test_the_twin_has_what_was_measured_and_the_ranking(client, program):
-    document = client.get(twin_of(client.get(program))).json()
-    assert document["name"] == "sort"
-    assert document["measured_times"]["n"] == [1, 2, 4]
-    assert document["regions"] == [MERGE, "sort-split40"]
-    assert document["serial_rest"] == "sort-serial-rest"
-    assert {"time_s", "low_s", "high_s", "regions", "widest_part"} <= set(document["results"][0])
-
-
-@pytest.mark.parametrize("view", ["program", "api-program", "program-measure-next", "api-program-measure-next"])
-def test_a_private_program_is_404_for_others(client, kit, view):
+def test_a_private_or_unknown_program_is_404_for_others(client, kit):
     ada = user("ada")
     store(program_measurements(), label="mine", owner=ada, private=True)
-    address = address_of("mine", ada, view) + ("?target=machine-1" if "next" in view else "")
-    assert client.get(address).status_code == 404
-    client.force_login(user("bob"))
-    assert client.get(address).status_code == 404
-    client.force_login(ada)
-    assert client.get(address).status_code == 200
+    views = ("program", "api-program", "program-measure-next", "api-program-measure-next")
+    for viewer, status in ((None, 404), (user("bob"), 404), (ada, 200)):
+        if viewer:
+            client.force_login(viewer)
+        for view in views:
+            answer = client.get(address_of("mine", ada, view), {"target": "machine-1"} if "next" in view else {})
+            assert answer.status_code == status, (viewer, view)
+    uid = name_of("mine", ada).source_uid
+    for view in views[:2]:
+        assert client.get(reverse(view, args=[uid, "other"])).status_code == 404
 
 
 def test_a_later_upload_does_not_rewrite_what_an_earlier_address_says(client, program):
@@ -335,21 +303,6 @@ def test_the_badge_of_a_public_program_is_an_image_with_its_time(client, program
     assert f"{program}badge.svg" in client.get(program).content.decode()
 
 
-def test_what_limits_it_stands_in_three_sentences_at_most(client, program):
-    page = client.get(program)
-    limits = page.context["home"].limits
-    assert 1 <= len(limits) <= 3
-    assert limits[0] == "The serial rest takes 29 % of the time with 4 threads."
-    for sentence in limits:
-        assert text_of(page).count(sentence) == 1
-
-
-def test_an_unknown_program_is_404(client, program):
-    uid = name_of("program").source_uid
-    assert client.get(reverse("program", args=[uid, "other"])).status_code == 404
-    assert client.get(reverse("api-program", args=[uid, "other"])).status_code == 404
-
-
 def test_what_would_narrow_the_interval(client, program):
     response = client.get(program)
     address = response.context["narrowing"]
@@ -362,18 +315,12 @@ def test_what_would_narrow_the_interval(client, program):
     part = client.get(address, headers={"HX-Request": "true"})
     assert "<html" not in part.content.decode()
     assert "contributes most to the width" in text_of(part)
-
-
-@pytest.mark.parametrize("target", ["nowhere", "machine-0", ""])
-def test_what_cannot_be_predicted_cannot_be_narrowed(client, program, target):
-    address = address_of("program", view="program-measure-next") + f"?target={target}"
-    response = client.get(address)
-    assert response.status_code == 422
-    assert text_of(response).count("There is no target machine" if target != "machine-0" else "was measured here") == 1
-    assert client.get(address_of("program", view="api-program-measure-next") + f"?target={target}").status_code in {
-        400,
-        422,
-    }
+    unknown = "There is no target machine"
+    for target, reason in (("nowhere", unknown), ("machine-0", "was measured here"), ("", unknown)):
+        refused = client.get(address_of("program", view="program-measure-next"), {"target": target})
+        assert (refused.status_code, text_of(refused).count(reason)) == (422, 1)
+        api = client.get(address_of("program", view="api-program-measure-next"), {"target": target})
+        assert api.status_code in {400, 422}
 
 
 def test_what_to_measure_next_on_a_simulated_machine_says_that_it_is_apart(client, program):
@@ -382,11 +329,10 @@ def test_what_to_measure_next_on_a_simulated_machine_says_that_it_is_apart(clien
     machine = Platform.objects.get(name__startswith="sim 0")
     response = client.get(address_of("program", view="program-measure-next") + f"?target={machine.slug}")
     assert response.status_code == 422
-    assert "never mixed" in text_of(response)
-    assert "No other workload was measured" not in text_of(response)
+    assert "never mixed" in text_of(response) and "No other workload was measured" not in text_of(response)
 
 
-def test_a_long_one_is_computed_behind_the_request(client, program, started):  # noqa: F811
+def test_a_long_one_is_computed_behind_the_request(client, program, started):
     response = client.get(program)
     assert "Waiting for other computations" in text_of(response)
     assert Computation.objects.get().kind == "ranking"
@@ -420,14 +366,9 @@ def test_upload_workload_and_list_lead_here(client, kit):
     workload = page.context["home"].parts[0]["profile"].workload
     assert link in client.get(reverse("workload", args=[workload.slug])).content.decode()
     document = client.get(reverse("api-upload", args=[upload.uid])).json()
-    assert document["programs"] == [
-        {"name": "sort", "url": f"http://testserver{reverse('program', args=name.address)}", "labels": {}}
-    ]
-
-
-def test_an_upload_of_the_kit_names_no_program(client):
-    upload = receive(tarball())
-    assert client.get(reverse("api-upload", args=[upload.uid])).json()["programs"] == []
+    address = reverse("program", args=name.address)
+    assert document["programs"] == [{"name": "sort", "url": f"http://testserver{address}", "labels": {}}]
+    assert client.get(reverse("api-upload", args=[receive(tarball()).uid])).json()["programs"] == []
 
 
 def test_the_page_of_a_workload_is_that_of_a_program_of_one_part(client, kit):
@@ -442,9 +383,8 @@ def test_the_page_of_a_workload_is_that_of_a_program_of_one_part(client, kit):
     assert 1 <= len(home.limits) <= 3 and home.limits[0] in words
     assert "limits" in figures_of(page)
     assert "Fastest" in words and "What to measure next for" in words
-    assert (
-        words.index("What limits it") < words.index("All machines: fastest") < words.index("Uploads of this workload")
-    )
+    headings = ("What limits it", "All machines: fastest", "Uploads of this workload")
+    assert sorted(headings, key=words.index) == list(headings)
     assert "http://testserver/workloads/app0-section0/" in words
     assert client.get(home.badge)["Content-Type"] == "image/svg+xml"
     assert seconds(home.best_s) in client.get(home.badge).content.decode()
