@@ -42,10 +42,6 @@ def test_a_link_opens_a_tab_and_arrow_keys_go_on(visit, address):
     expect(page.get_by_role("tabpanel", name="Command line")).to_be_visible()
     page.keyboard.press("ArrowRight")
     expect(page.locator("[role=tab]").first).to_be_focused()
-
-
-def test_a_link_of_the_first_screen_opens_its_tab(visit, address):
-    page = visit(address)
     page.locator('.facts a[href="#cautions"]').click()
     expect(page.get_by_role("tabpanel", name="Cautions")).to_be_visible()
 

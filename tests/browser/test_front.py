@@ -1,10 +1,13 @@
 """The front page, the menu, the search and the components in a real browser."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
 from predictor.computations.asking import request_showcase
+from predictor.models import Prediction
 from profiles.jobs.queue import take_up
 from tests.browser.test_walk import faults_as_shown
 from tests.pages import store_public, user
@@ -68,12 +71,22 @@ def test_the_search_offers_names_and_leads_to_what_is_chosen(visit, public):
     page.wait_for_url("**/platforms/machine-1/")
 
 
-def test_to_choose_a_workload_narrows_the_machines(visit, public):
-    page = visit(reverse("home"))
-    page.fill("#ask-workload", "app0-section0")
-    with page.expect_response("**workload=app0-section0**"):
-        page.locator("#ask-workload").press("Tab")
-    expect(page.locator("#ask-machines option")).to_have_count(3)
-    page.fill("#ask-machine", "machine-2")
-    page.get_by_role("button", name="Predict").click()
-    page.wait_for_url("**/predictions/answer/**")
+def test_a_workload_narrows_the_machines_and_each_answer_has_an_address(visit, public):
+    answers = []
+    for machine in ("machine-1", "machine-2"):
+        page = visit(reverse("home"))
+        page.fill("#ask-workload", "app0-section0")
+        with page.expect_response("**workload=app0-section0**"):
+            page.locator("#ask-workload").press("Tab")
+        expect(page.locator("#ask-machines option")).to_have_count(3)
+        page.fill("#ask-machine", machine)
+        page.get_by_role("button", name="Predict").click()
+        page.wait_for_url(re.compile(f"/predictions/answer/.*workload=app0-section0&target={machine}"))
+        expect(page.locator(".first-screen .main-svg .trace").first).to_be_visible()
+        assert machine in page.locator("h1").inner_text()
+        answers.append(page.locator(".facts.large").inner_text())
+        page.reload()
+        expect(page.locator(".first-screen .main-svg .trace").first).to_be_visible()
+        assert page.locator(".facts.large").inner_text() == answers[-1]
+    assert answers[0] != answers[1]
+    assert not Prediction.objects.exists()

@@ -39,7 +39,10 @@ def line(page, name: str) -> str:
     return page.evaluate("index => document.querySelector('.plot').data[index].y.join()", index)
 
 
-def test_a_moved_slider_redraws_with_the_baseline(page):
+def test_a_moved_slider_redraws_with_the_baseline_and_an_open_table_follows(page):
+    page.get_by_text("Numbers of “Time”").click()
+    numbers = page.get_by_role("region", name="Numbers of Time")
+    expect(numbers.locator("tbody tr")).to_have_count(16)
     before = line(page, "predicted")
     marked = page.evaluate("document.querySelector('.plot').dataset.mark = 'the same element'")
     page.get_by_label("Work", exact=True).fill("2")
@@ -49,6 +52,9 @@ def test_a_moved_slider_redraws_with_the_baseline(page):
     assert line(page, "predicted") != before
     assert page.evaluate("document.querySelector('.plot').dataset.mark") == marked
     expect(page.locator("#answer-notes")).to_contain_text("work × 2")
+    page.get_by_label("Threads", exact=True).fill("24")
+    expect(numbers.locator("tbody tr")).to_have_count(24)
+    assert "baseline" in numbers.locator("thead").inner_text()
 
 
 def test_the_address_holds_the_sliders_and_the_twin_follows(page):
@@ -85,15 +91,6 @@ def test_what_the_service_refuses_is_said_and_the_figures_stay(page):
     assert page.locator(".plot .main-svg").first.is_visible()
     page.get_by_label("SMT breakpoint").fill("12")
     expect(page.get_by_role("alert")).to_have_count(0)
-
-
-def test_an_open_table_stays_open_and_follows(page):
-    page.get_by_text("Numbers of “Time”").click()
-    numbers = page.get_by_role("region", name="Numbers of Time")
-    expect(numbers.locator("tbody tr")).to_have_count(16)
-    page.get_by_label("Threads", exact=True).fill("24")
-    expect(numbers.locator("tbody tr")).to_have_count(24)
-    assert "baseline" in numbers.locator("thead").inner_text()
 
 
 def test_the_shown_answer_can_be_kept_with_an_account(opened):

@@ -133,27 +133,22 @@ def stored(request):
     return predict(PredictionRequest("app0-section0", "machine-1", **REQUESTS[request.param]))
 
 
-@pytest.fixture
-def environment():
-    _, secret = ApiToken.issue(user("ada"), name="laptop", scope="predict")
-    return {**os.environ, "MPET_TOKEN": secret, "NO_PROXY": "*", "no_proxy": "*"}
-
-
-def run(command, environment) -> str:
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=60).stdout
-
-
-def test_the_python_program_prints_the_curve(stored, environment, live_server):
-    program = python_program(stored.answer, live_server.url + reverse("api-predictions"))
-    printed = [line.split() for line in run([sys.executable, "-c", program], environment).splitlines()]
-    expected = [[str(row[name]) for name in ("n", "time_s", "low_s", "high_s")] for row in stored.answer["curve"]]
-    assert printed == expected
-
-
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
-def test_the_command_answers_with_the_stored_prediction(stored, environment, live_server):
-    command = curl_command(stored.answer, live_server.url + reverse("api-predictions"))
-    answer = json.loads(run(["sh", "-c", command.replace("curl ", "curl --silent --fail ", 1)], environment))
+@pytest.mark.parametrize("stored", ["everything", "what if"], indirect=True)
+def test_the_python_program_and_the_command_answer_with_the_stored_prediction(stored, live_server):
+    _, secret = ApiToken.issue(user("ada"), name="laptop", scope="predict")
+    environment = {**os.environ, "MPET_TOKEN": secret, "NO_PROXY": "*", "no_proxy": "*"}
+    address = live_server.url + reverse("api-predictions")
+
+    def run(*command) -> str:
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=60)
+        return done.stdout
+
+    printed = run(sys.executable, "-c", python_program(stored.answer, address)).splitlines()
+    expected = [[str(row[name]) for name in ("n", "time_s", "low_s", "high_s")] for row in stored.answer["curve"]]
+    assert [line.split() for line in printed] == expected
+    command = curl_command(stored.answer, address).replace("curl ", "curl --silent --fail ", 1)
+    answer = json.loads(run("sh", "-c", command))
     assert (answer["id"], answer["curve"]) == (str(stored.uid), stored.answer["curve"])
 
 

@@ -87,6 +87,9 @@ def test_the_parts_are_shown_where_they_were_measured(client, program):
     assert 1 <= len(home.limits) <= 3
     assert home.limits[0] == "The serial rest takes 29 % of the time with 4 threads."
     assert [text_of(response).count(sentence) for sentence in home.limits] == [1] * len(home.limits)
+    assert f"{program}badge.svg" in response.content.decode()
+    badge = client.get(program + "badge.svg")
+    assert badge["Content-Type"] == "image/svg+xml" and "1.75 s with 4 threads" in badge.content.decode()
 
 
 def test_the_twin_and_the_csv_have_what_was_measured_and_the_ranking(client, program):
@@ -101,26 +104,21 @@ def test_the_twin_and_the_csv_have_what_was_measured_and_the_ranking(client, pro
     assert {"time_s", "low_s", "high_s", "serial_rest_s", f"{MERGE}_time_s"} <= set(head.split(","))
 
 
-def test_each_region_leads_to_its_own_prediction(client, program):
-    response = client.get(program)
-    row, platform = response.context["rows"][0]
-    query = urlencode({"workload": MERGE, "target": platform.slug, "method": "mpet"})
-    assert row["columns"][0]["address"] == f"{reverse('unstored-answer')}?{query}"
-    answer = client.get(row["columns"][0]["address"])
-    assert answer.status_code == 200
-    point = next(point for point in answer.context["answer"]["curve"] if point["n"] == row["n_best"])
-    assert point["time_s"] == pytest.approx(row["columns"][0]["time_s"])
-
-
-def test_relative_speed_is_that_of_the_machine_that_measured_it(client, program):
+def test_each_region_leads_to_its_own_prediction_and_speed_is_relative_to_the_own_machine(client, program):
     response = client.get(program, {"n": 2})
-    for row, _ in response.context["rows"]:
+    for row, platform in response.context["rows"]:
         assert row["n_best"] == 2
         assert f"{significant(3.0 / row['time_s'])}×" in text_of(response)
+        part = row["columns"][0]
+        query = urlencode({"workload": MERGE, "target": platform.slug, "n": 2, "method": "mpet"})
+        assert part["address"] == f"{reverse('unstored-answer')}?{query}"
+        answer = client.get(part["address"])
+        assert answer.status_code == 200
+        times = {point["n"]: point["time_s"] for point in answer.context["answer"]["curve"]}
+        assert times[2] == pytest.approx(part["time_s"])
     assert "Relative to the time here" in text_of(response)
     nowhere = client.get(program, {"n": 3})
-    assert nowhere.context["own_s"] is None
-    assert "Relative to the first" in text_of(nowhere)
+    assert nowhere.context["own_s"] is None and "Relative to the first" in text_of(nowhere)
 
 
 def test_an_older_upload_says_that_the_rest_is_unknown(client, kit):
@@ -190,17 +188,16 @@ def test_a_wrong_choice_is_refused_by_its_name(client, program, name, wrong):
     assert api.json()["errors"][0]["name"] == name
 
 
-def test_per_core_the_smaller_machine_stands_first(client, program):
+def test_the_order_is_by_core_time_or_where_prices_are_known_by_the_cost_of_a_run(client, program):
     Platform.objects.filter(slug="machine-1").update(physical_cores=1)
     page = client.get(program, {"by": "core_time", "n": 4})
     rows = client.get(twin_of(page)).json()["results"]
-    assert [row["platform"] for row in rows] == ["machine-1", "machine-2"]
-    assert [row["core_time_s"] for row in rows] == [rows[0]["time_s"], pytest.approx(4 * rows[1]["time_s"])]
+    assert [(row["platform"], row["core_time_s"]) for row in rows] == [
+        ("machine-1", rows[0]["time_s"]),
+        ("machine-2", pytest.approx(4 * rows[1]["time_s"])),
+    ]
     assert [shown["core_time_s"] for shown, _ in page.context["rows"]] == [row["core_time_s"] for row in rows]
     assert page.context["charts"][0].title == "Core time on each machine"
-
-
-def test_the_cost_of_a_run_stands_where_prices_are_known(client, program):
     unpriced = text_of(client.get(program, {"by": "cost"}))
     assert "No price of these machines is known, so they are ordered by time." in unpriced
     assert "All machines: fastest first" in unpriced
@@ -213,8 +210,7 @@ def test_the_cost_of_a_run_stands_where_prices_are_known(client, program):
     shown = [(row["cost"], row["pareto"]) for row, _ in page.context["rows"]]
     assert shown == [(row["cost"], row["pareto"]) for row in rows]
     words = text_of(page)
-    assert "All machines: cheapest first" in words
-    assert "USD per 1,000 runs" in words and "us 2026-01-31" in words
+    assert all(part in words for part in ("All machines: cheapest first", "USD per 1,000 runs", "us 2026-01-31"))
     assert not re.search(r"\de-0", words)
     drawn = {name for trace in figures_of(page)["cost"]["data"] for name in trace["customdata"]}
     assert drawn == set(Platform.objects.filter(slug__in=["machine-1", "machine-2"]).values_list("name", flat=True))
@@ -294,13 +290,6 @@ def test_what_was_kept_of_a_private_program_stays_its_owner_s_when_it_is_publish
     StoredProgramAnswer.objects.update(is_private=False)
     store(program_measurements(counts=(1, 2, 4), speed=3.0), label="later", owner=ada, private=True)
     assert "uploaded again later" not in text_of(client.get(address_of("mine", ada)))
-
-
-def test_the_badge_of_a_public_program_is_an_image_with_its_time(client, program):
-    response = client.get(program + "badge.svg")
-    assert response["Content-Type"] == "image/svg+xml"
-    assert "1.75 s with 4 threads" in response.content.decode()
-    assert f"{program}badge.svg" in client.get(program).content.decode()
 
 
 def test_what_would_narrow_the_interval(client, program):

@@ -28,8 +28,8 @@ def words(client, workload: str, target: str) -> str:
 def test_counts_what_there_is_to_predict_from(client):
     store_public()
     text = words(client, "app0-section0", "machine-1")
-    assert "Possible: 2 reference machines have profiles of the workload" in text
-    assert "has profiles of 3 other workloads" in text
+    assert "Possible: 2 reference machines have the workload" in text
+    assert "the target has 3 other workloads" in text
     assert "6 profiles connect the two" in text
     assert "This pair was measured" in text
 
@@ -133,7 +133,7 @@ def test_scenarios_that_counts_decide_nothing_about_are_tried(client):
     parameters = {"workload": "app0-section0", "target": "machine-1", "scenario": "parallelisation"}
     assert text_of(client.get(ADDRESS, parameters)) == ""  # no strategy is chosen yet
     possible = text_of(client.get(ADDRESS, parameters | {"strategy": "dynamic_loop"}))
-    assert possible.startswith("Possible: the target has profiles of 3 other workloads")
+    assert possible.startswith("Possible: the target has 3 other workloads")
     refused = text_of(client.get(ADDRESS, parameters | {"strategy": "pipeline"}))
     assert not refused.startswith("Possible")
     assert "pipeline" in refused
