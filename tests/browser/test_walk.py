@@ -185,7 +185,7 @@ def test_from_the_front_page_to_a_prediction_and_its_numbers_by_keyboard_alone(v
     expect(page.locator("#measured-error")).to_contain_text(as_percent(answer["measured"]["error_percent"]))
     tab_to(page, "summary")
     page.keyboard.press("Enter")
-    expect(page.locator("details[open] tbody tr")).to_have_count(16)
+    expect(page.locator("details[open] table").first.locator("tbody tr")).to_have_count(16)
 
 
 def test_the_form_says_at_once_what_is_possible_and_its_address_follows(visit, public):

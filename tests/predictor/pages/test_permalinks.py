@@ -127,7 +127,7 @@ def test_an_answer_from_private_profiles_is_shown_to_their_owner_alone(client, p
     assert (page.status_code, page["Cache-Control"]) == (200, "private, no-store")
 
 
-@pytest.fixture(params=list(REQUESTS))
+@pytest.fixture
 def stored(request):
     store_public()
     return predict(PredictionRequest("app0-section0", "machine-1", **REQUESTS[request.param]))
@@ -152,7 +152,10 @@ def test_the_python_program_and_the_command_answer_with_the_stored_prediction(st
     assert (answer["id"], answer["curve"]) == (str(stored.uid), stored.answer["curve"])
 
 
+@pytest.mark.parametrize("stored", REQUESTS, indirect=True)
 def test_the_command_is_one_that_a_shell_takes_apart_as_meant(stored):
     command = shlex.split(curl_command(stored.answer, "http://localhost/it's/").replace("\\\n", " "))
     assert command[1] == "http://localhost/it's/"
-    assert json.loads(command[command.index("-d") + 1]) == request_body(stored.answer)
+    body = json.loads(command[command.index("-d") + 1])
+    assert body == request_body(stored.answer)
+    assert predict(PredictionRequest(**body)) == stored
