@@ -1,11 +1,29 @@
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from django.db import transaction
 
 from predictor.computations import asking
 from profiles.ingest.service import ingest
 from profiles.measurements import Measurements
 from tests.samples import sample_measurements
+
+MODULE_ROWS = {"public_rows", "kit_rows"}  # fixtures with rows that all tests of a module read
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of a module that do not use its rows before those that do."""
+    first = {item.path: position for position, item in reversed(list(enumerate(items)))}
+    items.sort(key=lambda item: (first[item.path], not MODULE_ROWS.isdisjoint(getattr(item, "fixturenames", ()))))
+
+
+@contextmanager
+def rows_of_module(blocker):
+    """Keep the rows that are stored inside until the end, for fixtures of a module. Each test rolls back its own."""
+    with blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 def store(measurements: Measurements, label="sample", owner=None, private=False, kind="tarball", **more):
