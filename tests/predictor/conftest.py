@@ -1,4 +1,3 @@
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -18,12 +17,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (first[item.path], not MODULE_ROWS.isdisjoint(getattr(item, "fixturenames", ()))))
 
 
-@contextmanager
-def rows_of_module(blocker):
-    """Keep the rows that are stored inside until the end, for fixtures of a module. Each test rolls back its own."""
-    with blocker.unblock(), transaction.atomic():
-        yield
-        transaction.set_rollback(True)
+def module_rows(build):
+    """Return a fixture of a module that stores rows with `build` and rolls them back. Each test rolls back its own."""
+
+    @pytest.fixture(scope="module")
+    def rows(django_db_setup, django_db_blocker):
+        with django_db_blocker.unblock(), transaction.atomic():
+            yield build()
+            transaction.set_rollback(True)
+
+    return rows
 
 
 def store(measurements: Measurements, label="sample", owner=None, private=False, kind="tarball", **more):

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.mpet_site.api_samples import client_of, make_user
-from tests.predictor.conftest import rows_of_module, store
+from tests.predictor.conftest import module_rows, store
 from tests.samples import sample_measurements
 
 
@@ -11,11 +11,7 @@ def ada():
     return client_of(make_user("ada"), scope="predict")
 
 
-@pytest.fixture(scope="module")
-def kit_rows(django_db_setup, django_db_blocker):
-    with rows_of_module(django_db_blocker):
-        store(sample_measurements(3, 6))
-        yield
+kit_rows = module_rows(lambda: store(sample_measurements(3, 6)))
 
 
 @pytest.fixture

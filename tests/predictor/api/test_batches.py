@@ -8,6 +8,7 @@ from predictor.models import Prediction
 from predictor.predictions.rankings import rank_platforms
 from tests.mpet_site.api_samples import API, client_of, make_user, store
 from tests.pages import store_private
+from tests.predictor.conftest import module_rows
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -15,9 +16,11 @@ WORKLOADS = ["app0-section0", "app0-section1"]
 TARGETS = ["machine-1", "machine-3"]
 
 
+fleet_rows = module_rows(lambda: store(sample_measurements(5, 6)))
+
+
 @pytest.fixture
-def user():
-    store(sample_measurements(5, 6))
+def user(fleet_rows, db):
     return make_user("ada")
 
 

@@ -7,6 +7,7 @@ from predictor.models import Evaluation
 from predictor.models.evaluations import PAPER_TABLES
 from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
+from tests.predictor.conftest import module_rows
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.samples import sample_measurements
 
@@ -19,10 +20,12 @@ METHOD_STATISTICS = {
 }
 
 
+evaluation_rows = module_rows(lambda: (store(sample_measurements(4, 4)), evaluate_and_store()))
+
+
 @pytest.fixture
-def evaluation():
-    store(sample_measurements(4, 4))
-    return evaluate_and_store()
+def evaluation(evaluation_rows, db):
+    return Evaluation.objects.get()
 
 
 def rows_of(response):

@@ -2,15 +2,10 @@ import pytest
 
 from profiles.models import Profile
 from tests.pages import store_public
-from tests.predictor.conftest import rows_of_module, store
+from tests.predictor.conftest import module_rows, store
 from tests.samples import sample_measurements
 
-
-@pytest.fixture(scope="module")
-def public_rows(django_db_setup, django_db_blocker):
-    with rows_of_module(django_db_blocker):
-        store_public()
-        yield
+public_rows = module_rows(store_public)
 
 
 @pytest.fixture
@@ -19,11 +14,7 @@ def public(public_rows, db) -> list[Profile]:
     return list(Profile.objects.order_by("pk"))
 
 
-@pytest.fixture(scope="module")
-def kit_rows(django_db_setup, django_db_blocker):
-    with rows_of_module(django_db_blocker):
-        store(sample_measurements(3, 6), label="kit")
-        yield
+kit_rows = module_rows(lambda: store(sample_measurements(3, 6), label="kit"))
 
 
 @pytest.fixture

@@ -26,8 +26,7 @@ def statistics(median):
 
 
 @pytest.fixture
-def evaluation(db):
-    store_public()
+def evaluation(public):
     return evaluate_and_store()
 
 
@@ -116,8 +115,7 @@ def test_charts_about_simulated_profiles_say_so(client, db):
         assert "Error of each method (simulated)" in client.get(address).content.decode()
 
 
-def test_one_evaluation_has_a_page_with_its_protocol(client, db):
-    store_public()
+def test_one_evaluation_has_a_page_with_its_protocol(client, public):
     stored = evaluate_and_store(holdout="cpu_model", probes=2, targets=(0, 1), sample=5)
     words = text_of(client.get(reverse("evaluation", args=[stored.uid])))
     for phrase in ("cpu model", "2 random workloads", "5 random profiles at most", "2 chosen machines", "baseline"):

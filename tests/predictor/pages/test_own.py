@@ -11,15 +11,14 @@ from predictor.models import Prediction
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from tests.mpet_site.api_samples import API, client_of, read
-from tests.pages import store_private, store_public, text_of, twin_of, user
+from tests.pages import store_private, text_of, twin_of, user
 
 pytestmark = pytest.mark.django_db
 QUESTION = PredictionRequest("app0-section0", "machine-1")
 
 
 @pytest.fixture
-def ada():
-    store_public()
+def ada(public):
     return user("ada")
 
 
