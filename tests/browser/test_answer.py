@@ -7,14 +7,12 @@ from playwright.sync_api import expect
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from tests.browser.walk import drawn
-from tests.pages import store_public
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def address() -> str:
-    store_public()
+def address(public) -> str:
     return reverse("prediction", args=[predict(PredictionRequest("app0-section0", "machine-1")).uid])
 
 

@@ -7,18 +7,11 @@ import re
 import pytest
 from django.urls import reverse
 
-from profiles.models import Profile
 from tests.browser.walk import drawn
-from tests.pages import store_public
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def profile() -> Profile:
-    return store_public()[0]
 
 
 def saved(place, format_: str, name: str = "") -> bytes:
@@ -37,7 +30,8 @@ def numbers(place, name: str = "") -> tuple[list[list[str]], dict]:
     return rows, document
 
 
-def test_a_chart_is_saved_as_pictures_and_numbers_in_full_precision_and_a_list_as_csv(visit, profile):
+def test_a_chart_is_saved_as_pictures_and_numbers_in_full_precision_and_a_list_as_csv(visit, public):
+    profile = public[0]
     page = visit(reverse("workload", args=[profile.workload.slug]) + "?show=time")
     drawn(page)
     chart = page.locator("figure.chart", has=page.locator('[data-figure="time"]'))
@@ -56,7 +50,7 @@ def test_a_chart_is_saved_as_pictures_and_numbers_in_full_precision_and_a_list_a
     assert listed.value.path().read_text().startswith("slug,name,")
 
 
-def test_a_heat_map_is_saved_as_it_is_sorted(visit, profile):
+def test_a_heat_map_is_saved_as_it_is_sorted(visit, public):
     page = visit(reverse("platform-distances") + "?near=machine-2")
     rows, document = numbers(page)
     assert rows[0][:2] == ["distance to", "machine-2"]
@@ -68,7 +62,7 @@ def test_a_heat_map_is_saved_as_it_is_sorted(visit, profile):
     assert set(re.findall(r'fill="([a-z]+)\(', picture)) == {"rgb"}
 
 
-def test_small_multiples_are_saved_as_one_picture_and_their_numbers(visit, profile):
+def test_small_multiples_are_saved_as_one_picture_and_their_numbers(visit, public):
     multiples = visit(reverse("platform", args=["machine-0"])).locator("[data-multiples]")
     rows, document = numbers(multiples, "speedups")
     assert rows[0] == ["workload", "threads n (count)", "speedup t(1)/t(n) (ratio)"]

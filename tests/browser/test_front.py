@@ -8,17 +8,14 @@ from playwright.sync_api import expect
 
 from predictor.computations.asking import request_showcase
 from predictor.models import Prediction
+from predictor.predictions.question import PredictionRequest
+from predictor.predictions.service import predict
 from profiles.jobs.queue import take_up
 from tests.browser.test_walk import faults_as_shown
-from tests.pages import store_public, user
+from tests.pages import user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LOOKS = [(1280, "light"), (390, "dark")]
-
-
-@pytest.fixture
-def public():
-    return store_public()
 
 
 def test_the_components_are_photographed(visit, tmp_path):
@@ -30,11 +27,12 @@ def test_the_components_are_photographed(visit, tmp_path):
         assert len(picture) > 20_000, "the components are on it"
 
 
-def test_the_front_page_and_a_machine_are_sound_with_their_example(visit, public):
+def test_the_front_page_a_machine_an_answer_and_a_document_are_sound(visit, public):
     request_showcase()
     take_up("computations")
     document = reverse("document", args=["settings.md"])  # with wide tables
-    for address in (reverse("home"), reverse("platform", args=["machine-1"]), document):
+    answer = reverse("prediction", args=[predict(PredictionRequest("app0-section0", "machine-1")).uid])
+    for address in (reverse("home"), reverse("platform", args=["machine-1"]), answer, document):
         page = visit(address)
         faults = [fault for width, scheme in LOOKS for fault in faults_as_shown(page, width, scheme)]
         assert faults == [], address

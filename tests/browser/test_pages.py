@@ -7,51 +7,16 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from predictor.models import Prediction
-from predictor.predictions.question import PredictionRequest
-from predictor.predictions.service import predict
 from profiles.models import Profile, Revision
 from tests.browser.walk import drawn
-from tests.pages import PASSWORD, store_public, user
+from tests.pages import PASSWORD, user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 ASKED = "?workload=app0-section0&target=machine-1"
 
 
-@pytest.fixture
-def profile() -> Profile:
-    return store_public()[0]
-
-
-@pytest.fixture
-def prediction(profile) -> Prediction:
-    return predict(PredictionRequest("app0-section0", "machine-1"))
-
-
-def luminance(page, selector: str, prop: str) -> float:
-    """0 black to 1 white, of a colour as the browser computes it."""
-    colour = page.eval_on_selector(selector, f"node => getComputedStyle(node).{prop}")
-    red, green, blue = (int(part) / 255 for part in colour.split("(")[1].rstrip(")").split(",")[:3])
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_the_contrast_of_wcag_aa(visit, prediction, scheme):
-    page = visit(reverse("prediction", args=[prediction.uid]), scheme=scheme)
-    drawn(page)
-    surfaces = {
-        "body": ["h1", "h1 a", ".muted", ".facts dt", ".twin a", "thead th"],
-        ".notice.warn": [".notice.warn li"],
-    }
-    for surface, texts in surfaces.items():
-        behind = luminance(page, surface, "backgroundColor")
-        for text in texts:
-            light, dark = sorted((luminance(page, text, "color"), behind), reverse=True)
-            assert (light + 0.05) / (dark + 0.05) >= 4.5, f"{text} on {surface} in {scheme}"
-
-
-def test_charts_follow_a_change_between_light_and_dark(visit, profile):
-    page = visit(reverse("profile", args=[profile.uid]))
+def test_charts_follow_a_change_between_light_and_dark(visit, public):
+    page = visit(reverse("profile", args=[public[0].uid]))
     drawn(page)
     tick = ".plot .xtick text"
     before = page.eval_on_selector(tick, "node => getComputedStyle(node).fill")
@@ -59,7 +24,7 @@ def test_charts_follow_a_change_between_light_and_dark(visit, profile):
     expect(page.locator(tick).first).not_to_have_css("fill", before)
 
 
-def test_the_keyboard_skips_the_navigation_and_shows_where_it_is(visit, profile):
+def test_the_keyboard_skips_the_navigation_and_shows_where_it_is(visit, public):
     page = visit(reverse("platforms"))
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -70,7 +35,7 @@ def test_the_keyboard_skips_the_navigation_and_shows_where_it_is(visit, profile)
     assert page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)") >= 2
 
 
-def test_without_an_account_an_answer_is_shown_and_kept_after_signing_in(visit, profile):
+def test_without_an_account_an_answer_is_shown_and_kept_after_signing_in(visit, public):
     Profile.objects.filter(platform__slug="machine-1", workload__slug="app1-section1").delete()
     Revision.raise_for(None)
     user("ada")
@@ -93,12 +58,12 @@ def test_without_an_account_an_answer_is_shown_and_kept_after_signing_in(visit, 
     assert page.url.endswith(reverse("prediction", args=[Prediction.objects.get().uid]))
 
 
-def test_the_api_documentation_works_under_the_same_policy(visit, profile):
+def test_the_api_documentation_works_under_the_same_policy(visit, public):
     page = visit(reverse("api-docs"))
     page.wait_for_selector(".opblock")
 
 
-def test_a_heat_map_is_sorted_and_followed_by_keyboard(visit, profile):
+def test_a_heat_map_is_sorted_and_followed_by_keyboard(visit, public):
     page = visit(reverse("platform-distances"))
     page.get_by_role("rowheader", name="machine-2").get_by_role("link").press("Enter")
     page.wait_for_url(re.compile("near=machine-2"))
@@ -108,7 +73,7 @@ def test_a_heat_map_is_sorted_and_followed_by_keyboard(visit, profile):
     assert "machine-2" in page.title()
 
 
-def test_a_point_of_the_map_leads_to_its_workload(visit, profile):
+def test_a_point_of_the_map_leads_to_its_workload(visit, public):
     page = visit(reverse("workload-map"))
     point = page.locator(".scatterlayer .point").first
     expect(point).to_be_visible()

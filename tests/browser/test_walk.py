@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
-from profiles.models import Profile
 from profiles.templatetags.quantities import as_percent
 from tests.browser.walk import CHARTS, TARGET, WORKLOAD, Walk, drawn, open_all_tabs, page_names, pages_of
 from tests.pages import store_dataset, store_public
@@ -50,11 +49,6 @@ def walk(ada) -> Walk:
     relative = store_dataset()[0]
     pair = f"?workload={relative.workload.slug}&target={relative.platform.slug}"
     return Walk(pages.public | {"what-if, time only": reverse("what-if") + pair}, pages.own)
-
-
-@pytest.fixture
-def public() -> list[Profile]:
-    return store_public()
 
 
 def findings(page) -> list[str]:

@@ -6,16 +6,15 @@ from playwright.sync_api import expect
 
 from predictor.models import Prediction
 from tests.browser.walk import drawn
-from tests.pages import store_dataset, store_public, user
+from tests.pages import store_dataset, user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAIR = "?workload=app0-section0&target=machine-1"
 
 
 @pytest.fixture
-def opened(visit):
+def opened(visit, public):
     """opened(**visit): the page with its figures drawn."""
-    store_public()
 
     def open_page(**visiting):
         page = visit(reverse("what-if") + PAIR, **visiting)

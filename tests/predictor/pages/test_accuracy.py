@@ -41,10 +41,7 @@ def test_without_any_evaluation_the_published_figures_stand_there(client, db):
         assert client.get(f"/docs/accuracy/{published.name}.md").status_code == 200
         study = next(one for one in published_studies() if one.name == f"{published.name}.pair.errors")
         stored = json.loads(study.result.read_text())["results"]["mpet"]["full"]
-        assert (stored["median"], stored["count"]) == (
-            pytest.approx(published.median, rel=1e-3),
-            len(published.errors),
-        )
+        assert (stored["median"], stored["count"]) == (pytest.approx(published.median, rel=1e-3), len(published.errors))
         assert published.command.endswith(" ".join(study.arguments()))
 
 

@@ -188,17 +188,12 @@ def test_negative_weights_are_explained_where_there_are_any(client, public):
         assert ("Some weights are negative" in text_of(client.get(address))) == explained
 
 
-def test_only_visible_rows_are_offered(client, public):
-    store_private(user("ada"))
+def test_private_names_are_neither_offered_nor_suggested_to_others(client, public):
+    ada, misspelt = user("ada"), {"target": "secret-machin"}
+    store_private(ada)
     page = client.get(reverse("predict"))
     assert [row.slug for row in page.context["platforms"]] == ["machine-0", "machine-1", "machine-2"]
     assert "secret" not in page.content.decode()
-
-
-def test_suggestions_for_a_misspelt_name_betray_nothing_private(client, public):
-    ada = user("ada")
-    store_private(ada)
-    misspelt = {"target": "secret-machin"}
     assert "secret-machine" not in post_question(client, **misspelt).content.decode()
     client.force_login(ada)
     names = [name for name, _ in post_question(client, **misspelt).context["refusal"].suggestions]
