@@ -12,9 +12,13 @@ MODULE_ROWS = {"public_rows", "kit_rows"}  # fixtures with rows that all tests o
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of a module that do not use its rows before those that do."""
-    first = {item.path: position for position, item in reversed(list(enumerate(items)))}
-    items.sort(key=lambda item: (first[item.path], not MODULE_ROWS.isdisjoint(getattr(item, "fixturenames", ()))))
+    """In modules with such rows, run the tests that do not use them first."""
+    uses = [not MODULE_ROWS.isdisjoint(getattr(item, "fixturenames", ())) for item in items]
+    begins = {item.path: position for position, item in reversed(list(enumerate(items)))}
+    with_rows = {item.path for item, used in zip(items, uses, strict=True) if used}
+    places = [begins[item.path] if item.path in with_rows else place for place, item in enumerate(items)]
+    order = sorted(range(len(items)), key=lambda place: (places[place], uses[place]))
+    items[:] = [items[place] for place in order]
 
 
 def module_rows(build):

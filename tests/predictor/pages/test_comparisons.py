@@ -110,6 +110,9 @@ def test_names_are_taken_as_well_as_slugs(client, public):
         assert by_name.context["chosen"] == by_slug.context["chosen"]
         assert view == "workload" or by_name.context["shared"]
         assert twin_of(by_name) == twin_of(by_slug)
+    assert by_slug.context["on"].slug == "machine-1"
+    curves = figures_of(by_slug)["time"]["data"]
+    assert [trace["name"] for trace in curves] == ["app0/section0", "app1/section1"]
     address = reverse("api-compare-workloads")
     asked = {"slugs": "app0/section0,app1-section1"} | on
     assert client.get(address, asked).json() == client.get(twin_of(by_slug)).json()
@@ -132,12 +135,6 @@ def test_an_unknown_name_or_parameter_is_an_error(client, public):
         refused = client.get(f"{address}?{query}")
         assert refused.status_code == 400, query
     assert "Did you mean" in refused.json()["detail"]
-
-
-def test_compared_workloads_show_their_curves_on_the_platform(client, public):
-    page = client.get(workloads("app0-section0", "app1-section1") + "&on=machine-1")
-    assert page.context["on"].slug == "machine-1"
-    assert [trace["name"] for trace in figures_of(page)["time"]["data"]] == ["app0/section0", "app1/section1"]
 
 
 @pytest.mark.parametrize("kind", ["platform", "workload"])
@@ -202,8 +199,9 @@ def test_what_is_nothing_but_simulated_is_compared_and_says_so(client, public):
     assert client.get(twin_of(mixed)).json()["origin"] == "mixed"
 
 
-def test_sources_and_licences_stand_under_every_comparison_and_relative_times_have_no_unit(client):
+def test_sources_and_licences_stand_under_every_comparison_and_relative_times_have_no_unit(client, public):
     store_dataset()
+    assert "CC BY-SA" not in text_of(client.get(platforms(0, 1)))
     compared = (
         reverse("compare-platforms") + "?platform=cloud-0&platform=cloud-1",
         workloads("relative-0", "relative-1"),
@@ -233,11 +231,6 @@ def test_a_name_as_it_is_displayed_is_taken(client):
     (row,) = disambiguate(Platform.objects.filter(slug="machine-1"), None)
     page = client.get(reverse("compare-platforms"), {"platform": ["i7-4771", disambiguated_name(row)]})
     assert page.status_code == 200
-
-
-def test_datasets_that_took_no_part_are_not_named(client, public):
-    store_dataset()
-    assert "CC BY-SA" not in text_of(client.get(platforms(0, 1)))
 
 
 def test_small_distances_are_told_apart_in_a_heat_map():
