@@ -53,6 +53,7 @@ def test_compared_platforms_show_speeds_wins_curves_and_figure_9(client, public)
     assert page.content.decode().count('href="/platforms/machine-2/"') == 2, "in the wins and in the table"
     words = text_of(page)
     assert "4 of 4" in words  # the first is the fastest everywhere
+    assert "machine-1: 4 workloads compared as whole machines. machine-2:" in words
     heads = ("Wins per core", "Speed per core", "Wins at equal n", "Speed at equal n", "Machine 3 Machine 4, optional")
     assert [head for head in heads if head not in words] == []
     other = client.get(platforms(0, 1) + "&workload=app1-section0")
