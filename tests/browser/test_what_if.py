@@ -106,7 +106,7 @@ def test_a_server_that_does_not_answer_is_no_broken_page(opened):
     page = opened(expected="ERR_FAILED")
     page.route("**/what-if/answer/**", lambda route: route.abort())
     page.get_by_label("Work", exact=True).fill("2")
-    expect(page.locator("#answer-facts")).to_contain_text("does not answer")
+    expect(page.locator("#answer-facts")).to_contain_text("does not respond")
     page.unroute("**/what-if/answer/**")
     page.get_by_label("Work", exact=True).fill("3")
     expect(page.locator("#answer-facts")).to_contain_text("baseline:")
