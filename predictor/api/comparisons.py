@@ -168,7 +168,7 @@ class ComparisonView(ApiView):
 def position_of_slug(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
     index = slug_index(slugs, slug)
     if index is None:
-        raise invalid_request(parameter, f"Nothing that you may see has the slug '{slug}'.")
+        raise invalid_request(parameter, f"No profile that you may see belongs to '{slug}'.")
     return index
 
 
@@ -185,7 +185,7 @@ def slug_named(parameter: str, text: str, kind: Kind, user: Any) -> str:
     slug, suggestions = look_up(MODEL_OF_KIND[kind].objects.visible_to(user), text)
     if slug is None:
         question = f" Did you mean {', '.join(suggestions)}?" if suggestions else ""
-        raise invalid_request(parameter, f"Nothing that you may see has the slug or the name '{text}'.{question}")
+        raise invalid_request(parameter, f"No {kind[:-1]} that you may see has the slug or name '{text}'.{question}")
     return slug
 
 

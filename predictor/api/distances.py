@@ -289,7 +289,7 @@ class SimilarView(ApiView):
 @extend_schema_view(
     get=extend_schema(
         operation_id="platforms_similar",
-        summary="Platforms like this one",
+        summary="Similar platforms",
         responses=similar_serializer("SimilarPlatform", "platform"),
     )
 )
@@ -303,7 +303,7 @@ class SimilarPlatforms(SimilarView):
 @extend_schema_view(
     get=extend_schema(
         operation_id="workloads_similar",
-        summary="Workloads like this one",
+        summary="Similar workloads",
         responses=similar_serializer("SimilarWorkload", "workload"),
     )
 )

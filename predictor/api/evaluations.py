@@ -138,7 +138,7 @@ class EvaluationList(ListView, EvaluationRead):
         return respond_unless_unchanged(request, tag, lambda: build(queryset))
 
 
-@extend_schema_view(get=extend_schema(operation_id="evaluations_read", summary="One evaluation"))
+@extend_schema_view(get=extend_schema(operation_id="evaluations_read", summary="Read an evaluation"))
 class EvaluationDetail(DetailView, EvaluationRead):
     """Return the hidden and predicted pairs and the errors of each method. An evaluation never changes."""
 

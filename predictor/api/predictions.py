@@ -307,7 +307,7 @@ class PredictionList(ListedPredictions, ListView):
         return Response(data, status=201, headers={"Location": str(data["url"])})
 
 
-@extend_schema_view(get=extend_schema(operation_id="predictions_read", summary="One prediction"))
+@extend_schema_view(get=extend_schema(operation_id="predictions_read", summary="Read a prediction"))
 class PredictionDetail(DetailView):
     """Return the answer as it was given, with the revision of its data. It never changes. Once the pair was measured,
     `settlement` contains its errors. `withdrawn` is set if sources of the answer were withdrawn. `outdated` lists what
@@ -323,12 +323,12 @@ class PredictionDetail(DetailView):
     def get_queryset(self) -> Any:
         return Prediction.objects.visible_to(self.request.user).select_related("settled_by")
 
-    @extend_schema(operation_id="predictions_delete", summary="Delete one of your own", responses={204: None})
+    @extend_schema(operation_id="predictions_delete", summary="Delete one of your predictions", responses={204: None})
     def delete(self, request: Request, id: Any) -> Response:
         """Remove the prediction from your own predictions. A private prediction is deleted. A public prediction is
         deleted unless another user asked for it or a measurement validated it."""
         if not remove_predictions(Prediction.objects.filter(uid=self.get_object().uid), request.user):
-            raise PermissionDenied("This is none of your own predictions.")
+            raise PermissionDenied("This is not one of your own predictions.")
         return Response(status=204)
 
     def etag(self, prediction: Prediction) -> str:
@@ -344,7 +344,7 @@ class PredictionWhy(ApiView):
 
     @extend_schema(
         operation_id="predictions_why",
-        summary="Why a prediction is what it is",
+        summary="Explain a prediction",
         responses={200: serializer_of(PredictionReasons), 422: None},
     )
     def get(self, request: Request, id: Any) -> Response:

@@ -83,7 +83,7 @@ class PredictionPreview(ApiView):
 
     @extend_schema(
         operation_id="predictions_preview",
-        summary="Predict without keeping the answer",
+        summary="Predict without storing the answer",
         parameters=described(*QUESTION, *CHANGES, PUBLIC_ONLY, EXPLAIN),
         responses={200: PreviewSerializer, 422: None},
     )

@@ -136,7 +136,7 @@ class RankingView(ApiView):
 
     @extend_schema(
         operation_id="rankings_read",
-        summary="Where would a workload be the fastest?",
+        summary="Rank platforms for a workload",
         parameters=described(*RANKING_PARAMETERS, FORMAT),
         responses={200: RankingSerializer, 202: ComputationSerializer, 422: None},
     )
@@ -171,7 +171,7 @@ class ProgramView(ApiView):
 
     @extend_schema(
         operation_id="programs_read",
-        summary="Where would a program be the fastest?",
+        summary="Rank platforms for a program",
         parameters=described(*PROGRAM_PARAMETERS, FORMAT),
         responses={200: ProgramSerializer, 202: ComputationSerializer, 404: None, 422: None},
     )
@@ -186,7 +186,7 @@ class ProgramView(ApiView):
 
     @extend_schema(
         operation_id="programs_rename_regions",
-        summary="Rename regions of a program of yours",
+        summary="Rename regions of your own program",
         request=RegionLabelsSerializer,
         responses={200: serializer_of(ProgramFacts), 404: None, 409: None},
     )

@@ -81,7 +81,7 @@ class ScalingFitRequestSerializer(KnownFieldsSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)
         if (attrs["profile"] is None) == (not attrs["points"]):
-            raise invalid_request("points", "Either a profile or points are needed.")
+            raise invalid_request("points", "Give either profile or points, and not both.")
         return attrs
 
 
@@ -249,7 +249,7 @@ def fit_request(name: str, fields: dict[str, Any], user: Any) -> FitRequest:
     visible = Profile.objects.visible_to(user).select_related("platform", "workload", "curves")
     profile = visible.filter(uid=fields["profile"]).first()
     if profile is None:
-        raise invalid_request("profile", "There is no profile with this id that you may see.")
+        raise invalid_request("profile", "No profile that you may see has this id.")
     return request_for_profile(profile, user, values)
 
 
@@ -261,7 +261,7 @@ class ProfileBeyond(ApiView):
 
     @extend_schema(
         operation_id="profiles_beyond",
-        summary="One profile beyond what was measured",
+        summary="Extrapolate a profile",
         parameters=described(MODELS_PARAMETER, TO_PARAMETER),
         responses=BeyondSerializer,
     )

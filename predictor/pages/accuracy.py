@@ -25,20 +25,20 @@ from profiles.figures import Chart, mark_origin
 from profiles.templatetags.quantities import as_percent, percent, seconds, with_spaces
 
 EVALUATIONS_LISTED = 20
-PART_TITLES = (("full", "The full curve"), ("t1", "t(1) alone"), ("scaling", "The scaling alone"))
+PART_TITLES = (("full", "Full curve"), ("t1", "t(1) alone"), ("scaling", "Scaling alone"))
 PUBLISHED_COLUMNS = (
     TableColumn("Dataset", lambda row: text_link(f"/docs/accuracy/{row.name}.md", row.name)),
     TableColumn("Predictions", lambda row: len(row.errors), kind=NUMBER),
     TableColumn("Half within", show_attribute("median", as_percent), kind=NUMBER, term="percentile"),
     TableColumn("80 % within", show_attribute("p80", as_percent), kind=NUMBER, term="percentile"),
-    TableColumn("90 % intervals held", show_attribute("coverage", percent), kind=NUMBER, term="coverage"),
+    TableColumn("In 90 % interval", show_attribute("coverage", percent), kind=NUMBER, term="coverage"),
     TableColumn("Refused", show_attribute("refused"), kind=NUMBER, term="refused"),
     TableColumn("Method", lambda row: f"{row.method}, version {row.version}"),
     TableColumn("Measured", show_attribute("date")),
 )
 EVALUATION_COLUMNS = (
     TableColumn(
-        "Made",
+        "Date",
         lambda row: text_link(reverse("evaluation", args=[row.uid]), date_format(row.created_at, "j F Y, H:i")),
     ),
     TableColumn("Revision", show_attribute("revision"), kind=NUMBER, term="revision"),
@@ -154,7 +154,7 @@ def part_tables(evaluation: Evaluation) -> list[PageTable]:
         rows = [{"name": name} | statistics for name, statistics in method_statistics(evaluation, part)]
         if floor and floor[part]["count"]:
             rows.append({"name": NOISE_FLOOR} | floor[part])
-        tables.append(PageTable(f"Errors of {title}", ERROR_TABLE_COLUMNS, rows, f"{title}: error in %"))
+        tables.append(PageTable(f"Errors: {title}", ERROR_TABLE_COLUMNS, rows, f"{title}: error in %"))
     return tables
 
 

@@ -46,7 +46,7 @@ def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
     try:
         question = ExtrapolationQuestion(tuple(models), int(to) if to else None)
     except ValueError as error:
-        reason = error.reason if isinstance(error, InvalidFit) else f"{to!r} is not a thread count."
+        reason = error.reason if isinstance(error, InvalidFit) else f"{to!r} is not a whole number of threads."
         return render(request, "predictor/beyond.html", context | {"refusal": reason}, status=422)
     answer = extrapolation_document(profile, request.user, question)
     breakpoints = Breakpoints(profile.platform.n_nu, profile.platform.n_ht)

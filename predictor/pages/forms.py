@@ -36,9 +36,9 @@ from profiles.models import Platform, Workload
 
 SCENARIO_CHOICES = (
     ("migration", "Time and scaling: a parallel workload on another machine"),
-    ("sequential", "t(1) alone: one thread, also from profiles that have no more"),
-    ("scaling", "Scaling alone: speedup and efficiency, whatever one thread takes"),
-    ("parallelisation", "Parallelisation: a sequential workload, made parallel by a strategy"),
+    ("sequential", "t(1) alone: one thread; single-thread profiles can be used too"),
+    ("scaling", "Scaling alone: speedup and efficiency, with times relative to t(1)"),
+    ("parallelisation", "Parallelisation: a sequential workload, parallelised with a strategy"),
 )
 STRATEGY_CHOICES = [
     (strategy, strategy.replace("_", " ")) for strategy in STRATEGIES if strategy not in NO_PARALLEL_STRATEGY
@@ -80,7 +80,7 @@ def change_field(name: str) -> forms.Field:
             label=label,
             required=False,
             max_length=MOST_DIGITS,
-            help_text=f"{help_text}; “{NO_EFFECT_WORD}” where there is no such effect",
+            help_text=f"{help_text}; “{NO_EFFECT_WORD}” if there is no such effect",
         )
     if name == "n_max":
         return forms.IntegerField(label=label, required=False, help_text=help_text)
@@ -98,7 +98,7 @@ class CountOrNone(forms.CharField):
         if text in ("", NO_EFFECT_WORD):
             return text
         if not (text.isascii() and text.isdigit()):
-            raise forms.ValidationError(f"A whole number of threads, or “{NO_EFFECT_WORD}”.")
+            raise forms.ValidationError(f"“{text}” is not a whole number of threads or “{NO_EFFECT_WORD}”.")
         return int(text)
 
 
@@ -127,26 +127,26 @@ class PredictionForm(forms.Form):
         label="Target machine",
         max_length=MOST_NAME_CHARACTERS,
         widget=forms.TextInput(attrs={"list": "platforms", "autocomplete": "off"}),
-        help_text="The machine to predict for; nobody needs to have run the workload there.",
+        help_text="The machine to predict for; the workload need not be measured there.",
     )
     method = forms.ChoiceField(choices=[(name, name) for name in METHODS], initial=DEFAULT_METHOD)
     references = forms.CharField(
         label="Reference machines",
         required=False,
         max_length=MOST_PARAMETER_CHARACTERS,
-        help_text="Names with commas between; empty: every machine that has the workload.",
+        help_text="Names separated by commas; empty: all machines with the workload.",
     )
     n = forms.CharField(
         label="Thread counts",
         required=False,
         max_length=MOST_PARAMETER_CHARACTERS,
-        help_text="For example 1, 2, 4, 8; empty: all that the target has.",
+        help_text="For example 1, 2, 4, 8; empty: all thread counts of the target.",
     )
-    include_simulated = forms.BooleanField(label="Use simulated profiles too", required=False)
+    include_simulated = forms.BooleanField(label="Include simulated profiles", required=False)
     public_only = forms.BooleanField(
         label="Public data only",
         required=False,
-        help_text="Nothing of your own private data takes part, so that everybody may read the answer.",
+        help_text="Your private data are not used, so that everybody may read the answer.",
     )
     scenario = forms.ChoiceField(
         label="What to predict", choices=SCENARIO_CHOICES, initial="migration", required=False, widget=forms.RadioSelect
@@ -155,7 +155,7 @@ class PredictionForm(forms.Form):
         label="Parallel strategy",
         choices=[("", "–"), *STRATEGY_CHOICES],
         required=False,
-        help_text="How it would be made parallel: benchmarks of this strategy say how that scales on the target.",
+        help_text="How to parallelise it: benchmarks with this strategy determine the scaling on the target.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -190,14 +190,15 @@ class PredictionForm(forms.Form):
 
     def clean_n(self) -> list[int] | None:
         words = self.cleaned_data["n"].replace(",", " ").split()
-        if not all(word.isascii() and word.isdigit() for word in words):
-            raise forms.ValidationError("Whole numbers with commas between, such as 1, 2, 4.")
+        for word in words:
+            if not (word.isascii() and word.isdigit()):
+                raise forms.ValidationError(f"“{word}” is not a whole number. Separate numbers by commas: 1, 2, 4.")
         return [int(word) for word in words] or None
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("scenario") == "parallelisation" and not cleaned.get("strategy"):
-            self.add_error("strategy", "Choose the strategy by which it would be made parallel.")
+            self.add_error("strategy", "Choose the strategy of the parallelisation.")
         return cleaned
 
     def prediction_request(self) -> PredictionRequest:

@@ -103,7 +103,7 @@ def example_context(request: HttpRequest, examples: Sequence[Mapping[str, Any]])
     chart = replace(
         predicted_time_chart(drawing),
         title="Time by number of threads",
-        caption=f"The prediction with its 90 % interval, and the times {known} there. Logarithmic scale.",
+        caption=f"The prediction with its 90 % interval, and the {known} times. Logarithmic scale.",
     )
     return {
         "example": answer,

@@ -144,8 +144,8 @@ def rows_with_names(request: HttpRequest, rows: list[Prediction], origin: str) -
 
 WHAT_STAYS = (
     "A private prediction is deleted.",
-    "One that rests on public data alone leaves your list. It is gone, unless somebody else asked the same question or "
-    "a measurement has validated it: it counts for the track record then, without a name.",
+    "A prediction from public data only is removed from your list. It is also deleted, unless another user requested "
+    "it or a measurement validated it. A validated prediction stays in the track record, without your name.",
 )
 
 
@@ -199,16 +199,14 @@ def delete_prediction(request: HttpRequest, uid: Any) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_predictions(request: HttpRequest) -> HttpResponse:
     predictions = Prediction.objects.asked_by(request.user)
-    return removal_page(
-        request, predictions, f"Delete all your predictions ({predictions.count()})?", "Delete all of them"
-    )
+    return removal_page(request, predictions, f"Delete all your predictions ({predictions.count()})?", "Delete all")
 
 
 def removal_page(request: HttpRequest, rows: Any, title: str, button: str) -> HttpResponse:
     """Show a confirmation page on GET and delete the predictions on POST."""
     if request.method == "POST":
         removed = remove_predictions(rows, request.user)
-        messages.success(request, f"{removed} prediction{' is' if removed == 1 else 's are'} deleted.")
+        messages.success(request, f"{removed} prediction{'' if removed == 1 else 's'} deleted.")
         return redirect("own-predictions")
     context = {
         "title": title,

@@ -238,13 +238,13 @@ def action_of(remedy: Remedy | None, request: HttpRequest) -> tuple[str, str]:
     if remedy is None:
         return "", ""
     if remedy.kind == MIXED_ORIGINS:
-        return "Show simulated ones", f"{reverse('profiles')}?origin=simulated"
+        return "Show simulated profiles", f"{reverse('profiles')}?origin=simulated"
     changes: dict[str, tuple[str, dict[str, str]]] = {
-        "simulated": ("Use simulated profiles too", {"include_simulated": "true"}),
-        "method": (f"Ask {DEFAULT_METHOD}", {"method": DEFAULT_METHOD}),
+        "simulated": ("Include simulated profiles", {"include_simulated": "true"}),
+        "method": (f"Use method {DEFAULT_METHOD}", {"method": DEFAULT_METHOD}),
         "references": ("Use all references", {"references": ""}),
         "settings": ("Mix runtimes", {"mix_runtimes": WIDEST_MIXING}),
-        "scenario": ("Ask for t(1) alone", {"scenario": "sequential"}),
+        "scenario": ("Predict t(1) alone", {"scenario": "sequential"}),
     }
     if remedy.kind in changes:
         text, parameters = changes[remedy.kind]

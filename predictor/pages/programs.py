@@ -239,7 +239,7 @@ def rename_region(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
         messages.error(request, str(error))
     else:
         shown = next(renamed.label(part) for part in renamed.regions if part.workload.slug == region)
-        messages.success(request, f"The region is called {shown} now.")
+        messages.success(request, f"The region was renamed to {shown}.")
     return redirect(reverse("program", args=found.name.address) + "#parts")
 
 

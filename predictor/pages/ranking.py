@@ -79,8 +79,8 @@ FILTER_TITLES = {
     "max_price": "Price per hour, to",
     "max_cost": "Cost of a run, to",
     "currency": "Currency",
-    "region": "Region of the price",
-    "price_kind": "Kind of price",
+    "region": "Price region",
+    "price_kind": "Price kind",
 }
 
 
@@ -402,7 +402,7 @@ def ranking_charts(
         if home_platform.slug not in {time.slug for time in times}:
             times.append(PlatformTime.of(unmarked(home_platform.name, known), home_platform.slug, {}, own_s, None))
             times.sort(key=lambda time: np.nanmin([time.time_s, time.measured_s]))
-    what = "core time, the time multiplied by the physical cores that the threads take" if by_core else "time"
+    what = "core time (time multiplied by the physical cores in use)" if by_core else "time"
     return [
         dot_chart(
             "ranking",

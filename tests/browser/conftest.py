@@ -9,7 +9,9 @@ from django.conf import settings
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
+from profiles.models import Profile
 from tests.conftest import skip_or_fail
+from tests.pages import store_public
 
 CHROMIUM = Path(os.environ.get("MPET_CHROMIUM", "/usr/bin/chromium"))
 ARGUMENTS = [
@@ -42,6 +44,12 @@ def chromium() -> Browser:
     if not CHROMIUM.exists():
         skip_or_fail(f"no Chromium at {CHROMIUM} (MPET_CHROMIUM names another place)")
     return running()
+
+
+@pytest.fixture
+def public(transactional_db) -> list[Profile]:
+    """Store four public workloads on each of three platforms. Returns the profiles."""
+    return store_public()
 
 
 class Watch:

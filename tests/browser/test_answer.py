@@ -7,14 +7,12 @@ from playwright.sync_api import expect
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from tests.browser.walk import drawn
-from tests.pages import store_public
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def address() -> str:
-    store_public()
+def address(public) -> str:
     return reverse("prediction", args=[predict(PredictionRequest("app0-section0", "machine-1")).uid])
 
 
@@ -42,10 +40,6 @@ def test_a_link_opens_a_tab_and_arrow_keys_go_on(visit, address):
     expect(page.get_by_role("tabpanel", name="Command line")).to_be_visible()
     page.keyboard.press("ArrowRight")
     expect(page.locator("[role=tab]").first).to_be_focused()
-
-
-def test_a_link_of_the_first_screen_opens_its_tab(visit, address):
-    page = visit(address)
     page.locator('.facts a[href="#cautions"]').click()
     expect(page.get_by_role("tabpanel", name="Cautions")).to_be_visible()
 

@@ -16,12 +16,7 @@ def test_models_are_chosen_and_drawn(visit):
     page = visit(reverse("profile", args=[profiles[0].uid]))
     page.get_by_role("link", name="Beyond what was measured").click()
     drawn(page)
-    for title in (
-        "Time beyond the measured thread counts",
-        "Parallel penalty",
-        "Serial fraction",
-        "Time beyond the mea",
-    ):
+    for title in ("Time beyond the measured thread counts", "Parallel penalty", "Serial fraction"):
         expect(page.get_by_role("heading", name=title).first).to_be_visible()
     for name in ("Automatic choice", "MPET curve"):
         page.get_by_label(name, exact=True).uncheck()

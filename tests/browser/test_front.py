@@ -1,21 +1,21 @@
 """The front page, the menu, the search and the components in a real browser."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
 from predictor.computations.asking import request_showcase
+from predictor.models import Prediction
+from predictor.predictions.question import PredictionRequest
+from predictor.predictions.service import predict
 from profiles.jobs.queue import take_up
 from tests.browser.test_walk import faults_as_shown
-from tests.pages import store_public, user
+from tests.pages import user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LOOKS = [(1280, "light"), (390, "dark")]
-
-
-@pytest.fixture
-def public():
-    return store_public()
 
 
 def test_the_components_are_photographed(visit, tmp_path):
@@ -27,11 +27,12 @@ def test_the_components_are_photographed(visit, tmp_path):
         assert len(picture) > 20_000, "the components are on it"
 
 
-def test_the_front_page_and_a_machine_are_sound_with_their_example(visit, public):
+def test_the_front_page_a_machine_an_answer_and_a_document_are_sound(visit, public):
     request_showcase()
     take_up("computations")
     document = reverse("document", args=["settings.md"])  # with wide tables
-    for address in (reverse("home"), reverse("platform", args=["machine-1"]), document):
+    answer = reverse("prediction", args=[predict(PredictionRequest("app0-section0", "machine-1")).uid])
+    for address in (reverse("home"), reverse("platform", args=["machine-1"]), answer, document):
         page = visit(address)
         faults = [fault for width, scheme in LOOKS for fault in faults_as_shown(page, width, scheme)]
         assert faults == [], address
@@ -68,12 +69,22 @@ def test_the_search_offers_names_and_leads_to_what_is_chosen(visit, public):
     page.wait_for_url("**/platforms/machine-1/")
 
 
-def test_to_choose_a_workload_narrows_the_machines(visit, public):
-    page = visit(reverse("home"))
-    page.fill("#ask-workload", "app0-section0")
-    with page.expect_response("**workload=app0-section0**"):
-        page.locator("#ask-workload").press("Tab")
-    expect(page.locator("#ask-machines option")).to_have_count(3)
-    page.fill("#ask-machine", "machine-2")
-    page.get_by_role("button", name="Predict").click()
-    page.wait_for_url("**/predictions/answer/**")
+def test_a_workload_narrows_the_machines_and_each_answer_has_an_address(visit, public):
+    answers = []
+    for machine in ("machine-1", "machine-2"):
+        page = visit(reverse("home"))
+        page.fill("#ask-workload", "app0-section0")
+        with page.expect_response("**workload=app0-section0**"):
+            page.locator("#ask-workload").press("Tab")
+        expect(page.locator("#ask-machines option")).to_have_count(3)
+        page.fill("#ask-machine", machine)
+        page.get_by_role("button", name="Predict").click()
+        page.wait_for_url(re.compile(f"/predictions/answer/.*workload=app0-section0&target={machine}"))
+        expect(page.locator(".first-screen .main-svg .trace").first).to_be_visible()
+        assert machine in page.locator("h1").inner_text()
+        answers.append(page.locator(".facts.large").inner_text())
+        page.reload()
+        expect(page.locator(".first-screen .main-svg .trace").first).to_be_visible()
+        assert page.locator(".facts.large").inner_text() == answers[-1]
+    assert answers[0] != answers[1]
+    assert not Prediction.objects.exists()

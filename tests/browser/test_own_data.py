@@ -100,7 +100,7 @@ def test_from_a_new_account_to_an_empty_one(visit, media):
     page.get_by_role("link", name="Your predictions").first.click()
     page.get_by_role("link", name="Delete app0/section0 on machine-1").first.click()
     page.get_by_role("button", name="Delete it").click()
-    confirm(page, "Delete all of them", "Delete all of them")
+    confirm(page, "Delete all", "Delete all")
     page.get_by_text("You have no predictions yet").wait_for()
 
     from_user_menu(page, "Your uploads")

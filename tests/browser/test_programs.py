@@ -12,7 +12,7 @@ from benchmarks.archive import read_archive
 from benchmarks.reading import archive_limits
 from tests.benchmarks.uploads import receive, tarball
 from tests.browser.walk import drawn
-from tests.pages import store_public, user
+from tests.pages import store_public
 from tests.paths import ROOT
 from tests.predictor.predictions.test_costs import price
 from tests.programs import program_measurements
@@ -40,28 +40,6 @@ def references(db):
     call_command("import_results", *(str(path) for path in sorted(REFERENCE.glob("*.tar.gz"))), verbosity=0)
 
 
-def test_from_the_upload_to_what_would_narrow_the_interval(visit, references):
-    ada = user("ada")
-    upload = receive(tarball(program_measurements(own_machine())), owner=ada, visibility="private")
-    page = visit(reverse("upload-report", args=[upload.uid]), user=ada)
-    page.get_by_role("link", name="sort on all machines").click()
-    drawn(page)
-    ranking = page.get_by_role("region", name="Ranking of the machines")
-    rows = ranking.locator("tbody tr")
-    expect(rows).to_have_count(4, timeout=60_000)
-    assert {
-        name for name in OTHERS for row in rows.all_inner_texts() if name in row.replace("\t", "\n").splitlines()
-    } == OTHERS
-    assert ranking.locator("thead th").all_inner_texts()[-3:] == ["merge:12", "split:40", "Serial rest"]
-    page.get_by_role("link", name="What to measure next for").click()
-    narrowing = page.get_by_role("region", name="What to measure next")
-    narrowing.wait_for()
-    assert "sort/merge:12" in narrowing.inner_text()
-    rows.first.get_by_role("link", name="merge:12 on").click()
-    page.wait_for_url("**/predictions/answer/**")
-    assert "sort/merge:12" in page.locator("h1").inner_text()
-
-
 def send(page, content: bytes, name: str, visibility: str) -> None:
     """Upload it on the page, as somebody who is signed in."""
     page.goto(urljoin(page.url, reverse("upload")))
@@ -72,7 +50,7 @@ def send(page, content: bytes, name: str, visibility: str) -> None:
     assert "accepted" in page.locator("h1").inner_text()
 
 
-def test_from_the_empty_front_page_to_the_ranking_of_ones_own_program(visit, db):
+def test_from_the_empty_front_page_to_what_would_narrow_the_interval_of_ones_own_program(visit, db):
     """Nothing is on the server but what this visitor sends: the reference tarballs, and the program that was profiled
     on the machine of one of them."""
     page = visit(reverse("home"))
@@ -92,9 +70,16 @@ def test_from_the_empty_front_page_to_the_ranking_of_ones_own_program(visit, db)
     ranking = page.get_by_role("region", name="Ranking of the machines")
     rows = ranking.locator("tbody tr")
     expect(rows).to_have_count(4, timeout=60_000)
-    assert {
-        name for name in OTHERS for row in rows.all_inner_texts() if name in row.replace("\t", "\n").splitlines()
-    } == OTHERS
+    lines = {line for row in rows.all_inner_texts() for line in row.replace("\t", "\n").splitlines()}
+    assert lines >= OTHERS
+    assert ranking.locator("thead th").all_inner_texts()[-3:] == ["merge:12", "split:40", "Serial rest"]
+    page.get_by_role("link", name="What to measure next for").click()
+    narrowing = page.get_by_role("region", name="What to measure next")
+    narrowing.wait_for()
+    assert "sort/merge:12" in narrowing.inner_text()
+    rows.first.get_by_role("link", name="merge:12 on").click()
+    page.wait_for_url("**/predictions/answer/**")
+    assert "sort/merge:12" in page.locator("h1").inner_text()
 
 
 def test_nothing_is_wider_than_the_window_and_the_missing_rest_is_said(visit, references):

@@ -46,9 +46,6 @@ def test_a_dropped_tarball_is_sent_and_leads_to_its_report(visit, ada, content):
     expect(page.get_by_role("link", name="Profile of")).to_have_count(2)
     stored = Upload.objects.get()
     assert (stored.filename, stored.visibility, stored.owner) == ("dropped.tar.gz", "private", ada)
-
-
-def test_what_the_report_says_has_members_and_lines(visit, ada):
     page = visit(reverse("upload"), user=ada)
     drop(page, b"no tarball", "broken.tar.gz")
     page.get_by_role("button", name="Upload").click()

@@ -6,16 +6,15 @@ from playwright.sync_api import expect
 
 from predictor.models import Prediction
 from tests.browser.walk import drawn
-from tests.pages import store_dataset, store_public, user
+from tests.pages import store_dataset, user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAIR = "?workload=app0-section0&target=machine-1"
 
 
 @pytest.fixture
-def opened(visit):
+def opened(visit, public):
     """opened(**visit): the page with its figures drawn."""
-    store_public()
 
     def open_page(**visiting):
         page = visit(reverse("what-if") + PAIR, **visiting)
@@ -39,7 +38,10 @@ def line(page, name: str) -> str:
     return page.evaluate("index => document.querySelector('.plot').data[index].y.join()", index)
 
 
-def test_a_moved_slider_redraws_with_the_baseline(page):
+def test_a_moved_slider_redraws_with_the_baseline_and_an_open_table_follows(page):
+    page.get_by_text("Numbers of “Time”").click()
+    numbers = page.get_by_role("region", name="Numbers of Time")
+    expect(numbers.locator("tbody tr")).to_have_count(16)
     before = line(page, "predicted")
     marked = page.evaluate("document.querySelector('.plot').dataset.mark = 'the same element'")
     page.get_by_label("Work", exact=True).fill("2")
@@ -49,6 +51,9 @@ def test_a_moved_slider_redraws_with_the_baseline(page):
     assert line(page, "predicted") != before
     assert page.evaluate("document.querySelector('.plot').dataset.mark") == marked
     expect(page.locator("#answer-notes")).to_contain_text("work × 2")
+    page.get_by_label("Threads", exact=True).fill("24")
+    expect(numbers.locator("tbody tr")).to_have_count(24)
+    assert "baseline" in numbers.locator("thead").inner_text()
 
 
 def test_the_address_holds_the_sliders_and_the_twin_follows(page):
@@ -87,15 +92,6 @@ def test_what_the_service_refuses_is_said_and_the_figures_stay(page):
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_an_open_table_stays_open_and_follows(page):
-    page.get_by_text("Numbers of “Time”").click()
-    numbers = page.get_by_role("region", name="Numbers of Time")
-    expect(numbers.locator("tbody tr")).to_have_count(16)
-    page.get_by_label("Threads", exact=True).fill("24")
-    expect(numbers.locator("tbody tr")).to_have_count(24)
-    assert "baseline" in numbers.locator("thead").inner_text()
-
-
 def test_the_shown_answer_can_be_kept_with_an_account(opened):
     page = opened(user=user("ada"))
     page.get_by_label("Work", exact=True).fill("2")
@@ -110,7 +106,7 @@ def test_a_server_that_does_not_answer_is_no_broken_page(opened):
     page = opened(expected="ERR_FAILED")
     page.route("**/what-if/answer/**", lambda route: route.abort())
     page.get_by_label("Work", exact=True).fill("2")
-    expect(page.locator("#answer-facts")).to_contain_text("does not answer")
+    expect(page.locator("#answer-facts")).to_contain_text("does not respond")
     page.unroute("**/what-if/answer/**")
     page.get_by_label("Work", exact=True).fill("3")
     expect(page.locator("#answer-facts")).to_contain_text("baseline:")

@@ -1,11 +1,36 @@
 from dataclasses import replace
 
 import pytest
+from django.db import transaction
 
 from predictor.computations import asking
 from profiles.ingest.service import ingest
 from profiles.measurements import Measurements
 from tests.samples import sample_measurements
+
+MODULE_ROWS = {"public_rows", "kit_rows"}  # fixtures with rows that all tests of a module read
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In modules with such rows, run the tests that do not use them first."""
+    uses = [not MODULE_ROWS.isdisjoint(getattr(item, "fixturenames", ())) for item in items]
+    begins = {item.path: position for position, item in reversed(list(enumerate(items)))}
+    with_rows = {item.path for item, used in zip(items, uses, strict=True) if used}
+    places = [begins[item.path] if item.path in with_rows else place for place, item in enumerate(items)]
+    order = sorted(range(len(items)), key=lambda place: (places[place], uses[place]))
+    items[:] = [items[place] for place in order]
+
+
+def module_rows(build):
+    """Return a fixture of a module that stores rows with `build` and rolls them back. Each test rolls back its own."""
+
+    @pytest.fixture(scope="module")
+    def rows(django_db_setup, django_db_blocker):
+        with django_db_blocker.unblock(), transaction.atomic():
+            yield build()
+            transaction.set_rollback(True)
+
+    return rows
 
 
 def store(measurements: Measurements, label="sample", owner=None, private=False, kind="tarball", **more):

@@ -174,7 +174,7 @@ def damage(folder, line, column, text):
         ((3, "n", ""), "runs.csv, row 3: n is empty"),
         ((0, "time_ns", "ns"), "runs.csv: lacks the columns time_ns"),
         ((1, "time_s", "inf"), "runs.csv, row 1: time_s is 'inf', not of type number"),
-        ((1, "time_s", "1e30"), "is outside"),
+        ((1, "time_s", "1e30"), "is more than"),
         ((-1, "profile", "4711"), "its rows are not in the order of table profiles"),
     ],
 )

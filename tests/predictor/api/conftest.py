@@ -1,7 +1,7 @@
 import pytest
 
 from tests.mpet_site.api_samples import client_of, make_user
-from tests.predictor.conftest import store
+from tests.predictor.conftest import module_rows, store
 from tests.samples import sample_measurements
 
 
@@ -11,7 +11,9 @@ def ada():
     return client_of(make_user("ada"), scope="predict")
 
 
+kit_rows = module_rows(lambda: store(sample_measurements(3, 6)))
+
+
 @pytest.fixture
-def database():
+def database(kit_rows, db) -> None:
     """Store three platforms with six workloads each."""
-    return store(sample_measurements(3, 6))

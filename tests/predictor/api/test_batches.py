@@ -8,6 +8,7 @@ from predictor.models import Prediction
 from predictor.predictions.rankings import rank_platforms
 from tests.mpet_site.api_samples import API, client_of, make_user, store
 from tests.pages import store_private
+from tests.predictor.conftest import module_rows
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -15,9 +16,11 @@ WORKLOADS = ["app0-section0", "app0-section1"]
 TARGETS = ["machine-1", "machine-3"]
 
 
+fleet_rows = module_rows(lambda: store(sample_measurements(5, 6)))
+
+
 @pytest.fixture
-def user():
-    store(sample_measurements(5, 6))
+def user(fleet_rows, db):
     return make_user("ada")
 
 
@@ -42,6 +45,7 @@ def test_each_pair_has_a_line_with_the_numbers_of_a_single_prediction(user):
         assert row["n_best"] == best["n"]
         for name in ("time_s", "low_s", "high_s"):
             assert row[name] == pytest.approx(best[name], rel=1e-9)
+    assert Prediction.objects.count() == 4, "the single ones: nothing of the batch is stored"
 
 
 def test_without_targets_every_platform_is_one(user):
@@ -49,11 +53,6 @@ def test_without_targets_every_platform_is_one(user):
     ranked = {row["platform"]: row for row in rank_platforms(WORKLOADS[0]).results}
     assert {row["target"]: row["time_s"] for row in rows} == {slug: row["time_s"] for slug, row in ranked.items()}
     assert last["pairs"] == 5
-
-
-def test_nothing_of_it_is_kept(user):
-    lines(posted(user, targets=TARGETS))
-    assert not Prediction.objects.exists()
 
 
 def test_a_pair_without_a_prediction_has_the_reason(user):
@@ -64,14 +63,12 @@ def test_a_pair_without_a_prediction_has_the_reason(user):
 def test_estimates_come_in_one_pass_for_each_workload(user, monkeypatch):
     monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", None)
     *rows, _ = lines(posted(user, estimate=True))
-    assert len(rows) == 10
-    assert all(row["estimated"] and row["low_s"] is None for row in rows)
+    assert [(row["estimated"], row["low_s"]) for row in rows] == [(True, None)] * 10
 
 
 def test_what_takes_too_long_goes_on_in_the_next_request(user, settings):
     settings.BATCH_SECONDS = 0
-    every = []
-    skip = 0
+    every, skip = [], 0
     while skip is not None:
         *rows, last = lines(posted(user, targets=TARGETS, skip=skip))
         assert len(rows) == 1
@@ -106,13 +103,9 @@ def test_what_is_wrong_is_said_before_the_first_line(user, body, name):
     assert [error["name"] for error in response.json()["errors"]] == [name]
 
 
-def test_it_needs_a_token(user, client):
-    response = client.post(f"{API}predictions/batch/", {"workloads": WORKLOADS}, content_type="application/json")
-    assert response.status_code == 401
-
-
 def test_what_is_private_is_answered_to_its_owner_alone(user):
     secret = store_private(user)[0]
+    assert client_of().post(f"{API}predictions/batch/", {"workloads": WORKLOADS}, format="json").status_code == 401
     assert posted(make_user("bob"), workloads=[secret.workload.slug]).status_code == 400
     own = lines(posted(user, workloads=[secret.workload.slug], targets=[secret.platform.slug]))
     assert own[-1]["pairs"] == 1

@@ -26,7 +26,13 @@ def test_a_prediction_and_its_page(client, name):
     assert client.get(reverse("prediction", args=[answer["id"]])).status_code == 200
 
 
-def test_methods_say_which_of_them_are_baselines():
-    listed = {row["name"]: row["baseline"] for row in client_of().get(API + "methods/").json()["results"]}
-    assert listed["ridge"]
-    assert not listed["mpet2020"]
+def test_the_list_has_what_is_registered_and_says_which_are_baselines(django_assert_num_queries):
+    client = client_of()
+    with django_assert_num_queries(0):
+        listed = client.get(API + "methods/").json()
+    methods = {row["name"]: row for row in listed["results"]}
+    assert list(methods) == list(METHODS)
+    assert listed["count"] == len(METHODS)
+    assert sum(method["is_default"] for method in methods.values()) == 1
+    assert methods["ridge"]["baseline"] and not methods["mpet2020"]["baseline"]
+    assert methods["mpet2020"]["settings"]["scaling_k"] == {"type": "int", "default": 3}

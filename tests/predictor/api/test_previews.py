@@ -5,7 +5,7 @@ import pytest
 from predictor.core.scenarios import SCENARIOS
 from predictor.models import Prediction
 from predictor.predictions.rankings import RankingQuestion
-from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store, strict_json
+from tests.mpet_site.api_samples import API, client_of, make_user, read, secret_measurements, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements, sample_platform
 
@@ -29,15 +29,11 @@ def test_every_scenario_answers_and_is_kept(ada, database, scenario):
 
 
 def test_a_virtual_workload_on_a_virtual_platform(ada, database):
-    answer = ask(
-        ada,
-        workload_changes={"lock_delay": 0.5, "work_imbalance": 0, "memory": 2, "work": 1.5},
-        platform_changes={"n_nu": None, "n_ht": 12, "n_max": 24, "base_mhz": 3000},
-    ).json()
-    assert answer["workload_changes"] == {"lock_delay": 0.5, "work_imbalance": 0.0, "memory": 2.0, "work": 1.5}
-    assert answer["platform_changes"] == {"n_nu": None, "n_ht": 12, "n_max": 24, "base_mhz": 3000.0}
-    assert len(answer["changes"]) == 8
-    assert len(answer["curve"]) == 24
+    workload = {"lock_delay": 0.5, "work_imbalance": 0, "memory": 2, "work": 1.5}
+    platform = {"n_nu": None, "n_ht": 12, "n_max": 24, "base_mhz": 3000}
+    answer = ask(ada, workload_changes=workload, platform_changes=platform).json()
+    assert (answer["workload_changes"], answer["platform_changes"]) == (workload, platform)
+    assert (len(answer["changes"]), len(answer["curve"])) == (8, 24)
     assert [set(point) for point in answer["baseline"]] == [{"n", "time_s", "speedup"}] * 16
     assert answer["confidence"]["level"] == "low"
 
@@ -50,141 +46,97 @@ def test_defaults_are_the_question_without_them(ada, database):
     assert Prediction.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    ("fields", "name"),
-    [
-        ({"scenario": "guess"}, "scenario"),
-        ({"scenario": "parallelisation"}, "strategy"),
-        ({"scenario": "parallelisation", "strategy": "guess"}, "strategy"),
-        ({"scenario": "parallelisation", "strategy": "sequential"}, "strategy"),
-        ({"scenario": "sequential", "n": [2]}, "n"),
-        ({"scenario": "sequential", "workload_changes": {"work": 2}}, "workload_changes"),
-        ({"workload_changes": {"locks": 2}}, "workload_changes.locks"),
-        ({"workload_changes": {"work": -1}}, "workload_changes.work"),
-        ({"workload_changes": {"work": "2"}}, "workload_changes.work"),
-        ({"workload_changes": {"work": None}}, "workload_changes.work"),
-        ({"workload_changes": [1]}, "workload_changes"),
-        ({"platform_changes": {"n_max": None}}, "platform_changes.n_max"),
-        ({"platform_changes": {"n_max": 1.5}}, "platform_changes.n_max"),
-        ({"platform_changes": {"n_nu": 8}}, "platform_changes.n_nu"),
-        ({"platform_changes": {"cores": 8}}, "platform_changes.cores"),
-    ],
-)
-def test_what_cannot_be_understood_is_400(ada, database, fields, name):
-    document = problem_in(ask(ada, **fields), 400)
-    assert [error["name"] for error in document["errors"]] == [name]
-    assert Prediction.objects.count() == 0
-
-
 def test_what_is_not_known_is_422(ada):
     store(sample_measurements(3, 6, decomposed=False))
-    document = problem_in(ask(ada, workload_changes={"lock_delay": 0.5}), 422)
-    assert "time-only" in document["detail"]
-    document = problem_in(ask(ada, scenario="parallelisation", strategy="pipeline"), 422)
-    assert "pipeline" in document["detail"]
+    assert "time-only" in problem_in(ask(ada, workload_changes={"lock_delay": 0.5}), 422)["detail"]
+    assert "pipeline" in problem_in(ask(ada, scenario="parallelisation", strategy="pipeline"), 422)["detail"]
 
 
-class TestRankings:
-    URL = API + "rankings/"
-
-    def test_platforms_by_rising_time(self, database):
-        ranking = strict_json(client_of().get(self.URL, {"workload": "app0-section0"}).content)
-        assert (ranking["workload"], ranking["method"], ranking["revision"]) == ("app0-section0", "mpet", 1)
-        assert [result["platform"] for result in ranking["results"]] == ["machine-0", "machine-1", "machine-2"]
-        assert ranking["refused"] == []
-        for row in ranking["results"]:
-            assert row["low_s"] < row["time_s"] < row["high_s"]
-            assert row["measured"] is True
-            assert row["measured_time_s"] == pytest.approx(row["time_s"], rel=0.2)
-            assert row["origin"] == "measured"
-
-    def test_is_the_prediction_on_each_platform(self, ada, database):
-        (row,) = [
-            result
-            for result in client_of().get(self.URL, {"workload": "app0-section0", "level": "0.8"}).json()["results"]
-            if result["platform"] == "machine-0"
-        ]
-        curve = ask(ada, settings={"level": 0.8}).json()["curve"]
-        best = min(curve, key=lambda point: point["time_s"])
-        assert {name: row[name] for name in ("time_s", "low_s", "high_s")} == {
-            name: best[name] for name in ("time_s", "low_s", "high_s")
-        }
-        assert row["n_best"] == best["n"]
-
-    def test_as_csv(self, database):
-        response = client_of().get(self.URL, {"workload": "app0-section0", "format": "csv"})
-        lines = b"".join(response.streaming_content).decode().splitlines()
-        assert lines[0].startswith("platform,n_best,time_s,low_s,high_s,measured")
-        assert len(lines) == 4
-
-    def test_platforms_that_cannot_be_predicted_are_named(self, database):
-        lonely = replace(sample_measurements(1, 1, seed=4), platforms=[sample_platform(9)])
-        store(lonely, label="lonely")
-        ranking = client_of().get(self.URL, {"workload": "app0-section1"}).json()
-        assert "machine-9" in [result["platform"] for result in ranking["results"]]
-        ranking = client_of().get(self.URL, {"workload": "app0-section0"}).json()
-        assert [result["platform"] for result in ranking["refused"]] == ["machine-9"]
-        assert "no other workload" in ranking["refused"][0]["reason"]
-
-    def test_private_platforms_are_their_owners_alone(self, database):
-        owner = make_user("owner")
-        own = replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9, name="secret-machine")])
-        store(own, owner=owner, private=True)
-        public, private = (
-            client.get(self.URL, {"workload": "app0-section0"}) for client in (client_of(), client_of(owner))
-        )
-        assert "secret" not in public.content.decode()
-        assert any(result["platform"].startswith("secret-machine") for result in private.json()["results"])
-
-    def test_only_simulated_workloads_need_no_asking(self):
-        store(sample_measurements(3, 4, origin="simulated"))
-        ranking = client_of().get(self.URL, {"workload": "app0-section0"}).json()
-        assert {result["origin"] for result in ranking["results"]} == {"simulated"}
-
-    def test_is_computed_once_a_revision(self, database, monkeypatch):
-        client = client_of()
-        first = client.get(self.URL, {"workload": "app0-section0"})
-        monkeypatch.setattr(RankingQuestion, "steps", None)
-        again = client.get(self.URL, {"workload": "app0-section0"})
-        assert again.content == first.content
-        assert client.get(self.URL, {"workload": "app0-section0"}, HTTP_IF_NONE_MATCH=first["ETag"]).status_code == 304
-
-    @pytest.mark.parametrize(
-        ("parameters", "name"),
-        [
-            ({}, "workload"),
-            ({"workload": "guess"}, "workload"),
-            ({"method": "guess"}, "method"),
-            ({"level": "much"}, "level"),
-            ({"level": "0.2"}, "level"),
-            ({"level": "0.8", "method": "mpet2020"}, "level"),
-            ({"include_simulated": "perhaps"}, "include_simulated"),
-            ({"platform": "machine-0"}, "platform"),
-        ],
-    )
-    def test_what_cannot_be_understood_is_400(self, database, parameters, name):
-        query = ({"workload": "app0-section0"} if parameters else {}) | parameters
-        document = problem_in(client_of().get(self.URL, query), 400)
-        assert [error["name"] for error in document["errors"]] == [name]
+RANKINGS = API + "rankings/"
+RANKED = {"workload": "app0-section0"}
 
 
-class TestSimilar:
-    @pytest.mark.parametrize(
-        ("path", "noun", "slug"),
-        [("platforms/machine-0", "platform", "machine-0"), ("workloads/app0-section0", "workload", "app0-section0")],
-    )
-    def test_the_nearest_first(self, database, path, noun, slug):
-        document = strict_json(client_of().get(f"{API}{path}/similar/").content)
-        assert document["of"] == slug
-        distances = [neighbour["distance"] for neighbour in document["results"]]
-        assert distances == sorted(distances)
-        assert slug not in [neighbour[noun] for neighbour in document["results"]]
-        assert all(neighbour["count"] >= 1 for neighbour in document["results"])
+def test_a_ranking_has_platforms_by_rising_time_each_with_its_prediction(ada, database):
+    ranking = strict_json(client_of().get(RANKINGS, RANKED | {"level": "0.8"}).content)
+    assert (ranking["workload"], ranking["method"], ranking["revision"]) == ("app0-section0", "mpet", 1)
+    assert [row["platform"] for row in ranking["results"]] == ["machine-0", "machine-1", "machine-2"]
+    assert ranking["refused"] == []
+    for row in ranking["results"]:
+        assert row["low_s"] < row["time_s"] < row["high_s"]
+        assert (row["measured"], row["origin"]) == (True, "measured")
+        assert row["measured_time_s"] == pytest.approx(row["time_s"], rel=0.2)
+    best = min(ask(ada, settings={"level": 0.8}).json()["curve"], key=lambda point: point["time_s"])
+    first = ranking["results"][0]
+    assert [first[name] for name in ("time_s", "low_s", "high_s", "n_best")] == [
+        best[name] for name in ("time_s", "low_s", "high_s", "n")
+    ]
+    lines = read(client_of().get(RANKINGS, RANKED | {"format": "csv"})).decode().splitlines()
+    assert lines[0].startswith("platform,n_best,time_s,low_s,high_s,measured")
+    assert len(lines) == 4
 
-    def test_private_rows_are_nobody_elses(self, database):
-        owner = make_user("owner")
-        (profile,) = store(secret_measurements(), owner=owner, private=True).profiles
-        for path in (f"platforms/{profile.platform.slug}", f"workloads/{profile.workload.slug}"):
-            assert client_of().get(f"{API}{path}/similar/").status_code == 404
-            assert client_of(owner).get(f"{API}{path}/similar/").status_code == 200
-        assert client_of().get(f"{API}platforms/guess/similar/").status_code == 404
+
+def test_platforms_that_cannot_be_ranked_are_named(database):
+    store(replace(sample_measurements(1, 1, seed=4), platforms=[sample_platform(9)]), label="lonely")
+    ranking = client_of().get(RANKINGS, {"workload": "app0-section1"}).json()
+    assert "machine-9" in [row["platform"] for row in ranking["results"]]
+    (refused,) = client_of().get(RANKINGS, RANKED).json()["refused"]
+    assert refused["platform"] == "machine-9" and "no other workload" in refused["reason"]
+
+
+def test_private_platforms_are_ranked_for_their_owner_alone(database):
+    owner = make_user("owner")
+    own = replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9, name="secret-machine")])
+    store(own, owner=owner, private=True)
+    public, private = (client.get(RANKINGS, RANKED) for client in (client_of(), client_of(owner)))
+    assert "secret" not in public.content.decode()
+    assert any(row["platform"].startswith("secret-machine") for row in private.json()["results"])
+
+
+def test_a_ranking_of_only_simulated_profiles_needs_no_request():
+    store(sample_measurements(3, 4, origin="simulated"))
+    assert {row["origin"] for row in client_of().get(RANKINGS, RANKED).json()["results"]} == {"simulated"}
+
+
+def test_a_ranking_is_computed_once_a_revision(database, monkeypatch):
+    client = client_of()
+    first = client.get(RANKINGS, RANKED)
+    monkeypatch.setattr(RankingQuestion, "steps", None)
+    assert client.get(RANKINGS, RANKED).content == first.content
+    assert client.get(RANKINGS, RANKED, HTTP_IF_NONE_MATCH=first["ETag"]).status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"),
+    [
+        ({}, "workload"),
+        ({"workload": "guess"}, "workload"),
+        ({"method": "guess"}, "method"),
+        ({"level": "much"}, "level"),
+        ({"level": "0.2"}, "level"),
+        ({"level": "0.8", "method": "mpet2020"}, "level"),
+        ({"include_simulated": "perhaps"}, "include_simulated"),
+        ({"platform": "machine-0"}, "platform"),
+    ],
+)
+def test_what_cannot_be_understood_of_a_ranking_is_400(database, parameters, name):
+    document = problem_in(client_of().get(RANKINGS, (RANKED if parameters else {}) | parameters), 400)
+    assert [error["name"] for error in document["errors"]] == [name]
+
+
+@pytest.mark.parametrize(("noun", "slug"), [("platform", "machine-0"), ("workload", "app0-section0")])
+def test_the_most_similar_come_first(database, noun, slug):
+    document = strict_json(client_of().get(f"{API}{noun}s/{slug}/similar/").content)
+    assert document["of"] == slug
+    distances = [neighbour["distance"] for neighbour in document["results"]]
+    assert distances == sorted(distances)
+    assert slug not in [neighbour[noun] for neighbour in document["results"]]
+    assert all(neighbour["count"] >= 1 for neighbour in document["results"])
+
+
+def test_private_rows_are_similar_for_their_owner_alone(database):
+    owner = make_user("owner")
+    (profile,) = store(secret_measurements(), owner=owner, private=True).profiles
+    for path in (f"platforms/{profile.platform.slug}", f"workloads/{profile.workload.slug}"):
+        assert client_of().get(f"{API}{path}/similar/").status_code == 404
+        assert client_of(owner).get(f"{API}{path}/similar/").status_code == 200
+    assert client_of().get(f"{API}platforms/guess/similar/").status_code == 404

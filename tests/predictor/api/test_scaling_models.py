@@ -35,13 +35,12 @@ def test_parameters_residuals_and_interval_of_posted_points(ada):
     response = fit(ada, "amdahl", predict=[{"n": 32}], level=0.95)
     assert response.status_code == 200, response.content
     answer = strict_json(response.content)
-    named = {parameter["name"]: parameter for parameter in answer["parameters"]}
-    assert named["parallel_fraction"]["value"] == pytest.approx(0.9)
-    assert named["parallel_fraction"]["low"] == pytest.approx(0.9, abs=1e-6)
+    fraction = next(row for row in answer["parameters"] if row["name"] == "parallel_fraction")
+    assert (fraction["value"], fraction["low"]) == (pytest.approx(0.9), pytest.approx(0.9, abs=1e-6))
     assert [point["residual_percent"] for point in answer["points"]] == pytest.approx([0] * 5, abs=1e-6)
-    assert answer["predictions"][0]["n"] == 32
-    assert answer["predictions"][0]["time_s"] == pytest.approx(10 * (0.1 + 0.9 / 32))
-    assert answer["predictions"][0]["low_s"] <= answer["predictions"][0]["time_s"] <= answer["predictions"][0]["high_s"]
+    (predicted,) = answer["predictions"]
+    assert (predicted["n"], predicted["time_s"]) == (32, pytest.approx(10 * (0.1 + 0.9 / 32)))
+    assert predicted["low_s"] <= predicted["time_s"] <= predicted["high_s"]
     assert answer["level"] == 0.95
     quality = {row["n"]: row for row in answer["quality"]}
     assert quality[1]["serial_fraction"] is None
@@ -103,17 +102,9 @@ def test_every_model_over_n_answers(ada, model):
 
 
 def test_sizes_and_task_measures(ada):
+    shares = {"work_s": 0.8, "delay_s": 0.1, "no_work_s": 0.1, "tasks": 1, "waits": 1}
     points = [
-        {
-            "n": n,
-            "size": x,
-            "time_s": x / n,
-            "work_s": 0.8 * x,
-            "delay_s": 0.1 * x,
-            "no_work_s": 0.1 * x,
-            "tasks": x,
-            "waits": x,
-        }
+        {"n": n, "size": x, "time_s": x / n} | {name: share * x for name, share in shares.items()}
         for n in (1, 2, 4)
         for x in (2, 4, 8, 16, 32)
     ]
@@ -123,43 +114,29 @@ def test_sizes_and_task_measures(ada):
 
 
 @pytest.mark.parametrize(
-    ("body", "name"),
+    ("model", "body", "name"),
     [
-        ({"points": []}, "points"),
-        ({"profile": str(uuid.uuid4()), "points": []}, "profile"),
-        ({"profile": str(uuid.uuid4())}, "points"),
-        ({"moon": 1}, "moon"),
-        ({"level": 1}, "level"),
-        ({"points": POINTS * 101}, "points"),
-        ({"settings": {"moon": 1}}, "settings.moon"),
-        ({"points": [*POINTS, {"n": 32, "time_s": -1}]}, "points.5.time_s"),
-        ({"companions": "moon"}, "companions"),
+        ("usl", {"points": []}, "points"),
+        ("usl", {"profile": str(uuid.uuid4()), "points": []}, "profile"),
+        ("usl", {"profile": str(uuid.uuid4())}, "points"),
+        ("usl", {"moon": 1}, "moon"),
+        ("usl", {"level": 1}, "level"),
+        ("usl", {"points": POINTS * 101}, "points"),
+        ("usl", {"settings": {"moon": 1}}, "settings.moon"),
+        ("usl", {"points": [*POINTS, {"n": 32, "time_s": -1}]}, "points.5.time_s"),
+        ("usl", {"companions": "moon"}, "companions"),
+        ("automatic", {"settings": {"n_ht": "many"}}, "settings.n_ht"),
+        ("automatic", {"settings": {"n_ht": True}}, "settings.n_ht"),
+        ("memory_wall", {"settings": {"random_state": -1}}, "settings.random_state"),
+        ("parallel_penalty", {"settings": {"epsilon": "small"}}, "settings.epsilon"),
+        ("extended_amdahl", {}, "points.0.size"),
+        ("task_graph", {"points": [point | {"size": 4} for point in POINTS]}, "points.0.work_s"),
+        ("memory_wall", {"points": [point | {"clock_ratio": 1} for point in POINTS], "predict": [{"n": 2}]}, "predict"),
     ],
 )
-def test_wrong_fields_are_named(ada, body, name):
-    document = problem_in(fit(ada, "usl", **body), 400)
+def test_wrong_fields_settings_and_missing_columns_are_named(ada, model, body, name):
+    document = problem_in(fit(ada, model, **body), 400)
     assert name in {error["name"] for error in document["errors"]}
-
-
-@pytest.mark.parametrize(
-    ("model", "settings", "name"),
-    [
-        ("automatic", {"n_ht": "many"}, "settings.n_ht"),
-        ("automatic", {"n_ht": True}, "settings.n_ht"),
-        ("memory_wall", {"random_state": -1}, "settings.random_state"),
-        ("parallel_penalty", {"epsilon": "small"}, "settings.epsilon"),
-    ],
-)
-def test_wrong_settings_are_named(ada, model, settings, name):
-    assert problem_in(fit(ada, model, settings=settings), 400)["errors"][0]["name"] == name
-
-
-def test_missing_columns_are_named(ada):
-    assert problem_in(fit(ada, "extended_amdahl"), 400)["errors"][0]["name"] == "points.0.size"
-    sized = [point | {"size": 4} for point in POINTS]
-    assert problem_in(fit(ada, "task_graph", points=sized), 400)["errors"][0]["name"] == "points.0.work_s"
-    response = fit(ada, "memory_wall", points=[point | {"clock_ratio": 1} for point in POINTS], predict=[{"n": 2}])
-    assert problem_in(response, 400)["errors"][0]["name"] == "predict"
 
 
 def test_what_the_points_cannot_answer_is_422(ada):
@@ -174,32 +151,34 @@ def of_profile(client, model, profile, **body):
     return fit(client, model, points=[], profile=str(profile.uid), **body)
 
 
-def test_a_profile_of_one_size(ada):
+def test_a_profile_of_one_size_or_without_curves(ada):
     store(sample_measurements(1, 1))
-    document = problem_in(of_profile(ada, "task_graph", Profile.objects.get()), 400)
-    assert document["errors"][0]["name"] == "profile"
-    assert "one size" in document["errors"][0]["reason"]
+    profile = Profile.objects.get()
+    (error,) = problem_in(of_profile(ada, "task_graph", profile), 400)["errors"]
+    assert error["name"] == "profile" and "one size" in error["reason"]
+    ScalingCurves.objects.all().delete()
+    assert "refit" in problem_in(of_profile(ada, "usl", profile), 422)["detail"]
 
 
 def test_runs_of_other_sizes_of_a_profile(ada):
     sizes = (50.0, 150.0, 200.0, 300.0, 400.0)
     store(varied_measurements(sizes, growth=lambda size: (size / 100) ** 2))
     profile = Profile.objects.get(workload__slug="app0-section0")
-    t1 = profile.t1_s
-    answer = of_profile(ada, "extended_amdahl", profile, predict=[{"n": 1, "size": 800}], settings={"degree": 2}).json()
-    assert {point["size"] for point in answer["points"]} == {100, *sizes}
-    assert answer["predictions"][0]["time_s"] == pytest.approx(64 * t1, rel=0.02)
-    assert answer["predictions"][0]["low_s"] < answer["predictions"][0]["high_s"]
-    answer = of_profile(ada, "task_graph", profile, predict=[{"n": 16, "size": 800}]).json()
-    assert answer["predictions"][0]["time_s"] == pytest.approx(
-        64 * profile.curves.values[len(profile.curves.n) - 1], rel=0.3
-    )
-    assert answer["no_interval"] == ""
-    over_size = {"over": "size", "epsilon": 1.0}
-    answer = of_profile(ada, "parallel_penalty", profile, predict=[{"n": 8, "size": 450}], settings=over_size).json()
-    assert len({point["size"] for point in answer["points"]}) == 6
-    answer = of_profile(ada, "parallel_penalty", profile, predict=[{"n": 8}], settings={"epsilon": 9.0}).json()
-    assert {point["size"] for point in answer["points"]} == {None}
+
+    def answer(model, n, size=None, **settings):
+        point = {"n": n} if size is None else {"n": n, "size": size}
+        document = of_profile(ada, model, profile, predict=[point], settings=settings).json()
+        return document, document["predictions"][0], {point["size"] for point in document["points"]}
+
+    _, predicted, used = answer("extended_amdahl", 1, 800, degree=2)
+    assert used == {100, *sizes}
+    assert predicted["time_s"] == pytest.approx(64 * profile.t1_s, rel=0.02)
+    assert predicted["low_s"] < predicted["high_s"]
+    document, predicted, _ = answer("task_graph", 16, 800)
+    last_s = profile.curves.values[len(profile.curves.n) - 1]
+    assert (predicted["time_s"], document["no_interval"]) == (pytest.approx(64 * last_s, rel=0.3), "")
+    assert len(answer("parallel_penalty", 8, 450, over="size", epsilon=1.0)[2]) == 6
+    assert answer("parallel_penalty", 8, epsilon=9.0)[2] == {None}
 
 
 def test_runs_at_other_clocks_of_a_profile(ada):
@@ -218,13 +197,6 @@ def test_why_there_is_no_interval(ada):
     assert answer["no_interval"].startswith("the model cannot be refitted without some of the points: ")
 
 
-def test_a_profile_without_curves_is_422(ada):
-    store(sample_measurements(1, 1))
-    ScalingCurves.objects.all().delete()
-    document = problem_in(fit(ada, "usl", points=[], profile=str(Profile.objects.get().uid)), 422)
-    assert "refit" in document["detail"]
-
-
 def test_answers_are_as_described(ada):
     """Of every model: what openapi.yaml says of the list and of a fit, and no member more."""
     schema = client_of().get(API + "schema/?format=json").json()
@@ -238,15 +210,11 @@ def test_answers_are_as_described(ada):
         check(fit(ada, model, predict=[{"n": 32}], settings=settings).json(), "ScalingFit")
 
 
-def test_private_profiles_are_the_owners_and_private_companions_too(ada):
+def test_private_profiles_are_the_owners_and_fitting_needs_a_token_and_a_known_model(ada):
     bob = make_user("bob")
     store(secret_measurements(), owner=bob, private=True)
-    profile = Profile.objects.get()
-    request = {"points": [], "profile": str(profile.uid)}
+    request = {"points": [], "profile": str(Profile.objects.get().uid)}
     assert problem_in(fit(ada, "amdahl", **request), 400)["errors"][0]["name"] == "profile"
     assert fit(client_of(bob, scope="predict"), "amdahl", **request).status_code == 200
-
-
-def test_fitting_needs_a_token_and_a_known_model(ada):
     problem_in(fit(client_of(), "amdahl"), 401)
     problem_in(fit(ada, "moon"), 404)

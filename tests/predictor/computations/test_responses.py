@@ -45,7 +45,7 @@ def test_the_page_is_there_at_once_and_asks_by_itself(client, public, started):
     content, address = response.content.decode(), f"{reverse('ranking')}?workload={WORKLOAD}"
     assert (response.status_code, "no-store" in response["Cache-Control"]) == (200, True)
     assert "Waiting for other computations to finish" in text_of(response)
-    for part in (f'hx-get="{address}"', f'<a href="{address}">Look again</a>', "htmx-2.min"):
+    for part in (f'hx-get="{address}"', f'<a href="{address}">Reload</a>', "htmx-2.min"):
         assert part in content
     part = polled(client)
     assert part.content.decode().lstrip().startswith('<div class="notice"')
@@ -123,7 +123,7 @@ def test_what_could_not_be_computed_is_said(client, public, started, monkeypatch
     page(client)
     monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", fail)
     take_up("computations")
-    assert "could not be computed" in text_of(page(client))
+    assert "computation failed" in text_of(page(client))
     assert "hx-get" not in polled(client).content.decode()
     assert "log" in problem_in(client_of().get(API_URL, ASKED), 500)["detail"]
 

@@ -191,7 +191,7 @@ def test_nothing_is_inline_but_data_and_the_profile_page_leads_there(client, pro
     ("query", "reason"),
     [
         ({"model": "moon"}, "Unknown model moon"),
-        ({"to": "many"}, "not a thread count"),
+        ({"to": "many"}, "not a whole number of threads"),
         ({"to": "0"}, "0 is not a thread count from 1"),
     ],
 )
@@ -220,11 +220,12 @@ def test_a_damaged_curve_is_refused_not_drawn_as_if_there_was_none(client, profi
     curves = ScalingCurves.objects.get(profile=profile)
     curves.values = np.full(len(curves.values), -np.inf)
     curves.save()
-    assert "has no curves that can be computed with" in text_of(page(client, profile))
+    text = text_of(page(client, profile))
+    assert "has no usable curves" in text
     document = strict_json(client.get(f"{API}profiles/{profile.uid}/beyond/").content)
     assert (document["reading"], document["quality"]) == ("", [])
     curves.delete()
-    assert "has no curves that can be computed with" in text_of(page(client, profile))
+    assert "has no usable curves" in text_of(page(client, profile))
 
 
 def test_the_document_is_as_described(client, swept):

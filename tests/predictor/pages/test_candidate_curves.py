@@ -6,14 +6,13 @@ from predictor.pages.candidate_curves import candidate_curves
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile
-from tests.pages import store_private, store_public, user
+from tests.pages import store_private, user
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def answer():
-    store_public()
+def answer(public):
     return predict(PredictionRequest("app0-section0", "machine-1")).answer
 
 

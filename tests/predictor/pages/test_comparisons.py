@@ -8,19 +8,13 @@ from django.urls import reverse
 from predictor.pages.distances import heat_map_cell
 from predictor.snapshot.cache import read_database
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
-from profiles.ingest.service import ingest
-from profiles.models import Platform, Workload
-from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
+from profiles.models import Platform, Revision, Workload
+from tests.pages import figures_of, store_dataset, store_private, text_of, twin_of, user
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements, sample_platform, sample_runs
 
 pytestmark = pytest.mark.django_db
 PAGES = ("workload-map", "platform-distances", "workload-distances", "compare-platforms", "compare-workloads")
-
-
-@pytest.fixture
-def public():
-    return store_public()
 
 
 def platforms(*numbers: int) -> str:
@@ -43,11 +37,9 @@ def test_the_map_has_a_point_a_workload_that_leads_to_it(client, public):
 
 def test_a_heat_map_sorts_by_the_distance_to_one(client, public):
     page = client.get(reverse("platform-distances"), {"near": "machine-2"})
-    order = [slug for slug, _ in page.context["heads"]]
-    assert order[0] == "machine-2"
+    assert page.context["heads"][0][0] == "machine-2"
     distances = [float(text) for text in re.findall(r'data-distance="([^"]+)"', page.context["rows"][0][2])]
-    assert len(distances) == 3
-    assert distances == sorted(distances)
+    assert len(distances) == 3 and distances == sorted(distances)
     unsorted = client.get(reverse("platform-distances"), {"near": "never-was"})
     assert [slug for slug, _ in unsorted.context["heads"]] == ["machine-0", "machine-1", "machine-2"]
 
@@ -59,21 +51,17 @@ def test_compared_platforms_show_speeds_wins_curves_and_figure_9(client, public)
     assert [trace["name"] for trace in figures["time"]["data"]] == ["machine-0", "machine-1", "machine-2"]
     assert next(trace["x"] for trace in figures["speed"]["data"]) == [1.0] * 4
     assert page.content.decode().count('href="/platforms/machine-2/"') == 2, "in the wins and in the table"
-    assert "Machine 3 Machine 4, optional" in text_of(page)
-    assert "4 of 4" in text_of(page)  # the first is the fastest everywhere
+    words = text_of(page)
+    assert "4 of 4" in words  # the first is the fastest everywhere
+    assert "machine-1: 4 workloads compared as whole machines. machine-2:" in words
+    heads = ("Wins per core", "Speed per core", "Wins at equal n", "Speed at equal n", "Machine 3 Machine 4, optional")
+    assert [head for head in heads if head not in words] == []
     other = client.get(platforms(0, 1) + "&workload=app1-section0")
     assert other.context["drawn"].workload == "app1-section0"
-
-
-def test_platforms_are_compared_per_core_and_at_equal_n_too(client, public):
-    page = client.get(platforms(0, 1))
-    twin = client.get(twin_of(page)).json()
-    assert [one["platform"] for one in twin["platforms"]] == [one.platform for one, *_ in page.context["standings"]]
+    twin = client.get(twin_of(other)).json()
+    assert [one["platform"] for one in twin["platforms"]] == [one.platform for one, *_ in other.context["standings"]]
     assert sum(one["wins_per_core"] for one in twin["platforms"]) == 4
     assert {workload["equal_n"] for workload in twin["workloads"]} == {16}
-    table = text_of(page)
-    for head in ("Wins per core", "Speed per core", "Wins at equal n", "Speed at equal n"):
-        assert head in table
 
 
 def test_a_machine_measured_at_one_thread_is_not_compared_as_a_whole_machine(client, public):
@@ -83,87 +71,71 @@ def test_a_machine_measured_at_one_thread_is_not_compared_as_a_whole_machine(cli
     measurements = sample_measurements(1, 4)
     size = {"physical_cores": 12, "threads": 24, "n_max": 24, "n_nu": 6, "n_ht": 12, "placement": tuple(range(24))}
     measurements.platforms[0] = sample_platform(3, name="cloud/small.2", **size)
-    for position, profile in enumerate(measurements.profiles):
-        runs = sample_runs(rng, counts[profile.workload])
-        measurements.profiles[position] = replace(profile, runs=runs, counters=None)
-    ingest(measurements, kind="tarball", label="n1.tar.gz", sha256="d" * 64, owner=None, private=False)
+    measurements.profiles[:] = [
+        replace(profile, runs=sample_runs(rng, counts[profile.workload]), counters=None)
+        for profile in measurements.profiles
+    ]
+    store(measurements, label="n1")
     page = client.get(reverse("compare-platforms"), {"platform": ["machine-0", "cloud/small.2"]})
-    words = text_of(page)
-    twin = client.get(twin_of(page)).json()
-    compared = {one["workload"]: one["platforms"][1]["compared"] for one in twin["workloads"]}
-    assert compared == {
-        "app0-section0": "equal_n",
-        "app0-section1": "whole",
-        "app1-section0": "no_common_n",
-        "app1-section1": "whole",
-    }
-    partial = twin["workloads"][0]
-    assert (partial["winner"], partial["equal_n"], partial["platforms"][1]["speed"]) == (None, 1, None)
-    assert partial["platforms"][1]["speed_at_equal_n"] > 0
+    words, twin = text_of(page), client.get(twin_of(page)).json()
+    partial, others = twin["workloads"][0], [one["platforms"][1] for one in twin["workloads"]]
+    assert [one["compared"] for one in others] == ["equal_n", "whole", "no_common_n", "whole"]
+    assert (partial["winner"], partial["equal_n"], others[0]["speed"]) == (None, 1, None)
+    assert others[0]["speed_at_equal_n"] > 0
     other = twin["platforms"][1]
-    whole = [one["platforms"][1]["speed"] for one in twin["workloads"] if one["platforms"][1]["speed"]]
+    whole = [one["speed"] for one in others if one["speed"]]
     assert other["mean_speed"] == pytest.approx((whole[0] * whole[1]) ** 0.5)
     assert (other["compared_whole"], other["compared_at_equal_n"], other["left_out_no_common_n"]) == (2, 1, 1)
     assert "geometric mean of 2 workloads" in words
     assert (
         "cloud/small.2: 2 workloads compared as whole machines; 1 at the largest common n only, because one of the two "
-        "did not run it on every core. 1 left out. Without a common n: 1, not run on the first: 0."
+        "did not run it on every core. 1 omitted: 1 without a common n, 0 not run on the first."
     ) in words
-    assert "n = 1, not on all 12 cores" in words
-    assert "× at n = 1" in words
+    assert "n = 1, not on all 12 cores" in words and "× at n = 1" in words
     speed = figures_of(page)["speed"]["data"][1]
     assert speed["marker"]["symbol"] == ["square-open", "square", "square-open", "square"]
     assert speed["text"] == ["both at n = 1", "whole machines", "no common n", "whole machines"]
     assert speed["x"][2] is None
 
 
-def test_platforms_are_compared_by_name_as_by_slug(client, public):
+def test_names_are_taken_as_well_as_slugs(client, public):
     measurements = sample_measurements(2, 2)
     measurements.platforms[:] = [sample_platform(i, name=f"cloud/c{i}.large") for i in range(2)]
-    ingest(measurements, kind="dataset", label="cloud", sha256="f" * 64, owner=None, private=False)
-    by_name = client.get(reverse("compare-platforms"), {"platform": ["cloud/c0.large", "machine-0"]})
-    by_slug = client.get(reverse("compare-platforms"), {"platform": ["cloud-c0-large", "machine-0"]})
-    assert by_name.context["chosen"] == by_slug.context["chosen"]
-    assert by_name.context["shared"]
-    assert twin_of(by_name) == twin_of(by_slug)
-
-
-def test_names_are_taken_as_well_as_slugs(client, public):
-    by_name = client.get(
-        reverse("compare-workloads"), {"workload": ["app0/section0", "app1/section1"], "on": "machine-1"}
-    )
-    by_slug = client.get(workloads("app0-section0", "app1-section1") + "&on=machine-1")
-    assert by_name.context["chosen"] == by_slug.context["chosen"]
-    assert twin_of(by_name) == twin_of(by_slug)
+    store(measurements, label="cloud")
+    on = {"on": "machine-1"}
+    for view, names, slugs in (
+        ("platform", ["cloud/c0.large", "machine-0"], ["cloud-c0-large", "machine-0"]),
+        ("workload", ["app0/section0", "app1/section1"], ["app0-section0", "app1-section1"]),
+    ):
+        by_name, by_slug = (client.get(reverse(f"compare-{view}s"), {view: chosen} | on) for chosen in (names, slugs))
+        assert by_name.context["chosen"] == by_slug.context["chosen"]
+        assert view == "workload" or by_name.context["shared"]
+        assert twin_of(by_name) == twin_of(by_slug)
+    assert by_slug.context["on"].slug == "machine-1"
+    curves = figures_of(by_slug)["time"]["data"]
+    assert [trace["name"] for trace in curves] == ["app0/section0", "app1/section1"]
     address = reverse("api-compare-workloads")
-    asked = {"slugs": "app0/section0,app1-section1", "on": "machine-1"}
+    asked = {"slugs": "app0/section0,app1-section1"} | on
     assert client.get(address, asked).json() == client.get(twin_of(by_slug)).json()
-    once = client.get(address, {"slugs": "app0/section0,app0-section0", "on": "machine-1"})
+    once = client.get(address, {"slugs": "app0/section0,app0-section0"} | on)
     assert once.json()["errors"][0]["name"] == "slugs"
 
 
 def test_an_unknown_name_or_parameter_is_an_error(client, public):
-    address = reverse("api-compare-platforms")
-    unknown = client.get(address, {"slugs": "machine-0,machin-1"})
-    assert unknown.status_code == 400
-    assert "Did you mean" in unknown.json()["detail"]
-    assert client.get(address, {"slugs": "machine-0,machine-1", "by": "price"}).status_code == 400
-    page = reverse("compare-platforms")
+    page, address = reverse("compare-platforms"), reverse("api-compare-platforms")
     assert client.get(page, {"platform": ["machine-0", "nothing"]}).status_code == 404
     assert client.get(workloads("app0-section0", "app1-section1") + "&on=nothing").status_code == 404
-
-
-def test_compared_workloads_show_their_curves_on_the_platform(client, public):
-    page = client.get(workloads("app0-section0", "app1-section1") + "&on=machine-1")
-    assert page.context["on"].slug == "machine-1"
-    assert [trace["name"] for trace in figures_of(page)["time"]["data"]] == ["app0/section0", "app1/section1"]
-
-
-def test_without_a_choice_the_address_comes_to_hold_one(client, public):
-    page = client.get(reverse("compare-platforms"), follow=True)
-    ((address, _),) = page.redirect_chain
-    assert address.count("platform=machine-") == 2
-    assert page.context["shared"]
+    for query in (
+        "",
+        "slugs=machine-0",
+        "slugs=machine-0,machine-1&by=price",
+        "slugs=machine-0,machine-1&origin=x",
+        "slugs=machine-0,machine-1&include_simulated=1",
+        "slugs=machine-0,machin-1",
+    ):
+        refused = client.get(f"{address}?{query}")
+        assert refused.status_code == 400, query
+    assert "Did you mean" in refused.json()["detail"]
 
 
 @pytest.mark.parametrize("kind", ["platform", "workload"])
@@ -195,7 +167,7 @@ def simulated_too() -> None:
     """The first two machines once more, simulated, and one that is nothing but simulated."""
     measurements = replace(sample_measurements(3, 2, seed=8), origin="simulated")
     measurements.platforms[2] = sample_platform(7, name="model")
-    ingest(measurements, kind="simulator", label="model", sha256="e" * 64, owner=None, private=False)
+    store(measurements, label="model", kind="simulator")
 
 
 def test_measured_and_simulated_profiles_meet_only_where_that_is_asked_for(client, public):
@@ -228,23 +200,23 @@ def test_what_is_nothing_but_simulated_is_compared_and_says_so(client, public):
     assert client.get(twin_of(mixed)).json()["origin"] == "mixed"
 
 
-def test_sources_and_licences_stand_under_every_comparison(client):
+def test_sources_and_licences_stand_under_every_comparison_and_relative_times_have_no_unit(client, public):
     store_dataset()
-    for address in (
-        reverse("workload-map"),
-        reverse("platform-distances"),
-        reverse("workload-distances"),
+    assert "CC BY-SA" not in text_of(client.get(platforms(0, 1)))
+    compared = (
         reverse("compare-platforms") + "?platform=cloud-0&platform=cloud-1",
         workloads("relative-0", "relative-1"),
-    ):
+    )
+    for address in (*map(reverse, PAGES[:3]), *compared):
         page = client.get(address)
         words = text_of(page)
-        assert "Example measurements of 2026" in words, address
-        assert "CC BY-SA 4.0" in words, address
+        assert "Example measurements of 2026" in words and "CC BY-SA 4.0" in words, address
         sources = client.get(twin_of(page)).json()["sources"]
         assert sources == [
             {"label": "example-dataset", "licence": "CC BY-SA 4.0", "citation": "Example measurements of 2026"}
         ]
+        if address in compared:
+            assert "unknown unit" in str(figures_of(page)) and " ms " not in words
 
 
 def test_a_name_as_it_is_displayed_is_taken(client):
@@ -262,58 +234,21 @@ def test_a_name_as_it_is_displayed_is_taken(client):
     assert page.status_code == 200
 
 
-def test_datasets_that_took_no_part_are_not_named(client, public):
-    store_dataset()
-    assert "CC BY-SA" not in text_of(client.get(platforms(0, 1)))
-
-
 def test_small_distances_are_told_apart_in_a_heat_map():
     """On a fleet of alike machines all of them were 0.00."""
     cells = [heat_map_cell("platforms", ("a", "A"), "b", (mean, 3), (0.00096, 1e-4)) for mean in (0.00096, 0.00012)]
     assert [re.search(r">([\d.]+)</a>", cell)[1] for cell in cells] == ["9.60", "1.20"]
 
 
-def test_empty_databases_say_what_to_do(client):
-    for name in PAGES:
-        words = text_of(client.get(reverse(name)))
-        assert "upload the results" in words, name
-
-
-def test_relative_times_never_look_like_seconds(client):
-    store_dataset()
-    for address in (
-        reverse("compare-platforms") + "?platform=cloud-0&platform=cloud-1",
-        workloads("relative-0", "relative-1"),
-    ):
-        words = text_of(client.get(address))
-        assert "unknown unit" in str(figures_of(client.get(address)))
-        assert " ms " not in words
-
-
 def test_twins_answer_with_the_same(client, public):
-    for address in (platforms(2, 0), workloads("app0-section0", "app0-section1"), *map(reverse, PAGES[:3])):
-        page = client.get(address)
-        twin = client.get(twin_of(page))
+    for address in (workloads("app0-section0", "app0-section1"), *map(reverse, PAGES[:3]), platforms(2, 0)):
+        twin = client.get(twin_of(client.get(address)))
         assert twin.status_code == 200, twin.content
-    compared = client.get(twin_of(client.get(platforms(2, 0)))).json()
-    assert [platform["platform"] for platform in compared["platforms"]] == ["machine-2", "machine-0"]
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "",
-        "slugs=machine-0",
-        "slugs=machine-0,never-was",
-        "slugs=machine-0,machine-1&origin=x",
-        "slugs=machine-0,machine-1&include_simulated=1",
-    ],
-)
-def test_the_twin_refuses_what_it_cannot_compare(client, public, query):
-    assert client.get(f"{reverse('api-compare-platforms')}?{query}").status_code == 400
+    assert [platform["platform"] for platform in twin.json()["platforms"]] == ["machine-2", "machine-0"]
 
 
 def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_queries):
+    Revision.raise_for(None)
     read_database()  # made once a revision and process
     # revision and newest profile; names; sources; the first time also whether somebody computes it, and how many wait
     for name in ("workload-map", "platform-distances"):

@@ -7,68 +7,25 @@ from django.core.cache import caches
 from django.urls import reverse
 
 from predictor.computations.asking import read_showcase, request_showcase
-from predictor.core.assembly import MEASURED
 from predictor.models import Computation, EvaluatedMethod, Evaluation, Prediction
-from predictor.pages import presenting
-from predictor.pages.presenting import first_pair
 from predictor.predictions.feasibility import feasibility
 from predictor.predictions.question import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.showcase import ENOUGH_THREADS, FEWEST_POINTS, example_pairs
 from predictor.snapshot.cache import read_database
 from profiles.identity.programs import programs_by_source
-from profiles.ingest.service import ingest
 from profiles.jobs.queue import take_up
 from profiles.models import Profile, Revision
 from profiles.templatetags.quantities import as_percent
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
 from tests.predictor.conftest import store
 from tests.programs import program_measurements
-from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload
+from tests.samples import sample_measurements, sample_runs
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def public():
-    return store_public()
-
-
 def home(client, **query):
     return client.get(reverse("home"), query)
-
-
-def store_two_threads():
-    """As after `make run`: two measured machines of two threads."""
-    measured = sample_measurements(2, 2)
-    for index, record in enumerate(measured.profiles):
-        measured.profiles[index] = replace(record, runs=sample_runs(np.random.default_rng(index), counts=(1, 2)))
-    ingest(measured, kind="tarball", label="measured", sha256="4" * 64, owner=None, private=False)
-
-
-def store_simulated():
-    simulated = replace(sample_measurements(3, 2, seed=8), origin="simulated")
-    simulated.platforms[:] = [sample_platform(5 + index, name=f"model-{index}") for index in range(3)]
-    simulated.workloads[:] = [sample_workload(8 + index) for index in range(2)]
-    ingest(simulated, kind="simulator", label="demo", sha256="5" * 64, owner=None, private=False)
-
-
-def test_simulated_profiles_are_not_read_where_measured_ones_have_an_answer(public, monkeypatch):
-    read = []
-    monkeypatch.setattr(presenting, "read_database", lambda user, origins: read.append(origins) or read_database(user))
-    assert first_pair(None)[0]
-    assert read == [MEASURED]
-
-
-def test_where_nothing_measured_has_a_curve_the_first_pair_is_simulated():
-    store_public(platforms=1)
-    store_simulated()
-    assert first_pair(None)[1].startswith("model-")
-
-
-def test_what_was_measured_comes_first_also_where_it_has_two_threads():
-    store_two_threads()
-    store_simulated()
-    assert first_pair(None)[1].startswith("machine-")
 
 
 def options(page, box: str) -> list[str]:
@@ -96,11 +53,7 @@ def test_a_workload_and_a_machine_lead_to_the_answer_by_name_or_slug(client, pub
         assert answer.url == f"{reverse('unstored-answer')}?workload={workload.slug}&target=machine-2"
     assert client.get(answer.url).context["answer"]["target"] == "machine-2"
     assert not Prediction.objects.exists()
-
-
-def test_a_box_shows_the_name_where_the_address_has_a_slug(client, public):
-    workload = Profile.objects.first().workload
-    page = client.get(reverse("home"), {"workload": workload.slug})
+    page = home(client, workload=workload.slug)
     assert page.context["workload"] == workload.name != workload.slug
     assert workload.slug not in text_of(page)
 
@@ -119,8 +72,8 @@ def test_private_names_are_offered_to_their_owner_only(client, public):
     for viewer in (None, user("eve")):
         if viewer:
             client.force_login(viewer)
-        assert "secret" not in home(client).content.decode().lower()
-        assert "Secret" not in home(client, target="machine-0").content.decode()
+        for query in ({}, {"target": "machine-0"}):
+            assert "secret" not in home(client, **query).content.decode().lower()
     client.force_login(ada)
     assert profile.platform.name in text_of(home(client))
 
@@ -138,7 +91,7 @@ def test_the_example_was_computed_before_and_says_how_far_off_it_is(client, publ
     page = home(client)
     example = page.context["example"]
     error = as_percent(example["measured"]["error_percent"])
-    assert f"Off by {error}, though no measurement there was used" in text_of(page)
+    assert f"Error {error}, without a measurement on this machine" in text_of(page)
     names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
     assert names[-2:] == ["predicted", "measured"]
     assert len(example["measured"]["curve"]) >= FEWEST_POINTS
@@ -157,7 +110,13 @@ def test_an_example_is_not_shown_once_something_was_taken_away(client, public):
 
 
 def test_curves_of_two_points_are_no_example():
-    store_two_threads()
+    """As after `make run`: two measured machines of two threads."""
+    measured = sample_measurements(2, 2)
+    measured.profiles[:] = [
+        replace(record, runs=sample_runs(np.random.default_rng(index), counts=(1, 2)))
+        for index, record in enumerate(measured.profiles)
+    ]
+    store(measured, label="measured")
     assert example_pairs(read_database(None)) == []
     store_public()
     database = read_database(None)
@@ -188,37 +147,40 @@ def test_the_menu_has_five_parts_and_marks_the_one_of_the_page(client, public, v
 def test_an_empty_database_has_doors_and_the_published_figures(client):
     page = home(client)
     assert page.status_code == 200
+    words = text_of(page)
     for door in ("My program on other machines", "Which machine", "How good is this machine"):
-        assert door in text_of(page)
-    assert "980 hidden measurements: half within 2.48 %, 90 % intervals cover 92.3 %." in text_of(page)
+        assert door in words
+    assert "980 hidden measurements: half within 2.48 %, 90 % intervals cover 92.3 %." in words
     assert "error-histogram" in figures_of(page)
-    assert text_of(page).count("Nothing is stored yet that a prediction could use. Measure your machine") == 1
+    assert words.count("There are no profiles yet that a prediction could use. Measure your machine") == 1
     assert 'id="ask-workload"' not in page.content.decode()
 
 
-def test_the_latest_measurements_are_those_the_viewer_sees_by_machine(client, public):
-    words = text_of(home(client))
+def test_the_latest_measurements_are_those_of_real_machines_that_the_viewer_sees(client, public):
+    ada = user("ada")
+    store_private(ada)  # a simulated machine
+    page = home(client)
+    assert page.context["real_machines"] == 3
+    words = text_of(page)
+    assert "where nobody has run it" in words
     assert "Latest measurements 3 real machines so far. machine-0 , machine-1 , machine-2 12 profiles" in words
+    client.force_login(ada)
+    assert home(client).context["real_machines"] == 3
 
 
 def test_only_an_evaluation_of_many_machines_replaces_the_published_figures(client, public):
+    nine = [f"machine-{number}" for number in range(9)]
     evaluation = Evaluation.objects.create(
         revision=1, origin="measured", holdout="pair", seed=0, profiles=12, code_version="1", seconds=1.0,
-        pairs={"platforms": [f"machine-{number}" for number in range(9)]},
+        pairs={"platforms": nine},
     )  # fmt: skip
     EvaluatedMethod.objects.create(
-        evaluation=evaluation,
-        position=0,
-        name=DEFAULT_METHOD,
-        version="1",
-        is_baseline=False,
+        evaluation=evaluation, position=0, name=DEFAULT_METHOD, version="1", is_baseline=False,
         statistics={"full": {"median": 3.0}, "coverage": 0.91},
-        errors_full=np.full(200, 0.03, dtype=np.float32),
-        errors_t1=np.zeros(0),
-        errors_scaling=np.zeros(0),
-    )
+        errors_full=np.full(200, 0.03, dtype=np.float32), errors_t1=np.zeros(0), errors_scaling=np.zeros(0),
+    )  # fmt: skip
     assert "980 hidden measurements" in text_of(home(client))
-    evaluation.pairs = {"platforms": [f"machine-{number}" for number in range(10)]}
+    evaluation.pairs = {"platforms": [*nine, "machine-9"]}
     evaluation.save()
     caches["pages"].clear()
     assert "200 hidden measurements: half within 3 %, 90 % intervals cover 91 %." in text_of(home(client))

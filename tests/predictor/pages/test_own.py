@@ -11,15 +11,14 @@ from predictor.models import Prediction
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
 from tests.mpet_site.api_samples import API, client_of, read
-from tests.pages import store_private, store_public, text_of, twin_of, user
+from tests.pages import store_private, text_of, twin_of, user
 
 pytestmark = pytest.mark.django_db
 QUESTION = PredictionRequest("app0-section0", "machine-1")
 
 
 @pytest.fixture
-def ada():
-    store_public()
+def ada(public):
     return user("ada")
 
 
@@ -47,11 +46,10 @@ def test_the_page_and_the_api_list_the_same(ada, signed_in):
 
 def test_the_list_of_the_api_has_ones_own_without_asking(ada):
     predict(QUESTION, ada)
-    assert client_of(ada).get(f"{API}predictions/").json()["count"] == 1
-    assert client_of(ada).get(f"{API}predictions/?settled=true").json()["count"] == 0
-    assert client_of(user("bob")).get(f"{API}predictions/").json()["count"] == 0
-    assert client_of().get(f"{API}predictions/").json()["count"] == 0
-    assert client_of().get(f"{API}predictions/?mine=true").status_code == 401
+    address = f"{API}predictions/"
+    for viewer, query, count in ((ada, "", 1), (ada, "?settled=true", 0), (user("bob"), "", 0), (None, "", 0)):
+        assert client_of(viewer).get(address + query).json()["count"] == count, (viewer, query)
+    assert client_of().get(f"{address}?mine=true").status_code == 401
 
 
 def test_the_list_is_not_the_one_that_was_kept_before_a_prediction(ada):
@@ -64,21 +62,17 @@ def test_the_list_is_not_the_one_that_was_kept_before_a_prediction(ada):
     assert client.get(f"{API}predictions/?mine=true", headers={"If-None-Match": again["ETag"]}).json()["count"] == 0
 
 
-def test_one_is_deleted_on_its_page_after_asking(ada, signed_in):
+def test_one_or_all_are_deleted_on_their_page_after_asking(ada, signed_in):
     prediction = predict(QUESTION, ada)
     address = reverse("delete-prediction", args=[prediction.uid])
     assert address in signed_in.get(reverse("prediction", args=[prediction.uid])).content.decode()
     assert "Cancel" in text_of(signed_in.get(address))
-    assert Prediction.objects.exists()
-    assert signed_in.post(address)["Location"] == reverse("own-predictions")
-    assert not Prediction.objects.exists()
-    assert signed_in.get(address).status_code == 404
-
-
-def test_all_are_deleted_at_once(ada, signed_in):
-    for target in ("machine-0", "machine-1"):
+    for target in ("machine-0", "machine-2"):
         predict(PredictionRequest("app0-section0", target), ada)
     other = predict(PredictionRequest("app1-section0", "machine-0"), user("bob"))
+    assert signed_in.post(address)["Location"] == reverse("own-predictions")
+    assert Prediction.objects.count() == 3
+    assert signed_in.get(address).status_code == 404
     signed_in.post(reverse("delete-predictions"))
     assert Prediction.objects.get() == other
     assert "You have no predictions yet" in text_of(signed_in.get(reverse("own-predictions")))
@@ -106,4 +100,5 @@ def test_somebody_elses_page_is_nobodys_to_delete(ada):
     bob.force_login(user("bob"))
     assert bob.get(reverse("prediction", args=[prediction.uid])).context["is_own"] is False
     assert bob.post(reverse("delete-prediction", args=[prediction.uid])).status_code == 404
+    assert Prediction.objects.exists()
     assert Client().get(reverse("own-predictions")).status_code == 302

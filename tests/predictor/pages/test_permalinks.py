@@ -52,11 +52,6 @@ REQUESTS = {
 }
 
 
-@pytest.fixture
-def public():
-    return store_public()
-
-
 def ask(client, **fields):
     return client.post(reverse("predict"), QUESTION | fields, follow=True)
 
@@ -65,7 +60,6 @@ def test_trust_10_pages_keep_no_answer_without_an_account_as_the_api_does(client
     page = ask(client)
     assert page.status_code == 200
     assert page.redirect_chain[0][0].startswith(reverse("unstored-answer"))
-    assert not Prediction.objects.exists()
     answer = client_of().post(API + "predictions/", QUESTION, format="json")
     assert (answer.status_code, answer.json()["id"], answer.json()["url"]) == (200, None, None)
     assert not Prediction.objects.exists()
@@ -85,27 +79,18 @@ def test_the_answer_is_the_one_that_is_kept_with_an_account(client, public, fiel
 
 def test_an_address_says_what_the_form_says(public):
     form = PredictionForm(QUESTION | CHANGED)
-    parameters = question_parameters(form)
-    assert not any(name.startswith("mpet2020.") for name in parameters)
-    assert form.is_valid()
-    query = form_query(parameters)
-    again = form_of_question(query, None)
-    assert again.is_valid()
-    assert again.prediction_request() == form.prediction_request()
-
-
-def form_query(parameters):
     query = QueryDict(mutable=True)
-    query.update(parameters)
-    return query
+    query.update(question_parameters(form))
+    assert not any(name.startswith("mpet2020.") for name in query)
+    again = form_of_question(query, None)
+    assert form.is_valid() and again.is_valid()
+    assert again.prediction_request() == form.prediction_request()
 
 
 def test_a_short_address_asks_with_the_defaults(client, public):
     page = client.get(reverse("unstored-answer"), {"workload": "app0-section0", "target": "machine-1"})
     assert page.context["answer"]["method"] == "mpet"
-    words = html.unescape(text_of(page))
-    assert "This prediction is not saved" in words
-    assert "Sign in to save it" in words
+    assert "This prediction is not saved" in text_of(page) and "Sign in to save it" in text_of(page)
 
 
 def test_the_twin_is_the_same_answer_where_an_address_can_ask_for_it(client, public):
@@ -128,61 +113,49 @@ def test_an_address_without_an_answer_shows_the_form_and_why(client, public, vie
 def test_what_to_measure_next_needs_no_account(client, public):
     next_address = ask(client).context["next_address"]
     page, part = client.get(next_address), client.get(next_address, headers={"HX-Request": "true"})
-    assert page.status_code == 200
-    assert text_of(part) in text_of(page)
+    assert page.status_code == 200 and text_of(part) in text_of(page)
     assert html.escape(page.context["back"]) in page.content.decode()
     assert client.get(page.context["back"]).status_code == 200
 
 
 def test_an_answer_from_private_profiles_is_shown_to_their_owner_alone(client, public):
     ada = user("ada")
-    secret = store_private(ada)[0]
-    pair = {"workload": secret.workload.slug, "target": "machine-0"}
+    pair = {"workload": store_private(ada)[0].workload.slug, "target": "machine-0"}
     assert client.get(reverse("unstored-answer"), pair).status_code == 422
     client.force_login(ada)
     page = client.get(reverse("unstored-answer"), QUESTION)
-    assert page.status_code == 200
-    assert page["Cache-Control"] == "private, no-store"
+    assert (page.status_code, page["Cache-Control"]) == (200, "private, no-store")
 
 
-@pytest.fixture(params=list(REQUESTS))
+@pytest.fixture
 def stored(request):
     store_public()
     return predict(PredictionRequest("app0-section0", "machine-1", **REQUESTS[request.param]))
 
 
-@pytest.fixture
-def environment():
-    _, secret = ApiToken.issue(user("ada"), name="laptop", scope="predict")
-    return {**os.environ, "MPET_TOKEN": secret, "NO_PROXY": "*", "no_proxy": "*"}
-
-
-def run(command, environment, **options) -> str:
-    return subprocess.run(
-        command, env=environment, check=True, capture_output=True, text=True, timeout=60, **options
-    ).stdout
-
-
-def address(live_server) -> str:
-    return live_server.url + reverse("api-predictions")
-
-
-def test_the_python_program_prints_the_curve(stored, environment, live_server):
-    program = python_program(stored.answer, address(live_server))
-    printed = [line.split() for line in run([sys.executable, "-c", program], environment).splitlines()]
-    expected = [[str(row[name]) for name in ("n", "time_s", "low_s", "high_s")] for row in stored.answer["curve"]]
-    assert printed == expected
-
-
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
-def test_the_command_answers_with_the_stored_prediction(stored, environment, live_server):
-    command = curl_command(stored.answer, address(live_server)).replace("curl ", "curl --silent --fail ", 1)
-    answer = json.loads(run(["sh", "-c", command], environment))
-    assert answer["id"] == str(stored.uid)
-    assert answer["curve"] == stored.answer["curve"]
+@pytest.mark.parametrize("stored", ["everything", "what if"], indirect=True)
+def test_the_python_program_and_the_command_answer_with_the_stored_prediction(stored, live_server):
+    _, secret = ApiToken.issue(user("ada"), name="laptop", scope="predict")
+    environment = {**os.environ, "MPET_TOKEN": secret, "NO_PROXY": "*", "no_proxy": "*"}
+    address = live_server.url + reverse("api-predictions")
+
+    def run(*command) -> str:
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=60)
+        return done.stdout
+
+    printed = run(sys.executable, "-c", python_program(stored.answer, address)).splitlines()
+    expected = [[str(row[name]) for name in ("n", "time_s", "low_s", "high_s")] for row in stored.answer["curve"]]
+    assert [line.split() for line in printed] == expected
+    command = curl_command(stored.answer, address).replace("curl ", "curl --silent --fail ", 1)
+    answer = json.loads(run("sh", "-c", command))
+    assert (answer["id"], answer["curve"]) == (str(stored.uid), stored.answer["curve"])
 
 
+@pytest.mark.parametrize("stored", REQUESTS, indirect=True)
 def test_the_command_is_one_that_a_shell_takes_apart_as_meant(stored):
     command = shlex.split(curl_command(stored.answer, "http://localhost/it's/").replace("\\\n", " "))
     assert command[1] == "http://localhost/it's/"
-    assert json.loads(command[command.index("-d") + 1]) == request_body(stored.answer)
+    body = json.loads(command[command.index("-d") + 1])
+    assert body == request_body(stored.answer)
+    assert predict(PredictionRequest(**body)) == stored

@@ -13,22 +13,25 @@ from predictor.models import Prediction
 from predictor.pages import sharing
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
+from tests.pages import store_public
+from tests.predictor.conftest import module_rows
 
-QUESTION = PredictionRequest("app1-section1", "machine-2")
 PLANTED = '"><script>alert(1)</script>'
 
 
+QUESTION = PredictionRequest("app1-section1", "machine-2")
+stored_rows = module_rows(lambda: (store_public(), predict(QUESTION)))
+
+
 @pytest.fixture
-def stored(measured):
-    return predict(QUESTION)
+def stored(stored_rows, db) -> Prediction:
+    return Prediction.objects.get()
 
 
 def test_the_badge_says_the_least_time_with_its_interval(client, stored):
     answer = client.get(reverse("badge", args=[stored.uid]))
-    assert answer["Content-Type"] == "image/svg+xml"
-    assert answer["Content-Security-Policy"] == "default-src 'none'"
-    root = ET.fromstring(answer.content)
-    text = "".join(root.itertext())
+    assert (answer["Content-Type"], answer["Content-Security-Policy"]) == ("image/svg+xml", "default-src 'none'")
+    text = "".join(ET.fromstring(answer.content).itertext())
     best = min(point["time_s"] for point in stored.answer["curve"])
     assert f"{best:.3g} s ±" in text and "on machine-2" in text
 
@@ -44,12 +47,6 @@ def test_the_frame_may_stand_anywhere_and_runs_nothing(client, stored):
     assert client.get(reverse("prediction", args=[stored.uid]))["X-Frame-Options"] == "DENY"
 
 
-def test_what_links_to_it_can_say_it(client, stored):
-    page = client.get(reverse("prediction", args=[stored.uid])).content.decode()
-    assert re.search(r'property="og:title"\s+content="app1/section1 on machine-2"', page)
-    assert "±" in page.split("og:description")[1][:120]
-
-
 @pytest.mark.parametrize("name", ["badge", "embed", "picture-of-prediction"])
 def test_a_private_one_has_none_of_it_even_for_its_owner(client, stored, owner, name):
     Prediction.objects.filter(pk=stored.pk).update(private_to=owner)
@@ -61,8 +58,8 @@ def test_a_private_one_has_none_of_it_even_for_its_owner(client, stored, owner, 
 def test_names_are_text_whatever_they_are(client, stored):
     Prediction.objects.filter(pk=stored.pk).update(answer=stored.answer | {"target": PLANTED})
     ET.fromstring(client.get(reverse("badge", args=[stored.uid])).content)
-    assert PLANTED not in client.get(reverse("embed", args=[stored.uid])).content.decode()
-    assert PLANTED not in client.get(reverse("prediction", args=[stored.uid])).content.decode()
+    for name in ("embed", "prediction"):
+        assert PLANTED not in client.get(reverse(name, args=[stored.uid])).content.decode()
 
 
 def test_an_answer_without_times_says_only_where(client, stored):
@@ -81,8 +78,10 @@ def count_of(image: Image.Image, colour: str) -> int:
     return dict(map(reversed, image.getcolors(1 << 20))).get(ImageColor.getrgb(colour), 0)
 
 
-def test_the_picture_that_the_page_names_shows_curve_and_interval(client, stored):
+def test_the_tags_of_the_page_name_the_answer_and_a_picture_with_curve_and_interval(client, stored):
     page = client.get(reverse("prediction", args=[stored.uid])).content.decode()
+    assert re.search(r'property="og:title"\s+content="app1/section1 on machine-2"', page)
+    assert "±" in page.split("og:description")[1][:120]
     address = re.search(r'property="og:image" content="http://testserver(/[^"]+)"', page)[1]
     answer = client.get(address)
     assert (answer["Content-Type"], answer["Cache-Control"]) == ("image/png", "public, max-age=3600")
@@ -91,8 +90,9 @@ def test_the_picture_that_the_page_names_shows_curve_and_interval(client, stored
     assert count_of(image, share_picture.ACCENT) > 700
 
 
-@pytest.mark.parametrize(("low", "high", "has_band"), [(0.7, 1.3, True), (None, None, False)])
-def test_the_band_is_the_interval(stored, low, high, has_band):
+@pytest.mark.parametrize("has_band", [True, False])
+def test_the_band_is_the_interval(stored, has_band):
+    low, high = (0.7, 1.3) if has_band else (None, None)
     curve = [
         row | {"low_s": low and low * row["time_s"], "high_s": high and high * row["time_s"]}
         for row in stored.answer["curve"]

@@ -171,7 +171,7 @@ def test_own_prices_and_the_factor_count_for_their_user_alone(client):
     assert shown == {"machine-0": (1.8, "factor"), "machine-1": (0.18, "factor"), "machine-2": (0.01, "own")}
     assert rows["machine-2"]["cost"] == pytest.approx(0.01 / 3600 * rows["machine-2"]["time_s"])
     page = by_page(client, by="cost")
-    assert "your price" in text_of(page) and "times your factor" in text_of(page)
+    assert "your price" in text_of(page) and "× your factor" in text_of(page)
     assert by_api(client, by="cost", public_only="true")["results"] == before
     assert "your price" not in text_of(by_page(client, by="cost", public_only="true"))
     client.force_login(user("bob"))

@@ -37,9 +37,9 @@ def test_counts_what_there_is_to_predict_from(client):
     text = words(client, "app0-section0", "machine-1")
     for part in (
         "Possible: 2 reference machines have the workload",
-        "known by 3 other workloads",
+        "the target has 3 other workloads",
         "6 profiles connect the two",
-        "The pair itself was measured",
+        "This pair was measured",
     ):
         assert part in text
     assert words(client, "app0/section0", "machine-1") == text  # names stand for slugs
@@ -126,7 +126,7 @@ def test_scenarios_that_counts_decide_nothing_about_are_tried(client):
     parameters = {"workload": "app0-section0", "target": "machine-1", "scenario": "parallelisation"}
     assert text_of(client.get(ADDRESS, parameters)) == ""  # no strategy is chosen yet
     possible = text_of(client.get(ADDRESS, parameters | {"strategy": "dynamic_loop"}))
-    assert possible.startswith("Possible: the target is known by 3 other workloads")
+    assert possible.startswith("Possible: the target has 3 other workloads")
     refused = text_of(client.get(ADDRESS, parameters | {"strategy": "pipeline"}))
     assert not refused.startswith("Possible")
     assert "pipeline" in refused
@@ -373,7 +373,7 @@ def test_simulated_machines_are_left_out_of_a_ranking_in_one_sentence_and_no_pla
     page = client.get(reverse("ranking"), {"workload": "app0-section0"})
     refusal = page.context["refusal_line"]
     sentence = "Simulated and measured machines are never mixed: 2 simulated machines are left out here."
-    assert (refusal.sentence, refusal.action) == (sentence, "Show simulated ones")
+    assert (refusal.sentence, refusal.action) == (sentence, "Show simulated profiles")
     assert refusal.address == "/profiles/?origin=simulated"
     assert text_of(page).count(refusal.sentence) == 1
     assert "make quick" not in text_of(page)

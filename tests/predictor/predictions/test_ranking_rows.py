@@ -177,7 +177,7 @@ def test_page_api_and_command_say_which_rows_are_estimates(client):
     assert not any(row["estimated"] for row in every)
     page = client.get(reverse("ranking"), {"workload": WORKLOAD, "page": 2})
     assert [row["estimated"] for row, _ in page.context["rows"]] == [False] * PER_PAGE
-    assert "those on other pages when you open them" in text_of(page)
+    assert "those of other pages when you open them" in text_of(page)
     out = io.StringIO()
     call_command("predict", "--workload", WORKLOAD, "--ranking", "--page", "2", stdout=out)
     assert "estimate" in out.getvalue()

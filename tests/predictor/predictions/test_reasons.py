@@ -162,7 +162,7 @@ def test_what_is_from_before_is_said_on_page_and_api(prediction, change, words):
     assert after["curve"] == before["curve"]
     page = text_of(page_of(prediction))
     assert words in page
-    assert "Predict again with the data of today" in page
+    assert "Predict again with current data" in page
 
 
 def test_an_answer_without_reasons_has_none_from_before(prediction):
