@@ -10,7 +10,7 @@ from predictor.core.methods import METHODS
 from predictor.models import Prediction
 from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest
 from predictor.predictions.service import predict, preview_answer
-from tests.predictor.conftest import store
+from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_counters, sample_measurements, sample_platform, sample_runs
 
 REQUEST = PredictionRequest(workload="app0-section0", target="machine-1")
@@ -233,6 +233,12 @@ class TestCautions:
         (warning,) = [text for text in answer_to(method="mpet2020")["warnings"] if "extrapolation" in text]
         assert "outside the range of the candidates" in warning
         assert not any("extrapolation" in text for text in answer_to(workload="app0-section1")["warnings"])
+
+    def test_a_reference_that_was_not_used_is_named(self, db):
+        store(without_pair(sample_measurements(4, 6), 3, 0))
+        answer = answer_to(references=["machine-0", "machine-2", "machine-3"])
+        assert {candidate["platform"] for candidate in answer["candidates"]["t1"]} == {"machine-0", "machine-2"}
+        assert any("machine-3 was not used: no comparable profile" in text for text in answer["warnings"])
 
     def test_a_poor_fit(self, db):
         measurements = sample_measurements(4, 6)
