@@ -264,5 +264,5 @@ class TestAgainstTheTrackRecord:
         assert stored_curves(row) is not None
         answer = APIClient().get(f"/api/v1/predictions/{prediction.uid}/").json()["settlement"]
         assert (answer["blind"], answer["doubt"]) == (False, "close")
-        assert "agrees closer than its repeats" in Client().get("/settled/").content.decode()
+        assert "agrees with the prediction more closely than its repeats" in Client().get("/settled/").content.decode()
         assert "does not count for the track record" in Client().get(f"/predictions/{prediction.uid}/").content.decode()

@@ -30,7 +30,7 @@ from tests.logs import written_log
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, tarball
 from tests.operations.test_metrics import TOKEN, samples
 from tests.pages import PASSWORD, store_public, text_of, user
-from tests.predictor.test_privacy import scaled
+from tests.predictor.absurd import multiplied
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def send(client, measurements=None):
 def planted():
     """Programs that everybody knows, absurdly slow on a machine that everybody knows."""
     measurements = sample_measurements(1, 4)
-    slow = [replace(one, runs=replace(one.runs, **scaled(one.runs))) for one in measurements.profiles]
+    slow = [replace(one, runs=multiplied(one.runs, 10**6 * one.runs.n)) for one in measurements.profiles]
     return replace(measurements, profiles=slow)
 
 

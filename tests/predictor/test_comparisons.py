@@ -110,5 +110,7 @@ def test_a_machine_that_shares_nothing_has_no_neighbours(client, public):
     ada = user("ada")
     profile = store_private(ada)[0]
     client.force_login(ada)
-    assert "no distance" in text_of(client.get(reverse("platform", args=[profile.platform.slug])))
+    assert "No distance is defined: no other machine" in text_of(
+        client.get(reverse("platform", args=[profile.platform.slug]))
+    )
     assert neighbours_of(ada, "platforms", "never-was") == []

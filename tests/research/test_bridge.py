@@ -72,7 +72,7 @@ def test_machines_that_lack_a_suite_are_left_out(fleet):
 
 
 def test_workloads_of_a_cut_are_not_named():
-    with pytest.raises(ValueError, match="not with a cut"):
+    with pytest.raises(ValueError, match="cannot be combined with a cut"):
         Protocol(cut=(3, 3), bridge=(0,))
 
 

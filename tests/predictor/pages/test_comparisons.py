@@ -88,8 +88,8 @@ def test_a_machine_measured_at_one_thread_is_not_compared_as_a_whole_machine(cli
     assert (other["compared_whole"], other["compared_at_equal_n"], other["left_out_no_common_n"]) == (2, 1, 1)
     assert "geometric mean of 2 workloads" in words
     assert (
-        "cloud/small.2: 2 workloads compared as whole machines. 1 compared at the largest common n only, because one of "
-        "the two did not run it on every core. 1 omitted: 1 without a common n, 0 not run on the first."
+        "cloud/small.2: 2 workloads compared as whole machines. 1 compared at the largest common n only, because one "
+        "of the two did not run it on every core. 1 omitted: 1 without a common n, 0 not run on the first."
     ) in words
     assert "n = 1, not on all 12 cores" in words and "× at n = 1" in words
     speed = figures_of(page)["speed"]["data"][1]
