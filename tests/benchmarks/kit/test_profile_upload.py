@@ -99,7 +99,7 @@ def test_one_command_measures_sends_waits_and_names_the_page(kit, program, token
     assert [path.name for path in (kit / "results").iterdir()] == [upload.filename]
     before, after = said.err.split("clean pass, n = 1, repeat 1")
     assert f"sent to {live_server.url}, private: readable by you only" in before
-    assert f"this machine, host, {HAS_NOT_RUN}" in before and "make quick once, a minute or two" in before
+    assert f"the server {HAS_NOT_RUN}, host" in before and "make quick once, a minute or two" in before
     assert "accepted: 2 profiles" in after
 
 
