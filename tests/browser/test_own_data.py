@@ -110,7 +110,7 @@ def test_from_a_new_account_to_an_empty_one(visit, media):
 
     from_user_menu(page, "Settings")
     page.get_by_role("link", name="Delete the account").click()
-    page.get_by_label("Delete them, too").check()
+    page.get_by_label("Delete them and their profiles").check()
     page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_role("button", name="Delete the account").click()
     page.get_by_text("The account is deleted").wait_for()
