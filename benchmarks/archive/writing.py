@@ -103,14 +103,11 @@ def _run_rows(workload: str, runs: RunTable, optional: list[str]) -> Iterable[li
         raise ValueError(f"runs of {workload!r} have no exact nanoseconds")
     parts = np.full((len(runs), 7), -1) if runs.parts_ns is None else runs.parts_ns
     unknown = np.full(len(runs), np.nan)
-    optional_columns = [unknown if getattr(runs, name) is None else getattr(runs, name) for name in optional]
+    others = [unknown if getattr(runs, name) is None else getattr(runs, name) for name in optional]
     columns = (runs.n, runs.repeat, runs.is_profile_pass, runs.time_ns, parts)
     checksums = runs.output_checksum or ("",) * len(runs)
     for n, repeat, is_profile, time_ns, split, checksum, *values in zip(
-        *(column.tolist() for column in columns),
-        checksums,
-        *(column.tolist() for column in optional_columns),
-        strict=True,
+        *(column.tolist() for column in columns), checksums, *(column.tolist() for column in others), strict=True
     ):
         cells = split if is_profile else [""] * len(split)
         further_cells = ("" if np.isnan(value) else _shortest_number(value) for value in values)

@@ -61,11 +61,11 @@ def find_folders(source: PublicSource, origin: Path) -> Iterator[FoundFolder]:
 
 def _one_by_one(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[str, bytes | None]]]:
     """Yield the folders of a source that stores the files of each folder together."""
-    read_members = set[str]()
+    read_folders = set[str]()
     for folder, members in groupby(_wanted_files(source, origin), key=itemgetter(0)):
-        if folder in read_members:
+        if folder in read_folders:
             raise UnreadableOrigin(f"{origin}: the files of {folder} are not stored together")
-        read_members.add(folder)
+        read_folders.add(folder)
         yield folder, {member: content for _, member, content in members}
 
 

@@ -93,11 +93,7 @@ def own_measurements() -> HiddenMeasurements | None:
 def shown_measurements() -> HiddenMeasurements | None:
     """Return the accuracy for the front page: the server's own evaluation, or the published figures of all public
     datasets if the own evaluation has too few predictions or machines."""
-    measurements = own_measurements()
-    if (
-        measurements is not None
-        and len(measurements.errors) >= FEWEST_SHOWN
-        and measurements.machines >= FEWEST_MACHINES
-    ):
-        return measurements
+    found = own_measurements()
+    if found is not None and len(found.errors) >= FEWEST_SHOWN and found.machines >= FEWEST_MACHINES:
+        return found
     return pooled(published_measurements(), "public datasets")

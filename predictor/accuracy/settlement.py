@@ -303,22 +303,16 @@ def scores(user: Any, origin: str) -> list[Score]:
 
 
 def _score(method: str, version: str, owners: Sequence[Sequence[Settled]]) -> Score:
-    errors = [
-        errors for of_owner in owners if (errors := [100 * error for error, _, _ in of_owner if error is not None])
-    ]
-    points = [sum(count for _, count, _ in of_owner) for of_owner in owners]
-    shares = [
-        sum(inside for _, _, inside in of_owner) / count
-        for of_owner, count in zip(owners, points, strict=True)
-        if count
-    ]
+    errors = [errors for rows in owners if (errors := [100 * error for error, _, _ in rows if error is not None])]
+    points = [sum(count for _, count, _ in rows) for rows in owners]
+    shares = [sum(inside for _, _, inside in rows) / count for rows, count in zip(owners, points, strict=True) if count]
     return Score(
         method=method,
         method_version=version,
         count=sum(map(len, owners)),
         owners=len(owners),
-        mean_error_percent=float(np.mean([np.mean(of_owner) for of_owner in errors])) if errors else None,
-        median_error_percent=float(np.median([np.median(of_owner) for of_owner in errors])) if errors else None,
+        mean_error_percent=float(np.mean([np.mean(rows) for rows in errors])) if errors else None,
+        median_error_percent=float(np.median([np.median(rows) for rows in errors])) if errors else None,
         coverage=float(np.mean(shares)) if shares else None,
         points=sum(points),
     )

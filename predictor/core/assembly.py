@@ -126,11 +126,11 @@ def thinned_curves(lengths: np.ndarray, curve_n: np.ndarray) -> tuple[np.ndarray
     if (lengths <= MOST_CURVE_POINTS).all():
         return lengths, slice(None)
     stops = np.cumsum(lengths)
-    columns = [
+    thinned = [
         start + thinned_positions(curve_n[start:stop])
         for start, stop in zip((stops - lengths).tolist(), stops.tolist(), strict=True)
     ]
-    return np.array([len(positions) for positions in columns], dtype=np.int64), np.concatenate(columns)
+    return np.array([len(positions) for positions in thinned], dtype=np.int64), np.concatenate(thinned)
 
 
 def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:

@@ -87,12 +87,10 @@ def _evaluate(database: Database) -> EvaluatedCurves:
         points = starts[members][:, None] + np.arange(lengths[rows[0]])
         pattern[members] = len(tables)
         tables.append(_pattern(grid, n[points[0]]))
-        measured_n = n[points[0]]
+        known_n = n[points[0]]
         for first in range(0, len(members), BLOCK_ROWS):
             block = slice(first, first + BLOCK_ROWS)
-            values[:, members[block]] = interpolate_rows(
-                np.log(measured_n) + log_time[points[block]], measured_n, grid
-            ).T
+            values[:, members[block]] = interpolate_rows(np.log(known_n) + log_time[points[block]], known_n, grid).T
     columns = (np.stack(column, axis=1) for column in zip(*tables, strict=True))
     return EvaluatedCurves(grid, np.log(grid), values, pattern, *columns)
 

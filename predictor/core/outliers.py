@@ -173,9 +173,8 @@ def _judge_bend(answer: Answer, time_s: FloatArray) -> Verdict:
     scores = np.minimum(np.abs(bend) / np.log(FACTOR_OF_BENT_CURVE), np.abs(bend) / (HALF_WIDTHS_BEYOND * half))
     worst = int(scores.argmax())
     n = answer.n[np.isfinite(answer.time_s)][worst]
-    return float(
-        scores[worst]
-    ), f"at n = {n} off by a factor of {_factor(bend[worst])} from the curve predicted from all other profiles"
+    reason = f"at n = {n} off by a factor of {_factor(bend[worst])} from the curve predicted from all other profiles"
+    return float(scores[worst]), reason
 
 
 def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:

@@ -230,9 +230,9 @@ def _predictions(
     new = _design_rows(model, request.predict, "predict")
     if new.shape[1] != X.shape[1]:
         raise InvalidFit("predict", f"Needs the columns of the points: {', '.join(model._read(X).columns)}.")
-    own_interval = model.interval(new, request.level) if isinstance(model, AutomaticChoice) else None
+    interval = model.interval(new, request.level) if isinstance(model, AutomaticChoice) else None
     low, high, reason = (
-        (*own_interval, "") if own_interval else jackknife(model, X, t, new, request.level, **_fit_arguments(request))
+        (*interval, "") if interval else jackknife(model, X, t, new, request.level, **_fit_arguments(request))
     )
     rows = zip(request.predict, model.predict(new).tolist(), low.tolist(), high.tolist(), strict=True)
     return [

@@ -134,10 +134,10 @@ def influence_sentences(carried: list[Influence]) -> list[tuple[float, str]]:
     is left out."""
     lines = []
     for kind, noun in (("reference", "reference"), ("workload", "benchmark")):
-        of_kind = [influence for influence in carried if influence.kind == kind]
-        if of_kind and of_kind[0].share is not None:
-            sentence = f"The {noun} {of_kind[0].name} has {whole_percent(of_kind[0].share)} of the total weight."
-            lines.append((abs(of_kind[0].share), sentence))
+        first = next((influence for influence in carried if influence.kind == kind), None)
+        if first is not None and first.share is not None:
+            sentence = f"The {noun} {first.name} has {whole_percent(first.share)} of the total weight."
+            lines.append((abs(first.share), sentence))
     meant = [influence for influence in carried if is_plausible(influence.change)]
     tried = [influence for influence in meant if influence.kind != "element"]
     if tried:

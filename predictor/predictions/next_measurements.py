@@ -90,10 +90,8 @@ def request_again(answer: Mapping[str, Any]) -> PredictionRequest:
     if method is None or method.baseline or answer["curve"][0]["low_s"] is None:
         method = methods.get_method(DEFAULT_METHOD)
     same_method = method.name == answer["method"] and method.version == answer["method_version"]
-    parameters = {name: answer[name] for name in ASKED_AGAIN if name in answer}
-    return PredictionRequest(
-        **parameters | {"method": method.name, "settings": answer["settings"] if same_method else {}}
-    )
+    given = {name: answer[name] for name in ASKED_AGAIN if name in answer}
+    return PredictionRequest(**given | {"method": method.name, "settings": answer["settings"] if same_method else {}})
 
 
 def next_measurements(prediction: Prediction) -> dict[str, Any]:

@@ -132,12 +132,12 @@ def match_rows(
     """
     if not drafts:
         return []
-    slugs: set[str] = set()
+    identities: set[str] = set()
     for draft in drafts:
         draft.identity, draft.spelling = rules.identity(draft), rules.spelling(draft)
-        if draft.identity in slugs:
+        if draft.identity in identities:
             raise IngestError(f"{rules.noun} {draft.name!r} appears twice with the same description", rules.noun)
-        slugs.add(draft.identity)
+        identities.add(draft.identity)
     candidates = _candidate_rows(rules, drafts)
     if other_than:
         others = {row.identity: other_than[row.pk] for row in candidates if row.pk in other_than}

@@ -172,16 +172,14 @@ class SourceQuerySet(ModeratedQuerySet):
         """Return the credits: each dataset with its source and licence, and the number of uploads by source and
         licence."""
         named = Case(When(kind="dataset", then=F("label")), default=Value(""))
-        sources = (
-            self.order_by().annotate(named=named).values("named", "licence", "citation").annotate(many=Count("pk"))
-        )
+        counts = self.order_by().annotate(named=named).values("named", "licence", "citation").annotate(many=Count("pk"))
         return [
             {
                 "label": row["named"] or f"{row['many']} upload{'s' if row['many'] > 1 else ''}",
                 "licence": row["licence"],
                 "citation": row["citation"],
             }
-            for row in sorted(sources, key=lambda row: (not row["named"], row["named"], row["licence"]))
+            for row in sorted(counts, key=lambda row: (not row["named"], row["named"], row["licence"]))
         ]
 
     def with_ceilings_of(self, platform: Any, user: Any) -> Self:

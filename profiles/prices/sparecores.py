@@ -166,10 +166,8 @@ def _licence_of(connection: sqlite3.Connection, path: Path) -> list[str]:
     """Return the licence in the file's table of metadata."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_metadata'").fetchone():
         return []
-    metadata = dict(connection.execute("SELECT key, value FROM _metadata LIMIT 100"))
-    texts = [
-        f"{metadata[name]}"[:1000] for name in ("license", "license_url", "additional_use_grant") if metadata.get(name)
-    ]
+    facts = dict(connection.execute("SELECT key, value FROM _metadata LIMIT 100"))
+    texts = [f"{facts[name]}"[:1000] for name in ("license", "license_url", "additional_use_grant") if facts.get(name)]
     return [f"{path.name}: {'; '.join(texts)}"] if texts else []
 
 
