@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from django.core.management import get_commands
+from django.core.management import get_commands, load_command_class
 
 from tests.paths import ROOT
 
@@ -33,6 +33,28 @@ def test_every_command_is_documented():
 
 def pages() -> list[Path]:
     return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("research/**/*.md")])
+
+
+def unknown_options(line: str, entry: str, name: str) -> list[str]:
+    """The options of a quoted command line that the command lacks, or its name where the entry point lacks it."""
+    if name == "help":
+        return []
+    app = get_commands().get(name)
+    if app is None or (app == "research" and entry == "manage.py"):
+        return [name]
+    command = load_command_class(app, name) if isinstance(app, str) else app
+    known = {option for action in command.create_parser("", name)._actions for option in action.option_strings}
+    return [option for option in re.findall(r"(?<=\s)--[a-z][\w-]*", line) if option not in known]
+
+
+def test_commands_in_documents_exist_with_their_options():
+    wrong = []
+    for page in [*pages(), ROOT / "benchmarks/kit/README.md"]:
+        if page.name != "CHANGELOG.md":
+            text = re.sub(r"\\\n\s*", " ", page.read_text(encoding="utf-8"))
+            for entry, name, line in re.findall(r"(manage\.py|python -m research) ([a-z]\w+)([^`\n|;&)(]*)", text):
+                wrong += [f"{page.relative_to(ROOT)}: {name} {word}" for word in unknown_options(line, entry, name)]
+    assert wrong == []
 
 
 def prose_of(page: Path) -> str:
