@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -45,6 +45,7 @@ from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     BY_CORE_TIME,
     BY_COST,
+    BY_TIME,
     RANKING_FILTERS,
     RANKING_ORDER,
     RANKING_PAGE,
@@ -259,6 +260,10 @@ def ranking_context(
     is_public_only = asks_for_public(request.GET)
     chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)
     currency = next((row["currency"] for row in chosen if row["currency"]), "")
+    lacks_prices = choice.by == BY_COST and not currency
+    if lacks_prices:
+        choice = replace(choice, by=BY_TIME)
+        chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)
     by_cost = choice.by == BY_COST and bool(currency)
     rows = [row for row in chosen if row["cost"] is not None] if by_cost else chosen
     page = page_of(request, rows, RANKED_PER_PAGE)
@@ -292,8 +297,8 @@ def ranking_context(
     return {
         "ranking": ranking,
         "order": choice.title(has_prices=bool(currency), unit=unit),
-        "order_by": choice.by if currency or choice.by != BY_COST else "time",
-        "lacks_prices": choice.by == BY_COST and not currency,
+        "order_by": choice.by,
+        "lacks_prices": lacks_prices,
         "rows": shown_rows,
         "page": page,
         "unpriced": len(chosen) - len(rows),

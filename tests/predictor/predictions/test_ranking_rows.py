@@ -94,6 +94,14 @@ def test_the_first_of_the_order_asked_for_and_the_fastest_of_all_are_computed():
     assert not min(ranking.results, key=itemgetter("time_s"))["estimated"]
 
 
+def test_the_cheapest_first_without_prices_are_the_fastest_computed_and_relative_to_the_first(client):
+    page = client.get(reverse("ranking"), {"workload": WORKLOAD, "by": "cost"})
+    text = text_of(page)
+    assert "No price of these machines is known, so they are ordered by time." in text
+    assert [row["estimated"] for row, _ in page.context["rows"]] == [False, False]
+    assert " 1× " in text and "–×" not in text
+
+
 def test_an_estimate_is_not_called_the_fastest(client, monkeypatch):
     """As long as rows are computed, the page shows those before."""
     monkeypatch.setattr(ranking_rows.RowOrder, "still_to_compute", lambda self: [])
