@@ -399,7 +399,8 @@ def ranking_charts(
         shown = {name: row[name] for name in ("time_s", "low_s", "high_s")}
         if by_core:
             shown = {name: value and row["cores"] and value * row["cores"] for name, value in shown.items()}
-        measured_s = None if by_core else row["measured_time_s"]
+        # A time at another thread count, such as t(1) of a large machine, is no check of the prediction.
+        measured_s = row["measured_time_s"] if row["measured_n"] == row["n_best"] and not by_core else None
         name = unmarked(platform.name, known)
         times.append(PlatformTime.of(name, platform.slug, shown, measured_s, row["n_best"]))
     if home and not by_core and (own_s := home.own_time(None)) is not None:
@@ -413,7 +414,7 @@ def ranking_charts(
             "ranking",
             "Core time on each machine" if by_core else "Time on each machine",
             f"The predicted {what}, with its interval."
-            + ("" if by_core else f" The {known} times were not used for the prediction."),
+            + ("" if by_core else f" The {known} times at the same n were not used for the prediction."),
             times,
             measured=known,
             axis=f"core time ({'core ' if unit == 's' else ''}{unit})" if by_core else f"time t(n) ({unit})",

@@ -1,8 +1,13 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from django.urls import reverse
 
 from predictor.predictions.rankings import rank_platforms
 from tests.pages import figures_of, store_dataset, store_private, text_of, twin_of, user
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements, sample_runs
 
 pytestmark = pytest.mark.django_db
 WORKLOAD = "app0-section0"
@@ -26,6 +31,20 @@ def test_platforms_stand_by_rising_time_with_what_was_measured_there(client, pub
     assert predicted["y"] == measured["y"] == [row["platform"] for row in results]
     assert predicted["error_x"]["array"] == pytest.approx([row["high_s"] - row["time_s"] for row in results])
     assert measured["x"] == [row["measured_time_s"] for row in results]
+
+
+def test_a_time_measured_at_another_n_has_that_n_in_the_table_and_is_not_in_the_chart(client):
+    measurements = sample_measurements(4, 4, counters=False)
+    [index] = [i for i, one in enumerate(measurements.profiles) if (one.platform, one.workload) == (2, 0)]
+    runs = sample_runs(np.random.default_rng(0), counts=(1,))
+    measurements.profiles[index] = replace(measurements.profiles[index], runs=runs)
+    store(measurements)
+    response = page(client)
+    [row] = [row for row, _ in response.context["rows"] if row["platform"] == "machine-2"]
+    assert (row["measured_n"], row["n_best"]) == (1, 16)
+    assert text_of(response).count(" n = 1 ") == 1
+    predicted, measured = figures_of(response)["ranking"]["data"]
+    assert "machine-2" in predicted["y"] and sorted(measured["y"]) == ["machine-0", "machine-1", "machine-3"]
 
 
 def test_twin_and_csv_are_the_same_ranking(client, public):
