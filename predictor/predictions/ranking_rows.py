@@ -229,7 +229,7 @@ class RowOrder:
             self.note(position)
 
     def note(self, position: int) -> None:
-        """Update the order for the row at this position. Rows without a place in this choice are not chosen."""
+        """Update the order for the row at this position. Rows without a time are not chosen."""
         row = self.rows[position]
         self.is_estimate[position] = row is not None and bool(row.get("estimated"))
         self.keys[position], self.is_chosen[position] = self._key(row)
@@ -246,7 +246,7 @@ class RowOrder:
             return np.inf, False
         completed = completed_row(row, platform, self.prices.get(row["platform"]))
         value = completed[ORDERED_BY[self.by]]
-        return (np.inf, False) if value is None else (float(value), self.choice.takes(platform, completed))
+        return np.inf if value is None else float(value), self.choice.takes(platform, completed)
 
     def still_to_compute(self) -> list[int]:
         """Return the positions of the rows to compute: those that could not be estimated, then the estimates on the

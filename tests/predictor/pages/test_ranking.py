@@ -65,7 +65,7 @@ def test_filters_keep_the_place_among_all(client, public):
     assert [(row["place"], platform.slug) for row, platform in response.context["rows"]] == [(3, slowest)]
     assert "ranks are among all" in text_of(response)
     nothing = page(client, device_class="embedded", architecture="aarch64")
-    assert "No machine of this selection can be predicted" in text_of(nothing)
+    assert "No machine with a prediction passes the filters" in text_of(nothing)
     assert figures_of(nothing) == {}
 
 
