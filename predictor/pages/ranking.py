@@ -403,6 +403,7 @@ def ranking_charts(
         measured_s = row["measured_time_s"] if row["measured_n"] == row["n_best"] and not by_core else None
         name = unmarked(platform.name, known)
         times.append(PlatformTime.of(name, platform.slug, shown, measured_s, row["n_best"]))
+    is_compared = any(np.isfinite(time.measured_s) for time in times)
     if home and not by_core and (own_s := home.own_time(None)) is not None:
         home_platform = home.program.platform
         if home_platform.slug not in {time.slug for time in times}:
@@ -414,7 +415,7 @@ def ranking_charts(
             "ranking",
             "Core time on each machine" if by_core else "Time on each machine",
             f"The predicted {what}, with its interval."
-            + ("" if by_core else f" The {known} times at the same n were not used for the prediction."),
+            + (f" The {known} times at the same n were not used for the prediction." if is_compared else ""),
             times,
             measured=known,
             axis=f"core time ({'core ' if unit == 's' else ''}{unit})" if by_core else f"time t(n) ({unit})",

@@ -43,6 +43,7 @@ def test_a_time_measured_at_another_n_has_that_n_in_the_table_and_is_not_in_the_
     [row] = [row for row, _ in response.context["rows"] if row["platform"] == "machine-2"]
     assert (row["measured_n"], row["n_best"]) == (1, 16)
     assert text_of(response).count(" n = 1 ") == 1
+    assert "The measured times at the same n were not used for the prediction." in text_of(response)
     predicted, measured = figures_of(response)["ranking"]["data"]
     assert "machine-2" in predicted["y"] and sorted(measured["y"]) == ["machine-0", "machine-1", "machine-3"]
 

@@ -63,6 +63,7 @@ def test_n_best_is_no_n_without_a_credible_gain(stored, client, monkeypatch, est
     if not estimated:
         page = text_of(client.get(reverse("ranking"), {"workload": SERIAL}))
         assert f"gain beyond n = {rows[0]['n_best']} is not credible" in page
+        assert "times at the same n were not used" not in page  # none was measured
 
 
 @pytest.mark.parametrize(("workload", "n"), [("app0-section1", None), (SERIAL, 16)], ids=["measured", "asked for"])
