@@ -31,8 +31,7 @@ from profiles.identity.name_disambiguation import disambiguate, disambiguated_na
 from profiles.models import Platform, Workload
 from profiles.templatetags.quantities import significant
 
-MOST_OFFERED = 150  # in a list to choose from
-MOST_NAMES_IN_LIST = 2000  # suggestions of a text field; users can type any other visible name
+MOST_NAMES_IN_LIST = 2000  # choices of a field; users can type any other visible name into a text field
 LARGEST_WORKLOADS_SEEN = 64
 
 
@@ -50,7 +49,7 @@ def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) 
     Equal names get labels (`disambiguate`). With `scaling`, only rows with profiles at more than one thread count are
     offered.
     """
-    offered = disambiguate(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
+    offered = disambiguate(model.objects.offered_to(user, scaling=scaling)[:MOST_NAMES_IN_LIST], user)
     rows = [(row.slug, disambiguated_name(row)) for row in offered]
     if not chosen or chosen in dict(rows):
         return rows
