@@ -259,7 +259,7 @@ class RowOrder:
         return unknown + [position for position in shown if self.is_estimate[position] and self.is_chosen[position]]
 
     def _on_page(self) -> list[int]:
-        """Return the positions of the rows on the page. Rows that tie follow each other, whatever their times."""
+        """Return the positions of the rows on the page. Rows that tie follow each other."""
         ordered = np.argsort(self.keys, kind="stable")
         ordered = ordered[np.isfinite(self.keys[ordered])]
         rows = [{**(self.rows[position] or {}), "position": position} for position in ordered.tolist()]
