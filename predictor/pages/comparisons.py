@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
@@ -32,6 +32,7 @@ from predictor.pages.presenting import MOST_NAMES_IN_LIST, asks_for_public, name
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
 from profiles.models import Platform, Profile, Workload
+from profiles.pages.not_found import NoSuchRow
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import significant
 
@@ -62,7 +63,7 @@ def selecting_parameters(request: HttpRequest, selection: ComparedProfiles) -> d
 
 def names_in_address(request: HttpRequest, parameter: str, kind: Kind) -> dict[str, str]:
     """Return the names by slug of the first six platforms or workloads in the query string, which has slugs or names.
-    Raise Http404 if one is unknown."""
+    Raise NoSuchRow if one is unknown."""
     texts = list(dict.fromkeys(text for text in request.GET.getlist(parameter) if text))[:MOST_COMPARED]
     names = names_by_slug(MODEL_OF_KIND[kind], request.user, texts)
     slugs = {text: text if text in names else slug_of_name(request, text, kind) for text in texts}
@@ -70,10 +71,10 @@ def names_in_address(request: HttpRequest, parameter: str, kind: Kind) -> dict[s
 
 
 def slug_of_name(request: HttpRequest, text: str, kind: Kind) -> str:
-    """Return the slug for a text from the form or the query string. Raise Http404 if there is none."""
+    """Return the slug for a text from the form or the query string. Raise NoSuchRow if there is none."""
     slug = slug_of_label(MODEL_OF_KIND[kind], request.user, text)
     if slug is None:
-        raise Http404
+        raise NoSuchRow(kind[:-1], text)
     return slug
 
 

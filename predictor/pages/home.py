@@ -22,7 +22,7 @@ from predictor.core.availability import answered_pairs
 from predictor.figures.accuracy import error_histogram
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
 from predictor.pages.forms import question_address
-from predictor.pages.presenting import rows_by_slug
+from predictor.pages.presenting import MOST_NAMES_IN_LIST, rows_by_slug
 from predictor.snapshot.cache import read_database
 from profiles.arrays import BoolArray
 from profiles.figures import Breakpoints, mark_origin
@@ -32,7 +32,6 @@ from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
 
 LATEST = 5
-MOST_IN_BOX = 600  # maximum number of workloads and of machines; users can type any other name
 MOST_PROGRAM_SOURCES = 20  # number of sources that the offered programs come from
 PROGRAM_MARK = "program "
 
@@ -183,7 +182,7 @@ def offered_pairs(user: Any, workload: str = "", target: str = "") -> OfferedPai
 
 
 def offers(model: Any, user: Any, slugs: set[str]) -> list[Offer]:
-    rows = model.objects.offered_to(user).filter(slug__in=sorted(slugs)[:MOST_IN_BOX])
+    rows = model.objects.offered_to(user).filter(slug__in=sorted(slugs)[:MOST_NAMES_IN_LIST])
     return [Offer(disambiguated_name(row), row.slug) for row in disambiguate(rows, user)]
 
 

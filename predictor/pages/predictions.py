@@ -186,6 +186,9 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
     behind = candidate_curves(answer, request.user)
     charts = mark_origin(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin)
     facts = answer_facts(answer, {slug: row.name for slug, row in platforms.items()})
+    advice = advice_from_answer(answer, target) if target and len(answer["curve"]) > 1 else None
+    if advice and facts["limited_to"] and advice["n"] > facts["limited_to"]:
+        advice = None  # it would contradict the fastest thread count, beyond which no gain is credible
     return {
         **pair_context(answer, platforms, workloads),
         "parts": answer_parts(answer, charts, facts["cautions"]),
@@ -196,7 +199,7 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
         "has_negative_weights": any((row["weight"] or 0) < 0 for row in candidates_in(answer)),
         "charts": charts,
         "candidate_charts": mark_origin(candidate_charts(drawing, behind, names, answer["workload"]), origin),
-        "advice": advice_from_answer(answer, target) if target and len(answer["curve"]) > 1 else None,
+        "advice": advice,
         "time_unit": drawing.time_unit,
         **facts,
         **answer_snippets(request, answer, public_only=public_only),

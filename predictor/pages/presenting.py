@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from mpet_site.web.tables import NUMBER, TableColumn
+from predictor.core.answers import credible_n_of
 from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.comparisons.documents import positions_with_most_profiles
 from predictor.core.database import Database
@@ -30,8 +31,7 @@ from profiles.identity.name_disambiguation import disambiguate, disambiguated_na
 from profiles.models import Platform, Workload
 from profiles.templatetags.quantities import significant
 
-MOST_OFFERED = 150  # in a list to choose from
-MOST_NAMES_IN_LIST = 2000  # suggestions of a text field; users can type any other visible name
+MOST_NAMES_IN_LIST = 2000  # choices of a field; users can type any other visible name into a text field
 LARGEST_WORKLOADS_SEEN = 64
 
 
@@ -49,7 +49,7 @@ def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) 
     Equal names get labels (`disambiguate`). With `scaling`, only rows with profiles at more than one thread count are
     offered.
     """
-    offered = disambiguate(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
+    offered = disambiguate(model.objects.offered_to(user, scaling=scaling)[:MOST_NAMES_IN_LIST], user)
     rows = [(row.slug, disambiguated_name(row)) for row in offered]
     if not chosen or chosen in dict(rows):
         return rows
@@ -98,8 +98,14 @@ def given_parameters(parameters: Mapping[str, str], names: Iterable[str]) -> dic
     return {name: parameters[name] for name in names if parameters.get(name)}
 
 
-def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the point with the shortest time, or with the largest speedup if only the scaling was predicted."""
+def fastest_point(curve: Sequence[Mapping[str, Any]], warnings: Sequence[str]) -> Mapping[str, Any] | None:
+    """Return the point with the shortest time, or with the largest speedup if only the scaling was predicted.
+
+    As in rankings, thread counts beyond the one that the `warnings` of the answer name as the last credible gain are
+    left out, unless no other was predicted.
+    """
+    credible_n = credible_n_of(warnings)
+    curve = [row for row in curve if credible_n is None or row["n"] <= credible_n] or curve
     timed = [row for row in curve if row["time_s"] is not None]
     if timed:
         return min(timed, key=lambda row: row["time_s"])
@@ -107,13 +113,14 @@ def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | Non
 
 
 def answer_facts(answer: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fastest point, the warnings, and the number of cautions of an answer.
+    """Return the fastest point, the largest n with a credible gain if n is limited, the warnings, and the number of
+    cautions of an answer.
 
     For a changed question, add the fastest point of the baseline and the ratio of both times. Warnings that repeat a
     reason of the confidence are omitted. `names` maps slugs to names of machines.
     """
-    best = fastest_point(answer["curve"])
-    before = fastest_point(answer.get("baseline") or [])
+    best = fastest_point(answer["curve"], answer["warnings"])
+    before = fastest_point(answer.get("baseline") or [], answer["warnings"])
     ratio = None
     if best and before and best["time_s"] and before["time_s"]:
         ratio = before["time_s"] / best["time_s"]
@@ -122,6 +129,7 @@ def answer_facts(answer: Mapping[str, Any], names: Mapping[str, str]) -> dict[st
     warnings = [in_names(warning, names) for warning in answer["warnings"] if warning not in reasons]
     return {
         "fastest": best,
+        "limited_to": credible_n_of(answer["warnings"]),
         "fastest_before": before,
         "times_as_fast": ratio,
         "interval_width": None if half_width is None else width_in_words(half_width),

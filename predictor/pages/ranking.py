@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -45,6 +45,7 @@ from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     BY_CORE_TIME,
     BY_COST,
+    BY_TIME,
     RANKING_FILTERS,
     RANKING_ORDER,
     RANKING_PAGE,
@@ -259,6 +260,10 @@ def ranking_context(
     is_public_only = asks_for_public(request.GET)
     chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)
     currency = next((row["currency"] for row in chosen if row["currency"]), "")
+    lacks_prices = choice.by == BY_COST and not currency
+    if lacks_prices:
+        choice = replace(choice, by=BY_TIME)
+        chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)
     by_cost = choice.by == BY_COST and bool(currency)
     rows = [row for row in chosen if row["cost"] is not None] if by_cost else chosen
     page = page_of(request, rows, RANKED_PER_PAGE)
@@ -292,8 +297,8 @@ def ranking_context(
     return {
         "ranking": ranking,
         "order": choice.title(has_prices=bool(currency), unit=unit),
-        "order_by": choice.by if currency or choice.by != BY_COST else "time",
-        "lacks_prices": choice.by == BY_COST and not currency,
+        "order_by": choice.by,
+        "lacks_prices": lacks_prices,
         "rows": shown_rows,
         "page": page,
         "unpriced": len(chosen) - len(rows),
@@ -394,9 +399,11 @@ def ranking_charts(
         shown = {name: row[name] for name in ("time_s", "low_s", "high_s")}
         if by_core:
             shown = {name: value and row["cores"] and value * row["cores"] for name, value in shown.items()}
-        measured_s = None if by_core else row["measured_time_s"]
+        # A time at another thread count, such as t(1) of a large machine, is no check of the prediction.
+        measured_s = row["measured_time_s"] if row["measured_n"] == row["n_best"] and not by_core else None
         name = unmarked(platform.name, known)
         times.append(PlatformTime.of(name, platform.slug, shown, measured_s, row["n_best"]))
+    is_compared = any(np.isfinite(time.measured_s) for time in times)
     if home and not by_core and (own_s := home.own_time(None)) is not None:
         home_platform = home.program.platform
         if home_platform.slug not in {time.slug for time in times}:
@@ -408,7 +415,7 @@ def ranking_charts(
             "ranking",
             "Core time on each machine" if by_core else "Time on each machine",
             f"The predicted {what}, with its interval."
-            + ("" if by_core else f" The {known} times were not used for the prediction."),
+            + (f" The {known} times at the same n were not used for the prediction." if is_compared else ""),
             times,
             measured=known,
             axis=f"core time ({'core ' if unit == 's' else ''}{unit})" if by_core else f"time t(n) ({unit})",

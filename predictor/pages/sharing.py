@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from predictor.figures.answer import answer_drawing
 from predictor.figures.share_picture import share_picture
 from predictor.models import Prediction
+from predictor.pages.presenting import fastest_point
 from profiles.figures import Breakpoints
 from profiles.identity.programs import (
     ProfiledProgram,
@@ -48,15 +49,14 @@ class SharedAnswer:
 def shared_answer(answer: dict[str, Any]) -> SharedAnswer:
     """Return the one-line summary of an answer document.
 
-    >>> shared_answer({"target": "i9", "time_kind": "absolute", "curve": [
+    >>> shared_answer({"target": "i9", "time_kind": "absolute", "warnings": [], "curve": [
     ...     {"n": 1, "time_s": 20.0, "low_s": 18.0, "high_s": 22.0},
     ...     {"n": 8, "time_s": 12.4, "low_s": 11.3, "high_s": 13.5}]}).text
     '12.4 s ±8.9 % on i9'
     """
-    timed = [point for point in answer["curve"] if point["time_s"] is not None]
-    if not timed or answer["time_kind"] == "relative":
+    best = fastest_point(answer["curve"], answer["warnings"])
+    if best is None or best["time_s"] is None or answer["time_kind"] == "relative":
         return SharedAnswer(f"predicted on {answer['target']}", "", None)
-    best = min(timed, key=lambda point: point["time_s"])
     time = f"{significant(best['time_s'])} s"
     if best["low_s"] is not None and best["high_s"] is not None:
         half_width = (best["high_s"] - best["low_s"]) / 2 / best["time_s"]

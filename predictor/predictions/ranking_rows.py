@@ -8,6 +8,7 @@ the next one takes its place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +23,15 @@ from predictor.core.references import groups_of_query, groups_of_same_origin
 from predictor.core.steps import ComputedStep
 from predictor.predictions.confidence import measurement_cautions
 from predictor.predictions.question import rows_behind
-from predictor.predictions.ranking_choice import BY_TIME, ORDERED_BY, RankingChoice, completed_row, hourly_prices
+from predictor.predictions.ranking_choice import (
+    BY_COST,
+    BY_TIME,
+    ORDERED_BY,
+    RankingChoice,
+    completed_row,
+    hourly_prices,
+    with_places,
+)
 from predictor.snapshot.building import Snapshot
 from profiles.arrays import IntArray
 from profiles.identity.programs import times_of_parts
@@ -196,54 +205,66 @@ def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -
 
 
 class RowOrder:
-    """The order of the chosen rows, and which of them are estimates."""
+    """The order of the chosen rows, as `RankingChoice.rows` has it, and which of them are estimates."""
 
     def __init__(self, question: AskedRanking, rows: list[Row | None]) -> None:
         self.rows, self.choice = rows, question.choice
         last = RANKED_PER_PAGE * (question.page or 1)
         self.shown = slice(last - RANKED_PER_PAGE, last)
+        database = question.snapshot.database
+        models = zip(database.platforms, database.platform_table["cpu_model"], strict=True)
+        self.models = {slug: SimpleNamespace(cpu_model=model) for slug, model in models}
         self.is_plain = not self.choice.filters and self.choice.by == BY_TIME
         self.platforms: Mapping[str, Any] = {}
         if not self.is_plain:
-            slugs = question.snapshot.database.platforms
-            self.platforms = Platform.objects.defer("placement").in_bulk(slugs, field_name="slug")
+            self.platforms = Platform.objects.defer("placement").in_bulk(database.platforms, field_name="slug")
         user = question.own_prices and question.own_prices.user
         self.prices = hourly_prices(self.platforms.values(), self.choice.filters, user) if self.platforms else {}
+        self.by = BY_TIME if self.choice.by == BY_COST and not self.prices else self.choice.by
         self.keys = np.full(len(rows), np.inf)
+        self.is_chosen = np.zeros(len(rows), dtype=bool)
         self.times = np.full(len(rows), np.inf)
         self.is_estimate = np.zeros(len(rows), dtype=bool)
         for position in range(len(rows)):
             self.note(position)
 
     def note(self, position: int) -> None:
-        """Update the order for the row at this position. Rows without a place in this choice come last."""
+        """Update the order for the row at this position. Rows without a time are not chosen."""
         row = self.rows[position]
         self.is_estimate[position] = row is not None and bool(row.get("estimated"))
-        self.keys[position] = self._key(row)
-        if row is not None and np.isfinite(self.keys[position]):
-            self.times[position] = row["time_s"]
+        self.keys[position], self.is_chosen[position] = self._key(row)
+        self.times[position] = row["time_s"] if row is not None and self.is_chosen[position] else np.inf
 
-    def _key(self, row: Row | None) -> float:
+    def _key(self, row: Row | None) -> tuple[float, bool]:
+        """Return the value by which the row is ordered, infinite if it has none, and whether it passes the filters."""
         if row is None or "reason" in row or row["time_s"] is None:
-            return np.inf
+            return np.inf, False
         if self.is_plain:
-            return float(row["time_s"])
+            return float(row["time_s"]), True
         platform = self.platforms.get(row["platform"])
         if platform is None:
-            return np.inf
+            return np.inf, False
         completed = completed_row(row, platform, self.prices.get(row["platform"]))
-        value = completed[ORDERED_BY[self.choice.by]]
-        return np.inf if value is None or not self.choice.takes(platform, completed) else float(value)
+        value = completed[ORDERED_BY[self.by]]
+        return np.inf if value is None else float(value), self.choice.takes(platform, completed)
 
     def still_to_compute(self) -> list[int]:
         """Return the positions of the rows to compute: those that could not be estimated, then the estimates on the
         page in their order, then the fastest row of all, which is shown above each page."""
         unknown = [position for position, row in enumerate(self.rows) if row is None]
-        shown = np.argsort(self.keys, kind="stable")[self.shown]
+        shown = self._on_page()
         fastest = int(self.times.argmin())
         if fastest not in shown:
-            shown = np.append(shown, fastest)
-        return unknown + shown[self.is_estimate[shown] & np.isfinite(self.keys[shown])].tolist()
+            shown.append(fastest)
+        return unknown + [position for position in shown if self.is_estimate[position] and self.is_chosen[position]]
+
+    def _on_page(self) -> list[int]:
+        """Return the positions of the rows on the page. Rows that tie follow each other."""
+        ordered = np.argsort(self.keys, kind="stable")
+        ordered = ordered[np.isfinite(self.keys[ordered])]
+        rows = [{**(self.rows[position] or {}), "position": position} for position in ordered.tolist()]
+        placed = [row["position"] for row in with_places(rows, self.models, self.by)]
+        return [position for position in placed if self.is_chosen[position]][self.shown]
 
 
 def estimated_rows(question: AskedRanking) -> list[Row | None]:

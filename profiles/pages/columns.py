@@ -116,7 +116,7 @@ TIME_BREAKDOWN = TableColumn(
 FIT_ERROR = TableColumn(
     "Fit error", show_attribute("fit_error", percent), sort="fit_error", kind=NUMBER, term="fit-error"
 )
-DELIVERED = TableColumn("Source", delivery, kind=VALUE)
+DELIVERED = TableColumn("Source", delivery, kind=NAME)
 ON_PLATFORM = "Profile of {profile.workload.name} on {profile.platform.name}"
 PROFILE_COLUMNS = (
     TableColumn(

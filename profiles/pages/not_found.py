@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,12 +20,23 @@ SUGGESTED_PAGES = ("predict", "platforms", "workloads", "measure", "upload", "up
 ROWS_COMPARED = 20_000  # takes a tenth of a second
 
 
+class NoSuchRow(Http404):
+    """A platform or workload (the `noun`) that the query string names does not exist or is not visible."""
+
+    def __init__(self, noun: str, text: str) -> None:
+        super().__init__()
+        self.noun, self.text = noun, text
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     match = re.fullmatch(rf"/({'|'.join(NAMED_MODELS)})s/([^/]{{1,200}})/?", request.path)
     noun, slug = match.groups() if match else ("", "")
-    if noun and (address := moved_to(request, noun, slug)):
+    if isinstance(exception, NoSuchRow):
+        noun, slug = exception.noun, exception.text[:200]
+    elif noun and (address := moved_to(request, noun, slug)):
         return redirect(address, permanent=True)
     context = {
+        "text": exception.text if isinstance(exception, NoSuchRow) else "",
         "noun": "machine" if noun == "platform" else noun,
         "near": near_rows(request, noun, slug) if noun else [],
         "pages": []

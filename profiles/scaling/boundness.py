@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from profiles.arrays import FloatArray
-from profiles.scaling.losses import has_scaling, loss_shares
+from profiles.scaling.losses import WORTH_NAMING_SHARE, has_scaling, loss_shares
 from profiles.scaling.roofline import CACHE_LINE_BYTES, NOTHING_KNOWN, MachineFacts, Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.wording import spell_threads, whole_percent
@@ -260,8 +260,13 @@ def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
 
 def unexplained_loss(curves: CurveTable, column: int) -> Boundness:
     """Return an unknown limit, because the profile is time-only."""
-    share = whole_percent(max(excess_share(curves, column), 0.0))
-    lost = f"{share} of thread time at {spell_threads(int(curves.n[column]))} is lost."
+    share, where = max(excess_share(curves, column), 0.0), spell_threads(int(curves.n[column]))
+    if share < WORTH_NAMING_SHARE:
+        few = whole_percent(WORTH_NAMING_SHARE)
+        return Boundness(
+            None, "scaling", f"Less than {few} of thread time at {where} is lost: nothing limits it there."
+        )
+    lost = f"{whole_percent(share)} of thread time at {where} is lost."
     return Boundness(
         None,
         "scaling",

@@ -90,7 +90,8 @@ def limit_sentences(
 def scaling_sentence(curves: CurveTable) -> str:
     n = int(curves.n[-1])
     speedup = float(curves.t1_s / curves.time_s[-1])
-    return f"{n} threads are {speedup:.3g} times as fast as one: {whole_percent(speedup / n)} of the ideal speedup."
+    times = "" if f"{speedup:.3g}" == "1" else f"{speedup:.3g} times "
+    return f"{n} threads are {times}as fast as one: {whole_percent(speedup / n)} of the ideal speedup."
 
 
 def saturation_sentence(curves: CurveTable) -> str:

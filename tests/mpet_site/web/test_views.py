@@ -171,6 +171,7 @@ def test_the_documentation_has_five_sections_and_internals_apart():
 
 def test_a_page_has_the_side_bar_its_contents_and_its_neighbours(client, db):
     page = client.get(reverse("document", args=["operations.md"])).content.decode()
+    assert re.search(r"<h[1-6]\b", page).group() == "<h1"
     assert 'rel="prev">← In Python, without a server' in page
     assert 'rel="next">Settings' in page
     assert f'href="{reverse("document", args=["operations.md"])}"' in page

@@ -147,6 +147,13 @@ def test_what_nobody_may_see_is_not_found(client, public, kind):
     assert client.get(address + slug).status_code == client.get(address + "never-was").status_code == 404
 
 
+def test_a_misspelt_machine_is_named_and_leads_to_what_may_be_meant(client, public):
+    response = client.get(reverse("compare-platforms"), {"platform": ["machine-0", "machin-1"]})
+    assert response.status_code == 404
+    assert "There is no machine “machin-1” Did you mean: machine-1" in text_of(response)
+    assert f'href="{reverse("platform", args=["machine-1"])}"' in response.content.decode()
+
+
 def test_private_measurements_leave_every_page_of_others_as_it_was(client, public):
     addresses = [*(reverse(name) for name in PAGES), reverse("workload-map") + "?origin=simulated"]
     before = [text_of(client.get(address, follow=True)) for address in addresses]

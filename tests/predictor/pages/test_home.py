@@ -45,6 +45,13 @@ def test_the_boxes_offer_only_pairs_with_an_answer(client, public):
     assert lacking["cloud-0"] is not None
 
 
+def test_a_list_that_is_cut_off_is_not_called_all_machines(client, public, monkeypatch):
+    monkeypatch.setattr("predictor.pages.home.MOST_NAMES_IN_LIST", 2)
+    page = home(client, workload="app0-section0")
+    assert options(page, "ask-machines") == ["machine-0", "machine-1"]
+    assert "Choose a machine on which app0/section0 can be predicted." in text_of(page)
+
+
 def test_a_workload_and_a_machine_lead_to_the_answer_by_name_or_slug(client, public):
     workload = public[0].workload
     for text in (workload.slug, workload.name):

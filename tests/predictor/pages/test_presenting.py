@@ -8,8 +8,9 @@ import pytest
 from predictor.core import methods
 from predictor.core.assembly import MEASURED
 from predictor.pages import presenting
-from predictor.pages.presenting import first_pair
+from predictor.pages.presenting import first_pair, offered_names
 from predictor.snapshot.cache import read_database
+from profiles.models import Workload
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload
 
@@ -58,3 +59,9 @@ def test_the_setting_comes_first_where_the_user_sees_it(public, settings):
 
 def test_an_empty_database_has_none():
     assert first_pair(None) == ("", "")
+
+
+def test_a_select_offers_every_workload_of_the_public_suites():
+    """Spare Cores has 168: a list that ends at 150 leaves no way to choose the others."""
+    store(sample_measurements(1, 168, decomposed=False, counters=False))
+    assert len(offered_names(Workload, None, "")) == 168

@@ -1,8 +1,13 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from django.urls import reverse
 
 from predictor.predictions.rankings import rank_platforms
 from tests.pages import figures_of, store_dataset, store_private, text_of, twin_of, user
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements, sample_runs
 
 pytestmark = pytest.mark.django_db
 WORKLOAD = "app0-section0"
@@ -28,6 +33,21 @@ def test_platforms_stand_by_rising_time_with_what_was_measured_there(client, pub
     assert measured["x"] == [row["measured_time_s"] for row in results]
 
 
+def test_a_time_measured_at_another_n_has_that_n_in_the_table_and_is_not_in_the_chart(client):
+    measurements = sample_measurements(4, 4, counters=False)
+    [index] = [i for i, one in enumerate(measurements.profiles) if (one.platform, one.workload) == (2, 0)]
+    runs = sample_runs(np.random.default_rng(0), counts=(1,))
+    measurements.profiles[index] = replace(measurements.profiles[index], runs=runs)
+    store(measurements)
+    response = page(client)
+    [row] = [row for row, _ in response.context["rows"] if row["platform"] == "machine-2"]
+    assert (row["measured_n"], row["n_best"]) == (1, 16)
+    assert text_of(response).count(" n = 1 ") == 1
+    assert "The measured times at the same n were not used for the prediction." in text_of(response)
+    predicted, measured = figures_of(response)["ranking"]["data"]
+    assert "machine-2" in predicted["y"] and sorted(measured["y"]) == ["machine-0", "machine-1", "machine-3"]
+
+
 def test_twin_and_csv_are_the_same_ranking(client, public):
     response = page(client, method="mpet2020")
     csv, twin = f"{twin_of(response)}&format=csv", client.get(twin_of(response)).json()["results"]
@@ -46,7 +66,7 @@ def test_filters_keep_the_place_among_all(client, public):
     assert [(row["place"], platform.slug) for row, platform in response.context["rows"]] == [(3, slowest)]
     assert "ranks are among all" in text_of(response)
     nothing = page(client, device_class="embedded", architecture="aarch64")
-    assert "No machine of this selection can be predicted" in text_of(nothing)
+    assert "No machine with a prediction passes the filters" in text_of(nothing)
     assert figures_of(nothing) == {}
 
 

@@ -13,7 +13,7 @@ from predictor.models import Prediction
 from predictor.pages import sharing
 from predictor.predictions.question import PredictionRequest
 from predictor.predictions.service import predict
-from tests.pages import store_public
+from tests.pages import store_public, text_of
 from tests.predictor.conftest import module_rows
 
 PLANTED = '"><script>alert(1)</script>'
@@ -34,6 +34,17 @@ def test_the_badge_says_the_least_time_with_its_interval(client, stored):
     text = "".join(ET.fromstring(answer.content).itertext())
     best = min(point["time_s"] for point in stored.answer["curve"])
     assert f"{best:.3g} s ±" in text and "on machine-2" in text
+
+
+def test_page_and_badge_have_the_fastest_thread_count_with_a_credible_gain_as_rankings_do(client, stored):
+    address, page = reverse("badge", args=[stored.uid]), reverse("prediction", args=[stored.uid])
+    assert "Fastest, with 16 threads" in text_of(client.get(page)) and "Advised threads" in text_of(client.get(page))
+    limit = ["a gain beyond n = 2 is not credible: it is less than 90 % probable"]
+    Prediction.objects.filter(pk=stored.pk).update(answer=stored.answer | {"warnings": limit})
+    assert "0.0662 s" in client.get(address).content.decode()
+    limited = text_of(client.get(page))
+    assert "Fastest, with 2 threads 66.2 ms" in limited and "a gain beyond n = 2 is not credible" in limited
+    assert "Advised threads" not in limited  # 16
 
 
 def test_the_frame_may_stand_anywhere_and_runs_nothing(client, stored):

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.predictions import ranking_rows
-from predictor.predictions.ranking_choice import with_places
+from predictor.predictions.ranking_choice import RankingChoice, with_places
 from predictor.predictions.rankings import rank_platforms
 from profiles.measurements import Measurements
 from tests.pages import text_of
@@ -63,6 +63,7 @@ def test_n_best_is_no_n_without_a_credible_gain(stored, client, monkeypatch, est
     if not estimated:
         page = text_of(client.get(reverse("ranking"), {"workload": SERIAL}))
         assert f"gain beyond n = {rows[0]['n_best']} is not credible" in page
+        assert "times at the same n were not used" not in page  # none was measured
 
 
 @pytest.mark.parametrize(("workload", "n"), [("app0-section1", None), (SERIAL, 16)], ids=["measured", "asked for"])
@@ -99,3 +100,19 @@ def test_machines_tie_that_differ_in_threads_alone(rows, places):
 def test_a_price_tells_machines_apart():
     rows = [row("a1", 1.0, high_s=1.5), row("a2", 1.2)]
     assert [each["place"] for each in with_places(rows, MODELS, "cost")] == [1, 2]
+
+
+def test_the_rows_of_a_page_are_computed_in_the_order_of_ties(monkeypatch):
+    """By time a page of two would be a1 and b1; a2 ties with a1 and stands on the page in place of b1."""
+    monkeypatch.setattr(ranking_rows, "RANKED_PER_PAGE", 2)
+    platforms = ["b1", "a2", "a1"]
+    table = {"cpu_model": [name[0] for name in platforms]}
+    database = SimpleNamespace(platforms=platforms, platform_table=table)
+    question = SimpleNamespace(
+        snapshot=SimpleNamespace(database=database), choice=RankingChoice(), page=1, own_prices=None
+    )
+    rows = [
+        row(name, time_s, high_s=high_s) | {"estimated": high_s is None}
+        for name, time_s, high_s in (("b1", 1.1, None), ("a2", 1.2, None), ("a1", 1.0, 1.5))
+    ]
+    assert ranking_rows.RowOrder(question, rows).still_to_compute() == [1]

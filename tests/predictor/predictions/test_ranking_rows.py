@@ -15,7 +15,7 @@ from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.ranking_rows import estimated_rows
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from profiles.jobs.queue import take_up
-from profiles.models import Platform
+from profiles.models import Platform, Price
 from tests.mpet_site.api_samples import store
 from tests.pages import text_of
 from tests.samples import sample_measurements
@@ -92,6 +92,23 @@ def test_the_first_of_the_order_asked_for_and_the_fastest_of_all_are_computed():
     Platform.objects.filter(slug=fastest).update(physical_cores=16)
     ranking = rank_platforms(WORKLOAD, page=1, choice=by_core_time)
     assert not min(ranking.results, key=itemgetter("time_s"))["estimated"]
+
+
+def test_the_cheapest_first_without_prices_are_the_fastest_computed_and_relative_to_the_first(client):
+    page = client.get(reverse("ranking"), {"workload": WORKLOAD, "by": "cost"})
+    text = text_of(page)
+    assert "No price of these machines is known, so they are ordered by time." in text
+    assert [row["estimated"] for row, _ in page.context["rows"]] == [False, False]
+    assert " 1× " in text and "–×" not in text
+
+
+def test_the_fastest_machine_is_computed_even_if_its_price_is_unknown(client):
+    slowest = rank_platforms(WORKLOAD).results[-1]["platform"]
+    values = {"currency": "USD", "per": "hour", "kind": "on-demand", "date": "2026-11-01"}
+    Price.objects.create(platform=Platform.objects.get(slug=slowest), amount=1, **values)
+    page = client.get(reverse("ranking"), {"workload": WORKLOAD, "by": "cost"})
+    assert [row["platform"] for row, _ in page.context["rows"]] == [slowest]
+    assert page.context["fastest"]["platform"] == rank_platforms(WORKLOAD).results[0]["platform"]
 
 
 def test_an_estimate_is_not_called_the_fastest(client, monkeypatch):

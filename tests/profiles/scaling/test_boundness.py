@@ -105,6 +105,14 @@ CASES = {
         "scaling",
         "Wall times alone",
     ),
+    "wall times without a loss": (
+        curves([1, 2], [8.0, 4.0]),
+        NOTHING,
+        None,
+        None,
+        "scaling",
+        "Less than 2 % of thread time at 2 threads is lost: nothing limits it there.",
+    ),
 }
 
 

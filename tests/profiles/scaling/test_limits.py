@@ -12,6 +12,12 @@ def test_sentences_name_part_share_and_bound():
     assert "Without its work imbalance, the speedup at 4 threads could be 4 at best, instead of 3.2." in said
 
 
+def test_threads_without_a_gain_are_not_1_times_as_fast():
+    assert limit_sentences(curves([1, 2], [1.01, 1.01]))[0] == (
+        "2 threads are as fast as one: 50 % of the ideal speedup."
+    )
+
+
 def test_they_tell_where_which_part_leads():
     of = curves([1, 2, 4], [8.0, 5.0, 4.0], imbalance=[0, 0.15, 0.1], lock=[0, 0.02, 0.3])
     assert "The largest loss is work imbalance at n = 2; lock delay at n = 4." in limit_sentences(of)
