@@ -97,6 +97,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "mpet_site.web.middleware.PageRateMiddleware",
     "mpet_site.web.middleware.ParameterBoundsMiddleware",
+    "mpet_site.web.middleware.BodyBoundsMiddleware",
 ]
 
 # /metrics, for Prometheus, is enabled where a token or a network is allowed to read it. The processes of a server

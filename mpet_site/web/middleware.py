@@ -1,5 +1,5 @@
-"""Middleware for all requests: compression, content security policy, allowed methods, parameter bounds and rate
-limits."""
+"""Middleware for all requests: compression, content security policy, allowed methods, bounds of parameters and bodies,
+and rate limits."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -9,7 +9,8 @@ from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
 from mpet_site.web.etags import PRIVATE
-from mpet_site.web.problems import invalid_request, problem_response
+from mpet_site.web.parsers import MULTIPART_FRAME_BYTES, check_length
+from mpet_site.web.problems import PayloadTooLarge, invalid_request, problem_response
 from mpet_site.web.throttling import too_many_requests, wait_of_request
 
 # All content comes from this server. Plotly writes style attributes into its drawings, so styles need 'unsafe-inline'.
@@ -112,6 +113,22 @@ class ParameterBoundsMiddleware(MiddlewareMixin):
                 if is_api(request):
                     return problem_response(invalid_request(parameter, reason))
                 return render(request, "400.html", {"parameter": parameter[:50], "reason": reason}, status=400)
+        return None
+
+
+class BodyBoundsMiddleware(MiddlewareMixin):
+    """Middleware that returns 413 for a body larger than any upload.
+
+    The check of forged requests parses the form, and so writes its files to the disk, before a view can refuse them.
+    """
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        try:
+            check_length(request, settings.UPLOAD_MAX_PACKED_BYTES + MULTIPART_FRAME_BYTES)
+        except PayloadTooLarge as error:
+            if is_api(request):
+                return problem_response(error)
+            return render(request, "400.html", {"reason": error.detail}, status=413)
         return None
 
 

@@ -4,6 +4,7 @@ from io import BytesIO
 from typing import IO, Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from rest_framework import parsers
 from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
@@ -17,7 +18,7 @@ JSON_MAX_COMMAS = 50_000
 MULTIPART_FRAME_BYTES = 2**16  # boundaries, headers and the other fields around an uploaded file
 
 
-def check_length(request: Request, limit: int) -> None:
+def check_length(request: Request | HttpRequest, limit: int) -> None:
     """Raise PayloadTooLarge if Content-Length exceeds the limit, before a byte of the body is read.
 
     WSGI servers never pass more bytes than Content-Length states.

@@ -1,8 +1,10 @@
 """What holds for every request."""
 
 import gzip
+from unittest.mock import patch
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -78,3 +80,23 @@ def test_pages_are_compressed_and_neither_the_api_nor_files_are(db):
     assert len(page.content) < 20_000 < len(gzip.decompress(page.content))
     for address in (reverse("api-platforms"), f"{reverse('api-platforms')}?format=csv", reverse("api-schema")):
         assert not client.get(address).has_header("Content-Encoding"), address
+
+
+@pytest.mark.parametrize("name", ["login", "upload", "glossary"])
+def test_a_body_larger_than_any_upload_is_refused_before_its_file_is_stored(db, settings, tmp_path, name):
+    """The check of forged requests wrote a file of any size to the disk, for a visitor without an account."""
+    settings.UPLOAD_MAX_PACKED_BYTES = 1_000
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    client = Client(enforce_csrf_checks=True)
+    client.get(reverse("login"))
+    large = SimpleUploadedFile("a.tar.gz", b"x" * 3_000_000)
+    with patch("django.core.files.uploadhandler.TemporaryFileUploadHandler.new_file") as stored:
+        page = client.post(reverse(name), {"file": large})
+    assert (page.status_code, stored.called) == (413, False)
+    assert "at most 66536 are accepted. Nothing was stored." in text_of(page)
+
+
+def test_a_problem_document_says_how_large_a_body_may_be(client, db, settings):
+    settings.UPLOAD_MAX_PACKED_BYTES = 1_000
+    answer = client.post(reverse("api-uploads"), {"file": SimpleUploadedFile("a.tar.gz", b"x" * 70_000)})
+    assert problem_in(answer, 413)["limit_bytes"] == 66_536
