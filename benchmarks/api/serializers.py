@@ -17,7 +17,15 @@ from benchmarks.kit_guide import KitWorkload, Step
 from benchmarks.models import Upload
 from benchmarks.notes import notes_of
 from benchmarks.reading import read_sent_platform
-from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsSerializer, fields_of, serializer_of
+from mpet_site.web.fields import (
+    FormBoolean,
+    FormChoice,
+    FormText,
+    KnownFieldsSerializer,
+    fields_of,
+    row_url,
+    serializer_of,
+)
 from mpet_site.web.problems import InvalidRequest, PayloadTooLarge, invalid_request
 from profiles.identity.descriptions import differences_in
 from profiles.identity.programs import programs_by_source, region_labels
@@ -292,7 +300,7 @@ class UploadSerializer(serializers.ModelSerializer):
     of its file, but not the name of the file."""
 
     id = serializers.UUIDField(source="uid", read_only=True)
-    url = serializers.HyperlinkedIdentityField("api-upload", lookup_field="uid", lookup_url_kwarg="id")
+    url = row_url("api-upload")
     filename = OwnersText(read_only=True)
     commit = OwnersText(read_only=True)
     branch = OwnersText(read_only=True)
@@ -391,7 +399,7 @@ class UploadRowSerializer(serializers.ModelSerializer):
     """One row in the list of the user's own uploads. `report` and `profiles` are at its `url`."""
 
     id = serializers.UUIDField(source="uid", read_only=True)
-    url = serializers.HyperlinkedIdentityField("api-upload", lookup_field="uid", lookup_url_kwarg="id")
+    url = row_url("api-upload")
     hidden = serializers.BooleanField(read_only=True)
     profile_count = serializers.IntegerField(read_only=True)
 

@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
 from django.core.validators import RegexValidator
+from django.urls import reverse
 from rest_framework import serializers
 
 from mpet_site.web.problems import InvalidRequest
@@ -21,6 +22,17 @@ LARGEST_NUMBER = 10**18
 
 Text = serializers.CharField
 Integer = serializers.IntegerField
+
+
+class RowUrl(serializers.HyperlinkedIdentityField):
+    """The URL of a row. The field of DRF would add the `format` of the request, which only lists have."""
+
+    def get_url(self, obj: Any, view_name: str, request: Any, format: str | None) -> str | None:
+        path = reverse(view_name, kwargs={self.lookup_url_kwarg: getattr(obj, self.lookup_field)})
+        return None if obj.pk is None else request.build_absolute_uri(path)
+
+
+row_url = partial(RowUrl, lookup_field="uid", lookup_url_kwarg="id")
 number = partial(serializers.FloatField, allow_null=True)  # null for NaN and infinity
 
 

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from mpet_site.web.fields import Text, fields_of, number
+from mpet_site.web.fields import Text, fields_of, number, row_url
 from mpet_site.web.filters import ChoiceFilter, WholeNumberFilter
 from mpet_site.web.lists import PAGE, PAGE_SIZE, Pagination, check_page
 from mpet_site.web.parameters import OneOf, described
@@ -66,10 +66,8 @@ class EvaluationSerializer(serializers.ModelSerializer):
     """An evaluation: the pairs that were hidden and predicted, and the errors of each method."""
 
     id = serializers.UUIDField(source="uid")
-    url = serializers.HyperlinkedIdentityField("api-evaluation", lookup_field="uid", lookup_url_kwarg="id")
-    errors_url = serializers.HyperlinkedIdentityField(
-        "api-evaluation-errors", lookup_field="uid", lookup_url_kwarg="id"
-    )
+    url = row_url("api-evaluation")
+    errors_url = row_url("api-evaluation-errors")
     targets = serializers.ListField(child=Text(), allow_null=True)
     noise_floor = NoiseFloor(
         allow_null=True, help_text="Errors of single runs relative to the other runs of the same pairs."

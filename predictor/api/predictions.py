@@ -24,6 +24,7 @@ from mpet_site.web.fields import (
     Text,
     fields_of,
     numbers,
+    row_url,
     serializer_of,
 )
 from mpet_site.web.parameters import OneOf, described
@@ -176,7 +177,7 @@ class StoredSerializer(serializers.ModelSerializer):
     """The fields that only stored answers have."""
 
     id = serializers.UUIDField(source="uid")
-    url = serializers.HyperlinkedIdentityField("api-prediction", lookup_field="uid", lookup_url_kwarg="id")
+    url = row_url("api-prediction")
 
     class Meta:
         model = Prediction

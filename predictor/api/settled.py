@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
-from mpet_site.web.fields import number, serializer_of
+from mpet_site.web.fields import number, row_url, serializer_of
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, TextFilter
 from mpet_site.web.parameters import OneOf, described
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, Score, scores
@@ -96,7 +96,7 @@ class SettledPredictionSerializer(serializers.ModelSerializer):
     """A row of the list: the question, the method and its errors. The answer is at `url`."""
 
     id = serializers.UUIDField(source="uid")
-    url = serializers.HyperlinkedIdentityField("api-prediction", lookup_field="uid", lookup_url_kwarg="id")
+    url = row_url("api-prediction")
     private = serializers.SerializerMethodField()
     settlement = serializers.SerializerMethodField()
 

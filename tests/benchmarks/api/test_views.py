@@ -155,7 +155,10 @@ def test_the_list_holds_one_s_own_uploads_and_how_many_profiles_came_of_each(ada
     ]
     assert listed["results"][0]["url"] == upload["url"]
     assert ada.get(API + "uploads/?status=rejected").json()["count"] == 1
-    assert ada.get(API + "uploads/?format=csv").getvalue().count(b".tar.gz") == 2
+    table = ada.get(API + "uploads/?format=csv&ordering=created_at").getvalue()
+    assert table.count(b".tar.gz") == 2
+    address = table.splitlines()[1].split(b",")[1].decode()
+    assert ada.get(address).json()["url"] == address == upload["url"]
     assert client_of(make_user("eve")).get(API + "uploads/").json()["count"] == 0
     problem_in(client_of().get(API + "uploads/"), 401)
 
