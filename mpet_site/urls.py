@@ -15,6 +15,7 @@ api = [
     path("", include("mpet_site.api_urls")),
 ]
 
+handler400 = "mpet_site.web.views.malformed"
 handler404 = "profiles.pages.not_found.not_found"
 handler500 = "mpet_site.web.views.failed"
 urlpatterns = [

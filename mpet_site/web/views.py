@@ -21,7 +21,7 @@ from mpet_site.web.glossary import READING, TERM_GROUPS
 from mpet_site.web.health import server_fault
 from mpet_site.web.lists import search_refusal
 from mpet_site.web.middleware import is_api
-from mpet_site.web.problems import mistake_problem, unavailable_problem
+from mpet_site.web.problems import error_response, mistake_problem, unavailable_problem
 from mpet_site.web.request_logs import request_id
 
 NOT_CRAWLED = (
@@ -112,6 +112,13 @@ def robots(request: HttpRequest) -> HttpResponse:
 def favicon(request: HttpRequest) -> HttpResponse:
     """Redirect /favicon.ico to the icon, for clients that ignore the icon link of the pages."""
     return redirect(static("mpet/icon.svg"))
+
+
+def malformed(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Handle requests that Django rejects (`handler400`), such as one for a host not in MPET_ALLOWED_HOSTS."""
+    if is_api(request):
+        return error_response(400, "The request is malformed, or for a host that this server does not serve.")
+    return HttpResponse(render_to_string("400.html"), status=400)
 
 
 def failed(request: HttpRequest) -> HttpResponse:

@@ -108,3 +108,10 @@ def test_trust_third_11_where_nothing_can_be_written_is_503(client, failing, tmp
     answer = client.get(reverse("api-platforms"))
     assert "disk is full or read-only" in problem_in(answer, 503)["detail"]
     assert answer["Retry-After"] == "60"
+
+
+def test_a_request_for_another_host_is_a_problem_document_of_the_api_and_a_page_elsewhere(client):
+    problem = problem_in(client.get(reverse("api-platforms"), headers={"host": "evil.example"}), 400)
+    assert problem["detail"] == "The request is malformed, or for a host that this server does not serve."
+    page = client.get(reverse("platforms"), headers={"host": "evil.example"})
+    assert (page.status_code, "The request is malformed." in text_of(page)) == (400, True)
