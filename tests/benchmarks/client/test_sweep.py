@@ -145,9 +145,11 @@ def test_results_of_kit_and_program_are_one_tarball(tmp_path):
     )
     both = merge(kit, program, tmp_path / "both.tar.gz")
     rows = table(both, "runs.csv")
-    assert [row["workload"] for row in rows] == ["hog", *["prog/program"] * 4]
-    assert [row["size"] for row in rows] == ["7", "", "", "", ""]
-    assert [row["time_ns"] for row in rows] == ["5", *["2000000000"] * 2, *["1500000000"] * 2]
+    # The program comes first, because the first profile of an upload leads to its page.
+    assert [one["name"] for one in json.loads(read_tarball(both)["workloads.json"])] == ["prog/program", "hog"]
+    assert [row["workload"] for row in rows] == [*["prog/program"] * 4, "hog"]
+    assert [row["size"] for row in rows] == ["", "", "", "", "7"]
+    assert [row["time_ns"] for row in rows] == [*["2000000000"] * 2, *["1500000000"] * 2, "5"]
     assert table(both, "counters.csv")[0]["value"] == "3"
     assert json.loads(read_tarball(both)["platform.json"]) == MACHINE.platform
     manifest = json.loads(read_tarball(both)["manifest.json"])

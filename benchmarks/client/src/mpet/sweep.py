@@ -227,19 +227,18 @@ def pack(members: Mapping[str, bytes], path: Path, origin: str) -> Path:
 
 def merge(kit_results: Path, program_results: Path, path: Path) -> Path:
     """Merge results of the kit and of a program, measured on the same machine, into one tarball. With both in one
-    upload, it is clear that the machine is the same."""
+    upload, it is clear that the machine is the same. The program comes first, as in the kit's `pack/join.sh`: the
+    first profile of the upload leads to its page."""
     members: dict[str, bytes] = {}
     tables: dict[str, list[dict[str, str]]] = {"runs.csv": [], "counters.csv": []}
     workloads: list[Any] = []
-    origin = "measured"
-    for results in (kit_results, program_results):
-        found = read_tarball(results)
+    program = read_tarball(program_results)
+    for found in (program, read_tarball(kit_results)):
         workloads += json.loads(found["workloads.json"])
-        origin = json.loads(found["manifest.json"])["origin"]
-        members["platform.json"] = found["platform.json"]
         for name, rows in tables.items():
             if name in found:
                 rows.extend(csv.DictReader(io.StringIO(found[name].decode())))
+    members["platform.json"] = program["platform.json"]
     members["workloads.json"] = json.dumps(workloads, indent=2).encode()
     for name, rows in tables.items():
         if rows:
@@ -249,7 +248,7 @@ def merge(kit_results: Path, program_results: Path, path: Path) -> Path:
             writer.writeheader()
             writer.writerows(rows)
             members[name] = table.getvalue().encode()
-    return pack(members, path, origin)
+    return pack(members, path, json.loads(program["manifest.json"])["origin"])
 
 
 def read_tarball(path: Path) -> dict[str, bytes]:
