@@ -69,7 +69,7 @@ def read_machine(kit: Path, name: Optional[str], said: Said) -> Machine:
     tool = str(kit / "build" / "mpet-topology")
 
     def asked(*options: str) -> str:
-        return "\n".join(run_command([tool, *options], lambda line: None))
+        return "\n".join(run_command([tool, *options]))
 
     return Machine(
         platform=json.loads(asked(*(("--name", name) if name else ()))),
@@ -93,10 +93,12 @@ class Sweep:
     def measure(self, machine: Machine, counts: Sequence[int], said: Said) -> list[list[Any]]:
         """Run the program at each number of threads and return rows of (n, repeat, seconds, disturbed, processor_s).
         Raise KitFailed if the program fails or runs too long."""
-        too_many = [n for n in counts if n > len(machine.placement)]
-        if 1 not in counts or too_many:
-            reason = f"{too_many[0]} threads exceed the number of processors" if too_many else "n = 1 is missing"
-            raise UsageError(f"--n: {reason}; without t(1) there is no speedup")
+        most = len(machine.placement)
+        for n in counts:
+            if not 1 <= n <= most:
+                raise UsageError(f"--n: {n} is not a thread count from 1 to {most}, the number of usable processors")
+        if 1 not in counts:
+            raise UsageError("--n: n = 1 is missing; without t(1) there is no speedup")
         rows: list[list[Any]] = []
         attempts = ATTEMPTS
         for n in sorted(set(counts)):
@@ -143,7 +145,7 @@ class Sweep:
                 raise UsageError(f"{command[0]} cannot be executed: {error.strerror}") from error
             except subprocess.TimeoutExpired as error:
                 raise KitFailed(
-                    f"{command[0]} with {n} threads ran longer than {self.longest_s:g} s; see --longest SECONDS"
+                    f"{command[0]} ran longer than {self.longest_s:g} s at n = {n}; see --longest SECONDS"
                 ) from error
             seconds = time.perf_counter() - start
             processor_s = own_seconds() - own_before
@@ -153,7 +155,7 @@ class Sweep:
                 shown = output.read()[-4000:].decode(errors="replace").splitlines()[-LINES_SHOWN:]
                 text = "".join(f"\n  {line}" for line in shown)
                 raise KitFailed(
-                    f"{command[0]} ended with status {status} with {n} threads; if that is not a failure, use "
+                    f"{command[0]} ended with status {status} at n = {n}; if that is not a failure, use "
                     f"--accept-exit {status}{text}"
                 )
         disturbed = others > MOST_OTHERS * seconds if seconds > SHORTEST_JUDGED_S else None
