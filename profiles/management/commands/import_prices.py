@@ -66,7 +66,9 @@ class Command(BaseCommand):
                 new, changed = import_prices(tqdm(lines, desc="prices", unit="line", leave=False))
         except PriceTableError as error:
             raise CommandError(f"{named} was not imported:\n{error}") from error
-        except (PriceFileError, OSError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise CommandError(f"{named} was not imported: {error.strerror or error}") from error
+        except (PriceFileError, UnicodeDecodeError) as error:
             raise CommandError(f"{named} was not imported: {error}") from error
         self.stdout.write(f"{new} prices are new, {changed} changed")
 

@@ -108,7 +108,7 @@ def find_dataset(dataset: Dataset, given: Path | None = None) -> Path:
 def fetch_dataset(dataset: Dataset, folder: Path) -> Path:
     """Download the data set into a folder of its name, and return this folder.
 
-    Raise DatasetError if the data set is not one file, or if the file has another checksum.
+    Raise DatasetError if the data set is not one file, cannot be downloaded, or has another checksum.
     """
     if dataset.address is None:
         raise DatasetError(
@@ -116,8 +116,11 @@ def fetch_dataset(dataset: Dataset, folder: Path) -> Path:
             f"Put {', '.join(dataset.files)} into {folder / dataset.name}"
         )
     ((name, expected),) = dataset.files.items()
-    with urllib.request.urlopen(dataset.address, timeout=60) as response:  # noqa: S310  # an https address of ours
-        content = response.read()
+    try:
+        with urllib.request.urlopen(dataset.address, timeout=60) as response:  # noqa: S310  # an https address of ours
+            content = response.read()
+    except OSError as error:
+        raise DatasetError(f"{dataset.address} cannot be downloaded: {error}") from error
     if (found := hashlib.sha256(content).hexdigest()) != expected:
         raise DatasetError(f"{dataset.address} has the SHA-256 {found}; expected {expected}")
     (folder / dataset.name).mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,10 @@
 import datetime
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -19,6 +22,7 @@ from benchmarks.formats import FORMATS
 from benchmarks.models import Upload
 from profiles.dump.published import publish_dump
 from profiles.models import Platform, Price
+from tests.benchmarks.client.conftest import PROJECT
 from tests.benchmarks.formats.test_formats import CSV_COLUMNS, FILES, SPECIMENS
 from tests.benchmarks.uploads import tarball
 from tests.paths import ROOT
@@ -259,6 +263,33 @@ def test_a_ranking_without_a_place_says_why(mpet):
     tables.print_ranking(console, ranking, 20, "time")
     printed = console.export_text()
     assert all(line in printed for line in told)
+
+
+def test_one_machine_without_a_place_is_not_called_machines():
+    summary = [{"lacks": "benchmark", "count": 1, "reason": "no other workload was measured there"}]
+    ranking = Ranking({"results": [], "refused_summary": summary})
+    assert ranking.refusals == ["1 machine not ranked: no other workload was measured there"]
+
+
+def test_a_title_is_one_line_and_keeps_its_brackets():
+    console = Console(file=io.StringIO(), record=True, width=120)
+    tables.print_table(console, "a long title of [two] columns", ["n", "t"], [[1, 2.0]])
+    assert console.export_text().splitlines()[0] == "a long title of [two] columns"
+
+
+def test_warnings_of_one_kind_are_one_line():
+    console = Console(file=io.StringIO(), record=True, width=120)
+    tables.print_errors(console, [], [f"{name}: fewer than 3 repeats: 1 at n = 1" for name in ("fft", "hog", "sgm")])
+    assert console.export_text() == "  warning: fft: fewer than 3 repeats: 1 at n = 1 (and 2 similar warnings)\n"
+
+
+def test_a_terminal_without_the_characters_of_the_bars_shows_the_table():
+    program = (
+        "from mpet import cli, tables\ncli.app = lambda: tables.print_table(cli.out, '', ['n'], [['━●']])\ncli.main()"
+    )
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(PROJECT / "src")}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, [b"n", b"??"])
 
 
 def test_a_file_of_another_tool_is_shown_and_sent(mpet, tmp_path):

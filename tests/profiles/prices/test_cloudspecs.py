@@ -83,7 +83,7 @@ def test_what_is_no_file_of_that_project_is_refused(stored, tmp_path):
     refused(stored(columns, aws=[]), "table aws_all lacks the column price_hour")
     refused(stored(name="other.duckdb", spare=[]), "it has none of the tables aws_all, gcp_all")
     path = tmp_path / "prices.duckdb"
-    refused(path, "was not imported: .*No such file")
+    refused(path, f"^{path} was not imported: No such file or directory$")
     refused(path, "was not imported: file not found", "--as", "cloudspecs", "--date", "2026-01-01")
     path.write_text("no database")
     refused(path, "it cannot be read as a DuckDB file")

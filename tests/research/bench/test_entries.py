@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
@@ -178,6 +179,16 @@ def test_entries_are_short():
 def test_what_has_no_single_address_is_not_downloaded(tmp_path):
     with pytest.raises(DatasetError, match=r"cannot be downloaded as one file\. Its source is Spare Cores team"):
         fetch_dataset(DATASETS["sparecores-gb6"], tmp_path)
+
+
+def test_a_download_without_a_network_says_which_address_failed(tmp_path, monkeypatch):
+    def unreachable(address, timeout):
+        raise URLError("Network is unreachable")
+
+    pitot = DATASETS["pitot"]
+    monkeypatch.setattr("mpet_bench.datasets.urllib.request.urlopen", unreachable)
+    with pytest.raises(DatasetError, match=r"data\.npz cannot be downloaded: <urlopen error Network is unreachable>$"):
+        fetch_dataset(pitot, tmp_path)
 
 
 def test_a_download_with_other_bytes_is_not_kept(tmp_path, monkeypatch):

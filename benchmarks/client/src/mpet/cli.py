@@ -7,6 +7,7 @@ if the program is slower beyond noise.
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import tempfile
@@ -31,7 +32,7 @@ from mpet.config import Config, chosen_server, plain_server
 from mpet.errors import KitFailed, MpetError, NoPrediction, NotAllowed, NothingToCompare, UsageError
 from mpet.login import begin_login, wait_for_token
 from mpet.offline import predict_offline
-from mpet.results import ForeignFile, UploadReport
+from mpet.results import ForeignFile, UploadReport, grouped_warnings
 from mpet.summary import changes_markdown, markdown_cell, name_of
 from mpet.sweep import Machine, Sweep, is_there, merge, newest_kit_results, read_machine, sweep_tarball
 
@@ -39,6 +40,7 @@ app = typer.Typer(no_args_is_help=True, help="Measure parallel programs and pred
 app.add_typer(ci_app, name="ci")
 out, err = Console(), Console(stderr=True)
 # Arguments after the program belong to the program.
+PROGRAM = "PROGRAM [ARGS]..."
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
 JSON = typer.Option(False, "--json", help="Print the response of the API as JSON.")
@@ -108,7 +110,8 @@ def progress_of(what: str) -> Iterator[Any]:
 
 
 def print_json(document: Any) -> None:
-    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    is_utf8 = sys.stdout.encoding.lower() == "utf-8"
+    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=not is_utf8) + "\n")
 
 
 def assignments(texts: list[str]) -> dict[str, str]:
@@ -144,7 +147,9 @@ def profiler_options(given: Mapping[str, Any], accepted: Optional[list[int]]) ->
 def login(
     context: typer.Context,
     server: Optional[str] = typer.Option(None, help="URL of the server, which is also used by later commands."),
-    no_browser: bool = typer.Option(False, help="Print the URL of the login page instead of opening it."),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the URL of the login page instead of opening it."
+    ),
 ) -> None:
     """Sign in with a browser and store the token, or store the token that --token gives."""
     connection: Connection = context.obj
@@ -205,7 +210,7 @@ def measure(
 @app.command(context_settings=PASSED_ON)
 def profile(
     context: typer.Context,
-    program: str = typer.Argument(..., help="OpenMP program, followed by its arguments."),
+    program: str = typer.Argument(..., metavar=PROGRAM, help="OpenMP program, followed by its arguments."),
     n: Optional[str] = typer.Option(None, help="Thread counts, such as 1,2,4-8."),
     repeats: Optional[int] = typer.Option(None, help="Number of runs per pass and thread count."),
     accept_exit: Optional[list[int]] = ACCEPT_EXIT,
@@ -273,7 +278,9 @@ def _tell_upload(report: UploadReport, as_json: bool) -> None:
 def sweep(
     context: typer.Context,
     program: str = typer.Argument(
-        ..., help="Multithreaded program with its arguments; `{n}` in them is replaced by the thread count."
+        ...,
+        metavar=PROGRAM,
+        help="Multithreaded program with its arguments; `{n}` in them is replaced by the thread count.",
     ),
     n: Optional[str] = typer.Option(
         None, help="Thread counts, such as 1,2,4; default: a few counts up to all threads."
@@ -318,7 +325,7 @@ def sweep(
 @app.command("try", context_settings=PASSED_ON)
 def try_program(
     context: typer.Context,
-    program: str = typer.Argument(..., help="Your program, followed by its arguments."),
+    program: str = typer.Argument(..., metavar=PROGRAM, help="Your program, followed by its arguments."),
     anonymous: bool = typer.Option(
         False, help="Upload without an account. The report has a secret URL and is deleted later."
     ),
@@ -390,7 +397,7 @@ def _show_program(client: Client, report: UploadReport, as_json: bool) -> None:
     if as_json:
         print_json({"upload": report.id, "program": program, "url": page})
         return
-    for warning in report.warnings:
+    for warning in grouped_warnings(report.warnings):
         _say(warning)
     try:
         with progress_of("predicting") as progress:
@@ -605,6 +612,9 @@ def export(
 
 def main() -> None:
     """Run the command. Print an error as a message instead of a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # not every terminal has the characters of the interval bars
     try:
         app()
     except (MpetError, OSError) as error:

@@ -11,7 +11,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Optional
 
 from mpet.config import cache_folder
 from mpet.errors import KitFailed
@@ -103,9 +103,9 @@ def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[s
     return output
 
 
-def run_command(command: Sequence[str], said: Said) -> list[str]:
-    """Run a command and return its output lines. Each line is passed to `said` when it appears. Raise KitFailed with
-    the last lines if the command fails."""
+def run_command(command: Sequence[str], said: Optional[Said] = None) -> list[str]:
+    """Run a command and return its output lines. Each line is passed to `said` when it appears. Raise KitFailed if the
+    command fails, with the last lines if they were not said before."""
     environment = {name: value for name, value in os.environ.items() if name != "MPET_TOKEN"}
     lines: list[str] = []
     try:
@@ -119,11 +119,13 @@ def run_command(command: Sequence[str], said: Said) -> list[str]:
         ) as process:
             for line in process.stdout or ():
                 lines.append(line.rstrip("\n"))
-                said(lines[-1])
+                if said is not None:
+                    said(lines[-1])
     except FileNotFoundError as error:
         raise KitFailed(f"{command[0]} was not found; the kit needs make, g++, tar and gzip") from error
     if process.returncode:
-        shown = "\n  ".join(lines[-LINES_SHOWN:])
-        message = f"{Path(command[0]).name} ended with status {process.returncode}:\n  {shown}"
+        message = f"{Path(command[0]).name} ended with status {process.returncode}"
+        if said is None:
+            message = "\n  ".join([f"{message}:", *lines[-LINES_SHOWN:]])
         raise KitFailed(message, status=process.returncode)
     return lines

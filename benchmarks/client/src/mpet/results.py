@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -11,6 +12,9 @@ from typing import Any, Optional
 from mpet.errors import UsageError
 
 SIGNIFICANT_DIGITS = 3
+# Of a warning: the workload at its beginning, and what else differs between warnings of one kind.
+SUBJECT = re.compile(r"^\S.*?: ")
+PARTICULARS = re.compile(r"'[^']*'|\d[\d.,e+-]*")
 FINISHED = ("accepted", "rejected")  # states of an upload that the server has read
 
 
@@ -35,6 +39,21 @@ def shown_number(value: Any) -> str:
         return str(value)
     rounded = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
     return f"{rounded:.0f}" if abs(rounded) >= 10**SIGNIFICANT_DIGITS else f"{rounded:.{SIGNIFICANT_DIGITS}g}"
+
+
+def grouped_warnings(warnings: Iterable[str]) -> list[str]:
+    """Return the first warning of each kind, and the number of others that differ only in workload and numbers.
+
+    >>> grouped_warnings(["fft: grows by 50 % to n = 2", "a virtual machine", "sort: grows by 7.5 % to n = 16"])
+    ['fft: grows by 50 % to n = 2 (and 1 similar warning)', 'a virtual machine']
+    """
+    kinds: dict[str, list[str]] = {}
+    for warning in warnings:
+        kinds.setdefault(PARTICULARS.sub("#", SUBJECT.sub("", warning)), []).append(warning)
+    return [
+        f"{first} (and {len(others)} similar warning{'s' * (len(others) != 1)})" if others else first
+        for first, *others in kinds.values()
+    ]
 
 
 def html_table(caption: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -160,7 +179,7 @@ class Ranking(Table):
     def refusals(self) -> list[str]:
         """Return one line for each reason why platforms cannot be ranked, and the server's advice for most of them."""
         summary = self.document.get("refused_summary") or []
-        lines = [f"{one['count']} machines not ranked: {one['reason']}" for one in summary]
+        lines = [f"{one['count']} machine{'s' * (one['count'] != 1)} not ranked: {one['reason']}" for one in summary]
         return [*lines, str(self.document["advice"])] if self.document.get("advice") else lines
 
     @property

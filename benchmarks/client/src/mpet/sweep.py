@@ -69,7 +69,7 @@ def read_machine(kit: Path, name: Optional[str], said: Said) -> Machine:
     tool = str(kit / "build" / "mpet-topology")
 
     def asked(*options: str) -> str:
-        return "\n".join(run_command([tool, *options], lambda line: None))
+        return "\n".join(run_command([tool, *options]))
 
     return Machine(
         platform=json.loads(asked(*(("--name", name) if name else ()))),
@@ -93,10 +93,12 @@ class Sweep:
     def measure(self, machine: Machine, counts: Sequence[int], said: Said) -> list[list[Any]]:
         """Run the program at each number of threads and return rows of (n, repeat, seconds, disturbed, processor_s).
         Raise KitFailed if the program fails or runs too long."""
-        too_many = [n for n in counts if n > len(machine.placement)]
-        if 1 not in counts or too_many:
-            reason = f"{too_many[0]} threads exceed the number of processors" if too_many else "n = 1 is missing"
-            raise UsageError(f"--n: {reason}; without t(1) there is no speedup")
+        most = len(machine.placement)
+        for n in counts:
+            if not 1 <= n <= most:
+                raise UsageError(f"--n: {n} is not a thread count from 1 to {most}, the number of usable processors")
+        if 1 not in counts:
+            raise UsageError("--n: n = 1 is missing; without t(1) there is no speedup")
         rows: list[list[Any]] = []
         attempts = ATTEMPTS
         for n in sorted(set(counts)):
@@ -143,7 +145,7 @@ class Sweep:
                 raise UsageError(f"{command[0]} cannot be executed: {error.strerror}") from error
             except subprocess.TimeoutExpired as error:
                 raise KitFailed(
-                    f"{command[0]} with {n} threads ran longer than {self.longest_s:g} s; see --longest SECONDS"
+                    f"{command[0]} ran longer than {self.longest_s:g} s at n = {n}; see --longest SECONDS"
                 ) from error
             seconds = time.perf_counter() - start
             processor_s = own_seconds() - own_before
@@ -153,7 +155,7 @@ class Sweep:
                 shown = output.read()[-4000:].decode(errors="replace").splitlines()[-LINES_SHOWN:]
                 text = "".join(f"\n  {line}" for line in shown)
                 raise KitFailed(
-                    f"{command[0]} ended with status {status} with {n} threads; if that is not a failure, use "
+                    f"{command[0]} ended with status {status} at n = {n}; if that is not a failure, use "
                     f"--accept-exit {status}{text}"
                 )
         disturbed = others > MOST_OTHERS * seconds if seconds > SHORTEST_JUDGED_S else None
@@ -227,19 +229,18 @@ def pack(members: Mapping[str, bytes], path: Path, origin: str) -> Path:
 
 def merge(kit_results: Path, program_results: Path, path: Path) -> Path:
     """Merge results of the kit and of a program, measured on the same machine, into one tarball. With both in one
-    upload, it is clear that the machine is the same."""
+    upload, it is clear that the machine is the same. The program comes first, as in the kit's `pack/join.sh`: the
+    first profile of the upload leads to its page."""
     members: dict[str, bytes] = {}
     tables: dict[str, list[dict[str, str]]] = {"runs.csv": [], "counters.csv": []}
     workloads: list[Any] = []
-    origin = "measured"
-    for results in (kit_results, program_results):
-        found = read_tarball(results)
+    program = read_tarball(program_results)
+    for found in (program, read_tarball(kit_results)):
         workloads += json.loads(found["workloads.json"])
-        origin = json.loads(found["manifest.json"])["origin"]
-        members["platform.json"] = found["platform.json"]
         for name, rows in tables.items():
             if name in found:
                 rows.extend(csv.DictReader(io.StringIO(found[name].decode())))
+    members["platform.json"] = program["platform.json"]
     members["workloads.json"] = json.dumps(workloads, indent=2).encode()
     for name, rows in tables.items():
         if rows:
@@ -249,7 +250,7 @@ def merge(kit_results: Path, program_results: Path, path: Path) -> Path:
             writer.writeheader()
             writer.writerows(rows)
             members[name] = table.getvalue().encode()
-    return pack(members, path, origin)
+    return pack(members, path, json.loads(program["manifest.json"])["origin"])
 
 
 def read_tarball(path: Path) -> dict[str, bytes]:

@@ -11,7 +11,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from mpet.changes import Changes
-from mpet.results import Comparison, Prediction, Ranking, UploadPreview, UploadReport, columns_of, shown_number
+from mpet.results import (
+    Comparison,
+    Prediction,
+    Ranking,
+    UploadPreview,
+    UploadReport,
+    columns_of,
+    grouped_warnings,
+    shown_number,
+)
 from mpet.summary import headline, name_of, part_table, percent, time_rows
 
 # Costs are shown for one of these numbers of runs, so that the least cost is not a tiny number.
@@ -32,7 +41,9 @@ ORDERS = {"time": "fastest first", "core_time": "least core time first", "cost":
 
 
 def print_table(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    table = Table(title=title, title_justify="left", header_style="bold", box=None)
+    if title:  # not as the table's title, which would be broken at the width of the table
+        console.print(title, style="italic", markup=False, highlight=False, soft_wrap=True)
+    table = Table(header_style="bold", box=None)
     for place, name in enumerate(names):
         is_bar = name == BAR_TITLE
         table.add_column(
@@ -181,8 +192,8 @@ def print_errors(console: Console, errors: Iterable[dict[str, Any]], warnings: I
         place = ", ".join(str(part) for part in (error.get("member"), line) if part)
         reason = f"{place}: {error.get('reason')}" if place else str(error.get("reason"))
         console.print(f"  {reason}", markup=False, highlight=False)
-    for warning in warnings:
-        console.print(f"  warning: {warning}", markup=False, highlight=False)
+    for warning in grouped_warnings(warnings):
+        console.print(f"  warning: {warning}", markup=False, highlight=False, soft_wrap=True)
 
 
 def print_preview(console: Console, preview: UploadPreview) -> None:
