@@ -4,12 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from allauth.account.adapter import get_adapter
-from allauth.account.forms import (
-    ChangePasswordForm,
-    ResetPasswordForm,
-    ResetPasswordKeyForm,
-    default_token_generator,
-)
+from allauth.account.forms import ChangePasswordForm, ResetPasswordForm, ResetPasswordKeyForm, default_token_generator
 from allauth.account.utils import user_pk_to_url_str
 from django import forms
 from django.core.mail import EmailMessage

@@ -47,8 +47,7 @@ class FilesField(forms.FileField):
 
 class UploadForm(forms.Form):
     file = FilesField(
-        label="Files",
-        help_text="A tarball of the benchmark kit or mpet-profile (.tar.gz), or files of another tool.",
+        label="Files", help_text="A tarball of the benchmark kit or mpet-profile (.tar.gz), or files of another tool."
     )
     form = forms.ChoiceField(
         label="Format",

@@ -113,10 +113,7 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
         )
     shown = shown_answer(request, question, row.holder)
     return respond_with(
-        request,
-        shown,
-        "operations/quarantined.html",
-        lambda: context | page_of_ranking(request, row, question, shown),
+        request, shown, "operations/quarantined.html", lambda: context | page_of_ranking(request, row, question, shown)
     )
 
 

@@ -33,9 +33,7 @@ urlpatterns = [
     path("programs/<uuid:uid>/<slug:slug>/rename/", programs.rename_region, name="rename-region"),
     path("programs/<uuid:uid>/<slug:slug>/badge.svg", sharing.program_badge, name="program-badge"),
     path(
-        "programs/<uuid:uid>/<slug:slug>/measure-next/",
-        programs.program_next_measurements,
-        name="program-measure-next",
+        "programs/<uuid:uid>/<slug:slug>/measure-next/", programs.program_next_measurements, name="program-measure-next"
     ),
     path("ranking/", ranking.ranking, name="ranking"),
     path("accuracy/", accuracy.accuracy, name="accuracy"),

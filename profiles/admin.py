@@ -24,10 +24,7 @@ from profiles.moderation import Decision, ModerationError, decide, judge, leave,
 
 def reason_field(*, required: bool = True) -> forms.CharField:
     return forms.CharField(
-        required=required,
-        max_length=LONGEST_DECISION_REASON,
-        label="reason",
-        help_text="Stored in the moderation log.",
+        required=required, max_length=LONGEST_DECISION_REASON, label="reason", help_text="Stored in the moderation log."
     )
 
 

@@ -20,14 +20,7 @@ from accounts.api.serializers import (
     LoginRequestSerializer,
     TokenSerializer,
 )
-from accounts.device_logins import (
-    LOGIN_LIFETIME,
-    POLL_S,
-    LoginDenied,
-    LoginNotKnown,
-    begin_login,
-    hand_out_token,
-)
+from accounts.device_logins import LOGIN_LIFETIME, POLL_S, LoginDenied, LoginNotKnown, begin_login, hand_out_token
 from accounts.models import ApiToken
 from accounts.user_data import archive_response, user_data_counts
 from mpet_site.web.api import ApiView, ListView

@@ -146,11 +146,7 @@ class WorkloadIndex:
 
 
 def _convert(
-    text: tuple[str, ...],
-    whole: re.Pattern[str],
-    single: re.Pattern[str],
-    kind: type,
-    given: BoolArray | None,
+    text: tuple[str, ...], whole: re.Pattern[str], single: re.Pattern[str], kind: type, given: BoolArray | None
 ) -> tuple[NDArray[Any], BoolArray]:
     """Return a column as numbers, and which cells are invalid. Cells are converted one by one only if one of them is
     invalid."""

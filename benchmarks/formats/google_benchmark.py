@@ -10,14 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.archive import quoted
-from benchmarks.formats.collecting import (
-    LONGEST_FIELD,
-    SECONDS_PER_UNIT,
-    Collected,
-    ForeignFile,
-    as_count,
-    as_number,
-)
+from benchmarks.formats.collecting import LONGEST_FIELD, SECONDS_PER_UNIT, Collected, ForeignFile, as_count, as_number
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
 SUFFIXES = re.compile(r"/(?:threads|repeats|iterations|min_time|min_warmup_time):[^/]*|/(?:real|process|manual)_time")

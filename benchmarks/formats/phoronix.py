@@ -9,14 +9,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from benchmarks.formats.collecting import (
-    LONGEST_FIELD,
-    SECONDS_PER_UNIT,
-    Collected,
-    ForeignFile,
-    as_count,
-    as_number,
-)
+from benchmarks.formats.collecting import LONGEST_FIELD, SECONDS_PER_UNIT, Collected, ForeignFile, as_count, as_number
 from profiles.measurements import PlatformRecord, TimeKind, WorkloadRecord
 from profiles.measurements.bounds import DEEPEST_JSON
 

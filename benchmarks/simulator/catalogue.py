@@ -84,74 +84,74 @@ HARDWARE: tuple[Hardware, ...] = (
     _server(
         *("Xeon Gold 6148", SKYLAKE, (2400, 3700, 3100)),
         sockets=2, nodes=2, node_cores=20, smt=2, l2_bytes=MIB, l3_bytes=28160 * KIB, memory_bytes=192 * GIB,
-        node_bandwidth=98.0, memory_ns=89.0, remote_ns=55.0, link_bandwidth=34.0, remote_handover_ns=110.0,
+        node_bandwidth=98.0, memory_ns=89.0, remote_ns=55.0, link_bandwidth=34.0, remote_handover_ns=110.0
     ),
     _server(
         *("Xeon E5-2630 v3", HASWELL, (2400, 3200, 2600)),
         sockets=2, nodes=2, node_cores=8, smt=2, l2_bytes=256 * KIB, l3_bytes=20 * MIB, memory_bytes=64 * GIB,
-        node_bandwidth=46.0, memory_ns=92.0, remote_ns=45.0, link_bandwidth=22.0, remote_handover_ns=95.0,
+        node_bandwidth=46.0, memory_ns=92.0, remote_ns=45.0, link_bandwidth=22.0, remote_handover_ns=95.0
     ),
     _server(
         *("Xeon E5-2680", SANDY_BRIDGE, (2700, 3500, 3100)),
         sockets=2, nodes=2, node_cores=8, smt=2, l2_bytes=256 * KIB, l3_bytes=20 * MIB, memory_bytes=64 * GIB,
-        node_bandwidth=39.0, memory_ns=82.0, remote_ns=50.0, link_bandwidth=18.0, remote_handover_ns=100.0,
+        node_bandwidth=39.0, memory_ns=82.0, remote_ns=50.0, link_bandwidth=18.0, remote_handover_ns=100.0
     ),
     _server(
         *("Opteron 6220", BULLDOZER, (3000, 3600, 3300)),
         sockets=2, nodes=4, node_cores=4, l2_bytes=2 * MIB, l2_cores=2, module_cores=2, l3_bytes=8 * MIB,
         memory_bytes=64 * GIB, node_bandwidth=17.0, memory_ns=100.0, remote_ns=60.0, link_bandwidth=7.0,
-        remote_handover_ns=150.0, wake_ns=2500.0,
+        remote_handover_ns=150.0, wake_ns=2500.0
     ),
     _server(
         *("Opteron 6172", K10, (2100, 2100, 2100)),
         sockets=2, nodes=4, node_cores=6, l2_bytes=512 * KIB, l3_bytes=6 * MIB, memory_bytes=64 * GIB,
         node_bandwidth=15.0, memory_ns=105.0, remote_ns=65.0, link_bandwidth=6.0, remote_handover_ns=140.0,
-        wake_ns=3000.0,
+        wake_ns=3000.0
     ),
     _server(
         *("Xeon E5620", WESTMERE, (2400, 2660, 2530)),
         sockets=2, nodes=2, node_cores=4, smt=2, l2_bytes=256 * KIB, l3_bytes=12 * MIB, memory_bytes=24 * GIB,
         node_bandwidth=18.0, memory_ns=75.0, remote_ns=45.0, link_bandwidth=10.0, remote_handover_ns=90.0,
-        wake_ns=2000.0,
+        wake_ns=2000.0
     ),
     _desktop(
         *("i9-9900K", COFFEE_LAKE, (3600, 5000, 4700)),
-        node_cores=8, smt=2, l3_bytes=16 * MIB, memory_bytes=32 * GIB, node_bandwidth=34.0, memory_ns=60.0,
+        node_cores=8, smt=2, l3_bytes=16 * MIB, memory_bytes=32 * GIB, node_bandwidth=34.0, memory_ns=60.0
     ),
     _desktop(
         *("i5-8500T", COFFEE_LAKE, (2100, 3500, 2900)),
-        node_cores=6, l3_bytes=9 * MIB, memory_bytes=16 * GIB, node_bandwidth=33.0, memory_ns=66.0,
+        node_cores=6, l3_bytes=9 * MIB, memory_bytes=16 * GIB, node_bandwidth=33.0, memory_ns=66.0
     ),
     _desktop(
         *("i7-8550U", KABY_LAKE, (1800, 4000, 2700)),
-        node_cores=4, smt=2, l3_bytes=8 * MIB, memory_bytes=16 * GIB, node_bandwidth=29.0, memory_ns=78.0, noise=0.012,
+        node_cores=4, smt=2, l3_bytes=8 * MIB, memory_bytes=16 * GIB, node_bandwidth=29.0, memory_ns=78.0, noise=0.012
     ),
     _desktop(
         *("i5-7300HQ", KABY_LAKE, (2500, 3500, 3100)),
-        node_cores=4, l3_bytes=6 * MIB, memory_bytes=8 * GIB, node_bandwidth=30.0, memory_ns=68.0,
+        node_cores=4, l3_bytes=6 * MIB, memory_bytes=8 * GIB, node_bandwidth=30.0, memory_ns=68.0
     ),
     _desktop(
         *("i7-4771", HASWELL, (3500, 3900, 3700)),
-        node_cores=4, smt=2, l3_bytes=8 * MIB, memory_bytes=16 * GIB, node_bandwidth=21.0, memory_ns=64.0,
+        node_cores=4, smt=2, l3_bytes=8 * MIB, memory_bytes=16 * GIB, node_bandwidth=21.0, memory_ns=64.0
     ),
     _desktop(
         *("i7-3667U", IVY_BRIDGE, (2000, 3200, 3000)),
-        node_cores=2, smt=2, l3_bytes=4 * MIB, memory_bytes=8 * GIB, node_bandwidth=19.0, memory_ns=76.0, noise=0.012,
+        node_cores=2, smt=2, l3_bytes=4 * MIB, memory_bytes=8 * GIB, node_bandwidth=19.0, memory_ns=76.0, noise=0.012
     ),
     _embedded(
         *("A53 (S905)", CORTEX_A53, 1500),
         l2_bytes=512 * KIB, memory_bytes=2 * GIB, node_bandwidth=4.2, memory_ns=140.0, wake_ns=9000.0,
-        spawn_ns=500.0, kernel_share=0.05,
+        spawn_ns=500.0, kernel_share=0.05
     ),
     _embedded(
         *("A15 (Exynos 5422)", CORTEX_A15, 2000),
         l2_bytes=2 * MIB, memory_bytes=2 * GIB, node_bandwidth=6.5, memory_ns=150.0, wake_ns=8000.0,
-        spawn_ns=450.0, kernel_share=0.10,
+        spawn_ns=450.0, kernel_share=0.10
     ),
     _embedded(
         *("A7 (BCM2836)", CORTEX_A7, 900),
         l2_bytes=512 * KIB, memory_bytes=GIB, node_bandwidth=1.7, memory_ns=190.0, wake_ns=16000.0,
-        spawn_ns=900.0, kernel_share=0.06,
+        spawn_ns=900.0, kernel_share=0.06
     ),
 )  # fmt: skip
 

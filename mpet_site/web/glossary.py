@@ -609,11 +609,7 @@ TRUST_TERMS = (
         "prediction uses it.",
         spellings=("outliers",),
     ),
-    Term(
-        "wins",
-        "wins",
-        "On how many of the compared workloads a machine is the fastest.",
-    ),
+    Term("wins", "wins", "On how many of the compared workloads a machine is the fastest."),
 )
 
 TERM_GROUPS = (

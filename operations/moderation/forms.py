@@ -12,9 +12,7 @@ from profiles.models.moderation import LONGEST_DECISION_REASON
 
 class DecisionForm(forms.Form):
     reason = forms.CharField(
-        label="Why",
-        max_length=LONGEST_DECISION_REASON,
-        help_text="Stored in the log, which only moderators see.",
+        label="Why", max_length=LONGEST_DECISION_REASON, help_text="Stored in the log, which only moderators see."
     )
 
 

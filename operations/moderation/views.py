@@ -141,10 +141,7 @@ def what_was_decided(entry: ModerationEntry) -> str:
 
 
 def ask_decision(
-    request: HttpRequest,
-    form: DecisionForm,
-    act: Callable[[Decision], Any],
-    **context: Any,
+    request: HttpRequest, form: DecisionForm, act: Callable[[Decision], Any], **context: Any
 ) -> HttpResponse:
     """Show the form with the consequences. After a valid POST, carry out the decision, or show why that is not
     possible."""

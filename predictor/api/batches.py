@@ -14,13 +14,7 @@ from mpet_site.web.api import StrictView
 from mpet_site.web.fields import Integer, KnownFieldsSerializer, PlainBoolean, PlainInteger, PlainText, Text, number
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.renderers import JSONRenderer
-from predictor.api.predictions import (
-    PUBLIC_ONLY_HELP,
-    MethodField,
-    object_field,
-    problem_of,
-    setting_schemas,
-)
+from predictor.api.predictions import PUBLIC_ONLY_HELP, MethodField, object_field, problem_of, setting_schemas
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.predictions.batches import MOST_BATCH_TARGETS, MOST_BATCH_WORKLOADS, Batch, BatchRequest
 from predictor.predictions.question import DEFAULT_METHOD, RequestError

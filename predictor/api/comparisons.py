@@ -27,12 +27,7 @@ from predictor.comparisons import (
 )
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import PREDICTION_ORIGINS
-from predictor.core.comparisons.documents import (
-    Compared,
-    ProfileSummary,
-    compare_platforms,
-    compare_workloads,
-)
+from predictor.core.comparisons.documents import Compared, ProfileSummary, compare_platforms, compare_workloads
 from predictor.core.comparisons.mean_distances import Kind
 from profiles.identity.name_disambiguation import look_up
 from profiles.pages.page_cache import database_etag

@@ -195,8 +195,7 @@ PaperTablesSerializer = inline_serializer(
         "sample": serializers.IntegerField(allow_null=True),
         "seed": serializers.IntegerField(),
         "results": inline_serializer(
-            "PaperResults",
-            {name: serializers.ListField(child=serializers.DictField()) for name in PAPER_TABLES},
+            "PaperResults", {name: serializers.ListField(child=serializers.DictField()) for name in PAPER_TABLES}
         ),
     },
 )

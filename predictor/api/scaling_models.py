@@ -117,9 +117,7 @@ ScalingFitSerializer = inline_serializer(
         "model": Text(),
         "settings": serializers.DictField(),
         "parameters": inline_serializer(
-            "ScalingParameter",
-            {"name": Text(), "value": number(), "low": number(), "high": number()},
-            many=True,
+            "ScalingParameter", {"name": Text(), "value": number(), "low": number(), "high": number()}, many=True
         ),
         "points": points_serializer("FittedPoint", time_s=number(), fitted_s=number(), residual_percent=number()),
         "level": serializers.FloatField(),
@@ -275,7 +273,5 @@ class ProfileBeyond(ApiView):
         except InvalidFit as error:
             raise invalid_request(error.name, error.reason) from error
         return respond_unless_unchanged(
-            request,
-            database_etag(request),
-            lambda: Response(extrapolation_document(profile, request.user, question)),
+            request, database_etag(request), lambda: Response(extrapolation_document(profile, request.user, question))
         )

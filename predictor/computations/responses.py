@@ -58,10 +58,7 @@ def shown_answer(request: HttpRequest | Request, question: LongQuestion, viewer:
 
 
 def answer_or_progress(
-    request: Request,
-    question: LongQuestion,
-    respond: Callable[[Mapping[str, Any]], HttpResponseBase],
-    viewer: Any,
+    request: Request, question: LongQuestion, respond: Callable[[Mapping[str, Any]], HttpResponseBase], viewer: Any
 ) -> HttpResponseBase:
     """Return the API's response: `respond` with the whole answer, or 202 while it is computed."""
     answer = shown_answer(request, question, viewer)

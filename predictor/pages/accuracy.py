@@ -38,8 +38,7 @@ PUBLISHED_COLUMNS = (
 )
 EVALUATION_COLUMNS = (
     TableColumn(
-        "Date",
-        lambda row: text_link(reverse("evaluation", args=[row.uid]), date_format(row.created_at, "j F Y, H:i")),
+        "Date", lambda row: text_link(reverse("evaluation", args=[row.uid]), date_format(row.created_at, "j F Y, H:i"))
     ),
     TableColumn("Revision", show_attribute("revision"), kind=NUMBER, term="revision"),
     TableColumn("Holdout", show_attribute("holdout", with_spaces), term="holdout"),

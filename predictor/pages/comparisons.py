@@ -9,13 +9,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.comparisons import (
-    FEWEST_COMPARED,
-    MODEL_OF_KIND,
-    MOST_COMPARED,
-    ComparedProfiles,
-    select_profiles,
-)
+from predictor.comparisons import FEWEST_COMPARED, MODEL_OF_KIND, MOST_COMPARED, ComparedProfiles, select_profiles
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.comparisons.documents import (

@@ -24,11 +24,7 @@ from mpet_site.web.pages import json_address
 from predictor.core.methods import METHODS
 from predictor.core.scenarios.scenario import CHARACTERISTICS, NO_PARALLEL_STRATEGY, PLATFORM_CHANGES
 from predictor.predictions.feasibility import finished_sentence
-from predictor.predictions.question import (
-    DEFAULT_METHOD,
-    InvalidSettings,
-    PredictionRequest,
-)
+from predictor.predictions.question import DEFAULT_METHOD, InvalidSettings, PredictionRequest
 from predictor.predictions.sliders import HELP, NO_EFFECT, slider_request, slider_values, title_of
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
 from profiles.measurements import STRATEGIES

@@ -269,9 +269,7 @@ def changed_address(request: HttpRequest, changes: Mapping[str, str]) -> str:
 
 
 def shown_ranking_refusal(
-    question: RankingQuestion,
-    refused: Sequence[Mapping[str, Any]],
-    request: HttpRequest,
+    question: RankingQuestion, refused: Sequence[Mapping[str, Any]], request: HttpRequest
 ) -> ShownRefusal | None:
     """Return one refusal for all machines without a rank, or None if all machines are ranked."""
     if not refused:

@@ -160,10 +160,7 @@ def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[Scenar
     """Return the query, the snapshot that it runs on, and the origins of the snapshot's profiles."""
     viewer = request.viewer(user)
     snapshot, origins = workload_snapshot(
-        request.workload,
-        viewer,
-        include_simulated=request.include_simulated,
-        include_outliers=request.include_outliers,
+        request.workload, viewer, include_simulated=request.include_simulated, include_outliers=request.include_outliers
     )
     database = snapshot.database
     method = registered_method(request.method)

@@ -11,14 +11,7 @@ from scipy import stats
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.companions import Companion
-from predictor.scaling_models.growth import (
-    LAWS,
-    LEAST_GROWTH_RATIO,
-    Law,
-    constant,
-    extend_curves,
-    measured_growth,
-)
+from predictor.scaling_models.growth import LAWS, LEAST_GROWTH_RATIO, Law, constant, extend_curves, measured_growth
 from predictor.scaling_models.own_curve import DEGREES_OF_FREEDOM, LEAST_FOR_ORIGINS, fit_own_curve
 from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray

@@ -99,10 +99,7 @@ class SnapshotCache:
         self._entries: OrderedDict[Path, Future[Snapshot]] = OrderedDict()
 
     def get(
-        self,
-        key: Path,
-        build: Callable[[], Snapshot],
-        is_outdated: Callable[[Path], bool] = lambda other: False,
+        self, key: Path, build: Callable[[], Snapshot], is_outdated: Callable[[Path], bool] = lambda other: False
     ) -> Snapshot:
         """Return the snapshot, and build it first if necessary. After a build, the entries that are outdated by it are
         removed; callers can still use the snapshots that they hold."""

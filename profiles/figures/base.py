@@ -24,9 +24,7 @@ MOST_LINES = 6  # readable lines in one figure; "Show all lines" below the figur
 LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 COLOUR_OF_PART = dict(
     zip(
-        SCALING_PARTS,
-        ("redundancy", "lock", "imbalance", "creation", "distribution", "switching", "join"),
-        strict=True,
+        SCALING_PARTS, ("redundancy", "lock", "imbalance", "creation", "distribution", "switching", "join"), strict=True
     )
 )
 

@@ -314,11 +314,7 @@ def losses_chart(profile: ProfileDrawing) -> Chart:
         f"Losses, {profile.origin} and fitted",
         f"Points are {profile.origin}, lines are the fitted curves of Eq. 5-7.",
         figure(
-            traces,
-            "share of thread time (%)",
-            breakpoints=profile.breakpoints,
-            hovermode="closest",
-            rangemode="tozero",
+            traces, "share of thread time (%)", breakpoints=profile.breakpoints, hovermode="closest", rangemode="tozero"
         ),
         table(columns),
     )

@@ -20,13 +20,7 @@ from profiles.arrays import FloatArray, IntArray
 from profiles.models import Platform, Profile
 from profiles.scaling.names import FEATURE_NAMES
 from profiles.scaling.runs import STORED_CURVES
-from profiles.scaling.validity import (
-    LARGEST_N,
-    first_faults,
-    platform_faults,
-    profile_faults,
-    slug_faults,
-)
+from profiles.scaling.validity import LARGEST_N, first_faults, platform_faults, profile_faults, slug_faults
 
 ROWS_PER_BATCH = 20_000
 MOST_LISTED = 10_000  # maximum number of unusable profiles, newest first, because a query contains each key

@@ -186,11 +186,7 @@ def profiles(request: HttpRequest) -> HttpResponse:
     }
     filters = [
         ListFilter(
-            name,
-            request.GET.get(name, ""),
-            values[name],
-            label=PROFILE_LABELS.get(name, ""),
-            placeholder="its name",
+            name, request.GET.get(name, ""), values[name], label=PROFILE_LABELS.get(name, ""), placeholder="its name"
         )
         for name in PROFILES.offered
     ]

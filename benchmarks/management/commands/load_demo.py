@@ -30,11 +30,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--seed",
-            metavar="S",
-            type=seed_number,
-            default=DEFAULT_SEED,
-            help="random seed of the noise (default: 1)",
+            "--seed", metavar="S", type=seed_number, default=DEFAULT_SEED, help="random seed of the noise (default: 1)"
         )
         parser.add_argument(
             "--output", metavar="DIR", type=Path, help="write the tarballs to this folder; no database is used"

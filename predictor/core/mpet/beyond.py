@@ -328,10 +328,7 @@ def agreement_inside(
     # Limit the factor by names to that of A: if no name is similar to A's, names change nothing.
     prior[1, np.append(np.arange(B), -1), :B] *= np.minimum(by_name, by_name[-1].max(initial=1.0))
     return Agreement(
-        part=part,
-        prior=prior,
-        subjects=np.append(np.arange(B), B + chosen),
-        distance=np.maximum(np.block(table), 0.0),
+        part=part, prior=prior, subjects=np.append(np.arange(B), B + chosen), distance=np.maximum(np.block(table), 0.0)
     )
 
 

@@ -121,11 +121,7 @@ def find_t1_candidates(
     none."""
     near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation, settings.element_weight)
     t1 = select_by_workload(
-        near,
-        settings.t1_workloads,
-        settings.t1_platforms,
-        settings.t1_workload_distance,
-        settings.t1_platform_distance,
+        near, settings.t1_workloads, settings.t1_platforms, settings.t1_workload_distance, settings.t1_platform_distance
     )
     if not len(t1):
         raise _no_candidate(database, near)
@@ -204,8 +200,7 @@ def _feature_vector(
     if np.isnan(v_pa).all():
         invalid = np.ones_like(invalid)
     return Interpolation(
-        np.where(invalid, np.nan, vector.values),
-        np.where(invalid, ValueOrigin.INVALID, vector.origins).astype(np.int8),
+        np.where(invalid, np.nan, vector.values), np.where(invalid, ValueOrigin.INVALID, vector.origins).astype(np.int8)
     )
 
 

@@ -201,13 +201,7 @@ def weighted_median(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _answer_by_vectors(
-    database: Database,
-    target: int,
-    n: IntArray,
-    alike: Scaling,
-    weights: FloatArray,
-    *,
-    first: FirstTime,
+    database: Database, target: int, n: IntArray, alike: Scaling, weights: FloatArray, *, first: FirstTime
 ) -> Answer:
     """Return the answer from the weighted mean of the feature vectors, element by element, and its curves."""
     valid = ~np.isnan(alike.features)

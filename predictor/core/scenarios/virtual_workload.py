@@ -97,9 +97,7 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     if "memory" in changes.changed:
         lowered.append((LOW, "the cost of memory traffic is estimated, not measured"))
     return replace(
-        changed,
-        changes=(*answer.changes, *_sentences(answer, changes, how)),
-        lowered=(*answer.lowered, *lowered),
+        changed, changes=(*answer.changes, *_sentences(answer, changes, how)), lowered=(*answer.lowered, *lowered)
     )
 
 

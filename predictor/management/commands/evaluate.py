@@ -62,10 +62,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--by-application", action="store_true", help="also show statistics per application")
         parser.add_argument(
-            "--holdout",
-            metavar="H[,H...]",
-            default="pair",
-            help=f"what to hide: {', '.join(HOLDOUTS)} (default: pair)",
+            "--holdout", metavar="H[,H...]", default="pair", help=f"what to hide: {', '.join(HOLDOUTS)} (default: pair)"
         )
         parser.add_argument(
             "--references",

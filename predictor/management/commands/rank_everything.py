@@ -49,12 +49,7 @@ class Command(WholeTableCommand):
     ) -> tuple[int, Iterator[Iterator[DumpRow]]]:
         method, workloads = METHODS[options["method"]], workload_positions(database, options["workloads"])
         rankings = rank_workloads(
-            database,
-            method,
-            method.settings(),
-            workloads,
-            is_estimated=options["estimate"],
-            executor=executor,
+            database, method, method.settings(), workloads, is_estimated=options["estimate"], executor=executor
         )
         return len(workloads), (ranking_rows(database, rows, options["estimate"]) for rows in rankings)
 

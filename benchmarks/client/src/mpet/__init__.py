@@ -10,15 +10,7 @@ from __future__ import annotations
 
 from mpet.changes import Change, Changes, RegionChange
 from mpet.client import Client
-from mpet.errors import (
-    KitFailed,
-    MpetError,
-    NoPrediction,
-    NotAllowed,
-    NothingToCompare,
-    Refused,
-    Unreachable,
-)
+from mpet.errors import KitFailed, MpetError, NoPrediction, NotAllowed, NothingToCompare, Refused, Unreachable
 from mpet.results import Comparison, CurvePoint, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
 
 __version__ = "1.0.0"

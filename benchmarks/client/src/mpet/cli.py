@@ -304,11 +304,7 @@ def sweep(
     """Time a multithreaded program in any language at several numbers of threads, and upload the results."""
     client = context.obj.client()
     measured = Sweep(
-        [is_there(program), *context.args],
-        assignments(env or []),
-        repeats,
-        (0, *(accept_exit or ())),
-        longest,
+        [is_there(program), *context.args], assignments(env or []), repeats, (0, *(accept_exit or ())), longest
     )
     machine = read_machine(benchmark_kit.unpack_kit(client.kit()), name, _say)
     called = application or Path(program).name
