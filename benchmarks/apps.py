@@ -3,9 +3,7 @@
 from django.apps import AppConfig
 from django.conf import settings
 
-from benchmarks.archive import read_archive
 from mpet_site.web.periodic_tasks import register_periodic_task
-from profiles.measurements import KIT_RESULTS, register_reader
 
 
 class BenchmarksConfig(AppConfig):
@@ -19,7 +17,6 @@ class BenchmarksConfig(AppConfig):
         from benchmarks.user_data import MEASUREMENTS  # noqa: PLC0415  models are not loaded before `ready`
         from profiles.jobs.queue import KindOfWork, register_work  # noqa: PLC0415
 
-        register_reader(KIT_RESULTS, read_archive)
         register_user_data(MEASUREMENTS)
         register_work("uploads", KindOfWork(1, unclaimed_uploads, Upload.claim_to_process, process_claimed))
         register_periodic_task("quarantine", end_abandoned)

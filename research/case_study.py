@@ -6,8 +6,8 @@ MPET is compared with simpler ways: one speed ratio, the clocks, the roofline an
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.methods import get_method
 from profiles.arrays import FloatArray, IntArray
+from profiles.measurements import Measurements
 from profiles.scaling.roofline import Roofline
 
 CASE_APPLICATIONS = ("hog", "sgm")
@@ -29,6 +30,42 @@ METHOD_OF_WAY = {
 }
 ROOFLINE, INSTRUCTIONS = "roofline", "instructions"
 CASE_WAYS = (*METHOD_OF_WAY, ROOFLINE, INSTRUCTIONS)
+
+
+def join_deliveries(deliveries: Sequence[Measurements]) -> Measurements:
+    """Return several deliveries of one origin as one, with their platforms in sequence.
+
+    A workload that several deliveries have, by name, runtime, input and version, occurs once. Attributes of a single
+    delivery (environment, log, licence, ...) are left out. Raises ValueError for deliveries of different origins.
+
+    >>> from profiles.measurements import PlatformRecord, WorkloadRecord
+    >>> machine, fft = PlatformRecord("a", "cpu"), WorkloadRecord("fft")
+    >>> one, other = (Measurements("measured", {}, [platform], [fft], []) for platform in (machine, machine))
+    >>> joined = join_deliveries([one, other])
+    >>> len(joined.platforms), len(joined.workloads)
+    (2, 1)
+    """
+    origins = {delivery.origin for delivery in deliveries}
+    if len(origins) != 1:
+        raise ValueError(f"deliveries of one origin, not of {', '.join(sorted(origins)) or 'none'}")
+    joined = Measurements(origins.pop(), {}, [], [], [])
+    positions: dict[tuple[str | None, ...], int] = {}
+    for delivery in deliveries:
+        first_platform, of_workload = len(joined.platforms), []
+        joined.platforms.extend(delivery.platforms)
+        for index, record in enumerate(delivery.workloads):
+            identity = (record.name, record.runtime, record.input, record.version)
+            if identity not in positions:
+                positions[identity] = len(joined.workloads)
+                joined.workloads.append(record)
+                if index in delivery.time_kinds:
+                    joined.time_kinds[positions[identity]] = delivery.time_kinds[index]
+            of_workload.append(positions[identity])
+        joined.profiles.extend(
+            replace(profile, platform=first_platform + profile.platform, workload=of_workload[profile.workload])
+            for profile in delivery.profiles
+        )
+    return joined
 
 
 @dataclass(frozen=True)

@@ -37,36 +37,6 @@ from predictor.predictions.ranking_rows import (
 from predictor.snapshot.building import Snapshot
 from profiles.models import OwnPriceList
 
-RANKING_COLUMNS = (
-    "platform",
-    "n_best",
-    "time_s",
-    "low_s",
-    "high_s",
-    "measured",
-    "measured_time_s",
-    "measured_n",
-    "origin",
-    "warnings",
-    "estimated",
-    "limited",
-    "place",
-    "cores",
-    "core_time_s",
-    "relative",
-    "price",
-    "currency",
-    "price_region",
-    "price_kind",
-    "price_date",
-    "price_basis",
-    "price_source",
-    "cost",
-    "pareto",
-)
-# Additional columns of a program's ranking, which also has one time column per region.
-PROGRAM_COLUMNS = ("serial_rest_s", "widest_part")
-
 
 class ProgramRegionTime(TypedDict):
     workload: str
@@ -107,12 +77,19 @@ class RankedPlatformDocument(TypedDict):
     price_region: str | None
     price_kind: str | None
     price_date: Annotated[str | None, "Date of the price."]
-    price_source: Annotated[str | None, "Source of the price: a list or a URL."]
     price_basis: Annotated[
         str | None, "published, own (your own price), or factor (published price times your factor)."
     ]
+    price_source: Annotated[str | None, "Source of the price: a list or a URL."]
     cost: Annotated[float | None, "Cost of one run: price times time_s; relative if times are relative."]
     pareto: Annotated[bool | None, "Whether no other result is faster at no higher cost, or cheaper at no longer time."]
+
+
+# The columns of a ranking as CSV. A program's ranking also has PROGRAM_COLUMNS, and one time column per region.
+PROGRAM_COLUMNS = ("serial_rest_s", "widest_part")
+RANKING_COLUMNS = tuple(
+    name for name in RankedPlatformDocument.__annotations__ if name not in ("regions", *PROGRAM_COLUMNS)
+)
 
 
 class UnrankedPlatform(TypedDict):

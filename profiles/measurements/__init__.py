@@ -5,7 +5,6 @@ from profiles.measurements.records import (
     COUNTER_STATUSES,
     DEVICE_CLASSES,
     FURTHER_COLUMNS,
-    KIT_RESULTS,
     ORIGINS,
     PART_COLUMNS,
     PARTS,
@@ -19,9 +18,6 @@ from profiles.measurements.records import (
     UnreadableError,
     WorkloadRecord,
     column_or_none,
-    join_deliveries,
-    read_measurements,
-    register_reader,
 )
 
 __all__ = [
@@ -29,7 +25,6 @@ __all__ = [
     "COUNTER_STATUSES",
     "DEVICE_CLASSES",
     "FURTHER_COLUMNS",
-    "KIT_RESULTS",
     "ORIGINS",
     "PARTS",
     "PART_COLUMNS",
@@ -43,7 +38,4 @@ __all__ = [
     "UnreadableError",
     "WorkloadRecord",
     "column_or_none",
-    "join_deliveries",
-    "read_measurements",
-    "register_reader",
 ]

@@ -3,16 +3,13 @@
 The records are frozen dataclasses with numpy arrays and do not depend on Django. Readers (`benchmarks.archive`,
 `profiles.measurements.datasets`) validate and build them, `profiles.ingest.service` stores them, and `profiles.scaling`
 computes with them.
-
-Applications register their file readers at start-up. The predictor can therefore read the benchmark kit's files without
-importing the kit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +36,6 @@ DEVICE_CLASSES = ("server", "desktop", "embedded")
 ORIGINS = ("measured", "simulated", "emulated")
 COUNTER_STATUSES = ("ok", "multiplexed", "unsupported", "no-permission", "not-scheduled")
 
-KIT_RESULTS = "mpet-results/1"  # the format of the kit's tarballs
 
 TimeKind = Literal["absolute", "relative"]
 
@@ -227,57 +223,5 @@ class Measurements:
     warnings: list[str] = field(default_factory=list)
 
 
-def join_deliveries(deliveries: Sequence[Measurements]) -> Measurements:
-    """Return several deliveries of one origin as one, with their platforms in sequence.
-
-    A workload that several deliveries have, by name, runtime, input and version, occurs once. Attributes of a single
-    delivery (environment, log, licence, ...) are left out. Raises ValueError for deliveries of different origins.
-
-    >>> machine, fft = PlatformRecord("a", "cpu"), WorkloadRecord("fft")
-    >>> one, other = (Measurements("measured", {}, [platform], [fft], []) for platform in (machine, machine))
-    >>> joined = join_deliveries([one, other])
-    >>> len(joined.platforms), len(joined.workloads)
-    (2, 1)
-    """
-    origins = {delivery.origin for delivery in deliveries}
-    if len(origins) != 1:
-        raise ValueError(f"deliveries of one origin, not of {', '.join(sorted(origins)) or 'none'}")
-    joined = Measurements(origins.pop(), {}, [], [], [])
-    positions: dict[tuple[str | None, ...], int] = {}
-    for delivery in deliveries:
-        first_platform, of_workload = len(joined.platforms), []
-        joined.platforms.extend(delivery.platforms)
-        for index, record in enumerate(delivery.workloads):
-            identity = (record.name, record.runtime, record.input, record.version)
-            if identity not in positions:
-                positions[identity] = len(joined.workloads)
-                joined.workloads.append(record)
-                if index in delivery.time_kinds:
-                    joined.time_kinds[positions[identity]] = delivery.time_kinds[index]
-            of_workload.append(positions[identity])
-        joined.profiles.extend(
-            replace(profile, platform=first_platform + profile.platform, workload=of_workload[profile.workload])
-            for profile in delivery.profiles
-        )
-    return joined
-
-
-Reader = Callable[[IO[bytes]], Measurements]
-_readers: dict[str, Reader] = {}
-
-
 class UnreadableError(Exception):
     """Raised when a file does not have the format of its reader. The message describes the fault and its position."""
-
-
-def register_reader(form: str, reader: Reader) -> None:
-    """Register a reader of a file format. It must raise UnreadableError for files of other formats."""
-    _readers[form] = reader
-
-
-def read_measurements(form: str, file: IO[bytes]) -> Measurements:
-    """Return the measurements in the file. Raises UnreadableError, also if no reader is registered for the format."""
-    if form not in _readers:
-        forms = ", ".join(sorted(_readers)) or "none"
-        raise UnreadableError(f"no application reads {form}; known: {forms}")
-    return _readers[form](file)

@@ -11,12 +11,13 @@ from django.core.management.base import CommandError
 from django.db.models import Q
 from tqdm import tqdm
 
+from benchmarks.archive import read_archive
 from predictor.management.tables import formatted_number, text_table
 from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from profiles.figures import Chart
 from profiles.ingest.derivation import run_tables
-from profiles.measurements import KIT_RESULTS, Measurements, UnreadableError, read_measurements
+from profiles.measurements import Measurements, UnreadableError
 from profiles.models import Profile
 from research.scaling.figures import learning_chart, size_charts, task_chart
 from research.scaling.studies import sizes, tasks
@@ -50,7 +51,7 @@ def read_kits(paths: Sequence[Path]) -> list[Measurements]:
     for path in paths:
         try:
             with path.open("rb") as file:
-                kits.append(read_measurements(KIT_RESULTS, file))
+                kits.append(read_archive(file))
         except (OSError, UnreadableError) as error:
             raise CommandError(f"{path}: {error}") from error
     return kits

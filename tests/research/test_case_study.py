@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.archive import read_archive
 from predictor.core.tabulated import database_from_measurements
-from profiles.measurements import KIT_RESULTS, join_deliveries, read_measurements
 from profiles.scaling.roofline import read_roofline
-from research.case_study import CASE_WAYS, CaseFacts, StageCost, case_predictions, case_workloads
+from research.case_study import CASE_WAYS, CaseFacts, StageCost, case_predictions, case_workloads, join_deliveries
 from tests.paths import ROOT
 
 NAMES = ("amd-epyc-kvm-2vcpu", "intel-xeon-amx-kvm-2vcpu")
@@ -21,7 +21,7 @@ def deliveries():
     read = []
     for name in NAMES:
         with (ROOT / "benchmarks" / "reference" / f"{name}.tar.gz").open("rb") as file:
-            read.append(read_measurements(KIT_RESULTS, file))
+            read.append(read_archive(file))
     return read
 
 

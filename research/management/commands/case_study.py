@@ -16,9 +16,9 @@ from predictor.core.database import Database
 from predictor.core.tabulated import database_from_measurements
 from predictor.management.tables import formatted_number, text_table
 from profiles.figures import mark_origin
-from profiles.measurements import CounterTable, Measurements, join_deliveries
+from profiles.measurements import CounterTable, Measurements
 from profiles.scaling.roofline import read_roofline
-from research.case_study import CaseFacts, StageCost, StagePrediction, case_predictions
+from research.case_study import CaseFacts, StageCost, StagePrediction, case_predictions, join_deliveries
 from research.case_study_figures import deviation_chart, mean_cost_and_error, ways_of, worth_chart
 from research.figure_files import write_figures
 from research.scaling.reports import read_kits

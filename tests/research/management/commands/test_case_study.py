@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from profiles.measurements import KIT_RESULTS, read_measurements
+from benchmarks.archive import read_archive
 from research.case_study import CASE_WAYS
 from research.management.commands.case_study import COST_COLUMNS, counted_costs
 from tests.paths import ROOT
@@ -97,5 +97,5 @@ def test_a_bad_cost_is_named_by_its_line(tmp_path, row):
 
 def test_machines_without_counters_give_no_costs():
     with (REFERENCE / "amd-epyc-kvm-2vcpu.tar.gz").open("rb") as file:
-        delivery = read_measurements(KIT_RESULTS, file)
+        delivery = read_archive(file)
     assert counted_costs([delivery], EPYC) == {}
