@@ -20,7 +20,6 @@ import numpy as np
 from predictor.core.growth import SplicedArray
 
 VALUES_FILE = "values.json"
-COPIED_BYTES = 2**20
 ARRAYS = (np.ndarray, SplicedArray)
 
 
@@ -51,42 +50,7 @@ def write_array(file: BinaryIO, array: np.ndarray | SplicedArray) -> None:
     header = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
     np.lib.format.write_array_header_1_0(file, header)
     for piece in array.pieces():
-        if piece.nbytes < COPIED_BYTES or not copy_mapped(file, piece):
-            file.write(np.ascontiguousarray(piece).data)
-
-
-def copy_mapped(file: BinaryIO, piece: np.ndarray) -> bool:
-    """Append a piece that is mapped from a file by a copy in the kernel, in a third of the processor time of writing
-    it.
-
-    Returns False, and leaves the file unchanged, if the piece is not mapped from a file, or if the kernel or the file
-    system does not support the copy.
-    """
-    mapped: Any = piece
-    while isinstance(mapped.base, np.ndarray):
-        mapped = mapped.base
-    if not isinstance(mapped, np.memmap) or not piece.flags.c_contiguous or not hasattr(os, "copy_file_range"):
-        return False
-    file.flush()
-    start = file.tell()
-    offset = mapped.offset + piece.ctypes.data - mapped.ctypes.data
-    try:
-        with Path(str(mapped.filename)).open("rb") as source:
-            _copy_range(source.fileno(), file.fileno(), piece.nbytes, offset)
-    except OSError:
-        file.seek(start)
-        file.truncate()
-        return False
-    file.seek(start + piece.nbytes)
-    return True
-
-
-def _copy_range(source: int, target: int, count: int, offset: int) -> None:
-    while count:
-        copied = os.copy_file_range(source, target, count, offset)
-        if not copied:
-            raise OSError("the file became shorter during the copy")
-        count, offset = count - copied, offset + copied
+        file.write(np.ascontiguousarray(piece).data)
 
 
 def read_values(folder: Path) -> dict[str, Any] | None:

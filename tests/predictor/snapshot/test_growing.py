@@ -2,7 +2,6 @@
 not grown."""
 
 import logging
-import os
 import random
 import shutil
 from functools import partial
@@ -12,7 +11,7 @@ import pytest
 from django.core.management.sql import emit_post_migrate_signal
 
 from predictor.core.methods import METHODS, Query
-from predictor.snapshot import building, files, growing
+from predictor.snapshot import building, growing
 from predictor.snapshot import cache as snapshots
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import SnapshotCache, read_snapshot
@@ -44,7 +43,6 @@ def storage(place, settings, tmp_path, monkeypatch):
     """Small snapshots are kept by the process, large ones in files."""
     settings.SNAPSHOT_FILE_PROFILES = 1 if place == "in files" else 10**6
     settings.STATE_DIR = tmp_path
-    monkeypatch.setattr(files, "COPIED_BYTES", 1)  # so that the kernel copies arrays as small as these
     monkeypatch.setattr(snapshots, "_cache", SnapshotCache(8))
     return place
 
@@ -511,41 +509,6 @@ class TestDamage:
         deliver_to(grid, (0, 0))
         assert_as_built()
         assert len(full_builds) == builds
-
-
-class TestCopying:
-    """What is mapped is copied by the kernel, where it can."""
-
-    @pytest.fixture
-    def place(self):
-        return "in files"
-
-    @pytest.fixture
-    def copied(self, monkeypatch, grid):
-        snapshots._cache = SnapshotCache(8)  # what built the arrays has them in memory
-        results = []
-        copy = files.copy_mapped
-        monkeypatch.setattr(files, "copy_mapped", lambda *piece: (results.append(copy(*piece)), results[-1])[1])
-        return results
-
-    def test_what_is_mapped(self, grid, full_builds, copied):
-        deliver_to(grid, (0, 1))
-        assert_as_built()
-        assert (True in copied, len(full_builds)) == (True, 0)
-
-    @pytest.mark.parametrize("fails_after", [0, 40])
-    def test_a_kernel_that_cannot(self, fails_after, grid, full_builds, copied, monkeypatch):
-        copy = os.copy_file_range
-
-        def fail(source, target, count, offset):
-            if not fails_after:
-                raise OSError("not on this file system")
-            return copy(source, target, min(count, fails_after), offset) if count > fails_after else 0
-
-        monkeypatch.setattr(os, "copy_file_range", fail)
-        deliver_to(grid, (0, 1))
-        assert_as_built()
-        assert (set(copied), len(full_builds)) == ({False}, 0)
 
 
 def test_old_folders_go(storage, grid, tmp_path):
