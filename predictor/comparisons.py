@@ -4,7 +4,7 @@ computed in the background: the matrix of all mean distances, and the map of wor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +16,6 @@ from predictor.core.arrays import slug_index
 from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.comparisons.documents import (
     LARGEST_MATRIX,
-    DistanceMatrix,
-    MapPoint,
-    SimilarityMap,
     map_of,
     mapped_positions,
     matrix_of,
@@ -190,7 +187,7 @@ class MatrixQuestion:
         database = self.snapshot.database
         chosen = positions_with_most_profiles(database, self.of, LARGEST_MATRIX)
         sums = DistanceSums(database, self.of, chosen, chosen)
-        yield from steps_of_sums(sums, lambda means: matrix_document(matrix_of(database, self.of, chosen, means)))
+        yield from steps_of_sums(sums, lambda means: matrix_of(database, self.of, chosen, means))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +210,7 @@ class MapQuestion:
         database = self.snapshot.database
         chosen, landmarks = mapped_positions(database)
         sums = DistanceSums(database, "workloads", chosen, landmarks)
-        yield from steps_of_sums(sums, lambda means: map_document(map_of(database, chosen, landmarks, means.mean)))
+        yield from steps_of_sums(sums, lambda means: map_of(database, chosen, landmarks, means.mean))
 
 
 def steps_of_sums(sums: DistanceSums, document: Callable[[MeanDistances], dict[str, Any]]) -> Iterator[ComputedStep]:
@@ -223,50 +220,5 @@ def steps_of_sums(sums: DistanceSums, document: Callable[[MeanDistances], dict[s
     for done, batch in enumerate(sums.batches, start=1):
         sums.add(batch)
         yield ComputedStep(done, total, dict)
-    whole = document(sums.means())
+    whole: dict[str, Any] = nan_to_null(document(sums.means()))
     yield ComputedStep(total, total, lambda: whole)
-
-
-def matrix_document(matrix: DistanceMatrix) -> dict[str, Any]:
-    document: dict[str, Any] = nan_to_null(
-        {
-            "revision": matrix.revision,
-            "of": matrix.kind,
-            "slugs": matrix.slugs,
-            "mean": matrix.mean,
-            "count": matrix.count,
-        }
-    )
-    return document
-
-
-def matrix_from(document: Mapping[str, Any]) -> DistanceMatrix:
-    """Return the matrix of a `matrix_document`."""
-    size = len(document["slugs"])
-    return DistanceMatrix(
-        revision=document["revision"],
-        kind=document["of"],
-        slugs=tuple(document["slugs"]),
-        mean=np.array(document["mean"], dtype=np.float64).reshape(size, size),
-        count=np.array(document["count"], dtype=np.int64).reshape(size, size),
-    )
-
-
-def map_document(similarity_map: SimilarityMap) -> dict[str, Any]:
-    document: dict[str, Any] = nan_to_null(
-        {
-            "revision": similarity_map.revision,
-            "stress": similarity_map.stress,
-            "workloads": [asdict(point) for point in similarity_map.points],
-        }
-    )
-    return document
-
-
-def map_from(document: Mapping[str, Any]) -> SimilarityMap:
-    """Return the map of a `map_document`."""
-    points = [
-        MapPoint(**point | {axis: np.nan if point[axis] is None else point[axis] for axis in ("x", "y")})
-        for point in document["workloads"]
-    ]
-    return SimilarityMap(document["revision"], document["stress"], tuple(points))

@@ -15,13 +15,13 @@ from profiles.figures.base import SERIES_COLOURS, PlotlyMarkup, plot_numbers
 
 @dataclass(frozen=True)
 class MapPlace:
-    """A workload on the map, with its coordinates `x` and `y` in units of the distance."""
+    """A workload on the map, with its coordinates `x` and `y` in units of the distance, None without a distance."""
 
     name: str
     strategy: str
     address: str
-    x: float
-    y: float
+    x: float | None
+    y: float | None
     marked: bool = False
 
 

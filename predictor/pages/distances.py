@@ -13,10 +13,10 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.comparisons import MODEL_OF_KIND, ComparedProfiles, MapQuestion, MatrixQuestion, map_from, matrix_from
+from predictor.comparisons import MODEL_OF_KIND, ComparedProfiles, MapQuestion, MatrixQuestion
 from predictor.computations.asking import LongAnswer
 from predictor.computations.responses import respond_with, shown_answer
-from predictor.core.comparisons.documents import LARGEST_MATRIX, MOST_MAPPED, DistanceMatrix, SimilarityMap
+from predictor.core.comparisons.documents import LARGEST_MATRIX, MOST_MAPPED
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.figures.comparisons import MapPlace, map_chart
 from predictor.pages.comparisons import compared_profiles, selecting_parameters, short_names
@@ -48,27 +48,27 @@ def map_context(
 ) -> dict[str, Any]:
     """Return the map of a document without workloads that the user may no longer see, or an empty map without a
     document."""
-    similarity_map = map_from(document) if document else SimilarityMap(selection.database.revision, 0.0, ())
-    names = names_by_slug(Workload, request.user, [point.workload for point in similarity_map.points])
+    points = document["workloads"] if document else ()
+    names = names_by_slug(Workload, request.user, [point["workload"] for point in points])
     places = [
         MapPlace(
-            name=names[point.workload],
-            strategy=point.strategy,
-            address=reverse("workload", args=[point.workload]),
-            x=point.x,
-            y=point.y,
-            marked=point.workload == mark,
+            name=names[point["workload"]],
+            strategy=point["strategy"],
+            address=reverse("workload", args=[point["workload"]]),
+            x=point["x"],
+            y=point["y"],
+            marked=point["workload"] == mark,
         )
-        for point in similarity_map.points
-        if point.workload in names
+        for point in points
+        if point["workload"] in names
     ]
-    with_position = [place for place in places if np.isfinite(place.x)]
+    with_position = [place for place in places if place.x is not None]
     return {
         "origin": selection.origin,
-        "charts": mark_origin([map_chart(with_position, similarity_map.stress)], selection.origin)
-        if with_position
+        "charts": mark_origin([map_chart(with_position, document["stress"])], selection.origin)
+        if document and with_position
         else [],
-        "apart": [place for place in places if not np.isfinite(place.x)],
+        "apart": [place for place in places if place.x is None],
         "places": places,
         "marked": names.get(mark),
         "is_cut": len(places) == MOST_MAPPED,
@@ -98,8 +98,7 @@ def matrix_context(
     request: HttpRequest, selection: ComparedProfiles, kind: Kind, shown: LongAnswer, nearest_to: str
 ) -> dict[str, Any]:
     """Return the matrix of a document without slugs that the user may no longer see, or no rows without a document."""
-    matrix = matrix_from(shown.document) if shown.document else None
-    slugs = matrix.slugs if matrix else ()
+    slugs = shown.document["slugs"] if shown.document else ()
     names = short_names(names_by_slug(MODEL_OF_KIND[kind], request.user, slugs), selection.origin)
     context = {
         "kind": kind,
@@ -111,12 +110,13 @@ def matrix_context(
         "sources": selection.credits(),
         "twin": json_address(f"api-{kind[:-1]}-matrix", query=urlencode(selecting_parameters(request, selection))),
     }
-    return context | (matrix_rows(kind, matrix, names, nearest_to) if matrix else {})
+    return context | (matrix_rows(kind, shown.document, names, nearest_to) if shown.document else {})
 
 
-def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], nearest_to: str) -> dict[str, Any]:
+def matrix_rows(kind: Kind, matrix: Mapping[str, Any], names: Mapping[str, str], nearest_to: str) -> dict[str, Any]:
     """Return the heads and rows of the heat map, in the order of the matrix or by their distance to `nearest_to`."""
-    slugs, mean, count = matrix.slugs, matrix.mean, matrix.count
+    slugs, count = matrix["slugs"], matrix["count"]
+    mean = np.array(matrix["mean"], dtype=np.float64)
     order = list(range(len(slugs)))
     if nearest_to in slugs:
         order = mean[slugs.index(nearest_to)].argsort(kind="stable").tolist()
@@ -134,7 +134,7 @@ def matrix_rows(kind: Kind, matrix: DistanceMatrix, names: Mapping[str, str], ne
                 name,
                 SafeString(
                     "".join(
-                        heat_map_cell(kind, (slugs[a], name), slugs[b], (mean[a, b], int(count[a, b])), (largest, unit))
+                        heat_map_cell(kind, (slugs[a], name), slugs[b], (mean[a, b], count[a][b]), (largest, unit))
                         for b in order
                     )
                 ),

@@ -3,13 +3,12 @@ behind the request."""
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from django.urls import reverse
 
-from predictor.comparisons import MapQuestion, MatrixQuestion, map_from, matrix_from, neighbours_of
+from mpet_site.web.plain_json import nan_to_null
+from predictor.comparisons import MapQuestion, MatrixQuestion, neighbours_of
 from predictor.core.assembly import MEASURED
-from predictor.core.comparisons.documents import workload_map
 from predictor.core.steps import last_step
 from predictor.models import Computation
 from predictor.snapshot.cache import read_snapshot
@@ -17,7 +16,7 @@ from profiles.jobs.queue import take_up
 from profiles.models import Revision
 from tests.pages import figures_of, store_private, store_public, text_of, twin_of, user
 from tests.predictor.conftest import store
-from tests.predictor.core.comparisons.matrices import distance_matrix
+from tests.predictor.core.comparisons.matrices import distance_matrix, workload_map
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
@@ -32,16 +31,15 @@ def public():
 @pytest.mark.parametrize("kind", ["platforms", "workloads"])
 def test_steps_lead_to_the_matrix(public, kind):
     snapshot = read_snapshot(None)
-    found = matrix_from(last_step(MatrixQuestion(snapshot, MEASURED, kind).steps()).document())
-    expected = distance_matrix(snapshot.database, kind)
-    assert (found.slugs, found.kind, found.revision) == (expected.slugs, kind, expected.revision)
-    assert np.array_equal(found.mean, expected.mean, equal_nan=True)
-    assert np.array_equal(found.count, expected.count)
+    found = last_step(MatrixQuestion(snapshot, MEASURED, kind).steps()).document()
+    assert found["of"] == kind
+    assert found == nan_to_null(distance_matrix(snapshot.database, kind))
 
 
 def test_steps_lead_to_the_map(public):
     snapshot = read_snapshot(None)
-    assert map_from(last_step(MapQuestion(snapshot, MEASURED).steps()).document()) == workload_map(snapshot.database)
+    found = last_step(MapQuestion(snapshot, MEASURED).steps()).document()
+    assert found == nan_to_null(workload_map(snapshot.database))
 
 
 @pytest.mark.parametrize("origins", [("simulated",), ("measured", "simulated")])

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from predictor.core.comparisons.mean_distances import (
     distances_to_all,
     map_by_landmarks,
     map_in_plane,
-    mean_distances,
 )
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -40,37 +39,6 @@ COMPARED_CHARACTERISTICS = {
     "BR/INSTR.b": ("Branches per instruction", "BR/INSTR at n = 1 (%)"),
     "L1-STM/L1-ST.b": ("Misses per L1 store", "L1-STM/L1-ST at n = 1 (%)"),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class DistanceMatrix:
-    """Mean distances `mean` (K, K) of K platforms or workloads, NaN = undefined; `count` (K, K) is the number of
-    individual distances in each mean."""
-
-    revision: int
-    kind: Kind
-    slugs: tuple[str, ...]
-    mean: FloatArray
-    count: IntArray
-
-
-@dataclass(frozen=True)
-class MapPoint:
-    """The position of a workload on the map, in units of the distance; NaN if it has no distance to any other."""
-
-    workload: str
-    strategy: str
-    x: float
-    y: float
-
-
-@dataclass(frozen=True)
-class SimilarityMap:
-    """A map on which workloads with similar behaviour are near each other; `stress` is Kruskal's: 0 exact, 0.2 poor."""
-
-    revision: int
-    stress: float
-    points: tuple[MapPoint, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,17 +152,17 @@ def pair_that_shares_most(database: Database, kind: Kind) -> list[int]:
     return [*first, int(shared.argmax())] if shared.any() else first
 
 
-def matrix_of(database: Database, kind: Kind, chosen: Sequence[int], distances: MeanDistances) -> DistanceMatrix:
-    """Return the matrix of the platforms or workloads at these positions from their mean distances."""
+def matrix_of(database: Database, kind: Kind, chosen: Sequence[int], distances: MeanDistances) -> dict[str, Any]:
+    """Return the document of the distance matrix of the K platforms or workloads at these positions: the mean distances
+    (K, K), NaN = undefined, and the number of individual distances in each mean."""
     slugs = database.platforms if kind == "platforms" else database.workloads
-    chosen_slugs = tuple(slugs[position] for position in chosen)
-    return DistanceMatrix(database.revision, kind, chosen_slugs, distances.mean, distances.count)
-
-
-def workload_map(database: Database) -> SimilarityMap:
-    """Return the map of the workloads (see `map_in_plane`)."""
-    chosen, landmarks = mapped_positions(database)
-    return map_of(database, chosen, landmarks, mean_distances(database, "workloads", chosen, landmarks).mean)
+    return {
+        "revision": database.revision,
+        "of": kind,
+        "slugs": [slugs[position] for position in chosen],
+        "mean": distances.mean,
+        "count": distances.count,
+    }
 
 
 def mapped_positions(database: Database) -> tuple[list[int], list[int]]:
@@ -203,9 +171,13 @@ def mapped_positions(database: Database) -> tuple[list[int], list[int]]:
     return chosen, chosen if len(chosen) <= LARGEST_MAP else chosen[:: -(-len(chosen) // LANDMARKS)]
 
 
-def map_of(database: Database, chosen: Sequence[int], landmarks: Sequence[int], mean: FloatArray) -> SimilarityMap:
-    """Return the map of the workloads at these positions from their mean distances (K, L) to the landmarks among
-    them."""
+def map_of(database: Database, chosen: Sequence[int], landmarks: Sequence[int], mean: FloatArray) -> dict[str, Any]:
+    """Return the document of the map of the workloads at these positions, on which workloads with similar behaviour are
+    near each other. `mean` are their mean distances (K, L) to the landmarks among them.
+
+    `stress` is Kruskal's: 0 exact, 0.2 poor. The coordinates are in units of the distance, NaN if the workload has no
+    distance to any other.
+    """
     places = np.searchsorted(chosen, landmarks)
     if len(places) < len(chosen):
         points, stress = map_by_landmarks(mean, places)
@@ -215,14 +187,11 @@ def map_of(database: Database, chosen: Sequence[int], landmarks: Sequence[int], 
         points = np.full((len(chosen), 2), np.nan)
         points[comparable], stress = map_in_plane(mean[np.ix_(comparable, comparable)])
     strategies = database.workload_table["strategy"]
-    return SimilarityMap(
-        database.revision,
-        stress,
-        tuple(
-            MapPoint(database.workloads[position], strategies[position] or "unknown", float(x), float(y))
-            for position, (x, y) in zip(chosen, points, strict=True)
-        ),
-    )
+    workloads = [
+        {"workload": database.workloads[position], "strategy": strategies[position] or "unknown", "x": x, "y": y}
+        for position, (x, y) in zip(chosen, points.tolist(), strict=True)
+    ]
+    return {"revision": database.revision, "stress": stress, "workloads": workloads}
 
 
 def compare_platforms(

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from predictor.core.comparisons import documents, mean_distances
-from predictor.core.comparisons.documents import workload_map
 from predictor.core.comparisons.mean_distances import map_by_landmarks
 from predictor.core.distance import MaskedRows, dimensions, distance, mean_distance, tuple_distance
 from predictor.core.normalise import normalise
+from tests.predictor.core.comparisons.matrices import workload_map
 from tests.predictor.core.curves import curve_database
 
 ELEMENTS = st.one_of(st.floats(0, 1), st.just(np.nan))
@@ -184,5 +184,5 @@ def test_of_very_many_workloads_all_are_on_the_map(monkeypatch):
     monkeypatch.setattr(documents, "LARGEST_MAP", 30)
     monkeypatch.setattr(documents, "LANDMARKS", 20)
     cut = workload_map(database)
-    assert [point.workload for point in cut.points] == [point.workload for point in whole.points]
-    assert all(np.isfinite(point.x) for point in cut.points)
+    assert [point["workload"] for point in cut["workloads"]] == [point["workload"] for point in whole["workloads"]]
+    assert all(np.isfinite(point["x"]) for point in cut["workloads"])

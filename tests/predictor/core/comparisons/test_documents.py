@@ -6,9 +6,8 @@ from predictor.core.comparisons.documents import (
     compare_workloads,
     pair_that_shares_most,
     positions_with_most_profiles,
-    workload_map,
 )
-from tests.predictor.core.comparisons.matrices import distance_matrix
+from tests.predictor.core.comparisons.matrices import distance_matrix, workload_map
 from tests.predictor.core.measured import database_of_times
 
 # (platform, workload): t(1), t(2), t(4)
@@ -144,25 +143,25 @@ def test_workloads_on_one_platform_come_in_the_order_asked_for():
 def test_the_matrix_and_the_map_hold_every_workload_and_say_their_revision():
     of = database()
     matrix, similarity_map = distance_matrix(of, "workloads"), workload_map(of)
-    assert list(matrix.slugs) == ["w0", "w1", "w2"]
-    assert column(similarity_map.points, "workload", "strategy") == [
+    assert matrix["slugs"] == ["w0", "w1", "w2"]
+    assert [(point["workload"], point["strategy"]) for point in similarity_map["workloads"]] == [
         ("w0", "locks"),
         ("w1", "unknown"),
         ("w2", "recursive"),
     ]
-    assert matrix.revision == similarity_map.revision == 7
-    assert np.isnan(matrix.mean[0, 2])
+    assert matrix["revision"] == similarity_map["revision"] == 7
+    assert np.isnan(matrix["mean"][0, 2])
 
 
 def test_what_has_no_distance_to_any_other_has_no_place_on_the_map():
     """w2 stands on a machine that has nothing else; the other two are as far apart as their distance is."""
     of = database({pair: TIMES[pair] for pair in ((0, 0), (0, 1), (2, 2))})
-    points = column(workload_map(of).points, "x", "y")
+    points = [(point["x"], point["y"]) for point in workload_map(of)["workloads"]]
     assert np.isnan(points[2]).all()
-    distance = distance_matrix(of, "workloads").mean[0, 1]
+    distance = distance_matrix(of, "workloads")["mean"][0, 1]
     assert np.hypot(*np.subtract(points[0], points[1])) == pytest.approx(distance)
     alone = database({pair: TIMES[pair] for pair in ((0, 0), (2, 2))})
-    assert np.isnan(column(workload_map(alone).points, "x", "y")).all()
+    assert all(np.isnan([point["x"], point["y"]]).all() for point in workload_map(alone)["workloads"])
 
 
 def test_where_there_are_many_those_with_the_most_profiles_are_taken():

@@ -110,13 +110,13 @@ def test_rank_everything_of_some_workloads_estimated(stored, tmp_path):
 def test_all_distances_are_those_of_the_matrix(stored, scheduler, tmp_path, of):
     call_command("all_distances", str(tmp_path), "--of", of, "--format", "csv", "--scheduler", scheduler)
     matrix = distance_matrix(read_database(), of)
-    position = {slug: place for place, slug in enumerate(matrix.slugs)}
+    position = {slug: place for place, slug in enumerate(matrix["slugs"])}
     rows = rows_of(tmp_path / "distances.csv")
-    assert len(rows) == np.count_nonzero(np.triu(matrix.count, 1))
+    assert len(rows) == np.count_nonzero(np.triu(matrix["count"], 1))
     for row in rows:
         place = position[row["first"]], position[row["second"]]
-        assert float(row["distance"]) == pytest.approx(matrix.mean[place], abs=1e-12)
-        assert int(row["count"]) == matrix.count[place]
+        assert float(row["distance"]) == pytest.approx(matrix["mean"][place], abs=1e-12)
+        assert int(row["count"]) == matrix["count"][place]
 
 
 @pytest.mark.parametrize(
