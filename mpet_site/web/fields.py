@@ -62,6 +62,15 @@ def fields_of(document: type) -> dict[str, serializers.Field]:
     return {name: _field_of(hint) for name, hint in get_type_hints(document, include_extras=True).items()}
 
 
+def page_fields(child: Any) -> dict[str, Any]:
+    """Return the fields of a page of a list whose rows are described by `child`."""
+    return {
+        "count": Integer(),
+        **{name: serializers.URLField(allow_null=True) for name in ("next", "previous")},
+        "results": serializers.ListField(child=child),
+    }
+
+
 @cache
 def serializer_of(document: type) -> type[serializers.Serializer]:
     """Return the serializer class of a document. The class of `WhyDocument` is named `Why`, as in the schema."""

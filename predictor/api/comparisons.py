@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
-from mpet_site.web.fields import Integer, Text, number
+from mpet_site.web.fields import Integer, Text, number, serializer_of
 from mpet_site.web.parameters import Flag, Name, Names, OneOf, described
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid_request
@@ -27,7 +27,13 @@ from predictor.comparisons import (
 )
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import PREDICTION_ORIGINS
-from predictor.core.comparisons.documents import Compared, ProfileSummary, compare_platforms, compare_workloads
+from predictor.core.comparisons.documents import (
+    Compared,
+    ComparedPlatform,
+    ProfileSummary,
+    compare_platforms,
+    compare_workloads,
+)
 from predictor.core.comparisons.mean_distances import Kind
 from profiles.identity.name_disambiguation import look_up
 from profiles.pages.page_cache import database_etag
@@ -93,27 +99,7 @@ ComparedPlatformsSerializer = inline_serializer(
     "ComparedPlatforms",
     {
         "revision": Integer(),
-        "platforms": inline_serializer(
-            "ComparedPlatform",
-            {
-                "platform": Text(),
-                "compared_whole": Integer(help_text="Number of workloads with a `speed`."),
-                "compared_at_equal_n": Integer(help_text="Number of workloads that are compared only at `equal_n`."),
-                "left_out_no_common_n": Integer(
-                    help_text="Number of workloads that are not compared, because no n was measured on all platforms."
-                ),
-                "left_out_not_on_first": Integer(
-                    help_text="Number of workloads that are not compared, because the first platform did not run them."
-                ),
-                "wins": Integer(help_text="Number of workloads on which this is the fastest whole machine."),
-                "mean_speed": number(help_text="Geometric mean of `speed` over the `compared_whole` workloads."),
-                "wins_per_core": Integer(),
-                "mean_speed_per_core": number(),
-                "wins_at_equal_n": Integer(),
-                "mean_speed_at_equal_n": number(),
-            },
-            many=True,
-        ),
+        "platforms": serializer_of(ComparedPlatform)(many=True),
         "workloads": inline_serializer(
             "SharedWorkload",
             {
@@ -196,15 +182,10 @@ ON_PARAMETER = Name("on", "Slug of the platform, or a name that belongs to only 
 
 def profile_document(profile: ProfileSummary) -> dict[str, Any]:
     """Return one profile of a comparison in the form of `compared_profile_serializer`."""
-    return {
-        "simulated": profile.simulated,
-        "t1_s": profile.t1_s,
-        "fastest_s": profile.fastest_s,
-        "fastest_n": profile.fastest_n,
-        "curve": [
-            {"n": n, "time_s": time_s} for n, time_s in zip(profile.n.tolist(), profile.time_s.tolist(), strict=True)
-        ],
-        "characteristics": dict(profile.characteristics),
+    points = zip(profile.n.tolist(), profile.time_s.tolist(), strict=True)
+    names = ("simulated", "t1_s", "fastest_s", "fastest_n", "characteristics")
+    return {name: getattr(profile, name) for name in names} | {
+        "curve": [{"n": n, "time_s": time_s} for n, time_s in points]
     }
 
 

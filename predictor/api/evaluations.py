@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from mpet_site.web.fields import Text, fields_of, number, row_url
+from mpet_site.web.fields import Text, fields_of, number, page_fields, row_url
 from mpet_site.web.filters import ChoiceFilter, WholeNumberFilter
 from mpet_site.web.lists import PAGE, PAGE_SIZE, Pagination, check_page
 from mpet_site.web.parameters import OneOf, described
@@ -157,16 +157,12 @@ class EvaluationErrors(ApiView):
         parameters=described(PAGE, PAGE_SIZE),
         responses=inline_serializer(
             "PredictionErrors",
-            {
-                "count": serializers.IntegerField(),
-                "next": serializers.URLField(allow_null=True),
-                "previous": serializers.URLField(allow_null=True),
-                "results": inline_serializer(
+            page_fields(
+                inline_serializer(
                     "PredictionError",
                     {name: Text() for name in ERROR_COLUMNS[:3]} | {name: number() for name in ERROR_COLUMNS[3:]},
-                    many=True,
-                ),
-            },
+                )
+            ),
         ),
     )
     def get(self, request: Request, id: Any) -> HttpResponseBase:

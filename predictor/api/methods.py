@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from mpet_site.web.fields import Integer, Text
+from mpet_site.web.fields import Text, page_fields
 from predictor.core.methods import METHODS
 from predictor.predictions.question import DEFAULT_METHOD
 
@@ -29,15 +29,7 @@ MethodSerializer = inline_serializer(
         "is_default": serializers.BooleanField(),
     },
 )
-MethodListSerializer = inline_serializer(
-    "MethodList",
-    {
-        "count": Integer(),
-        "next": serializers.URLField(allow_null=True),
-        "previous": serializers.URLField(allow_null=True),
-        "results": serializers.ListField(child=MethodSerializer),
-    },
-)
+MethodListSerializer = inline_serializer("MethodList", page_fields(MethodSerializer))
 
 
 class MethodList(ApiView):

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from accounts.authentication import MayPredict
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from mpet_site.web.fields import KnownFieldsSerializer, PlainInteger, PlainNumber, Text, number
+from mpet_site.web.fields import KnownFieldsSerializer, PlainInteger, PlainNumber, Text, number, page_fields
 from mpet_site.web.parameters import Slugs, WholeNumber, described
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import Unprocessable, invalid_request
@@ -102,15 +102,7 @@ ScalingModelSerializer = inline_serializer(
         "source": Text(),
     },
 )
-ScalingModelListSerializer = inline_serializer(
-    "ScalingModelList",
-    {
-        "count": serializers.IntegerField(),
-        "next": serializers.URLField(allow_null=True),
-        "previous": serializers.URLField(allow_null=True),
-        "results": serializers.ListField(child=ScalingModelSerializer),
-    },
-)
+ScalingModelListSerializer = inline_serializer("ScalingModelList", page_fields(ScalingModelSerializer))
 ScalingFitSerializer = inline_serializer(
     "ScalingFit",
     {

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -95,18 +95,19 @@ class SharedWorkload:
 
 @dataclass(frozen=True)
 class ComparedPlatform:
-    """The number of wins of a platform, and the geometric mean of its `speed` over the workloads that were compared
-    with the first platform as whole machines, NaN without any; both also per core and at equal n. Its workloads are
-    counted by `compared`: as whole machines; at an equal n only; not compared without an n that all profiles have; not
-    compared because the first platform lacks them."""
+    """One platform's summary over all shared workloads. Means are NaN if no workload was compared."""
 
     platform: str
-    compared_whole: int
-    compared_at_equal_n: int
-    left_out_no_common_n: int
-    left_out_not_on_first: int
-    wins: int
-    mean_speed: float
+    compared_whole: Annotated[int, "Number of workloads with a `speed`."]
+    compared_at_equal_n: Annotated[int, "Number of workloads that are compared only at `equal_n`."]
+    left_out_no_common_n: Annotated[
+        int, "Number of workloads that are not compared, because no n was measured on all platforms."
+    ]
+    left_out_not_on_first: Annotated[
+        int, "Number of workloads that are not compared, because the first platform did not run them."
+    ]
+    wins: Annotated[int, "Number of workloads on which this is the fastest whole machine."]
+    mean_speed: Annotated[float, "Geometric mean of `speed` over the `compared_whole` workloads."]
     wins_per_core: int
     mean_speed_per_core: float
     wins_at_equal_n: int
