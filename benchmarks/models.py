@@ -27,7 +27,7 @@ def error_entries(error: ArchiveError) -> list[dict[str, Any]]:
     """Return the errors of a report on a refused file. If some problems are not listed, the last error is their
     number."""
     entries = [report_entry(problem.reason, problem.member, problem.line) for problem in error.problems]
-    return entries + [report_entry(f"and {error.more} more")] * bool(error.more)
+    return [*entries, report_entry(f"and {error.more} more")] if error.more else entries
 
 
 class LeaseLostError(Exception):

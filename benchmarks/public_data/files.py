@@ -19,7 +19,7 @@ from typing import IO
 from benchmarks.public_data.interface import PublicSource
 
 MOST_FILE_BYTES = 8 * 2**20
-MOST_HELD_BYTES = 64 * 2**20  # for a source with scattered folders
+MOST_HELD_BYTES = 64 * 2**20  # largest total size of the files of a source with scattered folders
 UNREADABLE_ORIGIN = (
     tarfile.TarError,
     zipfile.BadZipFile,

@@ -63,7 +63,7 @@ def fields_of(document: type) -> dict[str, serializers.Field]:
 
 
 def page_fields(child: Any) -> dict[str, Any]:
-    """Return the fields of a page of a list whose rows are described by `child`."""
+    """Return the fields of a page of a list. `child` describes its rows."""
     return {
         "count": Integer(),
         **{name: serializers.URLField(allow_null=True) for name in ("next", "previous")},

@@ -100,7 +100,7 @@ NAMES: dict[str, Callable[[Any], str]] = {
     Subject.PROFILE: name_profile,
     Subject.REPORT: lambda report: f"“{report.text[:80]}”",
 }
-BESIDE: dict[str, tuple[str, ...]] = {Subject.SOURCE: ("upload",), Subject.PROFILE: ("platform", "workload")}
+NAMED_RELATIONS: dict[str, tuple[str, ...]] = {Subject.SOURCE: ("upload",), Subject.PROFILE: ("platform", "workload")}
 
 
 def with_subjects(entries: Iterable[ModerationEntry]) -> list[tuple[ModerationEntry, str, str]]:
@@ -112,7 +112,7 @@ def with_subjects(entries: Iterable[ModerationEntry]) -> list[tuple[ModerationEn
     names: dict[tuple[str, int], str] = {}
     for kind, model in SUBJECTS.items():
         keys = {entry.subject_key for entry in entries if entry.subject_kind == kind}
-        rows: Any = model._default_manager.select_related(*BESIDE.get(kind, ()))
+        rows: Any = model._default_manager.select_related(*NAMED_RELATIONS.get(kind, ()))
         names |= {(kind, key): NAMES[kind](row) for key, row in rows.in_bulk(keys).items()}
     gone = "deleted {}"
     return [

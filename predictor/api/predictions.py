@@ -212,14 +212,14 @@ class PredictionSerializer(StoredSerializer):
         return first | fields_of(AnswerDocument) | {"scaling_curves": PredictedCurvesSerializer()} | fields
 
     def to_representation(self, prediction: Prediction) -> dict[str, Any]:
-        beside = {
+        state = {
             "settlement": settlement_document(prediction),
             "withdrawn": withdrawn_document(prediction),
             "outdated": stale_reasons(prediction),
         }
         answer = {name: value for name, value in prediction.answer.items() if name != "why"}
         why = {"why": self.context["why"]} if "why" in self.context else {}
-        return {**StoredSerializer(prediction, context=self.context).data, **answer, **why, **beside}
+        return {**StoredSerializer(prediction, context=self.context).data, **answer, **why, **state}
 
 
 ONLY_STORED = (*StoredSerializer.Meta.fields, "settlement", "withdrawn", "outdated")
@@ -334,8 +334,8 @@ class PredictionDetail(DetailView):
 
     def etag(self, prediction: Prediction) -> str:
         withdrawn, outdated = len(prediction.withdrawals), stale_reasons(prediction)
-        beside = prediction.settled_at, prediction.is_settled, withdrawn, *outdated
-        return etag_of(self.request.build_absolute_uri(), prediction.uid, *beside)
+        state = prediction.settled_at, prediction.is_settled, withdrawn, *outdated
+        return etag_of(self.request.build_absolute_uri(), prediction.uid, *state)
 
 
 class PredictionWhy(ApiView):

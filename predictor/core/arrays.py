@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from profiles.scaling.features import FEATURE_NAMES
 Column: TypeAlias = FloatArray | tuple[str, ...]
 CHECKED_ROWS = 16_384  # rows checked at a time, 11 MB of features
 Scalar = TypeVar("Scalar", bound=np.generic)
+SampledT = TypeVar("SampledT", bound=Any)
 
 
 def stretch_positions(starts: IntArray, lengths: IntArray) -> IntArray:
@@ -147,3 +148,12 @@ def evenly_spaced(x: FloatArray, most: int) -> IntArray:
         return np.arange(len(x))
     wanted = np.linspace(x[0], x[-1], most)
     return np.unique(np.abs(x[None, :] - wanted[:, None]).argmin(axis=1))
+
+
+def sampled(values: SampledT, most: int) -> SampledT:
+    """Return every k-th of the values, with the least k that leaves at most `most` of them.
+
+    >>> sampled(np.arange(10), 4).tolist(), sampled([5, 6], 4)
+    ([0, 3, 6, 9], [5, 6])
+    """
+    return cast(SampledT, values[:: max(-(-len(values) // most), 1)])

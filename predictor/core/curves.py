@@ -17,7 +17,7 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # bounds of the number of thread counts of the grid
 MOST_GRID_VALUES = 1 << 22  # limit of rows x columns, unless FEWEST_GRID_COLUMNS exceeds it
 BLOCK_ROWS = 1 << 12  # rows interpolated together, so that intermediate arrays fit into the processor's cache
-MACHINE_LOSS = 0.6  # of ln(n t), the loss by lower clocks and by second threads of cores on a busy machine
+MACHINE_LOSS = 0.6  # rise of ln(n t) on a busy machine by lower clocks and by second threads of cores
 DENSE_PAIRS_RATIO = 4  # ratio of pairs to profiles up to which a table of all pairs is kept
 
 

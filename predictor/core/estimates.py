@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.answers import EstimatedTimes, answered_thread_counts
-from predictor.core.arrays import distinct_codes, evenly_spaced
+from predictor.core.arrays import distinct_codes, evenly_spaced, sampled
 from predictor.core.availability import groups_of_targets
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, visible_table
 from predictor.core.database import Database
@@ -25,13 +25,13 @@ from predictor.core.screening import FEWEST_JUDGING, LEAST_FACTOR, asked_times, 
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ESTIMATE_COLUMNS = 6  # thread counts at which A is estimated
-NEAREST_REFERENCES = 16  # of each target
-MOST_PAIRS = 1 << 21  # of platforms and workloads, to limit the memory
+NEAREST_REFERENCES = 16  # number of references from which one target is estimated
+MOST_PAIRS = 1 << 21  # largest number of pairs (platform, workload); limits the memory
 MOST_WORKLOADS, FEWEST_WORKLOADS = 192, 16  # limits of the number of workloads, chosen by how many platforms have them
-MOST_COMPARED_WORKLOADS = 64  # of these workloads, for the distances between platforms
-MOST_ESTIMATE_REFERENCES = 4096  # from which each target uses the nearest
-TYPICAL_PAIRS_PLATFORMS = 128  # platforms from which the typical distance is computed
-TARGETS_AT_ONCE = 128  # to limit the memory
+MOST_COMPARED_WORKLOADS = 64  # number of these workloads in the distances between platforms
+MOST_ESTIMATE_REFERENCES = 4096  # number of references among which the nearest ones are found
+TYPICAL_PAIRS_PLATFORMS = 128  # number of platforms from which the typical distance is computed
+TARGETS_AT_ONCE = 128  # limits the memory
 CORRELATION_WEIGHT_FLOOR = 0.05  # added to squared correlations as a minimum weight of a workload
 
 
@@ -91,7 +91,7 @@ class SharedCurves:
             return None
         if len(references) > MOST_ESTIMATE_REFERENCES:  # an equal share of each cpu_model
             by_model = references[np.argsort(metadata.cpu[references], kind="stable")]
-            references = np.sort(by_model[:: -(-len(by_model) // MOST_ESTIMATE_REFERENCES)])
+            references = np.sort(sampled(by_model, MOST_ESTIMATE_REFERENCES))
         rows_of_a = table[references, workload]
         columns = evaluated.measured_in(evaluated.pattern[rows_of_a])
         lower = evaluated.measured_in(evaluated.pattern[table])
@@ -139,7 +139,7 @@ class SharedCurves:
             rest_squares=np.einsum("crb,crb->cb", rests[:, references], rests[:, references]),
             asked=outlier_times,
         )
-        sample = references[:: -(-len(references) // TYPICAL_PAIRS_PLATFORMS)]
+        sample = sampled(references, TYPICAL_PAIRS_PLATFORMS)
         variances = _variances(shared, sample, sample)[np.triu_indices(len(sample), 1)]
         variances = variances[np.isfinite(variances)]
         return replace(shared, typical=float(np.median(variances)) + TINY) if len(variances) else shared
@@ -191,7 +191,7 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     """Return the n with the least time, among the n with a credible gain, and that time for each target."""
     # If A's mean curve includes a target, or only that target has A's largest n, its own data are left out for it.
     references, evaluated = shared.references, shared.evaluated
-    influential = references[:: -(-len(references) // ENOUGH)]
+    influential = sampled(references, ENOUGH)
     measured = evaluated.measured[:, evaluated.pattern[shared.rows_of_a]]
     farthest = measured[np.flatnonzero(measured.any(axis=1))[-1]]
     if np.count_nonzero(farthest) == 1:

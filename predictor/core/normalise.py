@@ -11,7 +11,7 @@ from profiles.arrays import FloatArray
 
 Normalisation = Literal["range", "robust"]
 
-LARGEST_STRETCH = 10.0  # ratio of the range to the span of all other values above which values are dropped
+LARGEST_STRETCH = 10.0  # outer values are dropped if the range is more than this times the span of the others
 FEWEST_VALUES_FOR_ROBUST_RANGE = 20  # values of an element below which the whole range is used
 LARGEST_DROPPED_SHARE, MOST_DROPPED_VALUES = 0.01, 8  # limits for the dropped values of an element, both ends together
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from predictor.core.arrays import sampled
 from predictor.core.numerics import FEWEST, MEDIAN_TO_SIGMA, TINY, invert_definite, lower_medians
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -53,7 +54,7 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
     if not can_be.any():
         return is_outlying
     curves = curves[:: max(len(curves) - 1, 1)].astype(np.float32)  # half the time, and the same decisions
-    judges = np.arange(len(is_known))[:: -(-len(is_known) // MOST_JUDGING_PLATFORMS)]
+    judges = sampled(np.arange(len(is_known)), MOST_JUDGING_PLATFORMS)
     rest, spread = _rests(curves, is_known, judges)
     x = np.where(is_known, rest, 0.0) / spread
     x = np.copysign(np.log(np.abs(x) + np.sqrt(x * x + 1.0)), x)  # asinh(x), five times as fast as np.arcsinh

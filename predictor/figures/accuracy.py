@@ -80,11 +80,14 @@ def error_histogram(errors: Sequence[float]) -> Chart:
     counts = np.histogram(values, edges)[0].tolist()
     beyond = int((values > edges[-1]).sum())
     starts = edges[:-1].tolist()
-    names = [f"{start:g} to {start + width:g} %" for start in starts] + [f"over {edges[-1]:g} %"] * bool(beyond)
-    heights = counts + [beyond] * bool(beyond)
-    places = [start + width / 2 for start in starts] + [edges[-1] + width / 2] * bool(beyond)
+    names = [f"{start:g} to {start + width:g} %" for start in starts]
+    places = [start + width / 2 for start in starts]
+    if beyond:
+        names.append(f"over {edges[-1]:g} %")
+        counts.append(beyond)
+        places.append(edges[-1] + width / 2)
     bars = {
-        **trace("predictions", "predicted", places, heights, hovertemplate="%{text}: %{y}", text=names),
+        **trace("predictions", "predicted", places, counts, hovertemplate="%{text}: %{y}", text=names),
         "type": "bar",
         "width": width,
         "textposition": "none",
@@ -95,7 +98,7 @@ def error_histogram(errors: Sequence[float]) -> Chart:
         "title": {"text": ERROR_TITLE},
         "tickvals": ticks,
         "ticktext": [*(f"{tick:g}" for tick in ticks[:-1]), last],
-        "range": [0, edges[-1] + width * (1 if beyond else 0)],
+        "range": [0, edges[-1] + (width if beyond else 0)],
     }
     histogram = accuracy_figure([bars], x_axis, {"title": {"text": "predictions"}, "rangemode": "tozero"})
     histogram["layout"]["bargap"] = 0.08
@@ -104,7 +107,7 @@ def error_histogram(errors: Sequence[float]) -> Chart:
         "Errors of hidden measurements",
         "Each measurement was hidden, predicted from the others, and compared with its prediction.",
         histogram,
-        Table(("error", "predictions"), list(zip(names, heights, strict=True))),
+        Table(("error", "predictions"), list(zip(names, counts, strict=True))),
     )
 
 

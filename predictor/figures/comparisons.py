@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from predictor.core.arrays import sampled
 from predictor.core.comparisons.documents import COMPARED_CHARACTERISTICS, ProfileSummary, SharedWorkload
 from profiles.figures import Chart, MeasuredCurve, Table, Trace, figure, logarithmic_ticks, shortened_labels, trace
 from profiles.figures.base import SERIES_COLOURS, PlotlyMarkup, plot_numbers
@@ -95,7 +96,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
         [compared_words(row.get(slug), workload.equal_n) for row, workload in zip(rows, workloads, strict=True)]
         for slug in slugs
     ]
-    named = labels[:: -(-len(labels) // MOST_NAMED_ROWS) or 1]
+    named = sampled(labels, MOST_NAMED_ROWS)
     base = names.get(slugs[0], slugs[0])
     traces = [
         trace(

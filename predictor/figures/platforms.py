@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from predictor.core.arrays import sampled
 from predictor.figures.answer import answer_origin, measured_label
 from profiles.arrays import FloatArray, IntArray
 from profiles.figures import (
@@ -260,8 +261,8 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
     others = [row for row in known if not row["pareto"]][:POINTS_DRAWN]
     # Label the points on the line: all if they are few, else some that are evenly spaced. The labels are below the
     # points, where there is no machine.
-    step = -(-len(best) // MOST_NAMED)
-    labels = [shortened_label(names[row["platform"]]) if at % step == 0 else "" for at, row in enumerate(best)]
+    named = {row["platform"] for row in sampled(best, MOST_NAMED)}
+    labels = [shortened_label(names[row["platform"]]) if row["platform"] in named else "" for row in best]
     traces = [
         _cost_trace(
             "other machines", "muted", others, names, factor, mode="markers", marker={"size": 6, "opacity": 0.6}

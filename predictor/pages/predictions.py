@@ -249,7 +249,7 @@ def why_of_question(request: HttpRequest) -> HttpResponse:
 
 
 def why_response(
-    request: HttpRequest, answer: dict[str, Any], why: Mapping[str, Any], beside: dict[str, Any]
+    request: HttpRequest, answer: dict[str, Any], why: Mapping[str, Any], addresses: dict[str, Any]
 ) -> HttpResponse:
     platforms, workloads = rows_in_answer(request.user, answer)
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
@@ -263,7 +263,7 @@ def why_response(
         ],
     }
     is_part = request.headers.get("HX-Request") == "true"
-    response = render(request, "predictor/why_rows.html" if is_part else "predictor/why.html", context | beside)
+    response = render(request, "predictor/why_rows.html" if is_part else "predictor/why.html", context | addresses)
     patch_vary_headers(response, ["HX-Request"])
     return response
 

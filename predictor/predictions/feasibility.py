@@ -293,12 +293,12 @@ def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], use
     The remedy depends on the viewer, so it is not part of the ranking, which several viewers may share.
     """
     lacking = {row["platform"]: row["lacks"] for row in ranking["refused"]}
-    refused = list(ranking["refused"])
+    refused = [dict(row) for row in ranking["refused"]]
     if "reference" in lacking.values():
         left_out = left_out_outliers(question.snapshot.database, question.part_slugs, None, "reference", user)
-        if left_out:
-            outliers = f"; excluded outliers: {left_out}"
-            refused = [row | {"reason": row["reason"] + outliers * (row["lacks"] == "reference")} for row in refused]
+        for row in refused if left_out else ():
+            if row["lacks"] == "reference":
+                row["reason"] += f"; excluded outliers: {left_out}"
     remedy = remedy_for_all(question.snapshot, question.workload, lacking, user)
     return {
         **ranking,

@@ -199,7 +199,7 @@ def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -
     while remaining:
         yield ComputedStep(max(0, RANKED_PER_PAGE - len(remaining)), RANKED_PER_PAGE, document)
         rows[remaining[0]] = row_or_refusal(question, remaining[0])
-        order.note(remaining[0])
+        order.update(remaining[0])
         remaining = order.still_to_compute()
     yield ComputedStep(RANKED_PER_PAGE, RANKED_PER_PAGE, document)
 
@@ -226,9 +226,9 @@ class RowOrder:
         self.times = np.full(len(rows), np.inf)
         self.is_estimate = np.zeros(len(rows), dtype=bool)
         for position in range(len(rows)):
-            self.note(position)
+            self.update(position)
 
-    def note(self, position: int) -> None:
+    def update(self, position: int) -> None:
         """Update the order for the row at this position. Rows without a time are not chosen."""
         row = self.rows[position]
         self.is_estimate[position] = row is not None and bool(row.get("estimated"))

@@ -13,7 +13,7 @@ from profiles.arrays import FloatArray
 
 SMT_YIELD = 0.2  # cores that a core's second thread adds; the median of 84 stressors on 357 servers is 0.25
 SMT_YIELD_SPREAD = 0.25
-YIELDS = np.linspace(0.025, 1.0, 40)  # candidates
+YIELDS = np.linspace(0.025, 1.0, 40)  # values of the SMT yield that are tried
 PRIOR_OF_YIELD = 0.4  # weight of the squared deviation from SMT_YIELD against one point beyond n_ht, in log seconds
 
 LAST_SHARE = 1 / 3  # share of the points that determines the slope of the late line
@@ -29,7 +29,7 @@ SCALE_OF_REACH, SCALE_OF_DISAGREEMENT, SCALE_OF_YIELD, SCALE_OF_ERROR = 0.18, 0.
 SCALE_BETWEEN, LEAST_BETWEEN = 0.6, 0.02  # factor of the interpolation error, and smallest scale from it
 UNKNOWN_ERROR = 0.1  # assumed with too few points for an origin or an interpolation
 LEAST_BEYOND = 0.002
-DEGREES_OF_FREEDOM = 4.0  # of Student's distribution, which describes the error over its scale
+DEGREES_OF_FREEDOM = 4.0  # of Student's distribution, which the ratio of an error to its scale has
 
 CurveLaw = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 

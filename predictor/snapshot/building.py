@@ -92,7 +92,7 @@ class Lineage(NamedTuple):
         return cls(_building_code(), Revision.public_generation(), *source, *verdicts)
 
     def is_extended(self) -> bool:
-        """Return whether only deliveries and verdicts were added since, and the database is still the same one."""
+        """Return whether the current state of the database is this one with further deliveries and verdicts only."""
         if not self.generation or self != self._replace(code=_building_code(), generation=Revision.public_generation()):
             return False
         newest = (

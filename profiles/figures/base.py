@@ -214,7 +214,7 @@ def draw_over_threads(
     """Add the axis of thread counts, and the units in the hover texts. The thread counts are categories if there are
     bars."""
     unit = unit_of(layout["yaxis"]["title"]["text"])
-    at = "n = %{x}: " * (layout["hovermode"] == "closest")
+    at = "n = %{x}: " if layout["hovermode"] == "closest" else ""
     for each in (one for one in traces if "%{y:.4~g}" in one["hovertemplate"]):
         each["hovertemplate"] = each["hovertemplate"].replace("%{y:.4~g}", f"{at}%{{y:.4~g}}{unit}")
     if any(each["type"] == "bar" for each in traces):

@@ -149,11 +149,11 @@ def _rows_of_pairs(pairs: Iterable[Pair]) -> Iterator[list[list[_Row]]]:
 
 
 def _measured_by_owners(rows: Sequence[_Row]) -> list[tuple[_Row, tuple[datetime, int]]]:
-    """Return the best row of each owner and kind (decomposed or not), and the time since which a row of its weight is
-    public.
+    """Return the best row of each owner and kind (decomposed or not), each with the time and the source with which its
+    owner first published a row of that weight. The list is empty if there is only one owner.
 
     The best row is chosen by weight, then most thread counts, then newest, so that repeated uploads add no work for
-    others. The list is empty if there is only one owner.
+    others.
     """
     of_kind: dict[OwnersKind, list[_Row]] = defaultdict(list)
     for row in rows:

@@ -18,7 +18,7 @@ from profiles.arrays import FloatArray, IntArray
 
 PARTS = ("use", "lock", "imbalance", "creation", "distribution", "switching", "join")
 PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
-FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")  # of a run, where somebody looked
+FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")  # optional columns of a run
 STRATEGIES = (
     "sequential",
     "domain_decomposition",

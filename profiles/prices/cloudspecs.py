@@ -71,7 +71,8 @@ def _priced_instances(connection: Any) -> Iterator[tuple[str, str, Decimal]]:
     for cloud in clouds:
         columns = {row[0] for row in connection.execute(f"DESCRIBE {cloud}_all").fetchall()}
         if missing := [name for name in COLUMNS_READ if name not in columns]:
-            raise PriceFileError(f"table {cloud}_all lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
+            noun = "columns" if len(missing) > 1 else "column"
+            raise PriceFileError(f"table {cloud}_all lacks the {noun} {', '.join(missing)}")
         named, region = CLOUDS[cloud]
         priced = f"SELECT instance, price_hour FROM {cloud}_all WHERE price_hour > 0 ORDER BY instance"  # noqa: S608
         for instance, amount in connection.execute(priced).fetchall():

@@ -117,7 +117,7 @@ def excess_share(curves: CurveTable, column: int) -> float:
         r(n) = U(n) (1 - 1/R(n)),    0 where it is invalid
 
     >>> values = np.full((15, 1), np.nan)
-    >>> values[:2, 0] = 4.0, 1.25  # t, R; nobody split the time: U = 1
+    >>> values[:2, 0] = 4.0, 1.25  # t, R; without a time breakdown U = 1
     >>> round(excess_share(CurveTable(np.array([4]), values, decomposed=False, sequential=False, t1_s=12.8), 0), 6)
     0.2
     """

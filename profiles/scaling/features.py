@@ -167,12 +167,16 @@ def _valid_elements(n: IntArray, n_nu: float | None, n_ht: float | None) -> Indi
     elements: list[int] = []
     for segment, start in enumerate(starts):
         measured = int(np.count_nonzero((n > start) & (n <= ends[segment])))
-        elements += [2 * segment] * (measured > 1) + [2 * segment + 1] * (measured > 0)
+        if measured > 1:
+            elements.append(2 * segment)
+        if measured:
+            elements.append(2 * segment + 1)
     return np.array(elements, dtype=np.intp)
 
 
 def _groups_of_alike_curves(valid: BoolArray, gaussian_sum: BoolArray) -> Iterator[tuple[Indices, Indices, bool]]:
-    """Yield the rows, the valid n and g of each group of curves that agree in both. Skip invalid curves."""
+    """Yield the rows, the valid n and g of each group of curves with the same valid n and the same g. Curves without a
+    valid n are in no group."""
     patterns: dict[tuple[bytes, bool], list[int]] = {}
     for row in np.flatnonzero(valid.any(axis=1)).tolist():
         patterns.setdefault((valid[row].tobytes(), bool(gaussian_sum[row])), []).append(row)

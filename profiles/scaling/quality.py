@@ -299,7 +299,7 @@ def _describe_fault(finding: Finding) -> str:
 def _describe_further(counts: int, profiles: int) -> str:
     if not counts:
         return ""
-    places = f"{counts} more thread count{'s' * (counts > 1)}"
+    places = f"{counts} more thread count{'s' if counts > 1 else ''}"
     return f", and at {places}" + (f" of {profiles + 1} machines" if profiles else "")
 
 

@@ -12,7 +12,7 @@ from predictor.core.baselines.nearest import nearest_reference, shape_distance, 
 from predictor.core.database import Database
 from profiles.arrays import FloatArray, IntArray
 
-LEAST_WORK_SHARE = 0.01  # of the smallest measured n t(n), the least fitted n t(n), so that it is never 0
+LEAST_WORK_SHARE = 0.01  # least fitted n t(n) over the least measured one, so that no time is 0
 
 Terms = Callable[[FloatArray], FloatArray]
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from predictor.core.arrays import sampled
 from predictor.core.comparisons.mean_distances import (
     Kind,
     MeanDistances,
@@ -169,7 +170,7 @@ def matrix_of(database: Database, kind: Kind, chosen: Sequence[int], distances: 
 def mapped_positions(database: Database) -> tuple[list[int], list[int]]:
     """Return the workloads on the map, and the landmarks among them: all workloads up to LARGEST_MAP."""
     chosen = positions_with_most_profiles(database, "workloads", MOST_MAPPED)
-    return chosen, chosen if len(chosen) <= LARGEST_MAP else chosen[:: -(-len(chosen) // LANDMARKS)]
+    return chosen, chosen if len(chosen) <= LARGEST_MAP else sampled(chosen, LANDMARKS)
 
 
 def map_of(database: Database, chosen: Sequence[int], landmarks: Sequence[int], mean: FloatArray) -> dict[str, Any]:

@@ -228,9 +228,9 @@ def growth_below(
     if first.max() <= knots[0]:
         return found
     agreements = agreements_inside(database, rows, platforms, workloads)
-    counts = (rows[:, :-1] >= 0) * agreements[0].prior[1, -1, : len(workloads)] ** 2
-    known = np.einsum("jrb,rb->jr", evaluated.inside[knots][:, evaluated.pattern[rows[:, :-1]]], counts)
-    found[0] = known / (counts.sum(axis=1) + TINY) * (knots[:, None] < first)
+    weights = (rows[:, :-1] >= 0) * agreements[0].prior[1, -1, : len(workloads)] ** 2
+    known = np.einsum("jrb,rb->jr", evaluated.inside[knots][:, evaluated.pattern[rows[:, :-1]]], weights)
+    found[0] = known / (weights.sum(axis=1) + TINY) * (knots[:, None] < first)
     for start in distinct_codes(first[found[0].any(axis=0)]).tolist():
         same_start, below = np.flatnonzero(first == start), np.flatnonzero(knots < start)[::-1]
         p = int(same_start[companions[same_start].argmax()])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.answers import Query, predicted_thread_counts
-from predictor.core.arrays import distinct_codes, evenly_spaced
+from predictor.core.arrays import distinct_codes, evenly_spaced, sampled
 from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate_rows, risen, visible_table
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
@@ -265,7 +265,7 @@ def nearest_platforms(
     last = evaluated.measured_in(evaluated.pattern[on_target])[-1]
     columns = evenly_spaced(evaluated.log_n[: last + 1], SOME_COUNTS)
     most_workloads = min(max(MOST_INDEX_PROFILES // len(platforms), SOME_REFERENCES), ENOUGH)
-    workloads = workloads[:: -(-len(workloads) // most_workloads)]
+    workloads = sampled(workloads, most_workloads)
     # Find the row of every pair of a platform and a workload, A last, in the first group that has the pair.
     order, of_workload = database.rows_by_workload()
     chosen = np.append(workloads, query.workload)
@@ -355,8 +355,8 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
 
     A step is averaged over the profiles whose measured range includes it, so platforms of any size can be averaged.
     """
-    step = -(-len(rows) // ENOUGH)
-    rows, patterns = (np.ascontiguousarray(indices[::step]) for indices in (rows, patterns))  # `take` would copy them
+    # The arrays are made contiguous, because `take` would copy them otherwise.
+    rows, patterns = (np.ascontiguousarray(sampled(indices, ENOUGH)) for indices in (rows, patterns))
     inside = evaluated.inside[support]
     across = (inside[1:] & inside[:-1]).astype(np.float64).take(patterns, axis=1)
     values = evaluated.at(rows, support)

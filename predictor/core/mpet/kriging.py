@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from predictor.core.arrays import sampled
 from predictor.core.metadata import likeness_of_names, weights_by_name
 from predictor.core.mpet.gathering import Evidence, wider_table
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MANY_REFERENCES, SOME_COUNTS, Hyperparameters
@@ -97,7 +98,7 @@ def expected_rests(rest: FloatArray, is_known: BoolArray, rounds: int, count: in
     [[[1.0, -1.0, 2.0], [1.0, -1.0, 1.0]]]
     """
     J, P, B = rest.shape
-    sample = rest[:: -(-J // SOME_COUNTS)]
+    sample = sampled(rest, SOME_COUNTS)
     X, columns = sample.transpose(1, 0, 2).reshape(P, -1), np.flatnonzero(np.tile((~is_known).any(axis=0), len(sample)))
     gaps = np.tile(~is_known, len(sample))[:, columns]
     last, momentum = X[:, columns], 0
@@ -174,7 +175,7 @@ def behaviour_covariances(
     gram = (knots @ (weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P)).reshape(-1, P, P)
     shape = (parts.speed - parts.speed.mean(axis=0)).T / np.sqrt(J)
     distance = squared_distances(gram) + squared_distances(shape @ shape.T)
-    sample = np.arange(P - 1)[:: -(-(P - 1) // ENOUGH)]
+    sample = sampled(np.arange(P - 1), ENOUGH)
     rows, columns = (sample[of_pair] for of_pair in np.tril_indices(len(sample), k=-1))
     distance /= finite_median(distance[:, rows, columns], axis=1)[:, None, None] + TINY
     mean_variance = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)

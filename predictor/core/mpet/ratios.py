@@ -79,8 +79,8 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
         known = clip_to(guesses.departure, limit)
         found = [_explained(of, known, families, h) for of in (covariance, covariance + (names @ names.T).toarray())]
         missed = [((clip_to(errors, limit) - of) ** 2).mean() + LEAST_LOG_ERROR**2 for _, of, _ in found]
-        counts = shares_by_error(np.log(missed))
-        expected, of_workloads, variance = (np.tensordot(counts, np.array(of), 1) for of in zip(*found, strict=True))
+        weights = shares_by_error(np.log(missed))
+        expected, of_workloads, variance = (np.tensordot(weights, np.array(of), 1) for of in zip(*found, strict=True))
         share = explained_share(errors, of_workloads, limit)
         value, errors = value + share * expected, errors - share * of_workloads
         unexplained = 1.0 - share + share * variance / variance.mean()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from predictor.core.arrays import sampled
 from predictor.core.curves import evaluated_curves, visible_table
 from predictor.core.metadata import PlatformMetadata
 from predictor.core.mpet.gathering import Evidence
@@ -27,7 +28,7 @@ from predictor.core.numerics import (
 )
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-STRANGE = 0.6  # of ln t: 90 % of the deviations between machines, or applications, if no data are available
+DEPARTURE_WITHOUT_DATA = 0.6  # assumed 90 % quantile of `usual_departure`, in ln t, if no data are available
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +182,7 @@ def stranger_variance(evidence: Evidence) -> float:
     if not of_a or of_a in on_target or "" in on_target or np.isin(names, on_target).sum() == applications:
         return 0.0
     of_pairs = 1.0 / np.count_nonzero(evidence.has_workload) + 1.0 / len(on_target)
-    return float(STRANGE**2 * (2.0 / applications) * of_pairs)
+    return float(DEPARTURE_WITHOUT_DATA**2 * (2.0 / applications) * of_pairs)
 
 
 def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -> float:
@@ -194,16 +195,16 @@ def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -
     """
     database, evaluated = evidence.database, evaluated_curves(evidence.database)
     machines = np.setdiff1d(np.arange(len(database.platforms)), [evidence.target])
-    machines = machines[:: -(-len(machines) // ENOUGH)]
+    machines = sampled(machines, ENOUGH)
     table = visible_table(database, machines, evidence.groups)
-    columns = np.searchsorted(evaluated.n, evidence.n[:: -(-len(evidence.n) // SOME_COUNTS)])
+    columns = np.searchsorted(evaluated.n, sampled(evidence.n, SOME_COUNTS))
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
     names = database.workload_table["application"] if by_application else np.zeros(len(database.workloads))
     applications = np.unique(np.array(names), return_inverse=True)[1]
     family = evidence.metadata.microarchitecture[machines]
     departures = _departures((values[1:] - values[:-1])[family[1:] != family[:-1]], applications)
-    return float(np.quantile(departures, level)) if len(departures) else STRANGE
+    return float(np.quantile(departures, level)) if len(departures) else DEPARTURE_WITHOUT_DATA
 
 
 def _departures(gap: FloatArray, applications: IntArray) -> FloatArray:

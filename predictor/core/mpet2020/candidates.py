@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from predictor.core.answers import Query
+from predictor.core.arrays import sampled
 from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance, tuple_distance
 from predictor.core.errors import NoReference
@@ -286,8 +287,8 @@ def _distances(
     of_references, target = rows[0], normalised(rows[1])
     weights = None
     if element_weight != "equal":
-        sample = of_references[:: max(-(-len(of_references) // MOST_WEIGHING_PLATFORMS), 1)]
-        weights = element_weights(normalised(sample), columns, element_weight)
+        sample = normalised(sampled(of_references, MOST_WEIGHING_PLATFORMS))
+        weights = element_weights(sample, columns, element_weight)
     workload_distance = np.empty((len(of_references), len(target)))
     platform_distance = np.empty_like(workload_distance)
     references_at_once = max(1, FEATURE_VALUES_AT_ONCE // max(of_references.shape[1] * len(columns), 1))

@@ -16,7 +16,7 @@ from profiles.arrays import FloatArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, SCALING_PARTS
 from profiles.scaling.runs import CurveTable
 
-NAMED_CANDIDATES = 3  # of each kind, those with the largest weights
+NAMED_CANDIDATES = 3  # number of candidates per kind that are named: those with the largest weights
 NAMED_ELEMENTS = 3
 LEAST_CHANGE = 1e-3
 REMOVABLE = ("m", "m_nu")
