@@ -17,7 +17,7 @@ from predictor.extrapolation.fits import (
     points_over_sizes,
     request_for_profile,
 )
-from predictor.extrapolation.questions import DEFAULT_QUESTION, ExtrapolationQuestion, FitRequest
+from predictor.extrapolation.questions import ExtrapolationQuestion, FitRequest
 from predictor.scaling_models.measured import MeasuredPoints
 from predictor.scaling_models.registry import SCALING_MODELS
 from profiles.models import Profile, Run
@@ -35,9 +35,7 @@ SIZE_MODELS: tuple[tuple[str, dict[str, Any]], ...] = (
 CONSTANT_WITHIN = 0.2
 
 
-def extrapolation_document(
-    profile: Profile, user: Any, question: ExtrapolationQuestion = DEFAULT_QUESTION
-) -> dict[str, Any]:
+def extrapolation_document(profile: Profile, user: Any, question: ExtrapolationQuestion) -> dict[str, Any]:
     """Return the document of the page and of its JSON API. `refusal` is the reason if a model cannot be fitted."""
     curves = stored_curves(profile)
     n = curves.thinned.n.tolist() if curves else []

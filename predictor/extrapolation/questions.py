@@ -58,6 +58,3 @@ class ExtrapolationQuestion:
             raise InvalidFit("models", f"{reason}. Known: {', '.join(OFFERED_MODELS)}.")
         if self.to is not None and not 1 <= self.to <= LARGEST_THREAD_COUNT:
             raise InvalidFit("to", f"{self.to} is not a thread count from 1 to {LARGEST_THREAD_COUNT}.")
-
-
-DEFAULT_QUESTION = ExtrapolationQuestion()

@@ -65,7 +65,7 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
                     unfinished[form].chmod(0o755)
                     unfinished[form].rename(folder)
                 return exported
-    raise ExportError("the database changed during all {MOST_ATTEMPTS_TO_EXPORT} attempts to read it")
+    raise ExportError(f"the database changed during all {MOST_ATTEMPTS_TO_EXPORT} attempts to read it")
 
 
 def _write_all(folders: Mapping[str, Path], progress: TableProgress) -> Exported | None:

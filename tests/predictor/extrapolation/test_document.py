@@ -40,7 +40,7 @@ def page(client, profile, **query):
 
 
 def test_all_models_answer_beyond_the_measured_thread_counts(profile):
-    document = extrapolation_document(profile, None)
+    document = extrapolation_document(profile, None, ExtrapolationQuestion())
     assert [part["model"] for part in document["models"]] == list(DEFAULT_MODELS)
     for part in document["models"]:
         assert part["refusal"] == ""
@@ -52,7 +52,7 @@ def test_all_models_answer_beyond_the_measured_thread_counts(profile):
 
 def test_penalty_and_serial_fraction(profile):
     """The samples are 0.1 + 0.9/n with 1 % noise: a serial fraction of 10 %, about constant."""
-    document = extrapolation_document(profile, None)
+    document = extrapolation_document(profile, None, ExtrapolationQuestion())
     row_of_count = {row["n"]: row for row in document["quality"]}
     assert row_of_count[1] == {"n": 1, "size": None, "clock_ratio": None, "penalty_s": 0.0, "serial_fraction": None}
     assert row_of_count[16]["serial_fraction"] == pytest.approx(0.1, rel=0.1)
@@ -89,13 +89,13 @@ def test_a_model_that_refuses_says_why(swept):
 
 
 def test_sizes_beyond_the_measured_ones(swept):
-    sizes = extrapolation_document(swept["matmul_naive"], None)["sizes"]
+    sizes = extrapolation_document(swept["matmul_naive"], None, ExtrapolationQuestion())["sizes"]
     chosen = next(reason for reason in sizes["reasons"] if reason["chosen"])
     assert chosen["model"] == "Extended Amdahl model, degree 3"
     assert chosen["error_percent"] < 5
     tried = {reason["model"] for reason in sizes["reasons"]}
     assert tried == {*(f"Extended Amdahl model, degree {degree}" for degree in (1, 2, 3)), "Parallel penalty"}
-    sorting = extrapolation_document(swept["mergesort"], None)["sizes"]  # it spawns tasks
+    sorting = extrapolation_document(swept["mergesort"], None, ExtrapolationQuestion())["sizes"]  # it spawns tasks
     assert "Task graph" in {reason["model"] for reason in sorting["reasons"]}
     predicted = {(row["n"], row["size"]): row for row in sizes["answer"]["predictions"]}
     for (n, size), row in predicted.items():
@@ -109,7 +109,7 @@ def test_a_model_that_predicts_impossible_times_is_not_chosen(swept):
     runs = swept["matmul_naive"].runs.filter(size__gt=200, size__lt=1200)
     runs.delete()
     swept["matmul_naive"].runs.filter(size=1200).update(time_s=1e-4)
-    sizes = extrapolation_document(swept["matmul_naive"], None)["sizes"]
+    sizes = extrapolation_document(swept["matmul_naive"], None, ExtrapolationQuestion())["sizes"]
     if sizes["answer"]:
         assert min(row["time_s"] for row in sizes["answer"]["predictions"]) > 0
         assert sum(reason["chosen"] for reason in sizes["reasons"]) == 1
@@ -133,18 +133,18 @@ def runs_read(monkeypatch):
 def test_one_size_has_no_other(profile, monkeypatch):
     """For which no run is read, however many there are."""
     lengths = runs_read(monkeypatch)
-    assert extrapolation_document(profile, None)["sizes"] is None
+    assert extrapolation_document(profile, None, ExtrapolationQuestion())["sizes"] is None
     assert lengths == []
 
 
 def test_runs_are_read_once_and_of_many_the_first_repeats(swept, monkeypatch):
     profile = swept["matmul_naive"]
     lengths = runs_read(monkeypatch)
-    whole = extrapolation_document(profile, None)["sizes"]["measured"]
+    whole = extrapolation_document(profile, None, ExtrapolationQuestion())["sizes"]["measured"]
     assert lengths == [profile.runs.count()]
     first = profile.runs.filter(repeat=profile.runs.order_by("repeat")[0].repeat).count()
     monkeypatch.setattr(fits, "MOST_RUNS_READ", first)
-    some = extrapolation_document(profile, None)["sizes"]["measured"]
+    some = extrapolation_document(profile, None, ExtrapolationQuestion())["sizes"]["measured"]
     assert lengths[1:] == [first]
     assert [(point["n"], point["size"]) for point in some] == [(point["n"], point["size"]) for point in whole]
 
