@@ -100,7 +100,8 @@ def select_profiles(
         return of(*MEASURED, *SIMULATED)
     measured = of(*MEASURED)
     measured_count = count_with_profiles(measured.database, kind, slugs)
-    if include_simulated is False or measured_count == (1 if slugs else 2):
+    largest_count = 1 if slugs else 2
+    if include_simulated is False or measured_count == largest_count:
         return measured
     simulated = of(*SIMULATED)
     return simulated if count_with_profiles(simulated.database, kind, slugs) > measured_count else measured

@@ -86,7 +86,7 @@ PLATFORM_VALUES = {
 }
 PUBLIC_ONLY_HELP = "Use only public data, so that everybody may read the answer."
 EXPLAIN_HELP = "Include `why`, which takes longer to compute than the answer."
-JSON_TYPE = {"int": "integer", "float": "number", "bool": "boolean"}
+JSON_TYPE = {"int": "integer", "float": "number"}
 
 
 def object_field(members: dict[str, Any], help_text: str, child: Any, **options: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
@@ -293,7 +292,8 @@ class MethodDescription:
 
 @dataclass(frozen=True)
 class Method(Generic[Settings]):
-    """A registered prediction method. `settings` is a frozen dataclass with the method's published choices as defaults.
+    """A registered prediction method. `settings` is a frozen dataclass of int, float and Literal fields with the
+    method's published choices as defaults.
 
     `check` raises the PredictionError of a refused `predict` in less time; without it `predict` is called instead.
     `lacks_by_target` returns, for a workload and every platform of a database, the keyword of the error that `predict`
@@ -355,16 +355,9 @@ def settings_values(settings: Any) -> dict[str, Any]:
 
 def _fits(value: object, kind: Any) -> bool:
     """Return whether a plain value has the annotated type; an int fits float, a bool fits neither int nor float."""
-    origin = typing.get_origin(kind)
-    if origin is Literal:
+    if typing.get_origin(kind) is Literal:
         return value in typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, option) for option in typing.get_args(kind))
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, kind)
+    return isinstance(value, int | float if kind is float else int) and not isinstance(value, bool)
 
 
 def _type_name(kind: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def formatted_number(value: float | None, digits: int = 4) -> str:
-    """Return the number with four significant digits, or an empty string for None.
+    """Return the number with this many significant digits, or an empty string for None.
 
     >>> formatted_number(0.0123456), formatted_number(123456.0), formatted_number(None)
     ('0.01235', '1.235e+05', '')

@@ -100,16 +100,11 @@ class CountOrNone(forms.CharField):
 
 def setting_field(kind: Any, default: Any) -> forms.Field:
     """Return a field for one setting of a method. An empty field means the method's default."""
-    if kind is bool:
-        return forms.BooleanField(required=False, initial=default)
     if typing.get_origin(kind) is Literal:
         choices = [(value, value) for value in typing.get_args(kind)]
         return forms.ChoiceField(choices=choices, required=False, initial=default)
-    number = {int: forms.IntegerField, float: forms.FloatField}.get(kind)
-    widget = forms.NumberInput(attrs={"placeholder": str(default), "step": "any" if kind is float else 1})
-    if number:
-        return number(required=False, widget=widget)
-    return forms.CharField(required=False, max_length=MOST_NAME_CHARACTERS)
+    number, step = (forms.FloatField, "any") if kind is float else (forms.IntegerField, 1)
+    return number(required=False, widget=forms.NumberInput(attrs={"placeholder": str(default), "step": step}))
 
 
 class PredictionForm(forms.Form):
@@ -241,8 +236,8 @@ def question_parameters(form: PredictionForm) -> dict[str, str]:
             continue
         value = form[name].value()
         if isinstance(field, forms.BooleanField):
-            if value or field.initial:
-                parameters[name] = "true" if value else "false"
+            if value:
+                parameters[name] = "true"
         elif value not in (None, ""):
             parameters[name] = str(value)
     return parameters
@@ -281,9 +276,6 @@ def form_of_question(query: QueryDict, user: Any) -> PredictionForm:
     given = in_slugs(query, user)
     given.setdefault("scenario", "migration")
     given.setdefault("method", DEFAULT_METHOD)
-    for name, field in PredictionForm().fields.items():
-        if isinstance(field, forms.BooleanField) and field.initial:
-            given.setdefault(name, "true")
     return PredictionForm(given)
 
 

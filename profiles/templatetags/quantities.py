@@ -28,7 +28,7 @@ def is_unknown(value: Any) -> bool:
 
 @register.filter
 def significant(value: Any, digits: int = SIGNIFICANT_DIGITS) -> str:
-    """Return the number with three digits, and with an exponent only if it would be long otherwise.
+    """Return the number with `digits` digits, and with an exponent only if it would be long otherwise.
 
     >>> significant(12345.0), significant(1234567.0), significant(0.000012345), significant(8), significant(None)
     ('12,300', '1.23e+06', '1.23e-05', '8', '–')

@@ -162,20 +162,21 @@ def _answer_by_curves(
     first: FirstTime,
     everything: Scaling | None,
 ) -> Answer:
-    """Return the answer from the weighted median of the logarithmic losses and the weighted means of the fractions."""
-    others = 0.0 if everything is None else OTHERS_WEIGHT
-    share = weights / (weights.sum() + others)
-    of_all = others / (weights.sum() + others)
-    losses, weight = alike.loss, share
+    """Return the answer from the weighted median of the logarithmic losses and the weighted means of the fractions, of
+    the benchmarks that are alike and of all of them together."""
+    weight_of_all = 0.0 if everything is None else OTHERS_WEIGHT
+    total = weights.sum() + weight_of_all
+    shares, share_of_all = weights / total, weight_of_all / total
+    losses, shares_of_losses = alike.loss, shares
     if everything is not None:
         losses = np.vstack([losses, everything.loss])
-        weight = np.concatenate([weight, np.full(len(everything), of_all / len(everything))])
-    time_s = first.t1_s / n * np.exp(weighted_median(losses, weight))
+        shares_of_losses = np.append(shares, np.full(len(everything), share_of_all / len(everything)))
+    time_s = first.t1_s / n * np.exp(weighted_median(losses, shares_of_losses))
     overheads = {}
     if alike.fractions is not None:
-        fractions = np.einsum("k,kfj->fj", share, alike.fractions)
+        fractions = np.einsum("k,kfj->fj", shares, alike.fractions)
         if everything is not None and everything.fractions is not None:
-            fractions += of_all * everything.fractions.mean(axis=0)
+            fractions += share_of_all * everything.fractions.mean(axis=0)
         overheads = dict(zip(FRACTIONS, fractions, strict=True))
     curves = consistent_curves(n, time_s, first.t1_s, overheads)
     bends = float(database.n_nu[target]), float(database.n_ht[target])
