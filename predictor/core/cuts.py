@@ -13,7 +13,8 @@ from predictor.core.database import Database
 from predictor.core.metadata import microarchitecture_facts
 from profiles.arrays import BoolArray, IntArray
 
-KnownAt = Literal["ends", "most", "workload-most"]  # see `known_at`
+KnownAt = Literal["ends", "half", "most", "workload-most"]  # see `known_at`
+KNOWN_OF_HALF = 2  # threads
 WRONG_DRAW = 2  # second seed of the random wrong profiles, so that they are independent of other draws
 LEAST_WRONG_FACTOR, MOST_WRONG_FACTOR, WRONG_UNIT = 2.0, 10.0, 1000.0
 WRONG_NOISE = 0.7  # standard deviation of ln t
@@ -92,13 +93,17 @@ def known_up_to(database: Database, workload: int, most: int) -> Database:
     return _with_points(database, points | (database.workload_index != workload)[_rows_of_points(database)])
 
 
-def known_at(database: Database, at: KnownAt, workload: int | None = None) -> Database:
+def known_at(database: Database, at: KnownAt, workload: int | None = None, target: int = 0) -> Database:
     """Return the database as if profiles had been measured at some of their thread counts only.
 
-    `ends`: every profile at its least and its largest n. `most`: every profile at its largest n. `workload-most`: those
-    of the workload at their largest n, and the others unchanged.
+    `ends`: every profile at its least and its largest n. `half`: those of every second platform, the target among them,
+    at n up to 2, and the others unchanged. `most`: every profile at its largest n. `workload-most`: those of the
+    workload at their largest n, and the others unchanged.
     """
     rows = _rows_of_points(database)
+    if at == "half":
+        is_whole = (database.platform_index - target) % 2 == 1
+        return _with_points(database, (database.curve_n <= KNOWN_OF_HALF) | is_whole[rows])
     order = np.lexsort((database.curve_n, rows))  # stored points may be in any order of n
     has_curve = np.diff(database.curve_offsets) > 0
     points = np.zeros(len(order), dtype=bool)

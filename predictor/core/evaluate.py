@@ -12,7 +12,16 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from predictor.core.answers import Answer, Method, Query
-from predictor.core.cuts import Cut, KnownAt, Size, known_at, known_up_to, random_cut, with_wrong_profiles
+from predictor.core.cuts import (
+    KNOWN_OF_HALF,
+    Cut,
+    KnownAt,
+    Size,
+    known_at,
+    known_up_to,
+    random_cut,
+    with_wrong_profiles,
+)
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.interval_scores import NO_INTERVALS, IntervalHits, constant_interval_score, interval_hits
@@ -200,7 +209,8 @@ class EvaluationResult:
     def by_distance(self) -> dict[str, dict[str, DistanceStatistics]]:
         """Return the errors of each method at the n for which `known_n` or `known_at` evaluates it (`asked_counts`), by
         ranges of n."""
-        limits = [self.protocol.known_n or int(self.protocol.known_at != "workload-most"), *RANGES_BEYOND]
+        least = {"workload-most": 0, "half": KNOWN_OF_HALF}.get(self.protocol.known_at or "", 1)
+        limits = [self.protocol.known_n or least, *RANGES_BEYOND]
         found: dict[str, dict[str, DistanceStatistics]] = {}
         for above, most in pairwise(limits):
             name = f"{above + 1} to {most}" if most < RANGES_BEYOND[-1] else f"over {above}"
@@ -292,8 +302,9 @@ def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
         eligible &= np.isin(database.platform_index, protocol.targets)
     if protocol.workloads is not None:
         eligible &= np.isin(database.workload_index, protocol.workloads)
-    if protocol.known_n is not None:
-        beyond = np.append(0, np.cumsum(database.curve_n > protocol.known_n))
+    known_n = KNOWN_OF_HALF if protocol.known_at == "half" else protocol.known_n
+    if known_n is not None:
+        beyond = np.append(0, np.cumsum(database.curve_n > known_n))
         eligible &= np.diff(beyond[database.curve_offsets]) > 0
     if protocol.known_at == "ends":
         eligible &= np.diff(database.curve_offsets) > ENDS
@@ -366,15 +377,17 @@ def _outcomes(
     outcomes = []
     with single_thread():  # predictions run in parallel already
         for row in rows:
-            known = _known_database(database, int(database.workload_index[row]), protocol)
+            known = _known_database(database, row, protocol)
             view = known.without(*hidden_pairs(database, row, protocol))
             outcomes += [_outcome(database, view, row, method, protocol) for method in methods]
     return outcomes
 
 
-def _known_database(database: Database, workload: int, protocol: Protocol) -> Database:
-    """Return the database, with wrong profiles and cut curves if the protocol requests them."""
+def _known_database(database: Database, row: int, protocol: Protocol) -> Database:
+    """Return the database for the prediction of a row, with wrong profiles and cut curves if the protocol requests
+    them."""
     known_n, at, wrong, seed = protocol.known_n, protocol.known_at, protocol.wrong, protocol.seed
+    workload, target = int(database.workload_index[row]), int(database.platform_index[row])
     if wrong is not None:
         whole = database
         database = whole.derive(("wrong", wrong, seed), lambda: with_wrong_profiles(whole, wrong, seed))
@@ -383,7 +396,9 @@ def _known_database(database: Database, workload: int, protocol: Protocol) -> Da
     elif at == "workload-most":
         cut = partial(known_at, database, at, workload)
     else:
-        return database if at is None else database.derive(("known_at", at), lambda: known_at(database, at))
+        half = target % 2 if at == "half" else 0
+        whole = database
+        return whole if at is None else whole.derive(("known_at", at, half), lambda: known_at(whole, at, target=half))
     return database.derive_one_of("cut curves", (workload, known_n, at), cut, CUT_DATABASES_KEPT)
 
 
@@ -415,7 +430,13 @@ def asked_counts(n: IntArray, protocol: Protocol) -> BoolArray:
     a cut."""
     if protocol.known_n is not None:
         return np.asarray(n > protocol.known_n)
-    is_asked = {"ends": (n > n.min()) & (n < n.max()), "most": n == n.max(), "workload-most": n > 0, None: n < 0}
+    is_asked = {
+        "ends": (n > n.min()) & (n < n.max()),
+        "half": n > KNOWN_OF_HALF,
+        "most": n == n.max(),
+        "workload-most": n > 0,
+        None: n < 0,
+    }
     return np.asarray(is_asked[protocol.known_at])
 
 

@@ -466,6 +466,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "very different machines": diverse_table,
     "weights of mpet2020": weights_table,
     "beyond": partial(known_n_table, ("known-2", "known-4")),
+    "half": partial(known_n_table, ("known-half",)),
     "between": partial(known_n_table, ("known-ends",)),
     "all threads": partial(known_n_table, ("known-most",)),
     "workload with all threads": partial(known_n_table, ("known-workload-most",)),

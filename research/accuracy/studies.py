@@ -29,7 +29,7 @@ FewQuestion = Literal[
     "references-20",
     "references-all",
 ]
-BeyondQuestion = Literal["known-2", "known-4", "known-ends", "known-most", "known-workload-most"]
+BeyondQuestion = Literal["known-2", "known-4", "known-half", "known-ends", "known-most", "known-workload-most"]
 # The number is the percentage of wrong profiles.
 WrongQuestion = Literal["wrong-1", "wrong-5", "wrong-20"]
 StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion | BeyondQuestion | WrongQuestion
@@ -158,8 +158,8 @@ def published_studies() -> Iterator[Study]:
 def studies_beyond() -> Iterator[Study]:
     """Yield the studies that predict unknown thread counts.
 
-    The workload is known with few threads and predicted with many, or known only with all threads, or only with one
-    thread and with all threads.
+    The workload is known with few threads and predicted with many, or on half of the machines everything is known with
+    few threads, or known only with all threads, or only with one thread and with all threads.
     """
     for dataset in BEYOND_DATASETS:
         sample: tuple[str, ...] = () if dataset in DATABASE_COMMANDS else ("--sample", "150", "--seed", "7")

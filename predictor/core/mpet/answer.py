@@ -11,7 +11,7 @@ from predictor.core.curves import MOST_GRID_VALUES, evaluated_curves, interpolat
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, UNKNOWN_SLOPE
 from predictor.core.mpet.transfer import Transfer, downward_shift
 from predictor.core.numerics import FEWEST, normal_factor
 from predictor.core.reconstruct import LEAST_TIME_SHARE, consistent_curves, fitted_features, log_shares
@@ -21,7 +21,6 @@ from profiles.scaling.features import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 
-WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n, on either side
 WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t
 CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # platforms in an answer, and workloads of each
 FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other
@@ -56,7 +55,7 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
     log_thread_time = interpolate_rows(gap[None], evidence.n, known)[0] + mean.at(x)
     half_width = np.hypot(np.interp(x, evidence.log_n, transfer.half_width), normal_factor(level) * np.sqrt(of_shape))
     beyond = np.log(counts) - np.log(evidence.largest_on_target if mean.largest_n > 1 else 1)
-    half_width += WIDENING_BEYOND_MEASURED * np.maximum(beyond, 0.0)
+    half_width += UNKNOWN_SLOPE * np.maximum(beyond, 0.0)
     credible_n = None
     if growth is not None:
         log_thread_time += growth.at(growth.value, counts)

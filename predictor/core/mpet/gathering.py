@@ -13,7 +13,7 @@ from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
 from predictor.core.metadata import PlatformMetadata, likeness_of_names, platform_metadata
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MOST_COUNTS, SOME_COUNTS, SOME_REFERENCES, USUAL_COUNT
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MOST_COUNTS, SOME_COUNTS, SOME_REFERENCES
 from predictor.core.numerics import FEWEST, TINY, nearest_at_any
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows, usable_platforms
 from predictor.core.screening import outlying_profiles
@@ -353,7 +353,8 @@ def curves_at(
 def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:
     """Return the mean shape of every workload's curve on the grid, (G, B), from mean steps between the supports.
 
-    A step is averaged over the profiles whose measured range includes it, so platforms of any size can be averaged.
+    A step is averaged over the profiles whose measured range includes it, and the mean step of all workloads, so
+    platforms of any size can be averaged.
     """
     # The arrays are made contiguous, because `take` would copy them otherwise.
     rows, patterns = (np.ascontiguousarray(sampled(indices, ENOUGH)) for indices in (rows, patterns))
@@ -362,7 +363,7 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
     values = evaluated.at(rows, support)
     steps, counts = np.einsum("gpb,gpb->gb", values[1:] - values[:-1], across), across.sum(axis=1)
     overall = steps.sum(axis=1) / np.maximum(counts.sum(axis=1), 1.0)
-    steps = (steps + USUAL_COUNT * overall[:, None]) / (counts + USUAL_COUNT)
+    steps = (steps + overall[:, None]) / (counts + 1.0)
     curve = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), steps]), axis=0)
     return interpolate_rows(curve.T, evaluated.n[support], evaluated.n).T
 

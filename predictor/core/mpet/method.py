@@ -99,7 +99,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="32",
+    version="33",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="A Gaussian process over machines transfers whole curves; weights may be negative.",

@@ -14,7 +14,7 @@ import numpy as np
 from predictor.core.curves import evaluated_curves
 from predictor.core.metadata import workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, Hyperparameters
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, UNKNOWN_SLOPE, Hyperparameters
 from predictor.core.mpet.transfer import Transfer
 from predictor.core.numerics import (
     MEDIAN_TO_SIGMA,
@@ -40,8 +40,8 @@ class Guesses(NamedTuple):
 
     `value` (B + 1, J) is the mean guess of ln(n t(n)) on T. `deviations` (B + 1, R, J) are the differences of the
     references' guesses from it, times the root of the reference's weight, 0 without a guess. `departure` (B, J) is
-    measured minus guessed. `weights` (R,) and `workload_weights` (B,) have sum 1. `gap` (R, B, J) are the ratios in
-    logarithms, `centre` (R, J) their medians and `spread` (R,) their deviations.
+    measured minus guessed. `weights` (R, J) have sum 1 at each knot, `workload_weights` (B,) sum 1. `gap` (R, B, J) are
+    the ratios in logarithms, `centre` (R, J) their medians and `spread` (R,) their deviations.
     """
 
     value: FloatArray
@@ -61,8 +61,12 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
 
     K and k are those of `workload_covariance`, and share is the `explained_share`. m is the mean of two such terms,
     without and with the similarity of names added to K and k, weighted by their errors (`shares_by_error`).
+
+    At knots beyond the last n at which T's workloads were measured, A changes as on the references:
+
+        t(n) = t(last) + sum_p u_p (z(p,A,n) - z(p,A,last))
     """
-    guesses = guess_by_medians(extended_curves(evidence), evidence.is_known)
+    guesses = guess_by_medians(extended_curves(evidence), evidence.is_known, evidence.outside)
     families = application_families(evidence)
     errors = _recentred_departures(guesses, families)
     value, distance = guesses.value[-1], np.zeros(len(errors))
@@ -87,22 +91,25 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
     deviation = np.sqrt((typical + LEAST_LOG_ERROR) ** 2 * unexplained[:, None] + disagreement)
     half_width = family_factor(np.abs(errors) / deviation[:-1], families, level) * deviation[-1]
     shift = np.minimum(h.ratio_shift * half_width / normal_factor(level), h.most_shift)
+    on_target = evidence.n <= evidence.largest_on_target
+    last = np.minimum(np.arange(len(on_target)), np.flatnonzero(on_target)[-1])  # the knot itself up to the last on T
+    change = ((evidence.of_workload - evidence.of_workload[last]) * guesses.weights.T).sum(axis=1)
     return Transfer(
-        value=value - shift,
-        half_width=half_width,
-        platform_weights=np.repeat(guesses.weights[None], len(evidence.n), axis=0),
+        value=(value - shift)[last] + change,
+        half_width=half_width[last],
+        platform_weights=guesses.weights.T,
         workload_weights=guesses.workload_weights,
         platform_distance=1.0 - np.exp(guesses.spread**2 / (-2 * (finite_median(guesses.spread**2) + TINY))),
         workload_distance=distance,
-        errors_on_target=errors.T * evidence.measured_on_target,
+        errors_on_target=errors.T[last] * evidence.measured_on_target,
     )
 
 
 def extended_curves(evidence: Evidence) -> FloatArray:
     """Return ln(n t(n)) of the references and T (last) for T's workloads and A (last), (R + 1, B + 1, J), 0 if unknown.
 
-    Outside the measured range the last value is used, because a few platforms give no reliable mean curve. Below the
-    range A's values change as scaling laws and companions do (`with_growth_below`).
+    Outside the measured range of a reference the last value is used: A changes from there as T's workloads do. Below
+    the range A's values change as scaling laws and companions do (`with_growth_below`).
     """
     evaluated = evaluated_curves(evidence.database)
     knots = np.searchsorted(evaluated.n, evidence.n)
@@ -115,17 +122,20 @@ def extended_curves(evidence: Evidence) -> FloatArray:
     return curves.transpose(1, 2, 0)
 
 
-def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
+def guess_by_medians(curves: FloatArray, is_known: BoolArray, outside: FloatArray) -> Guesses:
     """Return the guess of each reference by the median of its ratios, and their mean.
 
-        c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    u_p ~ (0.02 + r_p)^-2,    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
+        c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
+        u_p ~ 1 / ((0.02 + r_p)^2 + (0.1 x_p)^2)
 
-    r_p is the robust deviation of the ratios from their median, averaged over n.
+    r_p is the robust deviation of the ratios from their median, averaged over n. x_p is the distance in ln n from the
+    range in which A was measured on p.
 
-    Parameters: `curves` (R + 1, B + 1, J), T and A last; `is_known` (R + 1, B). Each reference has A.
+    Parameters: `curves` (R + 1, B + 1, J), T and A last; `is_known` (R + 1, B); `outside` x (J, R). Each reference has
+    A.
 
     >>> curves = np.array([[0.0, 1.0, 2.0, 5.0], [2.0, 4.0, 11.0, 0.0]])[:, :, None]
-    >>> guess_by_medians(curves, np.ones((2, 3), dtype=bool)).value[-1].tolist()
+    >>> guess_by_medians(curves, np.ones((2, 3), dtype=bool), np.zeros((1, 1))).value[-1].tolist()
     [8.0]
     """
     known_of, of_references = is_known[:-1], curves[:-1]
@@ -133,16 +143,16 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     centre = known_median(gap)
     off = np.abs(gap - centre[:, None])
     spread = known_median(off).mean(axis=1) * MEDIAN_TO_SIGMA
-    weights = (LEAST_LOG_ERROR + spread) ** -2
-    weights /= weights.sum()
+    weights = 1.0 / ((LEAST_LOG_ERROR + spread)[:, None] ** 2 + (UNKNOWN_SLOPE * outside.T) ** 2)
+    weights /= weights.sum(axis=0)
     has = np.append(known_of, np.ones((len(known_of), 1), dtype=bool), axis=1)
-    share = weights[:, None] * has
+    share = weights[:, None] * has[:, :, None]
     share /= np.maximum(share.sum(axis=0), TINY)
     guess = of_references + centre[:, None]
-    value = np.einsum("rb,rbj->bj", share, guess)
-    deviations = ((guess - value) * np.sqrt(share)[:, :, None]).transpose(1, 0, 2)
+    value = (share * guess).sum(axis=0)
+    deviations = ((guess - value) * np.sqrt(share)).transpose(1, 0, 2)
     softened = known_of / (np.where(known_of, off.mean(axis=2), 0.0) + spread[:, None] + TINY)
-    by_workload = weights @ (softened / softened.sum(axis=1, keepdims=True))
+    by_workload = weights.mean(axis=1) @ (softened / softened.sum(axis=1, keepdims=True))
     departure = (curves[-1, :-1] - value[:-1]) * np.asarray(known_of.any(axis=0))[:, None]
     return Guesses(value, deviations, departure, weights, by_workload / by_workload.sum(), spread, gap, centre)
 
@@ -154,7 +164,8 @@ def _recentred_departures(guesses: Guesses, families: IntArray) -> FloatArray:
     for family in range(count) if 1 < count <= ENOUGH else ():
         members = families == family
         moved = guesses.centre - known_median(guesses.gap[:, ~members])
-        errors[members] += guesses.weights @ np.nan_to_num(moved, nan=0.0)  # NaN: a reference without other workloads
+        # `moved` is NaN for a reference without other workloads.
+        errors[members] += (guesses.weights * np.nan_to_num(moved, nan=0.0)).sum(axis=0)
     return errors
 
 
@@ -185,7 +196,7 @@ def workload_covariance(
     # With fewer values than parameters of `least_squares_parts`, references differ only by rounding errors.
     covariance += linear / (typical if typical > np.sqrt(TINY) else np.inf)
     if h.features and any(evidence.database.valid_elements(group)[COUNTER_FEATURES].any() for group in evidence.groups):
-        scaled = _scaled_features(evidence, guesses.weights)
+        scaled = _scaled_features(evidence, guesses.weights.mean(axis=1))
         covariance += h.features * np.exp(squared_distances(scaled @ scaled.T) / (-2 * h.features_length**2))
     scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
     correlation = covariance[-1, :-1] / (scale[-1] * scale[:-1])

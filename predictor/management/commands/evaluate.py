@@ -91,7 +91,8 @@ class Command(BaseCommand):
             "--known-at",
             choices=KNOWN_AT,
             help="show the errors with fewer known thread counts. ends: only the smallest and the largest "
-            "thread count of every profile are known, those between are predicted; most: only the largest "
+            "thread count of every profile are known, those between are predicted; half: every second "
+            "platform, the target among them, is known with up to 2 threads only; most: only the largest "
             "one is known, and predicted; workload-most: only the largest one is known for the workload "
             "on each platform, and all of the other workloads. The result is not saved",
         )

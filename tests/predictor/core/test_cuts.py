@@ -153,7 +153,7 @@ def test_a_protocol_evaluates_diverse_cuts():
         ({"cut": SIZE, "targets": (1,)}, "targets"),
         ({"diverse": True}, "needs a cut"),
         ({"known_n": 2, "known_at": "ends"}, "cannot be combined"),
-        ({"known_at": "least"}, "unknown known_at 'least'; known: ends, most, workload-most"),
+        ({"known_at": "least"}, "unknown known_at 'least'; known: ends, half, most, workload-most"),
         *(({"wrong": share}, "between 0 and 1") for share in (0.0, 1.0, -0.1)),
     ],
 )
@@ -227,23 +227,25 @@ def test_errors_are_counted_by_how_far_beyond_what_was_known_they_are():
         assert of_method["ideal"].coverage is None
 
 
-@pytest.mark.parametrize("kind", ["ends", "most", "workload-most"])
+@pytest.mark.parametrize("kind", ["ends", "half", "most", "workload-most"])
 def test_what_is_known_and_what_is_asked(kind):
-    """Both ends: the counts between them are asked. All threads only: these are. The workload with all threads only:
-    every count of the target."""
+    """Both ends: the counts between them are asked. Every second platform with up to two threads: those above. All
+    threads only: these are. The workload with all threads only: every count of the target."""
     database = curve_database(3, 12, 8, missing=0.0)
     of_first = database.workload_index == database.workload_index[0]
     known = known_at(database, kind, int(database.workload_index[0]))
     for row in range(len(database)):
         n = database.curve(row)[0].tolist()
-        parts = {"ends": [n[0], n[-1]], "most": [n[-1]], "workload-most": [n[-1]] if of_first[row] else n}
+        few = [one for one in n if one <= 2] if database.platform_index[row] % 2 == 0 else n
+        parts = {"ends": [n[0], n[-1]], "half": few, "most": [n[-1]], "workload-most": [n[-1]] if of_first[row] else n}
         assert known.curve(row)[0].tolist() == parts[kind]
     protocol = Protocol(known_at=kind, sample=6, seed=1)
     result = evaluate(database, [METHODS["mpet"]], protocol)
     counts = [database.curve(row)[0].tolist() for row in chosen_rows(database, protocol).tolist()]
-    asked = {"ends": slice(1, -1), "most": slice(-1, None), "workload-most": slice(None)}[kind]
+    asked = {"ends": slice(1, -1), "half": slice(2, None), "most": slice(-1, None), "workload-most": slice(None)}[kind]
     assert [[point.n for point in one.beyond] for one in result.outcomes["mpet"]] == [n[asked] for n in counts]
-    assert next(iter(result.by_distance())) == {"ends": "2 to 8", "most": "9 to 16", "workload-most": "1 to 8"}[kind]
+    first = {"ends": "2 to 8", "half": "3 to 8", "most": "9 to 16", "workload-most": "1 to 8"}[kind]
+    assert next(iter(result.by_distance())) == first
 
 
 def test_a_share_of_the_profiles_is_wrong_and_what_is_compared_is_not():

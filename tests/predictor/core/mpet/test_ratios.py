@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
+from predictor.core.cuts import known_at
 from predictor.core.database import Database
 from predictor.core.mpet import ratios
 from predictor.core.mpet.gathering import application_families, gather_evidence
@@ -39,9 +40,9 @@ def test_an_absurd_workload_moves_no_median():
     database = database_with()
     evidence = evidence_of(database)
     curves = extended_curves(evidence)
-    before = guess_by_medians(curves, evidence.is_known).value[-1]
+    before = guess_by_medians(curves, evidence.is_known, evidence.outside).value[-1]
     curves[-1, 3] += 9.0
-    after = guess_by_medians(curves, evidence.is_known).value[-1]
+    after = guess_by_medians(curves, evidence.is_known, evidence.outside).value[-1]
     assert np.abs(after - before).max() < 0.3
 
 
@@ -49,7 +50,16 @@ def test_a_reference_with_even_ratios_counts_more():
     random = np.random.default_rng(1)
     curves = random.normal(size=(3, 9, 4))
     curves[0] = curves[2] + 0.01 * random.normal(size=(9, 4)) - 1.0
-    assert guess_by_medians(curves, np.ones((3, 8), dtype=bool)).weights[0] > 0.99
+    weights = guess_by_medians(curves, np.ones((3, 8), dtype=bool), np.zeros((4, 2))).weights
+    assert (weights[0] > 0.99).all()
+
+
+def test_a_reference_counts_less_where_it_was_not_measured():
+    curves = np.random.default_rng(1).normal(size=(3, 9, 2))
+    curves[1] = curves[0] + 1.0  # the same ratios
+    weights = guess_by_medians(curves, np.ones((3, 8), dtype=bool), np.array([[0.0, 0.0], [99.0, 0.0]])).weights
+    np.testing.assert_allclose(weights[:, 0], 0.5)
+    assert weights[0, 1] < 0.02
 
 
 @pytest.mark.parametrize(
@@ -78,7 +88,8 @@ def test_a_left_out_application_says_nothing_of_its_own(monkeypatch):
     errors = ratio_transfer(evidence, 0.9).errors_on_target.T
     others = np.flatnonzero([names[b] != "b" for b in evidence.workloads])
     curves = extended_curves(evidence)
-    guesses = guess_by_medians(curves[:, np.append(others, -1)], evidence.is_known[:, others])
+    of_others = curves[:, np.append(others, -1)]
+    guesses = guess_by_medians(of_others, evidence.is_known[:, others], evidence.outside)
     for b in np.flatnonzero([names[b] == "b" for b in evidence.workloads]):
         expected = curves[-1, b] - (curves[0, b] + guesses.centre[0])
         np.testing.assert_allclose(errors[b], expected, atol=1e-12)
@@ -209,3 +220,16 @@ def test_where_references_disagree_as_about_no_workload_of_the_target_the_answer
     curves = {(machine, name): {1: seconds} for machine, of in times.items() for name, seconds in of.items()}
     answer = predict(database_of_times(curves, dict.fromkeys(times, 1)), 0, 2, (1,))
     assert 0.01 * 0.05 < answer.t1_s < 100.0 * 30.0
+
+
+def test_a_serial_program_stays_serial_beyond_the_counts_of_half_of_the_machines():
+    """T and every second reference were measured with two threads at most, the other references with sixteen."""
+    arrays = curve_arrays(5, 6, 8, missing=0.0, noise=0.01)
+    of_serial = arrays["workload_index"] == 0
+    times = arrays["curve_time_s"].reshape(len(of_serial), -1)
+    times[of_serial] = times[of_serial, :1]
+    database = known_at(Database.build(**arrays), "half", target=1)
+    answer = predict(database.without(1, 0), 0, 1)
+    assert answer.n[-1] == 16
+    assert answer.time_s[-1] / answer.time_s[0] == pytest.approx(1.0, abs=0.2)
+    assert answer.low_s[-1] < answer.time_s[0] < answer.high_s[-1]
