@@ -353,8 +353,7 @@ def curves_at(
 def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, support: IntArray) -> FloatArray:
     """Return the mean shape of every workload's curve on the grid, (G, B), from mean steps between the supports.
 
-    A step is averaged over the profiles whose measured range includes it, and the mean step of all workloads, so
-    platforms of any size can be averaged.
+    A step is averaged over the profiles measured across it and, as one more profile, the mean step of all workloads.
     """
     # The arrays are made contiguous, because `take` would copy them otherwise.
     rows, patterns = (np.ascontiguousarray(sampled(indices, ENOUGH)) for indices in (rows, patterns))

@@ -49,8 +49,7 @@ class CurveParts:
     residual: FloatArray
 
     def correlations(self) -> FloatArray:
-        """Return the correlation of A with each workload (B,): that of their deviations from the platforms' speed, over
-        the references and knots."""
+        """Return the correlations (B,) of A's and the workloads' deviations from speed, over references and knots."""
         rest, of_workload = self.rest[:, :-1], self.residual - self.residual.mean(axis=1, keepdims=True)
         products = np.einsum("jr,jrb->b", of_workload, rest)
         squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / rest.shape[1]

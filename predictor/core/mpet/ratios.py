@@ -61,10 +61,7 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
 
     K and k are those of `workload_covariance`, and share is the `explained_share`. m is the mean of two such terms,
     without and with the similarity of names added to K and k, weighted by their errors (`shares_by_error`).
-
-    At knots beyond the last n at which T's workloads were measured, A changes as on the references:
-
-        t(n) = t(last) + sum_p u_p (z(p,A,n) - z(p,A,last))
+    Beyond the last n measured on T, A changes as on references: t(last) + sum_p u_p (z(p,A,n) - z(p,A,last)).
     """
     guesses = guess_by_medians(extended_curves(evidence), evidence.is_known, evidence.outside)
     families = application_families(evidence)
@@ -91,8 +88,7 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
     deviation = np.sqrt((typical + LEAST_LOG_ERROR) ** 2 * unexplained[:, None] + disagreement)
     half_width = family_factor(np.abs(errors) / deviation[:-1], families, level) * deviation[-1]
     shift = np.minimum(h.ratio_shift * half_width / normal_factor(level), h.most_shift)
-    on_target = evidence.n <= evidence.largest_on_target
-    last = np.minimum(np.arange(len(on_target)), np.flatnonzero(on_target)[-1])  # the knot itself up to the last on T
+    last = np.searchsorted(evidence.n, np.minimum(evidence.n, evidence.largest_on_target))  # itself, or the last on T
     change = ((evidence.of_workload - evidence.of_workload[last]) * guesses.weights.T).sum(axis=1)
     return Transfer(
         value=(value - shift)[last] + change,
@@ -128,11 +124,9 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray, outside: FloatArra
         c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
         u_p ~ 1 / ((0.02 + r_p)^2 + (0.1 x_p)^2)
 
-    r_p is the robust deviation of the ratios from their median, averaged over n. x_p is the distance in ln n from the
-    range in which A was measured on p.
+    r_p is the robust deviation of the ratios, averaged over n; x_p the distance in ln n from A's measured range on p.
 
-    Parameters: `curves` (R + 1, B + 1, J), T and A last; `is_known` (R + 1, B); `outside` x (J, R). Each reference has
-    A.
+    Parameters: `curves` (R + 1, B + 1, J), T and A last; `is_known` (R + 1, B); `outside` (J, R). Every p has A.
 
     >>> curves = np.array([[0.0, 1.0, 2.0, 5.0], [2.0, 4.0, 11.0, 0.0]])[:, :, None]
     >>> guess_by_medians(curves, np.ones((2, 3), dtype=bool), np.zeros((1, 1))).value[-1].tolist()
@@ -163,8 +157,7 @@ def _recentred_departures(guesses: Guesses, families: IntArray) -> FloatArray:
     errors = guesses.departure.copy()
     for family in range(count) if 1 < count <= ENOUGH else ():
         members = families == family
-        moved = guesses.centre - known_median(guesses.gap[:, ~members])
-        # `moved` is NaN for a reference without other workloads.
+        moved = guesses.centre - known_median(guesses.gap[:, ~members])  # NaN: a reference without other workloads
         errors[members] += (guesses.weights * np.nan_to_num(moved, nan=0.0)).sum(axis=0)
     return errors
 
