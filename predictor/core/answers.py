@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
@@ -20,7 +19,6 @@ from profiles.scaling.runs import CurveTable
 LARGEST_THREAD_COUNT = 2**20
 MOST_ANSWERED_COUNTS, EVERY_COUNT_TO = 512, 256  # thread counts
 MEDIUM, LOW = 1, 2  # levels of reduced confidence
-NO_CREDIBLE_GAIN = "a gain beyond n = {n} is not credible"  # begins a warning
 
 Settings = TypeVar("Settings")
 
@@ -236,17 +234,6 @@ def is_limited(n: IntArray, credible_n: int | None) -> bool:
     (True, False)
     """
     return credible_n is not None and credible_n < int(n.max())
-
-
-def credible_n_of(warnings: Iterable[str]) -> int | None:
-    """Return the largest n with a credible gain that the warnings of a stored answer name, or None if no n is limited.
-
-    >>> credible_n_of(["only 2 reference machines", NO_CREDIBLE_GAIN.format(n=8) + ": it is less than 90 % probable"])
-    8
-    """
-    sentence = re.escape(NO_CREDIBLE_GAIN).replace(re.escape("{n}"), r"(\d+)")
-    found = (re.match(sentence, warning) for warning in warnings)
-    return next((int(match[1]) for match in found if match), None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from mpet_site.web.tables import NUMBER, TableColumn
-from predictor.core.answers import credible_n_of
 from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.comparisons.documents import positions_with_most_profiles
 from predictor.core.database import Database
@@ -98,13 +97,11 @@ def given_parameters(parameters: Mapping[str, str], names: Iterable[str]) -> dic
     return {name: parameters[name] for name in names if parameters.get(name)}
 
 
-def fastest_point(curve: Sequence[Mapping[str, Any]], warnings: Sequence[str]) -> Mapping[str, Any] | None:
+def fastest_point(curve: Sequence[Mapping[str, Any]], credible_n: int | None) -> Mapping[str, Any] | None:
     """Return the point with the shortest time, or with the largest speedup if only the scaling was predicted.
 
-    As in rankings, thread counts beyond the one that the `warnings` of the answer name as the last credible gain are
-    left out, unless no other was predicted.
+    As in rankings, thread counts beyond the last one with a credible gain are left out, unless no other was predicted.
     """
-    credible_n = credible_n_of(warnings)
     curve = [row for row in curve if credible_n is None or row["n"] <= credible_n] or curve
     timed = [row for row in curve if row["time_s"] is not None]
     if timed:
@@ -119,8 +116,9 @@ def answer_facts(answer: Mapping[str, Any], names: Mapping[str, str]) -> dict[st
     For a changed question, add the fastest point of the baseline and the ratio of both times. Warnings that repeat a
     reason of the confidence are omitted. `names` maps slugs to names of machines.
     """
-    best = fastest_point(answer["curve"], answer["warnings"])
-    before = fastest_point(answer.get("baseline") or [], answer["warnings"])
+    credible_n = answer.get("credible_n")  # answers of versions before 33 have none
+    best = fastest_point(answer["curve"], credible_n)
+    before = fastest_point(answer.get("baseline") or [], credible_n)
     ratio = None
     if best and before and best["time_s"] and before["time_s"]:
         ratio = before["time_s"] / best["time_s"]
@@ -129,7 +127,7 @@ def answer_facts(answer: Mapping[str, Any], names: Mapping[str, str]) -> dict[st
     warnings = [in_names(warning, names) for warning in answer["warnings"] if warning not in reasons]
     return {
         "fastest": best,
-        "limited_to": credible_n_of(answer["warnings"]),
+        "limited_to": credible_n,
         "fastest_before": before,
         "times_as_fast": ratio,
         "interval_width": None if half_width is None else width_in_words(half_width),

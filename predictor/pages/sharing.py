@@ -49,12 +49,12 @@ class SharedAnswer:
 def shared_answer(answer: dict[str, Any]) -> SharedAnswer:
     """Return the one-line summary of an answer document.
 
-    >>> shared_answer({"target": "i9", "time_kind": "absolute", "warnings": [], "curve": [
+    >>> shared_answer({"target": "i9", "time_kind": "absolute", "curve": [
     ...     {"n": 1, "time_s": 20.0, "low_s": 18.0, "high_s": 22.0},
     ...     {"n": 8, "time_s": 12.4, "low_s": 11.3, "high_s": 13.5}]}).text
     '12.4 s ±8.9 % on i9'
     """
-    best = fastest_point(answer["curve"], answer["warnings"])
+    best = fastest_point(answer["curve"], answer.get("credible_n"))
     if best is None or best["time_s"] is None or answer["time_kind"] == "relative":
         return SharedAnswer(f"predicted on {answer['target']}", "", None)
     time = f"{significant(best['time_s'])} s"

@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models import Q, QuerySet
 
 from mpet_site.web.plain_json import nan_to_null
-from predictor.core.answers import Answer, Candidate
+from predictor.core.answers import Answer, Candidate, is_limited
 from predictor.core.scenarios import SCENARIOS
 from predictor.predictions.confidence import cautions, judged_confidence
 from predictor.predictions.explanation import WhyDocument, explain
@@ -110,6 +110,9 @@ class AnswerDocument(RequestDocument):
         ]
     ]
     warnings: list[str]
+    credible_n: NotRequired[
+        Annotated[int | None, "Largest n with a credible gain over fewer threads; null if no predicted n is above it."]
+    ]
     measured: Annotated[
         MeasuredDocument | None,
         "Measurement of this pair, which was hidden from the method; null if there is none.",
@@ -139,6 +142,7 @@ def answer_document(basis: Basis, request: RequestDocument, *, explained: bool) 
         },
         "confidence": judged_confidence(basis),
         "warnings": [*reference_warnings(basis), *answer.warnings, *cautions(basis)],
+        "credible_n": answer.credible_n if is_limited(answer.n, answer.credible_n) else None,
         "measured": measured_document(basis),
         "reference_curves": reference_curves(basis),
         "sources": list(stored_sources(basis).order_by(*credit).values(*credit).distinct()),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.core.answers import NO_CREDIBLE_GAIN, Answer, AnswerConfidence, Candidate, DeferredAnswer
+from predictor.core.answers import Answer, AnswerConfidence, Candidate, DeferredAnswer
 from predictor.core.curves import MOST_GRID_VALUES, evaluated_curves, interpolate_rows, shape_range
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
@@ -240,7 +240,7 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
         warnings.append(f"the workload was measured with at least {evidence.mean_curve.least_n} threads: {fewer}")
     if credible_n is not None and credible_n < most:
         odds = f"{whole_percent(CREDIBILITY)} probable"
-        warnings.append(f"{NO_CREDIBLE_GAIN.format(n=credible_n)}: it is less than {odds}")
+        warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")
     if most > on_target and largest > on_target:
         reason = "beyond, its ratio to the references is kept constant"
         warnings.append(f"{target} was measured only up to n = {on_target}: {reason}")

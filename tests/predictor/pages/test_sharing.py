@@ -39,8 +39,8 @@ def test_the_badge_says_the_least_time_with_its_interval(client, stored):
 def test_page_and_badge_have_the_fastest_thread_count_with_a_credible_gain_as_rankings_do(client, stored):
     address, page = reverse("badge", args=[stored.uid]), reverse("prediction", args=[stored.uid])
     assert "Fastest, with 16 threads" in text_of(client.get(page)) and "Advised threads" in text_of(client.get(page))
-    limit = ["a gain beyond n = 2 is not credible: it is less than 90 % probable"]
-    Prediction.objects.filter(pk=stored.pk).update(answer=stored.answer | {"warnings": limit})
+    answer = stored.answer | {"credible_n": 2}
+    Prediction.objects.filter(pk=stored.pk).update(answer=answer)
     assert "0.0662 s" in client.get(address).content.decode()
     limited = text_of(client.get(page))
     assert "Fastest, with 2 threads 66.2 ms" in limited and "a gain beyond n = 2 is not credible" in limited
