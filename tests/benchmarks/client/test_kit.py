@@ -123,7 +123,8 @@ def test_the_status_says_that_a_program_cannot_be_profiled(tmp_path):
     for status in (1, NOT_PROFILABLE):
         (tmp_path / "mpet-profile").write_text(f"#!/bin/sh\necho some words >&2\nexit {status}\n")
         (tmp_path / "mpet-profile").chmod(0o755)
-        with pytest.raises(KitFailed, match="some words") as failed:
-            profile(tmp_path, ["./program"], tmp_path / "out.tar.gz", [], print)
-        assert failed.value.status == status
+        said = []
+        with pytest.raises(KitFailed, match=f"mpet-profile ended with status {status}$") as failed:
+            profile(tmp_path, ["./program"], tmp_path / "out.tar.gz", [], said.append)
+        assert (failed.value.status, said) == (status, ["some words"])
     assert KitFailed("not started").status is None
