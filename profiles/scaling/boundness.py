@@ -261,12 +261,10 @@ def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
 def unexplained_loss(curves: CurveTable, column: int) -> Boundness:
     """Return an unknown limit, because the profile is time-only."""
     share, where = max(excess_share(curves, column), 0.0), spell_threads(int(curves.n[column]))
+    lost = f"{whole_percent(share)} of thread time at {where} is lost"
     if share < WORTH_NAMING_SHARE:
-        few = whole_percent(WORTH_NAMING_SHARE)
-        return Boundness(
-            None, "scaling", f"Less than {few} of thread time at {where} is lost: nothing limits it there."
-        )
-    lost = f"{whole_percent(share)} of thread time at {where} is lost."
+        return Boundness(None, "scaling", f"{lost}: nothing limits it there.")
+    lost += "."
     return Boundness(
         None,
         "scaling",

@@ -165,6 +165,7 @@ def changed(before, after, path="") -> list[str]:
         pairs = zip(before, after, strict=True)
         return [line for i, (one, other) in enumerate(pairs) for line in changed(one, other, f"{path}[{i}]")]
     if isinstance(before, str) and isinstance(after, str) and ("sentences[" in path or "reasons[" in path):
+        before = before.replace("are 1 times as fast as one", "are as fast as one")
         before, after = (re.findall(r"\d[\d.]*", text) for text in (before, after))  # the words may become better
     return [] if before == after else [f"{path}: was {before!r}, is {after!r}"]
 

@@ -111,7 +111,7 @@ CASES = {
         None,
         None,
         "scaling",
-        "Less than 2 % of thread time at 2 threads is lost: nothing limits it there.",
+        "0 % of thread time at 2 threads is lost: nothing limits it there.",
     ),
 }
 
