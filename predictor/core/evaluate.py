@@ -87,6 +87,11 @@ class Protocol:
             raise ValueError("workloads and bridge cannot be combined with a cut, which has random workloads")
 
     @property
+    def largest_known_n(self) -> int | None:
+        """Return the largest n at which A is known on T's half or on all platforms; None if no n is the limit."""
+        return KNOWN_OF_HALF if self.known_at == "half" else self.known_n
+
+    @property
     def holdouts(self) -> tuple[str, ...]:
         """Return the distinct holdouts.
 
@@ -209,8 +214,7 @@ class EvaluationResult:
     def by_distance(self) -> dict[str, dict[str, DistanceStatistics]]:
         """Return the errors of each method at the n for which `known_n` or `known_at` evaluates it (`asked_counts`), by
         ranges of n."""
-        least = {"workload-most": 0, "half": KNOWN_OF_HALF}.get(self.protocol.known_at or "", 1)
-        limits = [self.protocol.known_n or least, *RANGES_BEYOND]
+        limits = [self.protocol.largest_known_n or int(self.protocol.known_at != "workload-most"), *RANGES_BEYOND]
         found: dict[str, dict[str, DistanceStatistics]] = {}
         for above, most in pairwise(limits):
             name = f"{above + 1} to {most}" if most < RANGES_BEYOND[-1] else f"over {above}"
@@ -302,9 +306,8 @@ def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
         eligible &= np.isin(database.platform_index, protocol.targets)
     if protocol.workloads is not None:
         eligible &= np.isin(database.workload_index, protocol.workloads)
-    known_n = KNOWN_OF_HALF if protocol.known_at == "half" else protocol.known_n
-    if known_n is not None:
-        beyond = np.append(0, np.cumsum(database.curve_n > known_n))
+    if protocol.largest_known_n is not None:
+        beyond = np.append(0, np.cumsum(database.curve_n > protocol.largest_known_n))
         eligible &= np.diff(beyond[database.curve_offsets]) > 0
     if protocol.known_at == "ends":
         eligible &= np.diff(database.curve_offsets) > ENDS
@@ -428,15 +431,9 @@ def asked_counts(n: IntArray, protocol: Protocol) -> BoolArray:
     """Return which measured n (J,) are evaluated if the protocol cuts curves: those beyond or between the known n. If
     all profiles are known at their largest n only, it is that n; if only those of the workload are, all n. None without
     a cut."""
-    if protocol.known_n is not None:
-        return np.asarray(n > protocol.known_n)
-    is_asked = {
-        "ends": (n > n.min()) & (n < n.max()),
-        "half": n > KNOWN_OF_HALF,
-        "most": n == n.max(),
-        "workload-most": n > 0,
-        None: n < 0,
-    }
+    if protocol.largest_known_n is not None:
+        return np.asarray(n > protocol.largest_known_n)
+    is_asked = {"ends": (n > n.min()) & (n < n.max()), "most": n == n.max(), "workload-most": n > 0, None: n < 0}
     return np.asarray(is_asked[protocol.known_at])
 
 

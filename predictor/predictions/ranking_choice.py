@@ -157,7 +157,8 @@ class RankingChoice:
         ordered.sort(key=lambda row: (row[name] is None, row[name]))
         best = ordered[0][name] if ordered else None
         placed = [{**result, "relative": result[name] and best and result[name] / best} for result in ordered]
-        placed = with_places(placed, platforms, self.by)
+        models = {slug: platform.cpu_model for slug, platform in platforms.items()}
+        placed = with_places(placed, models, self.by)
         chosen = [row for row in placed if self.takes(platforms[row["platform"]], row)]
         mark_pareto(chosen)
         return chosen
@@ -176,17 +177,17 @@ class RankingChoice:
         return all(value is None or test(subject, value) for test, value in values)
 
 
-def with_places(ordered: Sequence[dict[str, Any]], platforms: Mapping[str, Any], by: str) -> list[dict[str, Any]]:
+def with_places(ordered: Sequence[Mapping[str, Any]], models: Mapping[str, str], by: str) -> list[dict[str, Any]]:
     """Return the ordered rows, each with its `place`. Rows that tie follow each other and share a place.
 
     Platforms of one `cpu_model` tie if both are limited to the same n_best and the slower one's time is inside the
     interval of the faster one: they only differ in threads without a credible gain. In the order by cost no rows tie,
-    because prices distinguish them.
+    because prices distinguish them. `models` are the CPU models of the platforms by slug.
     """
-    ties: dict[Any, dict[str, Any]] = {}  # the first row of each tie
-    placed, followers = [], defaultdict[str, list[dict[str, Any]]](list)
+    ties: dict[Any, Mapping[str, Any]] = {}  # the first row of each tie
+    placed, followers = [], defaultdict[str, list[Mapping[str, Any]]](list)
     for row in ordered:
-        model = platforms[row["platform"]].cpu_model
+        model = models[row["platform"]]
         may_tie = row["limited"] and row["time_s"] is not None and model and by != BY_COST
         first = ties.setdefault((model, row["n_best"]), row) if may_tie else row
         if first is not row and row["time_s"] <= (first["high_s"] or (1.0 + ESTIMATE_ERROR) * first["time_s"]):

@@ -8,7 +8,6 @@ the next one takes its place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
@@ -212,8 +211,8 @@ class RowOrder:
         last = RANKED_PER_PAGE * (question.page or 1)
         self.shown = slice(last - RANKED_PER_PAGE, last)
         database = question.snapshot.database
-        models = zip(database.platforms, database.platform_table["cpu_model"], strict=True)
-        self.models = {slug: SimpleNamespace(cpu_model=model) for slug, model in models}
+        self.models = dict(zip(database.platforms, database.platform_table["cpu_model"], strict=True))
+        self.positions = {slug: position for position, slug in enumerate(database.platforms)}
         self.is_plain = not self.choice.filters and self.choice.by == BY_TIME
         self.platforms: Mapping[str, Any] = {}
         if not self.is_plain:
@@ -262,8 +261,8 @@ class RowOrder:
         """Return the positions of the rows on the page. Rows that tie follow each other."""
         ordered = np.argsort(self.keys, kind="stable")
         ordered = ordered[np.isfinite(self.keys[ordered])]
-        rows = [{**(self.rows[position] or {}), "position": position} for position in ordered.tolist()]
-        placed = [row["position"] for row in with_places(rows, self.models, self.by)]
+        rows = [row for position in ordered.tolist() if (row := self.rows[position]) is not None]
+        placed = [self.positions[row["platform"]] for row in with_places(rows, self.models, self.by)]
         return [position for position in placed if self.is_chosen[position]][self.shown]
 
 

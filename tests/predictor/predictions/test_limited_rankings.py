@@ -76,8 +76,8 @@ def row(platform, time_s, n_best=8, *, limited=True, high_s=None):
     return {"platform": platform, "time_s": time_s, "n_best": n_best, "limited": limited, "high_s": high_s}
 
 
-MODELS = {name: SimpleNamespace(cpu_model=name[0] if name != "unknown" else "") for name in ("a1", "a2", "a3", "b1")}
-MODELS |= {name: SimpleNamespace(cpu_model="") for name in ("unknown", "unnamed")}
+MODELS = {name: name[0] if name != "unknown" else "" for name in ("a1", "a2", "a3", "b1")}
+MODELS |= {"unknown": "", "unnamed": ""}
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,10 @@ def shown_number(value: Any) -> str:
     return f"{rounded:.0f}" if abs(rounded) >= 10**SIGNIFICANT_DIGITS else f"{rounded:.{SIGNIFICANT_DIGITS}g}"
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def grouped_warnings(warnings: Iterable[str]) -> list[str]:
     """Return the first warning of each kind, and the number of others that differ only in workload and numbers.
 
@@ -51,7 +55,7 @@ def grouped_warnings(warnings: Iterable[str]) -> list[str]:
     for warning in warnings:
         kinds.setdefault(PARTICULARS.sub("#", SUBJECT.sub("", warning)), []).append(warning)
     return [
-        f"{first} (and {len(others)} similar warning{'s' * (len(others) != 1)})" if others else first
+        f"{first} (and {counted(len(others), 'similar warning')})" if others else first
         for first, *others in kinds.values()
     ]
 
@@ -179,7 +183,7 @@ class Ranking(Table):
     def refusals(self) -> list[str]:
         """Return one line for each reason why platforms cannot be ranked, and the server's advice for most of them."""
         summary = self.document.get("refused_summary") or []
-        lines = [f"{one['count']} machine{'s' * (one['count'] != 1)} not ranked: {one['reason']}" for one in summary]
+        lines = [f"{counted(one['count'], 'machine')} not ranked: {one['reason']}" for one in summary]
         return [*lines, str(self.document["advice"])] if self.document.get("advice") else lines
 
     @property

@@ -18,6 +18,7 @@ from mpet.results import (
     UploadPreview,
     UploadReport,
     columns_of,
+    counted,
     grouped_warnings,
     shown_number,
 )
@@ -205,7 +206,7 @@ def print_preview(console: Console, preview: UploadPreview) -> None:
 
 
 def print_upload(console: Console, report: UploadReport) -> None:
-    profiles = f", {len(report.profiles)} profile{'s' * (len(report.profiles) != 1)}" if report.profiles else ""
+    profiles = f", {counted(len(report.profiles), 'profile')}" if report.profiles else ""
     console.print(f"upload {report.id}: {report.status}{profiles}", markup=False, highlight=False)
     print_errors(console, report.errors, report.warnings)
     for program in report.programs:
