@@ -30,6 +30,7 @@ from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 
 LIST_PARAMETERS = ("page", "page_size", "search", "ordering")
 ROWS_PER_QUERY = 500
+MOST_CSV_ROWS = 50_000  # several seconds, during which the web worker serves nobody else
 UNKNOWN_PATH = "api-unknown-path"
 
 
@@ -124,7 +125,8 @@ class StrictOrderingFilter(OrderingFilter):
 
 
 class ListView(ApiView, ListAPIView):
-    """A filterable list. Its CSV form streams all rows. `ordering_fields` maps names in the URL to model fields."""
+    """A filterable list. Its CSV form has all rows; too many are refused. `ordering_fields` maps names in the URL to
+    model fields."""
 
     renderer_classes = (JSONRenderer, CSVRenderer)
     pagination_class = Pagination
@@ -162,6 +164,9 @@ class ListView(ApiView, ListAPIView):
         serializer: Any = (self.csv_serializer_class or self.get_serializer_class())(
             context=self.get_serializer_context()
         )
+        if queryset.order_by()[MOST_CSV_ROWS : MOST_CSV_ROWS + 1].exists():
+            reason = f"more than {MOST_CSV_ROWS:,} rows match. Add filters, or use the public dump (GET dump/)."
+            raise invalid_request("format", reason)
         rows = map(serializer.to_representation, queryset.iterator(chunk_size=ROWS_PER_QUERY))
         response = StreamingHttpResponse(
             csv_lines(list(serializer.fields), rows), content_type="text/csv; charset=utf-8; header=present"

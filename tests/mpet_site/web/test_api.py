@@ -233,5 +233,14 @@ def test_csv_leaves_null_empty_and_formulas_harmless():
     assert client_of().get(API + "platforms/").json()["results"][0]["name"] == '=HYPERLINK("http://x")'
 
 
+def test_csv_of_more_rows_than_a_worker_may_stream_is_refused(monkeypatch):
+    store(sample_measurements(3, 1))
+    monkeypatch.setattr("mpet_site.web.api.MOST_CSV_ROWS", 2)
+    document = problem_in(client_of().get(API + "platforms/?format=csv"), 400)
+    assert "more than 2 rows match" in document["errors"][0]["reason"]
+    slug = Platform.objects.first().slug
+    assert len(rows_of(client_of().get(f"{API}profiles/?format=csv&platform={slug}"))) == 1
+
+
 def test_csv_of_an_empty_list_is_its_header():
     assert read(client_of().get(API + "profiles/?format=csv")).startswith(b"id,platform,workload,")
