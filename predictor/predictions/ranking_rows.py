@@ -42,6 +42,8 @@ REFUSAL_REASONS = {
     "comparable": "the method cannot compare what was measured there",
     "clock": "a clock rate that the method needs is unknown",
 }
+# The reasons for platforms without a profile that may be compared, by the origin of their profiles.
+REASONS_OF_ORIGIN = {origin: f"only {origin} profiles exist there" for origin in ("simulated", "measured")}
 OTHER_REASON = "no time can be predicted there at the requested thread counts"
 FEWEST_ESTIMATED_PLATFORMS = 200  # with fewer platforms all rows are computed
 RANKED_PER_PAGE = 25  # rows that are computed together
