@@ -22,6 +22,7 @@ from mpet_site.web.fields import (
     FormChoice,
     FormText,
     KnownFieldsSerializer,
+    PlainChoice,
     fields_of,
     row_url,
     serializer_of,
@@ -85,7 +86,7 @@ class _AllParts(serializers.Field):
         return given or serializers.empty
 
 
-class ChoiceOnce(_AllParts, serializers.ChoiceField):
+class ChoiceOnce(_AllParts, PlainChoice):
     """A choice that exactly one form part sets. Two parts are the error `repeated`, even if they are equal."""
 
     def to_internal_value(self, data: Any) -> Any:

@@ -126,6 +126,14 @@ class PlainBoolean(serializers.BooleanField):
         return data
 
 
+class PlainChoice(serializers.ChoiceField):
+    """A choice. The error for any other value lists the choices."""
+
+    def __init__(self, choices: Any, **options: Any) -> None:
+        super().__init__(choices, **options)
+        self.error_messages["invalid_choice"] = f'"{{input}}" is not one of: {", ".join(map(str, self.choices))}.'
+
+
 class _AsSent(serializers.Field):
     """A field of form data that keeps an empty text instead of treating it as a missing field."""
 
@@ -137,7 +145,7 @@ class FormText(_AsSent, serializers.CharField):
     pass
 
 
-class FormChoice(_AsSent, serializers.ChoiceField):
+class FormChoice(_AsSent, PlainChoice):
     pass
 
 

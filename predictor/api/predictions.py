@@ -18,6 +18,7 @@ from mpet_site.web.fields import (
     Integer,
     KnownFieldsSerializer,
     PlainBoolean,
+    PlainChoice,
     PlainInteger,
     PlainNumber,
     PlainText,
@@ -141,8 +142,8 @@ class PredictionRequestSerializer(KnownFieldsSerializer):
     include_outliers = PlainBoolean(default=False, help_text="Include profiles that were found to be outliers.")
     public_only = PlainBoolean(default=False, help_text=PUBLIC_ONLY_HELP)
     explain = PlainBoolean(default=False, help_text=EXPLAIN_HELP)
-    scenario = serializers.ChoiceField(SCENARIOS, default="migration", help_text="Scenario to predict (scenarios.md).")
-    strategy = serializers.ChoiceField(
+    scenario = PlainChoice(SCENARIOS, default="migration", help_text="Scenario to predict (scenarios.md).")
+    strategy = PlainChoice(
         STRATEGIES, allow_null=True, default=None, help_text="Parallelisation strategy of the scenario parallelisation."
     )
     workload_changes = object_field(

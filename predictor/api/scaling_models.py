@@ -15,7 +15,15 @@ from rest_framework.response import Response
 from accounts.authentication import MayPredict
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from mpet_site.web.fields import KnownFieldsSerializer, PlainInteger, PlainNumber, Text, number, page_fields
+from mpet_site.web.fields import (
+    KnownFieldsSerializer,
+    PlainChoice,
+    PlainInteger,
+    PlainNumber,
+    Text,
+    number,
+    page_fields,
+)
 from mpet_site.web.parameters import Slugs, WholeNumber, described
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import Unprocessable, invalid_request
@@ -74,7 +82,7 @@ class ScalingFitRequestSerializer(KnownFieldsSerializer):
     level = PlainNumber(
         default=0.9, min_value=LEAST_LEVEL, max_value=1 - LEAST_LEVEL, help_text="Probability of the intervals."
     )
-    companions = serializers.ChoiceField(
+    companions = PlainChoice(
         choices=SCOPES, default="all", help_text="Other profiles that the automatic choice for a profile may use."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -45,7 +45,6 @@ from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     BY_CORE_TIME,
     BY_COST,
-    BY_TIME,
     RANKING_FILTERS,
     RANKING_ORDER,
     RANKING_PAGE,
@@ -260,11 +259,12 @@ def ranking_context(
     is_public_only = asks_for_public(request.GET)
     chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)
     currency = next((row["currency"] for row in chosen if row["currency"]), "")
-    lacks_prices = choice.by == BY_COST and not currency
+    used = choice.ordered_with(has_prices=bool(currency))
+    lacks_prices = used is not choice
     if lacks_prices:
-        choice = replace(choice, by=BY_TIME)
+        choice = used
         chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)
-    by_cost = choice.by == BY_COST and bool(currency)
+    by_cost = choice.by == BY_COST
     rows = [row for row in chosen if row["cost"] is not None] if by_cost else chosen
     page = page_of(request, rows, RANKED_PER_PAGE)
     is_fleet = len(platforms) >= FEWEST_ESTIMATED_PLATFORMS

@@ -41,6 +41,7 @@ from predictor.predictions.question import (
     resolve_with_snapshot,
     workload_snapshot,
 )
+from predictor.predictions.ranking_rows import REASONS_OF_ORIGIN
 from predictor.predictions.rankings import RankingQuestion, summarise_refused
 from predictor.predictions.sliders import title_of
 from profiles.models import Platform, Profile, Workload
@@ -230,19 +231,13 @@ def ranking_refusal(
 ) -> tuple[str, Remedy | None]:
     """Return one sentence about all platforms that are not ranked, and the remedy that helps most of them."""
     snapshot, workload = question.snapshot, question.snapshot.database.workloads[question.workload]
-    # Platforms that only have profiles of the other origin have no row in the snapshot.
-    is_simulated = bool(snapshot.is_simulated[snapshot.database.rows_of_workload(question.workload)].any())
-    absent = absent_platforms(snapshot).intersection(row["platform"] for row in refused)
-    other = Profile.objects.candidates_for(user).filter(platform__slug__in=absent)
-    other = other.filter(origin="measured") if is_simulated else other.filter(origin__in=SIMULATED)
-    mixed = set(other.values_list("platform__slug", flat=True)) if absent else set()
+    mixed, word = platforms_of_other_origin(question, refused, user)
     left_out = ""
     if mixed:
-        word = "measured" if is_simulated else "simulated"
         many = f"1 {word} machine is" if len(mixed) == 1 else f"{len(mixed):,} {word} machines are"
         left_out = f"Simulated and measured machines are never mixed: {many} left out here. "
         refused = [row for row in refused if row["platform"] not in mixed]
-    show_others = Remedy(MIXED_ORIGINS, left_out) if mixed and not is_simulated else None
+    show_others = Remedy(MIXED_ORIGINS, left_out) if mixed and word == "simulated" else None
     if not refused:
         return left_out.strip(), show_others
     lacking = {row["platform"]: row["lacks"] for row in refused}
@@ -256,6 +251,21 @@ def ranking_refusal(
     return left_out + finished_sentence(
         in_names(f"{machines} no prediction{mostly}{reason}{helps}", names)
     ), remedy or show_others
+
+
+def platforms_of_other_origin(
+    question: RankingQuestion, refused: Sequence[Mapping[str, Any]], user: Any
+) -> tuple[set[str], str]:
+    """Return the refused platforms that only have profiles of the other origin than the workload, and that origin:
+    simulated or measured."""
+    snapshot = question.snapshot
+    is_simulated = bool(snapshot.is_simulated[snapshot.database.rows_of_workload(question.workload)].any())
+    # These platforms have no row in the snapshot.
+    absent = absent_platforms(snapshot).intersection(row["platform"] for row in refused)
+    other = Profile.objects.candidates_for(user).filter(platform__slug__in=absent)
+    other = other.filter(origin="measured") if is_simulated else other.filter(origin__in=SIMULATED)
+    found = set(other.values_list("platform__slug", flat=True)) if absent else set()
+    return found, "measured" if is_simulated else "simulated"
 
 
 def named_by(remedy: Remedy | None) -> list[str]:
@@ -294,6 +304,10 @@ def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], use
     """
     lacking = {row["platform"]: row["lacks"] for row in ranking["refused"]}
     refused = [dict(row) for row in ranking["refused"]]
+    mixed, word = platforms_of_other_origin(question, refused, user)
+    for row in refused:
+        if row["platform"] in mixed and row["lacks"] == "benchmark":
+            row["reason"] = REASONS_OF_ORIGIN[word]
     if "reference" in lacking.values():
         left_out = left_out_outliers(question.snapshot.database, question.part_slugs, None, "reference", user)
         for row in refused if left_out else ():

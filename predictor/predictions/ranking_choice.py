@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mpet_site.web.parameters import GIB, Flag, Name, NoSuchValue, Number, OneOf, QueryParameter, WholeNumber
@@ -121,13 +121,21 @@ class RankingChoice:
         filters = {name: value for name, value in values.items() if name in names and value is not None}
         return cls(filters, values.get(RANKING_ORDER.name) or BY_TIME)
 
+    def ordered_with(self, *, has_prices: bool) -> RankingChoice:
+        """Return the choice with the order that is used: without prices, by time instead of by cost.
+
+        >>> [RankingChoice(by=BY_COST).ordered_with(has_prices=known).by for known in (True, False)]
+        ['cost', 'time']
+        """
+        return replace(self, by=BY_TIME) if self.by == BY_COST and not has_prices else self
+
     def title(self, *, has_prices: bool, unit: str = "s") -> str:
         """Return the headline of a ranking: which machines come first.
 
         >>> RankingChoice({"max_time_s": 0.5}, BY_COST).title(has_prices=True), RankingChoice().title(has_prices=True)
         ('cheapest within 0.5 s', 'fastest first')
         """
-        by = BY_TIME if self.by == BY_COST and not has_prices else self.by
+        by = self.ordered_with(has_prices=has_prices).by
         word = {BY_TIME: "fastest", BY_CORE_TIME: "least core time", BY_COST: "cheapest"}[by]
         most = self.filters.get("max_time_s")
         if most is None:

@@ -23,7 +23,6 @@ from predictor.core.steps import ComputedStep
 from predictor.predictions.confidence import measurement_cautions
 from predictor.predictions.question import rows_behind
 from predictor.predictions.ranking_choice import (
-    BY_COST,
     BY_TIME,
     ORDERED_BY,
     RankingChoice,
@@ -43,6 +42,8 @@ REFUSAL_REASONS = {
     "comparable": "the method cannot compare what was measured there",
     "clock": "a clock rate that the method needs is unknown",
 }
+# The reasons for platforms without a profile that may be compared, by the origin of their profiles.
+REASONS_OF_ORIGIN = {origin: f"only {origin} profiles exist there" for origin in ("simulated", "measured")}
 OTHER_REASON = "no time can be predicted there at the requested thread counts"
 FEWEST_ESTIMATED_PLATFORMS = 200  # with fewer platforms all rows are computed
 RANKED_PER_PAGE = 25  # rows that are computed together
@@ -219,7 +220,7 @@ class RowOrder:
             self.platforms = Platform.objects.defer("placement").in_bulk(database.platforms, field_name="slug")
         user = question.own_prices and question.own_prices.user
         self.prices = hourly_prices(self.platforms.values(), self.choice.filters, user) if self.platforms else {}
-        self.by = BY_TIME if self.choice.by == BY_COST and not self.prices else self.choice.by
+        self.by = self.choice.ordered_with(has_prices=bool(self.prices)).by
         self.keys = np.full(len(rows), np.inf)
         self.is_chosen = np.zeros(len(rows), dtype=bool)
         self.times = np.full(len(rows), np.inf)

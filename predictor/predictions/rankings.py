@@ -30,6 +30,7 @@ from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.ranking_rows import (
     FEWEST_ESTIMATED_PLATFORMS,
     OTHER_REASON,
+    REASONS_OF_ORIGIN,
     REFUSAL_REASONS,
     estimated_steps,
     row_or_refusal,
@@ -290,12 +291,16 @@ class RankingQuestion:
 def summarise_refused(refused: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return one row per reason why platforms are not ranked, with the number of platforms. The most frequent reason
     comes first."""
-    counts = Counter(row.get("lacks") for row in refused)
-    rows = [
-        {"lacks": word, "count": count, "reason": REFUSAL_REASONS.get(word or "", OTHER_REASON)}
-        for word, count in counts.items()
-    ]
+    counts = Counter((row.get("lacks"), general_reason(row)) for row in refused)
+    rows = [{"lacks": word, "count": count, "reason": reason} for (word, reason), count in counts.items()]
     return sorted(rows, key=lambda row: (-row["count"], row["reason"]))
+
+
+def general_reason(row: Mapping[str, Any]) -> str:
+    """Return the reason of a refusal without the details of the platform."""
+    if row["reason"] in REASONS_OF_ORIGIN.values():
+        return str(row["reason"])
+    return REFUSAL_REASONS.get(row.get("lacks") or "", OTHER_REASON)
 
 
 def ranking_order(database: Database, workload: int) -> list[int]:

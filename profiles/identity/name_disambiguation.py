@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -47,10 +47,14 @@ def suggestions(rows: Any, text: str, slugs: list[str]) -> list[str]:
 
 
 def near_misses(text: str, rows: Any) -> list[str]:
-    """Return the slugs that are similar to the text, or that belong to similar names."""
-    slug_of = {name.lower(): slug for slug, name in rows} | {slug: slug for slug, _ in rows}
-    close = difflib.get_close_matches(text.lower(), slug_of, n=SUGGESTIONS)
-    return list(dict.fromkeys(slug_of[spelling] for spelling in close))
+    """Return the slugs that are similar to the text, or that belong to similar names or programs. The program of the
+    region `sort/main:12` is `sort`."""
+    slugs = defaultdict[str, list[str]](list)
+    for slug, name in rows:
+        for spelling in (slug, name.lower(), re.split("[/:]", name.lower())[0]):
+            slugs[spelling].append(slug)
+    close = difflib.get_close_matches(text.lower(), slugs, n=SUGGESTIONS)
+    return list(dict.fromkeys(slug for spelling in close for slug in slugs[spelling]))[:SUGGESTIONS]
 
 
 def disambiguate(rows: Iterable[Any], user: Any) -> list[Any]:

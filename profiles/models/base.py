@@ -182,11 +182,16 @@ def held(work: LeasedWork) -> Iterator[None]:
 
 
 def _renew_until(work: LeasedWork, done: threading.Event) -> None:
+    failures = 0
     try:
         while not done.wait(settings.LEASE_SECONDS / RENEWALS_PER_LEASE):
             try:
                 work.while_held().update(lease_until=lease_end())
+                failures = 0
             except DatabaseError as error:
-                logger.warning("the %s was not renewed: %s", threading.current_thread().name, error)
+                # A lease ends only after several failures, so the first ones are no reason for a warning.
+                failures += 1
+                level = logging.WARNING if failures >= RENEWALS_PER_LEASE - 1 else logging.DEBUG
+                logger.log(level, "the %s was not renewed: %s", threading.current_thread().name, error)
     finally:
         connections.close_all()

@@ -20,6 +20,11 @@ def test_signing_in_leads_to_the_page_that_was_asked_for_but_to_no_other_site(cl
     assert client.post(reverse("login"), fields).url == shown
 
 
+def test_signing_in_names_an_account_without_a_mail_address_by_its_user_name(client, ada):
+    page = client.post(reverse("login"), {"login": "ada", "password": PASSWORD}, follow=True)
+    assert "Signed in as ada." in text_of(page)
+
+
 def sign_up(client, address="127.0.0.1", **fields):
     given = {"email": "grace@example.org", "password1": PASSWORD, "password2": PASSWORD} | fields
     return client.post(reverse("signup"), given, REMOTE_ADDR=address)
@@ -28,7 +33,8 @@ def sign_up(client, address="127.0.0.1", **fields):
 def test_an_account_is_made_and_signed_in_with(client):
     answer = sign_up(client, next=reverse("upload"))
     assert answer.url == reverse("upload")
-    assert client.get(reverse("uploads")).status_code == 200
+    page = text_of(client.get(reverse("uploads")))
+    assert "Signed in as grace@example.org." in page and "Successfully" not in page
     made = User.objects.get()
     assert (made.email, made.is_staff, made.is_superuser) == ("grace@example.org", False, False)
     assert re.fullmatch(r"user-\w{10}", made.username)

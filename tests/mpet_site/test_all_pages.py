@@ -58,7 +58,7 @@ def addresses() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def pages(django_db_setup, django_db_blocker) -> dict[str, HttpResponse]:
+def answers(django_db_setup, django_db_blocker) -> dict[str, HttpResponse]:
     """What each of them answers to a visitor, and the page to sign in. Asked once: the tests only read the answers.
 
     `twin` is the response of the JSON form, and `post` the status of a POST.
@@ -70,6 +70,12 @@ def pages(django_db_setup, django_db_blocker) -> dict[str, HttpResponse]:
             found[address].post = Client().post(address).status_code
         transaction.set_rollback(True)
     return found
+
+
+@pytest.fixture
+def pages(answers, db) -> dict[str, HttpResponse]:
+    """The same. The fixture `db` tells pytest-django that a test needs the test database."""
+    return answers
 
 
 def test_every_page_has_a_json_twin_and_links_it_visibly(pages):

@@ -13,12 +13,12 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <sstream>
 
 #include <mpet/clock.h>
 #include <mpet/json.hpp>
 
 #include "../topology/build.hpp"
+#include "../topology/options.hpp"
 #include "../topology/topology.hpp"
 #include "command.hpp"
 #include "constructs.hpp"
@@ -67,30 +67,6 @@ struct Options {
 
 // ---- options
 
-int whole_number(const std::string& text, const std::string& option) {
-    char* end = nullptr;
-    errno = 0;
-    const long value = std::strtol(text.c_str(), &end, 10);
-    if (text.empty() || *end != '\0' || errno != 0 || value < 1 || value > 1000000) {
-        throw std::invalid_argument(option + ": '" + text + "' is not a whole number above 0");
-    }
-    return static_cast<int>(value);
-}
-
-std::vector<int> thread_list(const std::string& text) {
-    std::vector<int> numbers{1};
-    std::istringstream ranges(text);
-    for (std::string range; std::getline(ranges, range, ',');) {
-        const std::size_t dash = range.find('-');
-        const int first = whole_number(range.substr(0, dash), "--n");
-        const int last = dash == std::string::npos ? first : whole_number(range.substr(dash + 1), "--n");
-        for (int n = first; n <= last; n++) numbers.push_back(n);
-    }
-    std::sort(numbers.begin(), numbers.end());
-    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-    return numbers;
-}
-
 double share(const std::string& text) {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
@@ -103,7 +79,7 @@ double share(const std::string& text) {
 }
 
 void set(Options& options, const std::string& option, const std::string& value) {
-    if (option == "--n") options.threads = thread_list(value);
+    if (option == "--n") options.threads = thread_list(value, option);
     else if (option == "--repeats") options.repeats = whole_number(value, option);
     else if (option == "--name") options.machine = value;
     else if (option == "--application") options.application = fit_for_names(value, 60);
@@ -161,6 +137,15 @@ void write_file(const std::string& path, const std::string& text) {
     file << text;
     file.close();
     if (!file) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+}
+
+// Throws if no file can be written at `path`, before the program is measured.
+void check_output(const std::string& path) {
+    struct stat there {};
+    if (stat(path.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) throw std::runtime_error("cannot write " + path + ": it is a folder");
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    if (access(folder.c_str(), W_OK) != 0) throw std::runtime_error("cannot write " + path + ": " + folder + ": " + std::strerror(errno));
 }
 
 // A temporary folder that is removed with its contents when it goes out of scope.
@@ -540,6 +525,7 @@ void profile(Options options) {
         if (!options.results.empty()) make_folder(options.results);
         options.output = (options.results.empty() ? "" : options.results + "/") + "mpet-" + file_name_part(options.machine) + "-" + file_name_part(program.name) + "-" + utc_time() + ".tar.gz";
     }
+    check_output(options.output);
     const Topology topology = read_topology(root_from_environment());
     choose_threads(options, topology);
     log.note("mpet-profile of " + program.name + ", " + program.runtime);

@@ -20,6 +20,7 @@
 #include "../include/mpet/json.hpp"
 #include "../topology/build.hpp"
 #include "../topology/files.hpp"
+#include "../topology/options.hpp"
 #include "plan.hpp"
 #include "process.hpp"
 #include "progress.hpp"
@@ -70,9 +71,9 @@ Options parse(int count, char** arguments) {
         else if (option == "--results") options.results = value;
         else if (option == "--name") options.name = value.empty() ? options.name : value;
         else if (option == "--scale") options.scale = value;
-        else if (option == "--repeats") options.repeats = std::max(1, std::atoi(value.c_str()));
+        else if (option == "--repeats") options.repeats = mpet::whole_number(value, option);
         else if (option == "--workloads") options.workloads = words(value);
-        else if (option == "--threads") options.threads = mpet::number_list(value);
+        else if (option == "--threads") options.threads = mpet::thread_list(value, option);
         else throw std::invalid_argument("unknown option " + option);
     }
     if (options.bin.empty()) throw std::invalid_argument("--bin is missing");
@@ -170,13 +171,11 @@ private:
 
     std::vector<int> thread_counts() const {
         if (options_.threads.empty()) return mpet::thread_counts(topology_, options_.quick());
-        for (const int n : options_.threads) {
-            if (n < 1 || n > topology_.n_max)
-                throw std::invalid_argument("--threads: this machine has 1 to " + std::to_string(topology_.n_max) + " threads");
-        }
-        std::set<int> counts(options_.threads.begin(), options_.threads.end());
-        counts.insert(1);  // every curve is relative to t(1)
-        return {counts.begin(), counts.end()};
+        const int most = options_.threads.back();
+        if (most > topology_.n_max)
+            throw std::invalid_argument("--threads: " + std::to_string(most) + " is more than the " +
+                                        std::to_string(topology_.n_max) + " available processors");
+        return options_.threads;
     }
 
     // Runs a small input once. If no counter can be read in this run, the sweep does not measure counters at all.

@@ -85,10 +85,7 @@ problem() {
         000) sed -n 's/^curl: *//p' "$work/error" ;;
         3??) printf '%s\n' "$url redirects to $(header location): use that URL" ;;
         401 | 403) printf '%s\n' "$url rejects this token ($(field .detail)); create one at $url/tokens/" ;;
-        *)
-            printf '%s\n' "$url answers $code: $(field .title) $(field .detail)"
-            fields '\.(errors|invalid_params)\.[0-9]+\.(name|reason)'
-            ;;
+        *) printf '%s\n' "$url answers $code: $(field .title) $(field .detail)" ;;
     esac
 }
 

@@ -27,6 +27,7 @@ visibility=${VISIBILITY:-}
 check_visibility "$visibility"
 find_server "${URL:-}"
 [ -n "$tarball" ] || newest_of "$results"
+[ ! -d "$tarball" ] || misused "$tarball is a folder: TARBALL must be a results tarball, such as results/mpet-NAME.tar.gz"
 [ -r "$tarball" ] || misused "$tarball: no such file"
 has_curl || fail "curl is missing, so $tarball is not sent. Upload it in the browser: $url/upload/"
 find_token "${TOKEN:-}"

@@ -94,9 +94,9 @@ def test_private_is_private(ada):
         ([""], "Empty; send public or private."),
         (["public", "private"], "Given 2 times; send public or private once."),
         (["public", "public"], "Given 2 times; send public or private once."),
-        (["Public"], '"Public" is not a valid choice.'),
-        ([" public"], '" public" is not a valid choice.'),
-        (["everybody"], '"everybody" is not a valid choice.'),
+        (["Public"], '"Public" is not one of: public, private.'),
+        ([" public"], '" public" is not one of: public, private.'),
+        (["everybody"], '"everybody" is not one of: public, private.'),
         ([SimpleUploadedFile("public", b"public")], "A file; send public or private as text."),
     ],
 )
@@ -105,6 +105,22 @@ def test_trust_12_visibility_is_said_once_in_a_word_we_know(ada, given, reason):
     document = problem_in(ada.post(API + "uploads/", {"file": tarball(), "visibility": given}), 400)
     assert document["errors"] == [{"name": "visibility", "reason": reason}]
     assert Upload.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "reason"),
+    [
+        ({"licence": "GPL"}, "licence", '"GPL" is not one of: CC BY 4.0, CC0, ODbL, as the source says.'),
+        (
+            {"form": "xml"},
+            "form",
+            '"xml" is not one of: auto, csv, extra-p, google-benchmark, hyperfine, likwid, phoronix, talp.',
+        ),
+    ],
+)
+def test_an_invalid_choice_is_refused_with_the_valid_ones(ada, fields, name, reason):
+    document = problem_in(ada.post(API + "uploads/", {"file": tarball(), **fields}), 400)
+    assert document["errors"] == [{"name": name, "reason": reason}]
 
 
 def test_a_licence_is_said_once(ada):

@@ -166,6 +166,9 @@ STATUSES = [
     (("predict",), 2, "Missing argument"),
     (("predict", "no-such", TARGET), 3, "no-such"),
     (("rank", WORKLOAD, "--where", "shoes=8"), 3, "shoes"),
+    (("profile", "--output", "no/r.gz", "true"), 2, "mpet: --output no/r.gz: the folder no does not exist"),
+    (("sweep", "--output", "no/r.gz", "true"), 2, "mpet: --output no/r.gz: the folder no does not exist"),
+    (("sweep", "--output", ".", "true"), 2, "File '.' is a directory."),
 ]
 
 

@@ -106,6 +106,12 @@ def test_each_refusal_has_its_error(status, kind, exit_code):
         assert words in str(raised.value)
 
 
+def test_what_is_not_found_is_named_by_its_address():
+    with pytest.raises(Refused) as raised:
+        Server(problem(404, "It does not exist.")).client().upload_report("nothing")
+    assert str(raised.value) == "https://mpet.example.org/api/v1/uploads/nothing/: It does not exist."
+
+
 def test_what_is_no_mpet_server_is_said_to_be_none():
     with pytest.raises(MpetError, match="is it an MPET server"):
         Server(httpx.Response(200, text="<html>")).client().account()

@@ -308,6 +308,20 @@ def test_refuses_bad_options(options, reason, tmp_path):
     assert reason in refusal([program], tmp_path, *options, status=1 if "threads exceed" in reason else 2)
 
 
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("missing/r.tar.gz", "cannot write missing/r.tar.gz: missing/: No such file or directory"),
+        ("there", "cannot write there: it is a folder"),
+    ],
+)
+def test_refuses_an_output_that_cannot_be_written_before_the_program_is_started(output, reason, tmp_path):
+    program = compile_program("fixed.c", "gcc", tmp_path)
+    (tmp_path / "there").mkdir()
+    said = refusal([program], tmp_path, "--output", output, status=1)
+    assert said == f"mpet-profile: {reason}\n"
+
+
 NAPPING = """#include <unistd.h>
 int main(void) {
     int sum = 0;

@@ -19,7 +19,7 @@ from benchmarks.kit_archive import kit_tarball, kit_version
 from profiles.identity.spelling import workload_identity
 from profiles.measurements import PARTS, Measurements
 from tests.benchmarks.kit.kit_build import KIT, SHORT_WORKLOADS, WARNINGS, output, records
-from tests.benchmarks.kit.uploading import served_kit
+from tests.benchmarks.kit.uploading import run, served_kit
 
 pytestmark = pytest.mark.kit
 
@@ -160,7 +160,10 @@ def test_emulated_machines_say_so(native, tmp_path):
     ("options", "complaint"),
     [
         (["--workloads", "fib nothing"], "unknown workload 'nothing'"),
-        (["--threads", "1,100000"], "this machine has 1 to"),
+        (["--threads", "1,100000"], "--threads: 100000 is more than the [0-9]+ available processors"),
+        (["--threads", "1,x"], "--threads: 'x' is not a whole number above 0"),
+        (["--repeats", "x"], "--repeats: 'x' is not a whole number above 0"),
+        (["--repeats", "0"], "--repeats: '0' is not a whole number above 0"),
         (["--scale", "huge"], "--scale must be tiny, quick or full"),
         (["--sizes", "--workloads", "fib hog"], "hog has only one size"),
     ],
@@ -281,10 +284,19 @@ def test_a_kit_knows_the_server_that_served_it(tmp_path):
 
 def test_only_named_workloads_are_built(tmp_path):
     folder = served_kit("", tmp_path)
-    for words, built in (("hog/gradient", {"fib", "hog"}), ("", None), ("nothing", None)):
+    for words, built in (("hog/gradient", {"fib", "hog"}), ("", None)):
         said = dry_run(folder, "built", f"WORKLOADS={words}", "PAPI=0")
         compiled = set(re.findall(r"compiling workloads/(.*?)\.cpp", said))
         assert compiled == (built or {path.stem for path in (folder / "workloads").glob("*.cpp")})
+
+
+def test_an_unknown_workload_is_refused_before_anything_is_compiled(tmp_path):
+    folder = served_kit("", tmp_path)
+    for target in ("all", "quick", "sizes", "programs"):
+        said = run("make", "-n", "-C", folder, target, "WORKLOADS=hog nonsense", "PAPI=0")
+        assert said.status == 2
+        assert "*** unknown workload 'nonsense'; make list shows all." in said.err
+        assert "compiling" not in said.out
 
 
 @pytest.mark.lab

@@ -142,6 +142,24 @@ def test_a_refusal_is_told_and_the_tarball_is_kept(kit, answer, reason):
     assert f"{kit}/results/mpet-host-sort-3.tar.gz is kept" in said.err
 
 
+def test_a_refused_field_is_named_once(kit):
+    reason = 'licence: "GPL" is not one of: CC0, ODbL.'
+    errors = [{"name": "licence", "reason": '"GPL" is not one of: CC0, ODbL.'}]
+    with stand_in((400, {"title": "Invalid request", "detail": reason, "errors": errors}, {})) as server:
+        said = upload(kit, server.url, LICENCE="GPL")
+    assert said.err.count("is not one of") == 1
+    assert f"upload: {server.url} answers 400: Invalid request {reason}\n" in said.err
+
+
+def test_a_folder_is_not_sent(kit):
+    with stand_in((201, ACCEPTED, {})) as server:
+        said = upload(kit, server.url, kit / "results")
+    assert (said.status, server.received) == (2, [])
+    assert said.err == (
+        f"upload: {kit}/results is a folder: TARBALL must be a results tarball, such as results/mpet-NAME.tar.gz\n"
+    )
+
+
 def test_no_server_at_the_address(kit):
     with stand_in((200, {}, {})) as server:
         gone = server.url

@@ -377,6 +377,11 @@ def test_simulated_machines_are_left_out_of_a_ranking_in_one_sentence_and_no_pla
     assert refusal.address == "/profiles/?origin=simulated"
     assert text_of(page).count(refusal.sentence) == 1
     assert "make quick" not in text_of(page)
+    ranking = client.get("/api/v1/rankings/", {"workload": "app0-section0"}).json()
+    reason = "only simulated profiles exist there"
+    refused = {row["platform"]: (row["reason"], row["lacks"]) for row in ranking["refused"]}
+    assert refused["sim-0"] == refused["sim-1"] == (reason, "benchmark")
+    assert {"lacks": "benchmark", "count": 2, "reason": reason} in ranking["refused_summary"]
     text = words(client, "app0-section0", "sim-0")
     assert "make quick" not in text
     assert "simulated" in text

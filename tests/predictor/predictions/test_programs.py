@@ -47,6 +47,17 @@ def test_all_platforms_but_its_own_by_rising_time(program):
     assert own == {"platform": "machine-0", "reason": reason, "lacks": None}
 
 
+@pytest.mark.parametrize("name", ["sort", "sorrt"])
+def test_the_name_of_a_program_leads_to_its_regions(program, client, name):
+    refused = client.get("/api/v1/rankings/", {"workload": name})
+    (error,) = refused.json()["errors"]
+    assert (refused.status_code, error["name"]) == (400, "workload")
+    found = ", ".join(sorted([*REGIONS, REST]))
+    said, _, suggested = error["reason"].partition("; did you mean ")
+    assert said == f"no workload '{name}'"
+    assert ", ".join(sorted(suggested.rstrip("?").split(", "))) == found
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_work_that_becomes_a_region_on_more_threads_counts_once(n, db):
     """The same program where `merge` is no region on one thread; the other machine is half as fast."""

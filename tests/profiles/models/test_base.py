@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from django.db import OperationalError
 from django.db.models import Q
 from django.utils import timezone
 
@@ -80,6 +81,25 @@ def test_a_lease_is_renewed_as_long_as_its_holder_works(work, settings):
             threading.Event().wait(0.05)
     assert another(work).lease_until > until
     assert work.while_held().exists()
+
+
+@pytest.mark.parametrize("failures", [2, 3])
+def test_failed_renewals_are_reported_if_the_lease_may_end(work, settings, monkeypatch, caplog, failures):
+    settings.LEASE_SECONDS = 0.04
+    outcomes, renewed = iter([OperationalError("database is locked")] * failures), threading.Event()
+
+    def while_held():
+        for error in outcomes:
+            raise error
+        renewed.set()
+        return Upload.objects.none()
+
+    monkeypatch.setattr(work, "while_held", while_held)
+    with held(work):
+        assert renewed.wait(30)
+    said = f"the lease of benchmarks.Upload {work.pk} was not renewed: database is locked"
+    reported = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert reported == {2: [], 3: [said]}[failures]
 
 
 def test_arrays_come_back_as_they_were_with_their_invalid_elements():

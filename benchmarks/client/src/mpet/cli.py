@@ -47,6 +47,7 @@ JSON = typer.Option(False, "--json", help="Print the response of the API as JSON
 PUBLIC = typer.Option(False, "--public/--private", help="Make the results readable by everybody, or by you only.")
 LICENCE = typer.Option(None, help="Licence of the results: CC BY 4.0, CC0, ODbL.")
 NAME = typer.Option(None, help="Name of this machine; default: its host name.")
+OUTPUT = typer.Option(None, dir_okay=False, help="Output file of the results; default: a file in the current folder.")
 ACCEPT_EXIT = typer.Option(
     None, "--accept-exit", help="Exit status of the program to accept as success in addition to 0; repeatable."
 )
@@ -136,6 +137,15 @@ def numbers_of_threads(text: Optional[str]) -> Optional[list[int]]:
         raise UsageError(f"--n {text}: expected thread counts such as 1,2,4") from error
 
 
+def results_file(output: Optional[Path], program: str) -> Path:
+    """Return the output file, by default a new one in the current folder. Raise UsageError if its folder does not
+    exist, because the results would be lost after the measurement."""
+    path = output or Path(f"mpet-{program.replace('/', '-')}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
+    if not path.parent.is_dir():
+        raise UsageError(f"--output {path}: the folder {path.parent} does not exist")
+    return path
+
+
 def profiler_options(given: Mapping[str, Any], accepted: Optional[list[int]]) -> list[str]:
     """Return the options that have a value, as command-line arguments of mpet-profile."""
     pairs = [pair for pair in given.items() if pair[1] is not None]
@@ -216,9 +226,7 @@ def profile(
     accept_exit: Optional[list[int]] = ACCEPT_EXIT,
     application: Optional[str] = typer.Option(None, help="Name of the program; default: its file name."),
     name: Optional[str] = NAME,
-    output: Optional[Path] = typer.Option(
-        None, help="Output file of the results; default: a file in the current folder."
-    ),
+    output: Optional[Path] = OUTPUT,
     upload: bool = typer.Option(True, help="Upload the results."),
     public: bool = PUBLIC,
     licence: Optional[str] = LICENCE,
@@ -230,7 +238,7 @@ def profile(
     client = context.obj.client()
     given = {"--n": n, "--repeats": repeats, "--application": application, "--name": name}
     options = profiler_options(given, accept_exit)
-    path = output or Path(f"mpet-{Path(program).name}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
+    path = results_file(output, Path(program).name)
     folder = benchmark_kit.unpack_kit(client.kit())
     command = [str(Path(program).resolve()) if Path(program).exists() else program, *context.args]
     benchmark_kit.profile(folder, command, path, options, _say)
@@ -293,9 +301,7 @@ def sweep(
     longest: float = typer.Option(600.0, min=1.0, help="Time limit of one run, in seconds."),
     application: Optional[str] = typer.Option(None, help="Name of the program; default: its file name."),
     name: Optional[str] = NAME,
-    output: Optional[Path] = typer.Option(
-        None, help="Output file of the results; default: a file in the current folder."
-    ),
+    output: Optional[Path] = OUTPUT,
     upload: bool = typer.Option(True, help="Upload the results."),
     public: bool = PUBLIC,
     licence: Optional[str] = LICENCE,
@@ -306,9 +312,9 @@ def sweep(
     measured = Sweep(
         [is_there(program), *context.args], assignments(env or []), repeats, (0, *(accept_exit or ())), longest
     )
-    machine = read_machine(benchmark_kit.unpack_kit(client.kit()), name, _say)
     called = application or Path(program).name
-    path = output or Path(f"mpet-{called}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
+    path = results_file(output, called)
+    machine = read_machine(benchmark_kit.unpack_kit(client.kit()), name, _say)
     rows = measured.measure(machine, numbers_of_threads(n) or machine.counts, _say)
     sweep_tarball(machine, measured, rows, called, path)
     _say(f"results: {path}")

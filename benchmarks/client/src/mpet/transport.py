@@ -113,7 +113,7 @@ def _raise_refusal(response: httpx.Response) -> None:
         raise NoPrediction(message, problem)
     if status >= 500:
         raise Unreachable(f"the server failed: {message}")
-    raise Refused(message, problem)
+    raise Refused(f"{response.url}: {message}" if status == 404 else message, problem)
 
 
 def _problem(response: httpx.Response) -> dict[str, Any]:
