@@ -308,13 +308,8 @@ class Database:
         >>> low[0], high[0], database.without(1, 0).element_range("measured")[1][0]
         (np.float64(1.0), np.float64(5.0), np.float64(1.0))
         """
-        rows, low, high = self.extreme_rows(origin)
-        if len(self.hidden_rows) >= EXTREME_ROWS_KEPT:
-            visible = rows[~self.hidden[rows]]
-            values = self.features[visible]  # may be empty, then the initial NaN remains
-            return np.fmin.reduce(values, axis=0, initial=np.nan), np.fmax.reduce(values, axis=0, initial=np.nan)
-        first = len(self.hidden_rows) + 1
-        return self._first_visible(low[:first]), self._first_visible(high[:first])
+        low, high = self.element_extremes(origin, 1)
+        return low[0], high[0]
 
     def element_extremes(self, origin: str, count: int) -> tuple[FloatArray, FloatArray]:
         """Return the `count` smallest and largest values of every element over the visible profiles of one origin,
@@ -323,12 +318,7 @@ class Database:
         They are ordered from the outermost inwards, and NaN if there are fewer.
         """
         rows, low, high = self.extreme_rows(origin)
-        wanted = len(self.hidden_rows) + count
-        if wanted <= len(low) or len(low) == len(rows):
-            return self._outermost(low[:wanted], count), self._outermost(high[:wanted], count)
-        values = np.sort(self.features[rows[~self.hidden[rows]]], axis=0)
-        largest = -np.sort(-self.features[rows[~self.hidden[rows]]], axis=0)
-        return _padded(values[:count], count), _padded(largest[:count], count)
+        return self._outermost(rows, low, count), -self._outermost(rows, high, count, sign=-1.0)
 
     def extreme_rows(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
         """Return the rows of the origin, and for each element the EXTREME_ROWS_KEPT rows with the smallest and the
@@ -403,21 +393,23 @@ class Database:
             high[:, element] = rows[smallest_positions(-column, count)]
         return rows, low, high
 
-    def _outermost(self, ranked: IntArray, count: int) -> FloatArray:
-        """Return for each element the values of its first `count` visible rows, (count, 84)."""
+    def _outermost(self, rows: IntArray, ranked: IntArray, count: int, sign: float = 1.0) -> FloatArray:
+        """Return `sign` times the value, the `count` smallest of each element over the visible ones of `rows`,
+        (count, 84), NaN if there are fewer.
+
+        They are those of the first visible `ranked` rows. An element without enough of these is read in all rows.
+        """
         order = np.argsort(self.hidden[ranked], axis=0, kind="stable")[:count]
         elements = np.arange(self.features.shape[1])
         first = np.take_along_axis(ranked, order, axis=0)
-        return _padded(np.where(self.hidden[first], np.nan, self.features[first, elements]), count)
-
-    def _first_visible(self, ranked: IntArray) -> FloatArray:
-        """Return for each element the value of its first visible row; NaN if all are hidden."""
-        elements = np.arange(self.features.shape[1])
-        if not len(ranked):
-            return np.full(len(elements), np.nan)
-        hidden = self.hidden[ranked]
-        first = ranked[hidden.argmin(axis=0), elements]
-        return np.where(hidden.all(axis=0), np.nan, self.features[first, elements])
+        found = _padded(np.where(self.hidden[first], np.nan, sign * self.features[first, elements]), count)
+        if len(ranked) < len(rows):
+            visible = rows[~self.hidden[rows]]
+            for element in np.flatnonzero(np.count_nonzero(~self.hidden[ranked], axis=0) < count).tolist():
+                values = sign * self.features[visible, element]
+                found[:, element] = np.nan
+                found[: len(values), element] = values[smallest_positions(values, min(count, len(values)))]
+        return found
 
 
 def order_by_workload(workload_index: NDArray[np.int32], count: int) -> tuple[IntArray, NDArray[np.int32]]:

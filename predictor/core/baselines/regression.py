@@ -19,6 +19,7 @@ from predictor.core.steps import single_thread
 from profiles.arrays import FloatArray, IntArray
 
 MOST_REFERENCES = 512  # the nearest references, used for a regression; 2,000 would take seconds
+MOST_TREES = 100  # they take up to 5 s among 3,400 platforms
 REFERENCES_PER_FACTOR = 4
 RIDGE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
 LEAST_VARIANCE, LEAST_PENALTY = 1e-12, 1e-9  # keep the equations of the factors solvable
@@ -49,6 +50,11 @@ class BoostingSettings(_Positive):
 
     trees: int = 100
     learning_rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.trees > MOST_TREES:
+            raise SettingsError("trees", f"{self.trees} is above {MOST_TREES}")
 
 
 @dataclass(frozen=True)

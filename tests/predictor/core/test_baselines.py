@@ -165,6 +165,11 @@ def test_a_wrong_setting_is_refused():
             METHODS[name].settings_from({setting: 0})
 
 
+def test_more_trees_than_a_request_can_grow_are_refused():
+    with pytest.raises(SettingsError, match="trees: 101 is above 100"):
+        METHODS["gradient-boosting"].settings_from({"trees": 101})
+
+
 def test_log_times_are_linear_in_log_n_and_constant_outside():
     database = database_of_curves({(0, 0): np.array([1.0, 4.0, 4.0, 2.0]), (1, 0): np.ones(4)})
     values = np.exp(log_times_at(database, np.array([0, 1, -1]), np.array([1, 2, 3, 8, 100])))
