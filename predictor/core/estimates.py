@@ -6,6 +6,7 @@ target then uses its nearest references only. Measurements of A on a target are 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,14 +49,25 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
 
     On 1,995 servers the estimates have a median difference of 8 % from the method's answers.
     """
+    *_, found = estimation_steps(database, workload, targets, n)
+    return found
+
+
+def estimation_steps(
+    database: Database, workload: int, targets: IntArray, n: int | None = None
+) -> Iterator[EstimatedTimes]:
+    """Yield after each part of `estimate_targets`, so that a request can stop in between. The last estimates are
+    complete."""
     found = EstimatedTimes.unknown(len(targets))
     group_of_target = groups_of_targets(database, workload)[targets]
     for group in np.unique(group_of_target[group_of_target >= 0]).tolist():
         chosen = np.flatnonzero(group_of_target == group)
         shared = SharedCurves.of(database, workload, groups_of_same_origin(database, group))
         if shared is not None:
-            found.put(chosen, _least_times(database, shared, targets[chosen], n))
-    return found
+            for estimates in _least_times(database, shared, targets[chosen], n):
+                yield found
+            found.put(chosen, estimates)
+    yield found
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +199,11 @@ def _curves_of_a(
     return values + known * (evaluated.at(rows[:, -1], columns) + below - values), mean
 
 
-def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n: int | None) -> EstimatedTimes:
-    """Return the n with the least time, among the n with a credible gain, and that time for each target."""
+def _least_times(
+    database: Database, shared: SharedCurves, targets: IntArray, n: int | None
+) -> Iterator[EstimatedTimes]:
+    """Find the n with the least time, among the n with a credible gain, and that time for each target. Yield the
+    estimates so far before each part of the targets, and the complete ones."""
     # If A's mean curve includes a target, or only that target has A's largest n, its own data are left out for it.
     references, evaluated = shared.references, shared.evaluated
     influential = sampled(references, ENOUGH)
@@ -204,6 +219,7 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     agreements: tuple[Agreement, ...] | None = None
     most = np.asarray(database.n_max)[targets].astype(np.int64)
     for known, places in parts:
+        yield found
         last = known.mean.largest_n
         if known is not shared:
             agreements = None
@@ -230,7 +246,7 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
                         found.is_limited[place] = not credible[-1]
                         time_s[~credible] = np.nan
                 found.n[place], found.time_s[place] = counts[np.nanargmin(time_s)], np.nanmin(time_s)
-    return found
+    yield found
 
 
 def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:

@@ -254,7 +254,7 @@ def ranking_context(
     request: HttpRequest, subject: RankedSubject, question: RankingQuestion, choice: RankingChoice, shown: LongAnswer
 ) -> dict[str, Any]:
     """Return the rows that pass the filters, each with its rank among all platforms."""
-    ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
+    ranking = Ranking(**shown.document) if shown.document else question.ranking([], [])
     platforms = rows_by_slug_disambiguated(Platform, request.user, ranking.platforms)
     is_public_only = asks_for_public(request.GET)
     chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)

@@ -7,7 +7,7 @@ the next one takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -177,12 +177,15 @@ def row_or_refusal(question: AskedRanking, target: int) -> Row:
 
 
 def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -> Iterator[ComputedStep]:
-    """Yield a step with all estimates, then one step per computed row.
+    """Yield steps with an empty document while the rows are estimated, then one with all estimates, then one step per
+    computed row.
 
     `earlier` is the document of an earlier step, whose rows are kept.
     """
     database = question.snapshot.database
-    if earlier is None:
+    if not earlier:
+        for _ in estimation_steps(question):
+            yield ComputedStep(0, RANKED_PER_PAGE, dict)
         rows = estimated_rows(question)
     else:
         known = {row["platform"]: row for row in (*earlier["results"], *earlier["refused"])}
@@ -275,11 +278,9 @@ def estimated_rows(question: AskedRanking) -> list[Row | None]:
     thread.
     """
     database, parts = question.snapshot.database, question.parts
-    estimates = [kept_estimates(question, region, question.n) for region in parts.regions]
+    estimates = [kept_estimates(question, part, n) for part, n in estimated_parts(question)]
     longest = estimates[0]
     begins = [first_thread_count(database, region) for region in parts.regions]
-    if parts.serial_rest is not None:
-        estimates.append(kept_estimates(question, parts.serial_rest, question.n if max(begins) > 1 else 1))
     is_executed = [question.n is None or begin <= question.n for begin in (*begins, 1)]
     whole_s = np.sum([taken.time_s for taken, runs in zip(estimates, is_executed, strict=False) if runs], axis=0)
     lacks = question.method.lacks_by_target
@@ -312,6 +313,28 @@ def estimated_rows(question: AskedRanking) -> list[Row | None]:
     return rows
 
 
+def estimated_parts(question: AskedRanking) -> list[tuple[int, int | None]]:
+    """Return each part with the thread count at which it is estimated; None is its fastest one."""
+    database, parts = question.snapshot.database, question.parts
+    asked = [(region, question.n) for region in parts.regions]
+    if parts.serial_rest is not None:
+        is_parallel = any(first_thread_count(database, region) > 1 for region in parts.regions)
+        asked.append((parts.serial_rest, question.n if is_parallel else 1))
+    return asked
+
+
+def estimation_steps(question: AskedRanking) -> Iterator[None]:
+    """Compute the estimates that `estimated_rows` takes from the cache, and yield several times for each part, because
+    they take seconds among thousands of platforms."""
+    database, steps = question.snapshot.database, question.method.estimation_steps
+    for part, n in estimated_parts(question):
+        if steps is None or (question.method.name, part, n) in database.derive("estimates", dict):
+            continue
+        for estimates in steps(database, part, np.arange(len(database.platforms)), n):
+            yield
+        keep_estimates(question, part, n, lambda found=estimates: found)  # type: ignore[misc]
+
+
 def refusal_of(database: Database, position: int, n: int | None, lacks: str) -> Row | None:
     """Return the refusal of the platform if it is known without running the method, else None."""
     slug = database.platforms[position]
@@ -327,12 +350,16 @@ def kept_estimates(question: AskedRanking, workload: int, n: int | None) -> Esti
     database, estimate = question.snapshot.database, question.method.estimate
     if estimate is None:
         raise ValueError(f"method {question.method.name} has no estimates")
-    return database.derive_one_of(
-        "estimates",
-        (question.method.name, workload, n),
-        lambda: estimate(database, workload, np.arange(len(database.platforms)), n),
-        KEPT_ESTIMATES,
-    )
+    targets = np.arange(len(database.platforms))
+    return keep_estimates(question, workload, n, lambda: estimate(database, workload, targets, n))
+
+
+def keep_estimates(
+    question: AskedRanking, workload: int, n: int | None, compute: Callable[[], EstimatedTimes]
+) -> EstimatedTimes:
+    """Return the cached estimates of a part, which are computed if there are none."""
+    key, most = (question.method.name, workload, n), max(KEPT_ESTIMATES, len(question.parts.all))
+    return question.snapshot.database.derive_one_of("estimates", key, compute, most)
 
 
 def measured_rows(database: Database, workload: int) -> IntArray:

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from predictor.computations import asking
 from predictor.models import Computation
 from predictor.predictions import ranking_rows
 from predictor.predictions.ranking_choice import RankingChoice
@@ -184,6 +185,17 @@ def test_behind_the_request_it_goes_on_where_it_was_left(client, started, comput
     before = len(computed)
     assert [step.done for step in steps] == [PER_PAGE]
     assert len(computed) == before
+
+
+def test_a_request_can_stop_while_the_rows_are_estimated(client, started, monkeypatch):
+    """The estimates of 3,400 machines take 5 s."""
+    monkeypatch.setattr(asking, "steps_within", lambda steps, seconds: (next(steps), False))
+    page = client.get(reverse("ranking"), {"workload": WORKLOAD})
+    assert (page.status_code, page.context["rows"]) == (200, [])
+    assert client.get(reverse("api-rankings"), {"workload": WORKLOAD}).status_code == 202
+    assert Computation.objects.get().document == {}
+    assert take_up("computations") == 1
+    assert Computation.objects.get().document == rank_platforms(WORKLOAD, page=1).document()
 
 
 def test_page_api_and_command_say_which_rows_are_estimates(client):
