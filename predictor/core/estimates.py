@@ -56,8 +56,8 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
 def estimation_steps(
     database: Database, workload: int, targets: IntArray, n: int | None = None
 ) -> Iterator[EstimatedTimes]:
-    """Yield after each part of `estimate_targets`, so that a request can stop in between. The last estimates are
-    complete."""
+    """Yield the estimates of `estimate_targets` after each part of them, so that a request can stop in between. The
+    last ones are complete."""
     found = EstimatedTimes.unknown(len(targets))
     group_of_target = groups_of_targets(database, workload)[targets]
     for group in np.unique(group_of_target[group_of_target >= 0]).tolist():
@@ -65,8 +65,8 @@ def estimation_steps(
         shared = SharedCurves.of(database, workload, groups_of_same_origin(database, group))
         if shared is not None:
             for estimates in _least_times(database, shared, targets[chosen], n):
+                found.put(chosen, estimates)
                 yield found
-            found.put(chosen, estimates)
     yield found
 
 

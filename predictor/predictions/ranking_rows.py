@@ -323,15 +323,15 @@ def estimated_parts(question: AskedRanking) -> list[tuple[int, int | None]]:
     return asked
 
 
-def estimation_steps(question: AskedRanking) -> Iterator[None]:
-    """Compute the estimates that `estimated_rows` takes from the cache, and yield several times for each part, because
-    they take seconds among thousands of platforms."""
+def estimation_steps(question: AskedRanking) -> Iterator[EstimatedTimes]:
+    """Compute the estimates that `estimated_rows` takes from the cache. Yield them several times for each part of the
+    program, because they take seconds among thousands of platforms."""
     database, steps = question.snapshot.database, question.method.estimation_steps
     for part, n in estimated_parts(question):
         if steps is None or (question.method.name, part, n) in database.derive("estimates", dict):
             continue
         for estimates in steps(database, part, np.arange(len(database.platforms)), n):
-            yield
+            yield estimates
         keep_estimates(question, part, n, lambda found=estimates: found)  # type: ignore[misc]
 
 
