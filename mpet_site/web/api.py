@@ -30,7 +30,7 @@ from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 
 LIST_PARAMETERS = ("page", "page_size", "search", "ordering")
 ROWS_PER_QUERY = 500
-MOST_CSV_ROWS = 50_000  # several seconds, during which the web worker serves nobody else
+MOST_CSV_ROWS = 30_000  # four seconds, during which the web worker serves nobody else
 UNKNOWN_PATH = "api-unknown-path"
 
 

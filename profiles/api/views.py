@@ -170,7 +170,7 @@ class ProfileList(RevisionEtag, ListView, ProfileRead):
 
     def get_queryset(self) -> Any:
         if self.wants_csv:
-            return Profile.objects.as_api_rows(self.request.user)
+            return Profile.objects.as_csv_rows(self.request.user)
         return super().get_queryset()
 
 

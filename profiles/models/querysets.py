@@ -230,6 +230,10 @@ class ProfileQuerySet(ModeratedQuerySet):
         "workload": ("slug", "name"),
         "source": ("label",),
     }
+    csv_columns = (
+        *("uid", "origin", "decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error"),
+        *("run_count", "disturbed_count", "standard_error", "warnings", "outlier_reason", "private_to"),
+    )
 
     def search(self, text: str) -> Self:
         """Return the profiles that match every word of the text in their platform, workload or source.
@@ -276,11 +280,16 @@ class ProfileQuerySet(ModeratedQuerySet):
         related = ("platform", "workload", "source", "source__upload", "curves", "feature_vector")
         return self.visible_to(user).select_related(*related)
 
-    def as_api_rows(self, user: Any) -> Self:
-        return self.visible_to(user).select_related("platform", "workload", "source", "source__upload")
+    def as_csv_rows(self, user: Any) -> Self:
+        """Return the profiles with no other columns of their related rows than the CSV has."""
+        related = ("platform__slug", "workload__slug", "workload__time_kind", "source__label", "source__licence")
+        return self._with_related(user).only(*self.csv_columns, *related, "source__upload__uid")
 
     def in_api(self, user: Any) -> Self:
-        return self.as_api_rows(user).select_related("curves", "feature_vector")
+        return self._with_related(user).select_related("curves", "feature_vector")
+
+    def _with_related(self, user: Any) -> Self:
+        return self.visible_to(user).select_related("platform", "workload", "source", "source__upload")
 
     def load_on(self, platform: Any, user: Any) -> dict[str, int] | None:
         """Return how many runs on the platform were checked and how many of them were disturbed, or None without
