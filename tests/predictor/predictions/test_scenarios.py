@@ -10,6 +10,9 @@ from predictor.core.methods import METHODS
 from predictor.models import Prediction
 from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest
 from predictor.predictions.service import predict, preview_answer
+from predictor.snapshot.building import read_measures_at_one
+from predictor.snapshot.cache import read_snapshot
+from profiles.models import Profile, ScalingCurves
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_counters, sample_measurements, sample_platform, sample_runs
 
@@ -135,6 +138,13 @@ class TestSequentialProgram:
         assert {candidate["platform"] for candidate in answer["candidates"]["t1"]} == {"machine-0"}
         with django_assert_max_num_queries(5):
             answer_to(scenario="sequential", method="mpet2020")
+
+    def test_counters_of_sequential_profiles_are_read_without_model_instances(self, program, monkeypatch):
+        """Instances of 260,000 profiles took 6 s of the first request."""
+        snapshot = read_snapshot(None)
+        monkeypatch.setattr(Profile, "from_db", None)
+        monkeypatch.setattr(ScalingCurves, "from_db", None)
+        assert np.isfinite(read_measures_at_one(snapshot)).any()
 
     @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
     @pytest.mark.parametrize("target", ["machine-0", "machine-1"])
