@@ -264,7 +264,13 @@ def ranking_or_progress(
         return respond_unless_unchanged(request, database_etag(request, *labels), lambda: ranking_response(document))
 
     stored = kept_answer(program, question, request.user) if program and not TODAY.read(request) else None
-    return respond(stored.document) if stored else answer_or_progress(request, question, respond, request.user)
+    if stored:
+        return respond(stored.document)
+    try:
+        question.check_size(request.user)
+    except RequestError as error:
+        raise problem_of(error) from error
+    return answer_or_progress(request, question, respond, request.user)
 
 
 def csv_response(ranking: Mapping[str, Any], program: ProfiledProgram | None) -> StreamingHttpResponse:

@@ -167,6 +167,7 @@ def ranking_page(request: HttpRequest, subject: RankedSubject, ask: Any) -> Http
     try:
         choice = RankingChoice.of(request.GET)
         question = ask(choice=choice, **question_of_form(request))
+        question.check_size(request.user)
     except RequestError as error:
         # A workload that predictions may not use, such as an emulated one, still has a page with its profiles.
         is_page = subject.about is not None and isinstance(error, UnknownWorkloadName)

@@ -86,6 +86,8 @@ class RankedPlatformDocument(TypedDict):
     pareto: Annotated[bool | None, "Whether no other result is faster at no higher cost, or cheaper at no longer time."]
 
 
+MOST_PLATFORMS_OF_VISITORS = 1000  # of which all rows are computed for visitors without an account; it takes a minute
+
 # The columns of a ranking as CSV. A program's ranking also has PROGRAM_COLUMNS, and one time column per region.
 PROGRAM_COLUMNS = ("serial_rest_s", "widest_part")
 RANKING_COLUMNS = tuple(
@@ -242,6 +244,22 @@ class RankingQuestion:
         """Return whether only the rows of one page are computed and the others are estimated."""
         many = len(self.snapshot.database.platforms) >= FEWEST_ESTIMATED_PLATFORMS
         return self.page is not None and self.method.estimate is not None and many
+
+    def check_size(self, user: Any) -> None:
+        """Raise InvalidField if the user has no account and the computation of all rows would take many minutes."""
+        if self.is_estimated or user.is_authenticated:
+            return
+        platforms = len(self.snapshot.database.platforms)
+        if self.method.estimate is None and platforms >= FEWEST_ESTIMATED_PLATFORMS:
+            name, limit, remedy = "method", FEWEST_ESTIMATED_PLATFORMS - 1, DEFAULT_METHOD
+            subject = f"{self.method.name} computes all rows"
+        elif platforms > MOST_PLATFORMS_OF_VISITORS:
+            name, limit, remedy = "exact", MOST_PLATFORMS_OF_VISITORS, "exact=false"
+            subject = "true computes all rows"
+        else:
+            return
+        reason = f"{subject}; without an account for at most {limit:,} machines, and there are {platforms:,}"
+        raise InvalidField(name, f"{reason}: sign in, or use {remedy}")
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
         """Yield one step per platform; its document is the `Ranking` of the platforms so far.

@@ -11,13 +11,13 @@ from django.urls import reverse
 
 from predictor.computations import asking
 from predictor.models import Computation
-from predictor.predictions import ranking_rows
+from predictor.predictions import ranking_rows, rankings
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.ranking_rows import estimated_rows
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from profiles.jobs.queue import take_up
 from profiles.models import Platform, Price
-from tests.mpet_site.api_samples import store
+from tests.mpet_site.api_samples import make_user, store
 from tests.pages import text_of
 from tests.samples import sample_measurements
 
@@ -196,6 +196,25 @@ def test_a_request_can_stop_while_the_rows_are_estimated(client, started, monkey
     assert Computation.objects.get().document == {}
     assert take_up("computations") == 1
     assert Computation.objects.get().document == rank_platforms(WORKLOAD, page=1).document()
+
+
+@pytest.mark.parametrize(
+    ("choices", "name", "limit"), [({"method": "mpet2020"}, "method", 8), ({"exact": "true"}, "exact", 4)]
+)
+def test_visitors_start_no_computation_of_all_rows_of_many_platforms(client, monkeypatch, choices, name, limit):
+    """All rows of 3,400 machines take 2 minutes by mpet, and 6 minutes to hours by other methods."""
+    monkeypatch.setattr(rankings, "MOST_PLATFORMS_OF_VISITORS", 4)
+    question = {"workload": WORKLOAD, **choices}
+    answer = client.get(reverse("api-rankings"), question)
+    assert answer.status_code == 400
+    (error,) = answer.json()["errors"]
+    assert error["name"] == name
+    assert f"at most {limit} machines, and there are {PLATFORMS}" in error["reason"]
+    page = client.get(reverse("ranking"), question)
+    assert page.status_code == (422 if name == "method" else 200)  # the page has no `exact`
+    client.force_login(make_user("ada"))
+    assert client.get(reverse("api-rankings"), question).status_code == 200
+    assert client.get(reverse("ranking"), question).status_code == 200
 
 
 def test_page_api_and_command_say_which_rows_are_estimates(client):
