@@ -65,6 +65,25 @@ def test_a_program_that_slows_down_gets_no_faster(small_fleet):
     assert answer.time_s[-1] > answer.time_s[1]
 
 
+@pytest.mark.parametrize(("slowed", "most", "n_ht"), [(1.0, 2, np.nan), (1.3, 2, np.nan), (1.3, 4, 2.0)])
+def test_companions_that_scale_badly_on_the_reference_only_say_nothing_about_it(slowed, most, n_ht):
+    """On the reference, the data of four programs fit into the memory for one thread, but not for all; elsewhere they
+    scale. A program with the same times on the reference may be serial."""
+    rng, counts = np.random.default_rng(0), {"laptop": (1, most), "middle": (1, 16), "large": (1, 256)}
+    curves = {
+        (platform, f"b{b:02}"): {n: (1 + b) / n * np.exp(0.02 * rng.normal()) for n in of_platform}
+        for b in range(COMPANIONS)
+        for platform, of_platform in counts.items()
+    }
+    for b in range(4):
+        curves["laptop", f"b{b:02}"][most] = slowed * curves["laptop", f"b{b:02}"][1]
+    curves["laptop", "own"] = {1: 1.0, most: slowed}
+    threads = {"laptop": most, "large": 256, "middle": 16}
+    answer = predict_named(database_of_times(curves, threads, n_ht=[n_ht, np.nan, np.nan]), "own", "large")
+    assert answer.credible_n <= most
+    assert answer.time_s[-1] > 0.5 * answer.time_s[0]
+
+
 def measured_with_all_threads(loss):
     """Ten programs measured on a machine of two threads with both, and on one of 64 with all, where each loses `loss`
     of ln t; and two that ran on the small one alone, `usual` as they and `serial`."""
