@@ -120,8 +120,8 @@ class Evidence:
         )
 
 
-def check_evidence(database: Database, query: Query) -> None:
-    """Raise the error that `gather_evidence` would raise, by looking only at which pairs were measured."""
+def check_evidence(database: Database, query: Query, _settings: object = None) -> None:
+    """Raise the error that `gather_evidence` would raise with any settings, by which pairs were measured alone."""
     check_query(database, query)
     database = database.without(query.target, query.workload)
     groups = evidence_groups(database, query, reference_rows(database, query))

@@ -98,5 +98,5 @@ MPET = Method(
     settings=MpetSettings,
     predict=predict_mpet,
     summary="A Gaussian process over machines transfers whole curves; weights may be negative.",
-    check=lambda database, query, _: check_evidence(database, query),
+    check=check_evidence,
 )
