@@ -388,9 +388,8 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     """Return the number of cores to which n threads (J,), ascending, are equivalent for the companions (J, B) that
     scale best on a machine.
 
-    Their losses are those of the machine: shared units, caches and clock. Beyond the measured counts the last slope is
-    used, reduced for SMT. With too few companions, n threads are worth n cores up to `n_ht` (NaN without SMT), and a
-    quarter of a core for each further.
+    Their losses are those of the machine: shared units, caches and clock. Beyond the measured counts use the last slope
+    (reduced for SMT). With few companions use n cores up to `n_ht` (NaN without SMT), and a quarter for each further.
 
     >>> n = np.array([1.0, 2.0, 4.0])
     >>> thread_times = np.array([[1.0, 1.0, 1.0], [1.25, 1.25, 1.6], [np.nan, np.nan, np.nan]])
@@ -398,10 +397,11 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     [1.0, 1.6, 2.56]
     """
     nominal, x = np.log(np.fmin(n, n_ht + SMT_GAIN * np.maximum(n - n_ht, 0.0))), np.log(n)
-    known = (~np.isnan(log_thread_times)).sum(axis=1) >= FEWEST
+    losses = log_thread_times - log_thread_times[:1]
+    known = (~np.isnan(losses)).sum(axis=1) >= FEWEST
     if known.sum() < 2 or not known[0]:
         return np.asarray(np.exp(nominal))
-    losses = np.sort((log_thread_times - log_thread_times[0])[known], axis=1)  # NaN last
+    losses = np.sort(losses[known], axis=1)  # NaN last
     best = (BEST_SHARE * (~np.isnan(losses)).sum(axis=1)).astype(np.int64)
     loss = losses[np.arange(len(losses)), best]
     worth = np.maximum.accumulate(x[known] - np.maximum(loss, 0.0))

@@ -59,6 +59,16 @@ def test_a_serial_program_is_predicted_serial(called):
     assert any("a gain beyond n = " in warning for warning in answer.warnings)
 
 
+def test_companions_of_a_reference_without_a_common_thread_count_show_no_loss_of_the_machine():
+    """Three ran with one thread, three with all eight: none shows what eight threads lose."""
+    curves = {("small", f"one{b}"): {1: 1.0 + b} for b in range(3)}
+    curves |= {("small", f"all{b}"): {8: 0.2 + b} for b in range(3)}
+    curves |= {("large", name): {1: 1.0, 8: 0.2, 64: 0.05} for _, name in list(curves)}
+    curves["small", "own"] = {1: 1.0, 8: 0.25}
+    answer = predict_named(database_of_times(curves, {"small": 8, "large": 64}), "own", "large", (1, 8, 64))
+    assert np.isfinite([answer.low_s, answer.time_s, answer.high_s]).all()
+
+
 def test_a_program_that_slows_down_gets_no_faster(small_fleet):
     answer = predict_named(small_fleet, "slows", "large")
     assert fastest_position(answer.n, answer.time_s, answer.credible_n) == 0
