@@ -57,6 +57,17 @@ def known_median(values: FloatArray) -> FloatArray:
     return np.asarray((middle[0] + middle[1]) / 2)
 
 
+def known_mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:
+    """Return the weighted mean of the values over an axis, ignoring NaN; NaN where all values are NaN.
+
+    >>> known_mean(np.array([[1.0, np.nan, 4.0], [np.nan] * 3]), np.array([2.0, 1.0, 1.0]), axis=1).tolist()
+    [2.0, nan]
+    """
+    known = np.ma.array(values, mask=np.isnan(values))
+    mean = np.ma.average(known, axis=axis, weights=np.broadcast_to(weights, values.shape))
+    return np.asarray(np.ma.filled(mean, np.nan))
+
+
 def lower_medians(rows: FloatArray, counts: IntArray) -> FloatArray:
     """Return the lower median of the `counts` finite values of each row; 0 where the count is 0. All other values are
     infinite.

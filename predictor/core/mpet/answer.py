@@ -13,7 +13,7 @@ from predictor.core.mpet.beyond import CREDIBILITY, Growth
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, UNKNOWN_SLOPE
 from predictor.core.mpet.transfer import Transfer, downward_shift
-from predictor.core.numerics import FEWEST, normal_factor
+from predictor.core.numerics import FEWEST, TINY, known_mean, normal_factor
 from predictor.core.reconstruct import LEAST_TIME_SHARE, consistent_curves, fitted_features, log_shares
 from predictor.core.references import architecture_warnings, runtimes_of_rows
 from profiles.arrays import FloatArray, IntArray
@@ -56,6 +56,7 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
     half_width = np.hypot(np.interp(x, evidence.log_n, transfer.half_width), normal_factor(level) * np.sqrt(of_shape))
     beyond = np.log(counts) - np.log(evidence.largest_on_target if mean.largest_n > 1 else 1)
     half_width += UNKNOWN_SLOPE * np.maximum(beyond, 0.0)
+    half_width = np.hypot(half_width, normal_factor(level) * np.interp(x, evidence.log_n, spread_beyond(evidence, u)))
     credible_n = None
     if growth is not None:
         log_thread_time += growth.at(growth.value, counts)
@@ -97,6 +98,17 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
         confidence=mpet_confidence(evidence, transfer),
         credible_n=credible_n,
     )
+
+
+def spread_beyond(evidence: Evidence, platform_weights: FloatArray) -> FloatArray:
+    """Return the deviation over the references of the change of A from the last n measured on T to each knot (J,), at
+    least that at the knots before, where more references were measured."""
+    last = int(np.searchsorted(evidence.n, min(evidence.largest_on_target, evidence.n[-1])))
+    change = evidence.of_workload - evidence.of_workload[last]
+    weights = np.abs(platform_weights).mean(axis=0) * (evidence.outside == 0) + TINY
+    departure = change - np.average(change, axis=1, weights=weights)[:, None]
+    deviation = np.sqrt(np.average(departure**2, axis=1, weights=weights))
+    return np.maximum.accumulate(deviation * (np.arange(len(deviation)) > last))
 
 
 def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
@@ -162,8 +174,8 @@ def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, Float
     of_parts, absent = [], np.ones(len(FRACTIONS), dtype=bool)
     for start in range(0, len(evidence.asked_n), at_once):
         logs, present = log_shares(evidence.database, rows, platforms, evidence.asked_n[start : start + at_once])
-        gap = _mean(logs[-1:, :-1] - logs[:-1, :-1], transfer.workload_weights[:, None, None], axis=1)
-        of_parts.append(_mean(logs[:-1, -1] + gap, u[chosen][:, None, None], axis=0))
+        gap = known_mean(logs[-1:, :-1] - logs[:-1, :-1], transfer.workload_weights[:, None, None], axis=1)
+        of_parts.append(known_mean(logs[:-1, -1] + gap, u[chosen][:, None, None], axis=0))
         absent &= ~present[:-1, -1].any(axis=0)
     combined = np.concatenate(of_parts, axis=1)
     shares = np.exp(np.minimum(combined[: len(FRACTIONS)], -np.log(LEAST_TIME_SHARE)))
@@ -172,13 +184,6 @@ def predict_overheads(evidence: Evidence, transfer: Transfer) -> dict[str, Float
     fractions *= np.minimum(1.0, (1.0 - LEAST_UTILISATION) / np.maximum(fractions.sum(axis=0), LEAST_UTILISATION))
     measures = np.exp(combined[len(FRACTIONS) :])
     return dict(zip((*FRACTIONS, *RELATIVE_MEASURES), np.concatenate([fractions, measures]), strict=True))
-
-
-def _mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:
-    """Return the weighted mean over an axis, ignoring NaN; NaN if all values are NaN."""
-    known = np.ma.array(values, mask=np.isnan(values))
-    mean = np.ma.average(known, axis=axis, weights=np.broadcast_to(weights, values.shape))
-    return np.asarray(np.ma.filled(mean, np.nan))
 
 
 def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:

@@ -84,7 +84,7 @@ def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
     a limit may be either.
 
     >>> n = np.array([1.0, 8.0])
-    >>> times = law_thread_times(n, nominal_cores(n, n_ht=4.0), 8.0, 4.0)
+    >>> times = law_thread_times(n, np.array([1.0, 5.0]), 8.0, 4.0)
     >>> np.exp(times[:, 0]).round(9).tolist()  # Amdahl's law without a parallel part
     [1.0, 8.0]
     >>> times[:, -2].tolist()  # lost to the machine's load
@@ -106,15 +106,6 @@ def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
     else:
         of_load = at_work[:, None] * (load + np.where(smt < np.log(2.0), smt, 0.0))
     return np.asarray(np.where(is_of_load > 0, of_load, np.log(redundancy * n[:, None] / m)))
-
-
-def nominal_cores(n: FloatArray, n_ht: float) -> FloatArray:
-    """Return the number of cores to which n threads (J,) are equivalent: n up to `n_ht`, and SMT_GAIN for each further.
-
-    >>> nominal_cores(np.array([2.0, 8.0]), n_ht=4.0).tolist(), nominal_cores(np.array([8.0]), n_ht=np.nan).tolist()
-    ([2.0, 5.0], [8.0])
-    """
-    return n if np.isnan(n_ht) else np.asarray(np.minimum(n, n_ht + SMT_GAIN * np.maximum(n - n_ht, 0.0)))
 
 
 def smt_begins(database: Database, platform: int) -> float:
@@ -163,12 +154,15 @@ class Agreement(NamedTuple):
 
     `distance` (S + 1, K) is the mean squared difference in ln t of some of the curves, the `subjects` (S,), and of A
     (last), from each curve. `prior` (2, S + 1, K) are prior weights: without names, and by the similarity of names.
+    `growth` (F, B) are changes of companions between `columns` (F, 2) on a reference, without losses of the machine.
     """
 
     part: Part
     prior: FloatArray
     subjects: IntArray
     distance: FloatArray
+    growth: FloatArray
+    columns: IntArray
 
 
 def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
@@ -270,7 +264,7 @@ def growth_on_platform(
     errors. The other parameters are those of `courses_on_platform`.
     """
     of_parts = []
-    for agreement in agreements:
+    for agreement in (agreement_on_platform(database, platform, rows, each) for each in agreements):
         courses = courses_on_platform(database, platform, rows, n, at_first, part=agreement.part)
         of_parts.append(mixed_growth(n, agreement, courses, families, level))
     if len(of_parts) == 1:
@@ -281,6 +275,25 @@ def growth_on_platform(
     wider = (half_width + TINY) / (idle.half_width + TINY)
     curves = use.value[:, None] + idle.value[:, None] + wider[:, None] * (idle.curves - idle.value[:, None])
     return Growth(n, use.value + idle.value, half_width, curves, idle.weights)
+
+
+def agreement_on_platform(database: Database, platform: int, rows: IntArray, agreement: Agreement) -> Agreement:
+    """Return the agreement with larger distances of companions that scale worse on the references than on T (their
+    `rows` (B,), -1 = none).
+
+    They scale badly on one machine only, for example because their data do not fit into memory there. This says little
+    about A, whose growth on T is unknown. Losses of the machines are subtracted (`cores_worth`; with SMT, what a second
+    thread that adds nothing loses), and differences of up to 0.3 of ln t ignored. T is one of F + 1 comparisons.
+    """
+    evaluated, (columns, place) = evaluated_curves(database), np.unique(agreement.columns, return_inverse=True)
+    n, inside = evaluated.n[columns].astype(np.float64), evaluated.inside[columns][:, evaluated.pattern[rows]]
+    values = np.where(inside & (rows >= 0), evaluated.at(rows, columns), np.nan)
+    values -= np.log(n / cores_worth(n, values, smt_begins(database, platform)))[:, None]
+    first, last = place.reshape(-1, 2).T
+    worse = np.maximum(np.nan_to_num(agreement.growth - (values[last] - values[first])), 0.0)
+    excess, distance = np.maximum(worse**2 - AGREEMENT_SCALES[-1] ** 2, 0.0), agreement.distance.copy()
+    distance[:, : len(rows)] += excess.sum(axis=0) / (len(first) * (len(first) + 1) + TINY)
+    return agreement._replace(distance=distance)
 
 
 def growth_counts(database: Database, target: int, rows: IntArray, last: int) -> IntArray:
@@ -305,7 +318,8 @@ def agreement_inside(
 
     Parameters: `rows` (R, B + 1) of the companions `workloads` (B,) and of A (last) on the `platforms`, -1 = none.
     """
-    (measured, of_laws), share_of_law = growth_inside(database, rows, platforms, part), scaling_laws()[0]
+    measured, of_laws, of_cores, pairs = growth_inside(database, rows, platforms, part)
+    share_of_law = scaling_laws()[0]
     values, weight = np.nan_to_num(measured), (~np.isnan(measured)).astype(np.float64)
     shared = weight @ weight.T
     squares = values**2 @ weight.T
@@ -327,16 +341,15 @@ def agreement_inside(
     by_name = weights_by_name((names @ names[:-1].T).toarray())
     # Limit the factor by names to that of A: if no name is similar to A's, names change nothing.
     prior[1, np.append(np.arange(B), -1), :B] *= np.minimum(by_name, by_name[-1].max(initial=1.0))
-    return Agreement(
-        part=part, prior=prior, subjects=np.append(np.arange(B), B + chosen), distance=np.maximum(np.block(table), 0.0)
-    )
+    subjects, distances = np.append(np.arange(B), B + chosen), np.maximum(np.block(table), 0.0)
+    return Agreement(part, prior, subjects, distances, (measured[:-1] - of_cores).T, pairs)
 
 
-def growth_inside(database: Database, rows: IntArray, platforms: IntArray, part: Part) -> tuple[FloatArray, FloatArray]:
+def growth_inside(database: Database, rows: IntArray, platforms: IntArray, part: Part) -> tuple[np.ndarray, ...]:
     """Return the changes of the thread times of the companions and A (last) inside the measured range, (B + 1, F),
-    NaN = not measured; and those of the laws (L, F).
+    NaN = not measured; those of the laws (L, F); the largest losses of the machine (1, F); and the columns (F, 2).
 
-    Each of the F columns is the change on one reference from one thread count to the last at which A was measured
+    Each of the F changes is that on one reference from one thread count to the last at which A was measured
     there. References with several counts of A are used, of many those with the largest counts.
 
     For a part, A's change is that of its useful work or of 1 / U. Companions are compared in useful work alone.
@@ -346,7 +359,8 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray, part:
     farthest = len(measured) - 1 - measured[::-1].argmax(axis=0)
     compared = np.flatnonzero(measured.sum(axis=0) > 1)
     compared = compared[np.argsort(-farthest[compared], kind="stable")][:ENOUGH]
-    growth, of_laws = [np.zeros((0, rows.shape[1]))], [np.zeros((0, scaling_laws().shape[1]))]
+    count, pairs = rows.shape[1], [np.zeros((0, 2), dtype=np.int64)]
+    changes = [np.zeros((0, count + scaling_laws().shape[1] + 1))]
     for p in compared.tolist():
         columns = np.flatnonzero(measured[:, p])
         columns = columns[evenly_spaced(evaluated.log_n[columns], SOME_COUNTS)]
@@ -355,35 +369,39 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray, part:
         values = np.where(known, evaluated.at(rows[p], columns), np.nan)
         n = evaluated.n[columns].astype(np.float64)
         n_max, n_ht = float(database.n_max[platforms[p]]), smt_begins(database, int(platforms[p]))
-        by_laws = law_thread_times(n, cores_worth(n, values[:, :-1], n_ht), n_max, n_ht, part)
+        worth = cores_worth(n, values[:, :-1], n_ht)
+        by_laws = law_thread_times(n, worth, n_max, n_ht, part)
+        loss = np.log(n / np.where(n > n_ht, np.minimum(worth, n_ht), worth))[:, None]
+        pairs.append(np.stack([columns[:-1], np.full(len(columns) - 1, columns[-1])], axis=1))
         if part != "all":
             log_used = log_utilisation(database, rows[[p], -1:], platforms[[p]], evaluated.n[columns])[0, 0]
             if part == "use":
                 values[:, -1] += log_used
             else:
                 values[:, :-1], values[:, -1] = np.nan, -log_used
-        growth.append(values[-1] - values[:-1])
-        of_laws.append(by_laws[-1] - by_laws[:-1])
-    return np.concatenate(growth).T, np.concatenate(of_laws).T
+        every = np.concatenate([values, by_laws, loss], axis=1)
+        changes.append(every[-1] - every[:-1])
+    return *np.split(np.concatenate(changes).T, [count, -1]), np.concatenate(pairs)
 
 
 def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> FloatArray:
     """Return the number of cores to which n threads (J,), ascending, are equivalent for the companions (J, B) that
     scale best on a machine.
 
-    Their losses are those of the machine: shared units, caches and clock. Beyond the measured counts the last slope is
-    used, reduced for SMT. With too few companions the result is that of `nominal_cores`.
+    Their losses are those of the machine: shared units, caches and clock. Beyond the measured counts use the last slope
+    (reduced for SMT). With few companions use n cores up to `n_ht` (NaN without SMT), and a quarter for each further.
 
     >>> n = np.array([1.0, 2.0, 4.0])
     >>> thread_times = np.array([[1.0, 1.0, 1.0], [1.25, 1.25, 1.6], [np.nan, np.nan, np.nan]])
     >>> cores_worth(n, np.log(thread_times), n_ht=np.nan).round(3).tolist()
     [1.0, 1.6, 2.56]
     """
-    nominal, x = np.log(nominal_cores(n, n_ht)), np.log(n)
-    known = (~np.isnan(log_thread_times)).sum(axis=1) >= FEWEST
+    nominal, x = np.log(np.fmin(n, n_ht + SMT_GAIN * np.maximum(n - n_ht, 0.0))), np.log(n)
+    losses = log_thread_times - log_thread_times[:1]
+    known = (~np.isnan(losses)).sum(axis=1) >= FEWEST
     if known.sum() < 2 or not known[0]:
         return np.asarray(np.exp(nominal))
-    losses = np.sort((log_thread_times - log_thread_times[0])[known], axis=1)  # NaN last
+    losses = np.sort(losses[known], axis=1)  # NaN last
     best = (BEST_SHARE * (~np.isnan(losses)).sum(axis=1)).astype(np.int64)
     loss = losses[np.arange(len(losses)), best]
     worth = np.maximum.accumulate(x[known] - np.maximum(loss, 0.0))

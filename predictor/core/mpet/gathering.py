@@ -120,8 +120,8 @@ class Evidence:
         )
 
 
-def check_evidence(database: Database, query: Query) -> None:
-    """Raise the error that `gather_evidence` would raise, by looking only at which pairs were measured."""
+def check_evidence(database: Database, query: Query, _settings: object = None) -> None:
+    """Raise the error that `gather_evidence` would raise with any settings, by which pairs were measured alone."""
     check_query(database, query)
     database = database.without(query.target, query.workload)
     groups = evidence_groups(database, query, reference_rows(database, query))
@@ -251,34 +251,20 @@ def nearest_platforms(
     workloads of T that p lacks count as the median. x is the metadata, and `outside` the distance in ln n of the thread
     counts from the range in which A was measured on p. About 50 profiles of each platform are read, at least 5.
 
-    Example: if all values of p are 2 above those of T, and those of q are 0 and 1 above, then p is nearer.
-
     Parameters: `groups`, in which T and the platforms are compared, in order of preference; `platforms` (R,),
     ascending, without T. Returns an array of at most R positions.
     """
-    evaluated = evaluated_curves(database)
-    on_target = database.rows_of_platform(query.target)
-    on_target = on_target[(evaluated.pattern[on_target] > 0) & np.isin(database.group[on_target], groups)]
-    workloads = np.setdiff1d(database.workload_index[on_target], query.workload)
+    evaluated, table = evaluated_curves(database), visible_table(database, np.append(platforms, query.target), groups)
+    workloads = np.setdiff1d(np.flatnonzero(table[-1] >= 0), query.workload)
     if not len(workloads):
         return platforms
-    last = evaluated.measured_in(evaluated.pattern[on_target])[-1]
+    last = evaluated.measured_in(evaluated.pattern[table[-1, workloads]])[-1]
     columns = evenly_spaced(evaluated.log_n[: last + 1], SOME_COUNTS)
     most_workloads = min(max(MOST_INDEX_PROFILES // len(platforms), SOME_REFERENCES), ENOUGH)
     workloads = sampled(workloads, most_workloads)
-    # Find the row of every pair of a platform and a workload, A last, in the first group that has the pair.
-    order, of_workload = database.rows_by_workload()
-    chosen = np.append(workloads, query.workload)
-    starts, stops = (np.searchsorted(of_workload, chosen, side=side) for side in ("left", "right"))
-    rows = np.concatenate([order[start:stop] for start, stop in zip(starts, stops, strict=True)])
-    pairs = database.platform_index[rows] * len(chosen) + np.repeat(np.arange(len(chosen)), stops - starts)
-    table = np.full((len(database.platforms), len(chosen)), -1)
-    usable = (evaluated.pattern[rows] > 0) & ~database.hidden[rows]
-    for group in reversed(groups):
-        of_group = usable & (database.group[rows] == group)
-        table.ravel()[pairs[of_group]] = rows[of_group]
-    platforms = platforms[table[platforms, -1] >= 0]
-    on_t, patterns, table = table[query.target, :-1], evaluated.pattern[table[platforms, -1]], table[platforms, :-1]
+    has_workload = table[:-1, query.workload] >= 0
+    platforms, patterns = platforms[has_workload], evaluated.pattern[table[:-1, query.workload][has_workload]]
+    on_t, table = table[-1, workloads], table[:-1][has_workload].take(workloads, axis=1)
     gap = (evaluated.at(on_t, columns)[:, None] - evaluated.at(table, columns)) * (table >= 0)
     shared = np.count_nonzero(table >= 0, axis=1)
     if np.count_nonzero(shared) < most:

@@ -120,11 +120,9 @@ def expected_rests(rest: FloatArray, is_known: BoolArray, rounds: int, count: in
 
 
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """Return the weight of each workload, by the correlation of its deviations from the platforms' speed with A's.
+    """Return the weight of each workload (B,), by the correlation (B,) of its deviations from speed with A's.
 
         w_b = |correlation_b|^power / root mean square over b,    power = 2 by default
-
-    Parameters: `correlation` (B,) in -1..1. Returns (B,) without unit, with mean square 1.
 
     >>> workload_weights(np.array([0.9, 0.0])).round(3).tolist()
     [1.414, 0.0]
@@ -145,11 +143,9 @@ def nearest_references(evidence: Evidence, parts: CurveParts, weights: FloatArra
 
 
 def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """Return the weight of each knot for each knot, by their distance in ln n.
+    """Return the weight of each knot for each knot (J, J), by their distance in ln n (J,).
 
         exp(-(ln n_j - ln n_i)^2 / 0.32), each row scaled to sum 1
-
-    Parameters: `log_n` (J,). Returns (J, J).
 
     >>> nearness_weights(np.log([1.0, 2.0])).round(3).tolist()
     [[0.818, 0.182], [0.182, 0.818]]

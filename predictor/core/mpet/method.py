@@ -77,11 +77,6 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
     return answer_from_transfer(evidence, transfer, growth_beyond(evidence, level), level)
 
 
-def check_mpet(database: Database, query: Query, settings: MpetSettings) -> None:
-    """Raise the PredictionError that `predict_mpet` would raise; it does not depend on the settings."""
-    check_evidence(database, query)
-
-
 def evidence_with_parts(
     database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS
 ) -> tuple[Evidence, CurveParts]:
@@ -99,9 +94,9 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="33",
+    version="34",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="A Gaussian process over machines transfers whole curves; weights may be negative.",
-    check=check_mpet,
+    check=check_evidence,
 )

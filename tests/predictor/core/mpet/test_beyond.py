@@ -59,10 +59,39 @@ def test_a_serial_program_is_predicted_serial(called):
     assert any("a gain beyond n = " in warning for warning in answer.warnings)
 
 
+def test_companions_of_a_reference_without_a_common_thread_count_show_no_loss_of_the_machine():
+    """Three ran with one thread, three with all eight: none shows what eight threads lose."""
+    curves = {("small", f"one{b}"): {1: 1.0 + b} for b in range(3)}
+    curves |= {("small", f"all{b}"): {8: 0.2 + b} for b in range(3)}
+    curves |= {("large", name): {1: 1.0, 8: 0.2, 64: 0.05} for _, name in list(curves)}
+    curves["small", "own"] = {1: 1.0, 8: 0.25}
+    answer = predict_named(database_of_times(curves, {"small": 8, "large": 64}), "own", "large", (1, 8, 64))
+    assert np.isfinite([answer.low_s, answer.time_s, answer.high_s]).all()
+
+
 def test_a_program_that_slows_down_gets_no_faster(small_fleet):
     answer = predict_named(small_fleet, "slows", "large")
     assert fastest_position(answer.n, answer.time_s, answer.credible_n) == 0
     assert answer.time_s[-1] > answer.time_s[1]
+
+
+@pytest.mark.parametrize(("slowed", "most", "n_ht"), [(1.0, 2, np.nan), (1.3, 2, np.nan), (1.3, 4, 2.0)])
+def test_companions_that_scale_badly_on_the_reference_only_say_nothing_about_it(slowed, most, n_ht):
+    """On the reference, the data of four programs fit into the memory for one thread, but not for all; elsewhere they
+    scale. A program with the same times on the reference may be serial."""
+    rng, counts = np.random.default_rng(0), {"laptop": (1, most), "middle": (1, 16), "large": (1, 256)}
+    curves = {
+        (platform, f"b{b:02}"): {n: (1 + b) / n * np.exp(0.02 * rng.normal()) for n in of_platform}
+        for b in range(COMPANIONS)
+        for platform, of_platform in counts.items()
+    }
+    for b in range(4):
+        curves["laptop", f"b{b:02}"][most] = slowed * curves["laptop", f"b{b:02}"][1]
+    curves["laptop", "own"] = {1: 1.0, most: slowed}
+    threads = {"laptop": most, "large": 256, "middle": 16}
+    answer = predict_named(database_of_times(curves, threads, n_ht=[n_ht, np.nan, np.nan]), "own", "large")
+    assert answer.credible_n <= most
+    assert answer.time_s[-1] > 0.5 * answer.time_s[0]
 
 
 def measured_with_all_threads(loss):
