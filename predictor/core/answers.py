@@ -285,8 +285,8 @@ class Method(Generic[Settings]):
     `check` raises the PredictionError of a refused `predict` in less time; without it `predict` is called instead.
     `lacks_by_target` returns, for a workload and every platform of a database, the keyword of the error that `predict`
     would raise; empty if none. `estimate` quickly estimates the time of a workload on many targets, at their fastest n
-    or at the given n, to order the targets; it is not an answer. `estimation_steps` yields during `estimate`, and last
-    its result.
+    or at the given n, to order the targets; it is not an answer. The estimates
+    are yielded several times, and are complete at last.
     """
 
     name: str
@@ -297,8 +297,7 @@ class Method(Generic[Settings]):
     baseline: bool = False  # a simple method for comparison
     check: Callable[[Database, Query, Settings], None] | None = None
     lacks_by_target: Callable[[Database, int], tuple[str, ...]] | None = None
-    estimate: Callable[[Database, int, IntArray, int | None], EstimatedTimes] | None = None
-    estimation_steps: Callable[[Database, int, IntArray, int | None], Iterator[EstimatedTimes]] | None = None
+    estimate: Callable[[Database, int, IntArray, int | None], Iterator[EstimatedTimes]] | None = None
 
     def refusal(self, database: Database, query: Query, settings: Settings) -> PredictionError | None:
         """Return the error with which the query is refused; None if `predict` returns an answer."""

@@ -89,7 +89,7 @@ def _estimate_batch(database: Database, batch: RankedBatch) -> list[RankedPlatfo
     method, _, workload, targets = batch
     assert method.estimate is not None  # noqa: S101  rank_workloads checks this
     with single_thread():
-        estimates = method.estimate(database, workload, np.asarray(targets), None)
+        *_, estimates = method.estimate(database, workload, np.asarray(targets), None)
     return [
         RankedPlatform(workload, target, int(n), float(time_s))
         if np.isfinite(time_s)

@@ -7,7 +7,7 @@ the next one takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -184,8 +184,9 @@ def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -
     """
     database = question.snapshot.database
     if not earlier:
-        for _ in estimation_steps(question):
-            yield ComputedStep(0, RANKED_PER_PAGE, dict)
+        for part, n in estimated_parts(question):
+            for _ in kept_estimates(question, part, n):
+                yield ComputedStep(0, RANKED_PER_PAGE, dict)
         rows = estimated_rows(question)
     else:
         known = {row["platform"]: row for row in (*earlier["results"], *earlier["refused"])}
@@ -278,7 +279,7 @@ def estimated_rows(question: AskedRanking) -> list[Row | None]:
     thread.
     """
     database, parts = question.snapshot.database, question.parts
-    estimates = [kept_estimates(question, part, n) for part, n in estimated_parts(question)]
+    estimates = [tuple(kept_estimates(question, part, n))[-1] for part, n in estimated_parts(question)]
     longest = estimates[0]
     begins = [first_thread_count(database, region) for region in parts.regions]
     is_executed = [question.n is None or begin <= question.n for begin in (*begins, 1)]
@@ -323,18 +324,6 @@ def estimated_parts(question: AskedRanking) -> list[tuple[int, int | None]]:
     return asked
 
 
-def estimation_steps(question: AskedRanking) -> Iterator[EstimatedTimes]:
-    """Compute the estimates that `estimated_rows` takes from the cache. Yield them several times for each part of the
-    program, because they take seconds among thousands of platforms."""
-    database, steps = question.snapshot.database, question.method.estimation_steps
-    for part, n in estimated_parts(question):
-        if steps is None or (question.method.name, part, n) in database.derive("estimates", dict):
-            continue
-        for estimates in steps(database, part, np.arange(len(database.platforms)), n):
-            yield estimates
-        keep_estimates(question, part, n, lambda found=estimates: found)  # type: ignore[misc]
-
-
 def refusal_of(database: Database, position: int, n: int | None, lacks: str) -> Row | None:
     """Return the refusal of the platform if it is known without running the method, else None."""
     slug = database.platforms[position]
@@ -345,21 +334,22 @@ def refusal_of(database: Database, position: int, n: int | None, lacks: str) -> 
     return {"platform": slug, "reason": REFUSAL_REASONS.get(lacks, OTHER_REASON), "lacks": lacks} if lacks else None
 
 
-def kept_estimates(question: AskedRanking, workload: int, n: int | None) -> EstimatedTimes:
-    """Return the method's estimates of a part on all platforms. They are cached with the snapshot for a while."""
+def kept_estimates(question: AskedRanking, part: int, n: int | None) -> Iterator[EstimatedTimes]:
+    """Yield the method's estimates of a part on all platforms while they are computed, which takes seconds among
+    thousands. The last ones are complete. They are cached with the snapshot for a while."""
     database, estimate = question.snapshot.database, question.method.estimate
     if estimate is None:
         raise ValueError(f"method {question.method.name} has no estimates")
-    targets = np.arange(len(database.platforms))
-    return keep_estimates(question, workload, n, lambda: estimate(database, workload, targets, n))
-
-
-def keep_estimates(
-    question: AskedRanking, workload: int, n: int | None, compute: Callable[[], EstimatedTimes]
-) -> EstimatedTimes:
-    """Return the cached estimates of a part, which are computed if there are none."""
-    key, most = (question.method.name, workload, n), max(KEPT_ESTIMATES, len(question.parts.all))
-    return question.snapshot.database.derive_one_of("estimates", key, compute, most)
+    key, most = (question.method.name, part, n), max(KEPT_ESTIMATES, len(question.parts.all))
+    cached: dict[Any, EstimatedTimes] = database.derive("estimates", dict)
+    found = cached.get(key)
+    if found is None:
+        for found in estimate(database, part, np.arange(len(database.platforms)), n):
+            yield found
+        complete = found
+        found = database.derive_one_of("estimates", key, lambda: complete, most)
+    if found is not None:
+        yield found
 
 
 def measured_rows(database: Database, workload: int) -> IntArray:

@@ -245,20 +245,20 @@ class RankingQuestion:
         many = len(self.snapshot.database.platforms) >= FEWEST_ESTIMATED_PLATFORMS
         return self.page is not None and self.method.estimate is not None and many
 
-    def check_size(self, user: Any) -> None:
-        """Raise InvalidField if the user has no account and the computation of all rows would take many minutes."""
+    def most_platforms(self, user: Any) -> int | None:
+        """Return the number of platforms up to which this question may be asked by the user; None without a limit. To
+        compute all rows of more platforms would take many minutes."""
         if self.is_estimated or user.is_authenticated:
+            return None
+        return MOST_PLATFORMS_OF_VISITORS if self.method.estimate else FEWEST_ESTIMATED_PLATFORMS - 1
+
+    def check_size(self, user: Any) -> None:
+        """Raise InvalidField if there are more than `most_platforms`."""
+        most, platforms = self.most_platforms(user), len(self.snapshot.database.platforms)
+        if most is None or platforms <= most:
             return
-        platforms = len(self.snapshot.database.platforms)
-        if self.method.estimate is None and platforms >= FEWEST_ESTIMATED_PLATFORMS:
-            name, limit, remedy = "method", FEWEST_ESTIMATED_PLATFORMS - 1, DEFAULT_METHOD
-            subject = f"{self.method.name} computes all rows"
-        elif platforms > MOST_PLATFORMS_OF_VISITORS:
-            name, limit, remedy = "exact", MOST_PLATFORMS_OF_VISITORS, "exact=false"
-            subject = "true computes all rows"
-        else:
-            return
-        reason = f"{subject}; without an account for at most {limit:,} machines, and there are {platforms:,}"
+        name, remedy = ("exact", "exact=false") if self.method.estimate else ("method", DEFAULT_METHOD)
+        reason = f"all rows are computed for at most {most:,} machines without an account, and there are {platforms:,}"
         raise InvalidField(name, f"{reason}: sign in, or use {remedy}")
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:

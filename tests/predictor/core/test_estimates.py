@@ -29,7 +29,7 @@ def planted(arrays, platforms, workloads):
 @pytest.mark.parametrize("n", [pytest.param(None, marks=pytest.mark.lab), 4])
 def test_they_are_near_the_answers_of_the_method(n):
     database, method = curve_database(1, 80, 14), METHODS["mpet"]
-    found = method.estimate(database, WORKLOAD, every_target(database), n)
+    *_, found = method.estimate(database, WORKLOAD, every_target(database), n)
     ratios = []
     for target in range(80):
         answer = method.predict(database, Query(WORKLOAD, target, n=n and (n,)), method.settings())
@@ -46,7 +46,7 @@ def test_so_they_are_of_a_workload_that_ran_with_all_threads_of_one_machine_alon
     home = database.platform_index[max(rows.tolist(), key=lambda row: database.curve(row)[0].max())]
     others = np.setdiff1d(every_target(database), home)
     known = known_at(database, "workload-most", WORKLOAD).without(others, WORKLOAD)
-    found = method.estimate(known, WORKLOAD, others, 1)
+    *_, found = method.estimate(known, WORKLOAD, others, 1)
     off = [
         np.log(found.time_s[i] / method.predict(known, Query(WORKLOAD, target, n=(1,)), method.settings()).time_s[0])
         for i, target in enumerate(others.tolist())

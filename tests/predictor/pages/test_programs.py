@@ -158,6 +158,20 @@ def test_the_owners_prices_are_on_the_page_for_that_user_alone(client, program):
     assert "× your factor" not in text_of(client.get(program))
 
 
+def test_visitors_get_one_computed_page_of_a_program_on_many_machines(client, program, ada, monkeypatch):
+    """`exact` is the default otherwise, and what they may not ask for."""
+    monkeypatch.setattr("predictor.predictions.rankings.FEWEST_ESTIMATED_PLATFORMS", 1)
+    monkeypatch.setattr("predictor.predictions.ranking_rows.RANKED_PER_PAGE", 1)
+    address = address_of("program", view="api-program")
+    exact = client.get(address).json()["results"]
+    assert [row["estimated"] for row in exact] == [False, False]
+    monkeypatch.setattr("predictor.predictions.rankings.MOST_PLATFORMS_OF_VISITORS", 1)
+    assert [row["estimated"] for row in client.get(address).json()["results"]] == [False, True]
+    assert client.get(address, {"exact": "true"}).status_code == 400
+    client.force_login(ada)
+    assert client.get(address).json()["results"] == exact
+
+
 def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, program):
     Platform.objects.filter(slug="machine-1").update(physical_cores=2, vendor="AMD", device_class="embedded")
     everything = client.get(address_of("program", view="api-program")).json()["results"]
