@@ -124,8 +124,8 @@ def test_too_little_history_says_so():
     history = made_history(1, runs=5)
     report = compare_with_history(history[:4], history[4])
     assert not report.rows and set(report.skipped.values()) == {"fewer than 5 earlier runs"}
-    assert report.headline == "Nothing to compare with."
-    assert compare_with_history([], history[4]).headline == "Nothing to compare with."
+    assert report.headline == "Nothing to compare with: a benchmark needs 5 earlier runs."
+    assert compare_with_history([], history[4]).headline == "Nothing to compare with: a benchmark needs 5 earlier runs."
 
 
 def test_a_long_history_counts_by_its_newest_runs():

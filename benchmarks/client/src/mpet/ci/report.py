@@ -69,7 +69,7 @@ class Report:
     @property
     def headline(self) -> str:
         if not self.rows:
-            return "Nothing to compare with."
+            return f"Nothing to compare with: a benchmark needs {LEAST_RUNS} earlier runs."
         found = {word: self.named(word) for word in ("slower", "faster")}
         sentences = [f"{word.capitalize()}: {', '.join(names)}." for word, names in found.items() if names]
         return " ".join(sentences) or "No benchmark changed beyond noise."
