@@ -80,9 +80,9 @@ class Transport:
             longest = (_retry_after(response) or 0.0) if is_limited else 0.0
             if waited + max(pause, longest) > self.patience_s or (failure is not None and attempt >= 4):
                 later = f"; try again in {longest / 60:.0f} minutes" if longest > self.patience_s else ""
-                raise Unreachable(f"{self.server} {reason}{later}")
+                raise Unreachable(f"{self.server} {reason.rstrip('.') if later else reason}{later}")
             if self.said is not None and pause >= SHORTEST_PAUSE_SAID_S:
-                self.said(f"{self.server} {reason}; trying again in {pause:.0f} s")
+                self.said(f"{self.server} {reason.rstrip('.')}; trying again in {pause:.0f} s")
             self.sleep(pause)
             waited, attempt = waited + pause, attempt + 1
 
