@@ -201,7 +201,7 @@ def test_a_tarball_that_cannot_be_written_is_removed(tmp_path):
 
 def test_two_processes_build_one_after_the_other(tmp_path):
     """Otherwise one of them starts a program that the other is still writing."""
-    topology = "test ! -e building; touch building; sleep 0.5; rm building; mkdir -p build; cp topology $@"
+    topology = "mkdir building && sleep 0.5 && mkdir -p build && cp topology $@ && rmdir building"
     (tmp_path / "Makefile").write_text(f"build/mpet-topology:\n\t@{topology}\n")
     (tmp_path / "topology").write_text(
         '#!/bin/sh\ncase "$1" in --placement) echo 0;; --threads) echo 1;;\n'
