@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import F
+from django.db.models import F, OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -118,12 +118,14 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
-    """Return the workloads of the upload: the sender's own, which are private, before public ones such as the kit's."""
+    """Return the workloads of the upload: the sender's own, which are private, before public ones such as the kit's. If
+    the server knows none of them, the sender's program comes first, as in the file."""
     if upload is None or upload.source is None:
         return []
     profiles = Profile.objects.visible_to(row.holder).filter(source=upload.source)
-    workloads = Workload.objects.visible_to(row.holder).filter(pk__in=profiles.order_by().values("workload"))
-    return list(workloads.order_by(F("private_to").asc(nulls_last=True), "name", "pk")[:MOST_WORKLOADS_OFFERED])
+    first = profiles.filter(workload=OuterRef("pk")).order_by("pk").values("pk")[:1]
+    workloads = Workload.objects.visible_to(row.holder).annotate(first=Subquery(first)).filter(first__isnull=False)
+    return list(workloads.order_by(F("private_to").asc(nulls_last=True), "first")[:MOST_WORKLOADS_OFFERED])
 
 
 def page_of_ranking(

@@ -68,7 +68,7 @@ class WholeTableCommand(BaseCommand):
     table: DumpTable
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("directory", metavar="DIR", type=Path, help="folder in which the file is written")
+        parser.add_argument("directory", metavar="DIR", type=Path, help="existing folder in which the file is written")
         data = parser.add_mutually_exclusive_group()
         data.add_argument(
             "--dataset",

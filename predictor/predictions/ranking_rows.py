@@ -44,6 +44,7 @@ REFUSAL_REASONS = {
 }
 # The reasons for platforms without a profile that may be compared, by the origin of their profiles.
 REASONS_OF_ORIGIN = {origin: f"only {origin} profiles exist there" for origin in ("simulated", "measured")}
+MEASURED_HERE_ONLY = "the program was measured here and on no other machine"
 OTHER_REASON = "no time can be predicted there at the requested thread counts"
 FEWEST_ESTIMATED_PLATFORMS = 200  # with fewer platforms all rows are computed
 RANKED_PER_PAGE = 25  # rows that are computed together
@@ -97,7 +98,7 @@ def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
     if len(parts.all) > 1:
         rows = database.rows_of_workload(parts.regions[0])
         if len(rows) and (database.platform_index[rows] == target).all():
-            raise methods.PredictionError("the program was measured here and on no other machine")
+            raise methods.PredictionError(MEASURED_HERE_ONLY)
     counts = None if question.n is None else (question.n,)
     answer = predict_program(database, parts, target, question.method, question.settings, n=counts)
     best = fastest_position(answer.n, answer.total.time_s, answer.credible_n)

@@ -29,6 +29,7 @@ from predictor.predictions.question import (
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.ranking_rows import (
     FEWEST_ESTIMATED_PLATFORMS,
+    MEASURED_HERE_ONLY,
     OTHER_REASON,
     REASONS_OF_ORIGIN,
     REFUSAL_REASONS,
@@ -316,7 +317,7 @@ def summarise_refused(refused: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 
 def general_reason(row: Mapping[str, Any]) -> str:
     """Return the reason of a refusal without the details of the platform."""
-    if row["reason"] in REASONS_OF_ORIGIN.values():
+    if row["reason"] in {*REASONS_OF_ORIGIN.values(), MEASURED_HERE_ONLY}:
         return str(row["reason"])
     return REFUSAL_REASONS.get(row.get("lacks") or "", OTHER_REASON)
 

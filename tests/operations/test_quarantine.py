@@ -66,6 +66,16 @@ def test_the_page_answers_with_a_secret_link_and_predictions(client):
     assert "sessionid" not in client.cookies
 
 
+def test_the_first_workload_of_the_file_is_shown_first(client):
+    measurements = sample_measurements(1, 3)
+    workloads = measurements.workloads[::-1]
+    assert workloads[0].name > workloads[1].name
+    page = client.get(
+        send(client, replace(measurements, workloads=workloads, profiles=measurements.profiles[::-1]))["Location"]
+    )
+    assert [one.name for one in page.context["workloads"]] == [one.name for one in workloads]
+
+
 def test_only_the_digest_of_the_secret_is_stored(client):
     secret = secret_of(send(client))
     quarantine = Quarantine.objects.get()

@@ -89,7 +89,12 @@ void pack(const Request& request) {
     std::ofstream(request.folder + "/manifest.json", std::ios::binary) << manifest(request, packed);
     std::vector<std::string> command{"tar", "-czf", request.tarball, "-C", request.folder, "manifest.json"};
     command.insert(command.end(), packed.begin(), packed.end());
-    run(command);
+    try {
+        run(command);
+    } catch (const std::runtime_error&) {
+        std::remove(request.tarball.c_str());  // it is incomplete
+        throw;
+    }
 }
 
 Request parse(int count, char** arguments) {

@@ -377,6 +377,8 @@ private:
         const Outcome outcome = profiler::run({command(), environment(pass, recording_path), "MPET_PROFILE_PID", output()});
         check(outcome, pass);
         const std::optional<Recording> recording = read_recording(recording_path);
+        if (!recording && access(recording_path.c_str(), F_OK) == 0)
+            throw Refusal("the recording of the " + pass.text() + " is incomplete. Is there free space in " + folder_.path() + "?");
         if (!recording || (!recording->started && pass.threads == options_.threads.back())) refuse_without_recording(pass);
         if (!recording->missing_event.empty()) {
             throw NotProfilable("this libomp does not report the event " + recording->missing_event + ". Use one built with OMPT, as LLVM's and Debian's are.");

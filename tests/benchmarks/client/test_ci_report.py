@@ -135,7 +135,9 @@ def test_a_history_is_recorded_checked_and_shown(folder, recorder):
     words = ("now.txt", "--as", "go", "--history", history, "--calibration", "0")
     text = mpet("check", *words, "--base-branch", "main", "--markdown", "--fail-if-slower", status=8)
     assert "**Slower: BenchmarkParse.**" in text and "Not compared (fewer than 5 earlier runs): BenchmarkNew." in text
-    assert mpet("check", *words, "--base-branch", "other").startswith("Nothing to compare with.")
+    assert mpet("check", *words, "--base-branch", "other").startswith(
+        "Nothing to compare with: a benchmark needs 5 earlier runs."
+    )
     assert len(read_history(history)) == 6
     mpet("check", *words, "--record", "--commit", "c6")
     mpet("record", *words, "--commit", "c7")

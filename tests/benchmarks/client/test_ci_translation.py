@@ -124,8 +124,11 @@ def test_too_little_history_says_so():
     history = made_history(1, runs=5)
     report = compare_with_history(history[:4], history[4])
     assert not report.rows and set(report.skipped.values()) == {"fewer than 5 earlier runs"}
-    assert report.headline == "Nothing to compare with."
-    assert compare_with_history([], history[4]).headline == "Nothing to compare with."
+    assert report.headline == "Nothing to compare with: a benchmark needs 5 earlier runs."
+    assert report.how == "Base: 4 earlier runs on 2 CPU models.", (
+        "no noise and no calibration of a base that is missing"
+    )
+    assert compare_with_history([], history[4]).headline == "Nothing to compare with: a benchmark needs 5 earlier runs."
 
 
 def test_a_long_history_counts_by_its_newest_runs():

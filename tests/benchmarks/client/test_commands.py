@@ -13,6 +13,7 @@ import pytest
 import typer
 from mpet import Client, Ranking, cli, tables
 from mpet.config import Config
+from mpet.errors import NoPrediction
 from mpet.transport import Transport
 from rich.console import Console
 
@@ -280,6 +281,17 @@ def test_a_title_is_one_line_and_keeps_its_brackets():
     assert console.export_text().splitlines()[0] == "a long title of [two] columns"
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_narrow_terminal_breaks_no_number(width):
+    names = ["n", "time in s", "low", "high", tables.BAR_TITLE, "speedup", "efficiency"]
+    rows = [[16, 0.178, 0.141, 0.224, "━━●━", 6.36, 0.398]]
+    console = Console(file=io.StringIO(), record=True, width=width)
+    tables.print_table(console, "", names, rows)
+    line = console.export_text().splitlines()[-1].split()
+    bar = ["━━●━"] if width == 80 else []
+    assert line == ["16", "0.178", "0.141", "0.224", *bar, "6.36", "0.398"]
+
+
 def test_warnings_of_one_kind_are_one_line():
     console = Console(file=io.StringIO(), record=True, width=120)
     tables.print_errors(console, [], [f"{name}: fewer than 3 repeats: 1 at n = 1" for name in ("fft", "hog", "sgm")])
@@ -394,3 +406,10 @@ def test_advise_prints_the_number_of_threads_and_what_to_type(mpet):
     assert f"export OMP_NUM_THREADS={advice['n']} OMP_PLACES=" in " ".join(text.split())
     assert advice["reasons"][0] in text
     assert mpet("advise", WORKLOAD, "nowhere")[0] == 3
+
+
+def test_a_program_that_no_machine_can_run_has_no_empty_table(server, token, monkeypatch):
+    document = {"results": [], "refused_summary": [{"lacks": None, "count": 1, "reason": "measured here only"}]}
+    monkeypatch.setattr(Transport, "json", lambda *given, **options: document)
+    with pytest.raises(NoPrediction, match="no machine can be ranked\n  1 machine not ranked: measured here only"):
+        Client(server, token).rank_page(f"{server}/programs/1/sort/")

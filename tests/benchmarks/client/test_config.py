@@ -1,10 +1,12 @@
 """Where tokens are kept, and who can read them."""
 
+import errno
+import os
 import stat
 
 import pytest
 from mpet.config import Config, chosen_server, chosen_token, config_file, plain_server
-from mpet.errors import UsageError
+from mpet.errors import MpetError, UsageError
 
 
 def test_the_file_is_its_owners_alone_even_where_it_was_not_before(monkeypatch):
@@ -46,3 +48,17 @@ def test_a_broken_file_is_named():
 @pytest.mark.parametrize("address", ["localhost:8000", "127.0.0.1:8000"])
 def test_a_server_of_this_machine_needs_no_tls(address):
     assert plain_server(address) == f"http://{address}"
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_left(monkeypatch, tmp_path):
+    monkeypatch.setattr("json.dump", full_disk)
+    with pytest.raises(MpetError, match=r"config\.json cannot be written: .*No space left.*; MPET_CONFIG_DIR"):
+        Config("https://a", {}).save()
+    assert [*config_file().parent.iterdir()] == []
+    monkeypatch.setenv("MPET_CONFIG_DIR", "/proc/none")
+    with pytest.raises(MpetError, match="MPET_CONFIG_DIR chooses another folder"):
+        Config("https://a", {}).save()
+
+
+def full_disk(*values, **options):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

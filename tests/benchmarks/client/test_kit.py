@@ -62,6 +62,12 @@ def test_other_bytes_are_no_kit(tmp_path):
             unpack_kit(content)
 
 
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch):
+    monkeypatch.setenv("MPET_CACHE_DIR", "/proc/none")
+    with pytest.raises(KitFailed, match="MPET_CACHE_DIR chooses another folder"):
+        unpack_kit(small_kit())
+
+
 def test_measuring_tells_its_lines_and_finds_the_tarball(tmp_path):
     said = []
     tarball = measure(unpack_kit(small_kit()), "quick", {}, said.append)

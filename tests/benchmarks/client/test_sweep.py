@@ -4,12 +4,14 @@ import csv
 import io
 import json
 import os
+import resource
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from mpet import cli
-from mpet.errors import UsageError
+from mpet.errors import MpetError, Unreachable, UsageError
 from mpet.sweep import (
     SHORTEST_JUDGED_S,
     Machine,
@@ -19,6 +21,7 @@ from mpet.sweep import (
     merge,
     newest_kit_results,
     pack,
+    read_machine,
     read_tarball,
     sweep_tarball,
 )
@@ -166,20 +169,74 @@ def test_results_of_the_kit_are_this_machines_by_its_hardware_and_not_by_its_nam
     here = {"name": "here", "fingerprint": "f" * 64}
     (tmp_path / "results").mkdir()
 
-    def measured(platform, scale, age):
+    def measured(platform, scale, age, workloads=("hog", "shared_histogram")):
         members = {"platform.json": json.dumps(platform), "environment.json": json.dumps({"scale": scale})}
+        members["workloads.json"] = json.dumps([{"name": name} for name in workloads])
         path = tmp_path / "results" / f"mpet-{age}.tar.gz"
         pack({name: text.encode() for name, text in members.items()}, path, "measured")
         os.utime(path, (1000 - age, 1000 - age))
         return path
 
     measured(here, "tiny", 1)
+    measured(here, "quick", 1.5, ["hog"])  # `mpet measure --workloads hog`
     other = measured(here | {"fingerprint": "0" * 64}, "quick", 2)
     assert newest_kit_results(tmp_path, here) is None
     renamed = measured(here | {"name": "laptop"}, "quick", 3)
     measured(here, "full", 4)
     assert newest_kit_results(tmp_path, here) == renamed
     assert newest_kit_results(tmp_path, {"name": "here"}) == other  # without a fingerprint the name has to do
+
+
+def test_a_tarball_that_cannot_be_written_is_removed(tmp_path):
+    path = tmp_path / "results.tar.gz"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(MpetError, match=rf"{path} cannot be written: "):
+            pack({"log.txt": b"text"}, path, "measured")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not path.exists()
+
+
+def test_two_processes_build_one_after_the_other(tmp_path):
+    """Otherwise one of them starts a program that the other is still writing."""
+    topology = "mkdir building && sleep 0.5 && mkdir -p build && cp topology $@ && rmdir building"
+    (tmp_path / "Makefile").write_text(f"build/mpet-topology:\n\t@{topology}\n")
+    (tmp_path / "topology").write_text(
+        '#!/bin/sh\ncase "$1" in --placement) echo 0;; --threads) echo 1;;\n'
+        "--origin) echo measured;; *) echo {};; esac\n"
+    )
+    (tmp_path / "topology").chmod(0o755)
+    with ThreadPoolExecutor() as pool:
+        machines = list(pool.map(lambda name: read_machine(tmp_path, name, print), [None, None]))
+    assert [machine.origin for machine in machines] == ["measured"] * 2
+
+
+@pytest.mark.parametrize(("error", "status"), [(Unreachable("gone"), 6), (KeyboardInterrupt(), 130)])
+def test_results_of_a_trial_that_are_not_sent_are_kept(error, status, monkeypatch, tmp_path, capsys):
+    def measure(kit, command, path, options, said):
+        said(f"2 regions of true in {path.resolve()}")
+        path.write_bytes(b"results")
+
+    def upload(self, path, **options):
+        raise error
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "read_machine", lambda *given: MACHINE)
+    monkeypatch.setattr(cli.benchmark_kit, "unpack_kit", lambda content: tmp_path)
+    monkeypatch.setattr(cli.benchmark_kit, "profile", measure)
+    for name, answer in {"kit": lambda self: b"", "knows_machine": lambda *given: True, "upload": upload}.items():
+        monkeypatch.setattr(cli.Client, name, answer)
+    monkeypatch.setattr("sys.argv", ["mpet", "--server", "http://127.0.0.1:9", "--token", "x", "try", "true"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    said = capsys.readouterr().err
+    assert ended.value.code == status, said
+    (kept,) = tmp_path.glob("mpet-true-*.tar.gz")
+    assert kept.read_bytes() == b"results"
+    assert f"the results are kept in {kept.name}; to send them again: mpet upload {kept.name}" in said
+    assert "2 regions of true\n" in said, "the temporary file is not named"
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ class Server:
             raise answer
         return answer
 
-    def client(self, token="mpet_secret", patience_s=300.0):
-        options = {"connection": httpx.MockTransport(self.handle), "sleep": self.pauses.append}
+    def client(self, token="mpet_secret", patience_s=300.0, **options):
+        options |= {"connection": httpx.MockTransport(self.handle), "sleep": self.pauses.append}
         return Client(SERVER, token, patience_s=patience_s, **options)
 
 
@@ -53,6 +53,21 @@ def test_patience_ends():
         server.client(patience_s=120.0).account()
     assert server.pauses == [50.0, 50.0]
     assert raised.value.exit_code == 6
+
+
+def test_a_limit_that_lasts_longer_than_the_client_waits_is_reported_at_once():
+    server = Server(problem(429, "5 uploads an hour", {"Retry-After": "3000"}))
+    with pytest.raises(Unreachable, match=r"is busy: 5 uploads an hour; try again in 50 minutes$"):
+        server.client().account()
+    assert server.pauses == []
+
+
+def test_a_longer_pause_is_announced():
+    said = []
+    server = Server(problem(503, "busy", {"Retry-After": "7"}), httpx.ConnectError("no"), httpx.Response(200, json={}))
+    server.client(said=said.append).account()
+    assert said[0] == f"{SERVER} is busy: busy; trying again in 7 s"
+    assert len(server.pauses) == 2 and len(said) == 1, "a short pause is not announced"
 
 
 def test_a_pause_of_a_year_is_a_minute():
@@ -133,3 +148,17 @@ def test_a_file_is_sent_whole_again_after_a_busy_answer(tmp_path):
     first, second = (request.read() for request in server.requests)
     for body in (first, second):
         assert b"0123456789" * 100 in body and b"private" in body and b"CC0" in body
+
+
+def test_a_page_in_place_of_the_report_of_an_upload_is_no_traceback(tmp_path):
+    file = tmp_path / "results.tar.gz"
+    file.write_bytes(b"content")
+    server = Server(httpx.Response(200, text="<html>Sign in to the proxy</html>"))
+    with pytest.raises(MpetError, match="does not answer with JSON"):
+        server.client().upload(file)
+
+
+def test_an_error_without_a_reason_names_the_address():
+    server = Server(httpx.Response(502, text="<html>Bad gateway</html>"))
+    with pytest.raises(Unreachable, match=f"{SERVER}/api/v1/account/ answers with status 502"):
+        server.client().account()

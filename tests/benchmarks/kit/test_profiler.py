@@ -261,6 +261,29 @@ def test_refuses_what_is_no_program(tmp_path):
     assert "program not found" in refusal([tmp_path / "nothing"], tmp_path, status=1)
 
 
+def test_a_recording_on_a_full_disk_is_no_sign_of_a_program_that_cannot_be_profiled(tmp_path):
+    """The program itself may write no byte to a file, as on a full disk."""
+    source = b"""#include <signal.h>
+#include <sys/resource.h>
+int main(void) {
+#pragma omp parallel
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+    return 0;
+}"""
+    subprocess.run(["gcc", "-fopenmp", "-x", "c", "-", "-o", tmp_path / "full"], input=source, check=True)
+    said = refusal([tmp_path / "full"], tmp_path, status=1)
+    assert "is incomplete. Is there free space in" in said
+
+
+def test_an_incomplete_tarball_is_removed(tmp_path):
+    program = compile_program("locks.c", "gcc", tmp_path)
+    (tmp_path / "tar").write_text("#!/bin/sh\necho half > $2\nexit 2\n")
+    (tmp_path / "tar").chmod(0o755)
+    done = profile([program], tmp_path, *ONCE, environment={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.status == 1 and "tar failed" in done.said and done.measurements is None
+
+
 def test_refuses_a_program_without_openmp(tmp_path):
     source = b"int main(void) { return 0; }"
     subprocess.run(["gcc", "-x", "c", "-", "-o", tmp_path / "serial"], input=source, check=True)

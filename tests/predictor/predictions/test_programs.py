@@ -11,7 +11,7 @@ from predictor.predictions import ranking_rows
 from predictor.predictions.next_measurements import next_measurements_document
 from predictor.predictions.programs import narrowing_question, program_facts
 from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest, UnknownWorkloadName
-from predictor.predictions.rankings import RankingQuestion, rank_platforms
+from predictor.predictions.rankings import RankingQuestion, rank_platforms, summarise_refused
 from predictor.predictions.service import preview_answer
 from profiles.identity.programs import find_program, programs_by_source
 from profiles.models import Source
@@ -45,6 +45,7 @@ def test_all_platforms_but_its_own_by_rising_time(program):
     (own,) = document["refused"]
     reason = "the program was measured here and on no other machine"
     assert own == {"platform": "machine-0", "reason": reason, "lacks": None}
+    assert summarise_refused(document["refused"]) == [{"lacks": None, "count": 1, "reason": reason}]
 
 
 @pytest.mark.parametrize("name", ["sort", "sorrt"])

@@ -7,14 +7,16 @@ if the program is slower beyond noise.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import json
+import shutil
 import sys
 import tempfile
 import time
 import webbrowser
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -51,6 +53,8 @@ OUTPUT = typer.Option(None, dir_okay=False, help="Output file of the results; de
 ACCEPT_EXIT = typer.Option(
     None, "--accept-exit", help="Exit status of the program to accept as success in addition to 0; repeatable."
 )
+WORKLOAD_HELP = "Workload: its name, or the slug in the URL of its page."
+TARGET_HELP = "Machine: its name, or the slug in the URL of its page."
 GZIP_MAGIC = b"\x1f\x8b"
 ROWS_OF_TRIAL = 3
 # The workloads of the kit that describe a machine best. docs/client.md evaluates the choice.
@@ -69,7 +73,7 @@ class Connection:
     token: Optional[str] = None
 
     def client(self) -> Client:
-        return Client(self.server, self.token)
+        return Client(self.server, self.token, said=_say)
 
 
 def print_version(wanted: bool) -> None:
@@ -97,7 +101,7 @@ def common(
     context.obj = Connection(server, token)
 
 
-@contextmanager
+@contextlib.contextmanager
 def progress_of(what: str) -> Iterator[Any]:
     """Show a progress bar on standard error while the server computes. Yield the function `advance(done, total)`."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -166,7 +170,7 @@ def login(
     server = chosen_server(server or connection.server)
     token = connection.token
     if token is None:
-        token = _token_of_browser(Client(server, token), no_browser)
+        token = _token_of_browser(Client(server, token, said=_say), no_browser)
     username = Client(server, token).account()["username"]
     config = Config.load()
     config.server = server
@@ -245,8 +249,8 @@ def profile(
     _finish(client, path, upload, as_json, public=public, licence=licence, commit=commit, branch=branch)
 
 
-def _say(line: str) -> None:
-    err.print(line, markup=False, highlight=False, soft_wrap=True)
+def _say(line: str, hidden: str = "") -> None:
+    err.print(line.replace(hidden, "") if hidden else line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _foreign_file(form: Optional[str], platform: Optional[str], columns: Optional[list[str]]) -> Optional[ForeignFile]:
@@ -343,7 +347,7 @@ def try_program(
     An OpenMP program is profiled region by region. Any other program is timed as a whole.
     """
     connection: Connection = context.obj
-    client = Client(server or connection.server, connection.token)
+    client = Client(server or connection.server, connection.token, said=_say)
     anonymous = anonymous or not client.has_token
     kit = benchmark_kit.unpack_kit(client.kit())
     machine = read_machine(kit, name, _say)
@@ -353,7 +357,8 @@ def try_program(
         command = [is_there(program), *context.args]
         given = {"--name": machine.platform["name"], "--application": called, "--n": n}
         try:
-            benchmark_kit.profile(kit, command, measured, profiler_options(given, accept_exit), _say)
+            said = functools.partial(_say, hidden=f" in {measured.resolve()}")
+            benchmark_kit.profile(kit, command, measured, profiler_options(given, accept_exit), said)
         except KitFailed as error:
             if error.status != benchmark_kit.NOT_PROFILABLE:
                 raise
@@ -361,17 +366,37 @@ def try_program(
             whole = Sweep(command, {}, accepted=(0, *(accept_exit or ())))
             rows = whole.measure(machine, numbers_of_threads(n) or machine.counts, _say)
             sweep_tarball(machine, whole, rows, called, measured)
-        if anonymous or not client.knows_machine(machine.platform):
-            measured = merge(_kit_results(kit, machine), measured, Path(folder) / f"mpet-{called}-and-kit.tar.gz")
+        try:
+            if anonymous or not client.knows_machine(machine.platform):
+                measured = merge(_kit_results(kit, machine), measured, Path(folder) / f"mpet-{called}-and-kit.tar.gz")
+            sent = _sent_trial(client, measured, anonymous)
+        except (MpetError, KeyboardInterrupt):
+            _keep_trial(client, measured, called, anonymous)
+            raise
         if anonymous:
-            with progress_of("sending") as progress:
-                document = client.upload_anonymously(measured, progress)
+            document = sent
             answer = {"upload": document["url"], "program": called, "url": document["page"]}
             until = f"They are deleted on {document['expires_at'][:10]} unless you claim them there with an account."
-            said = f"{called}: {document['page']}\nAnyone with this link can see the results. {until}"
-            print_json(answer) if as_json else _say(said)
+            text = f"{called}: {document['page']}\nAnyone with this link can see the results. {until}"
+            print_json(answer) if as_json else _say(text)
             return
-        _show_program(client, _accepted(client, measured), as_json)
+        _show_program(client, sent, as_json)
+
+
+def _sent_trial(client: Client, measured: Path, anonymous: bool) -> Any:
+    """Upload the results of a trial. Return the document of an anonymous upload, else the report of the upload."""
+    if not anonymous:
+        return _accepted(client, measured)
+    with progress_of("sending") as progress:
+        return client.upload_anonymously(measured, progress)
+
+
+def _keep_trial(client: Client, measured: Path, called: str, anonymous: bool) -> None:
+    """Copy the results from the temporary folder to the current one, because sending them failed."""
+    with contextlib.suppress(OSError):  # the error of sending is more important
+        path = shutil.copy(measured, results_file(None, called))
+        how = f"{client.server}/upload/without-account/" if anonymous else f"mpet upload {path}"
+        _say(f"the results are kept in {path}; to send them again: {how}")
 
 
 def _kit_results(kit: Path, machine: Machine) -> Path:
@@ -450,8 +475,8 @@ def upload(
 @app.command()
 def predict(
     context: typer.Context,
-    workload: str = typer.Argument(..., help="Workload: its name, or the slug in the URL of its page."),
-    target: str = typer.Argument(..., help="Machine: its name, or the slug in the URL of its page."),
+    workload: str = typer.Argument(..., help=WORKLOAD_HELP),
+    target: str = typer.Argument(..., help=TARGET_HELP),
     reference: Optional[list[str]] = typer.Option(
         None, help="Use only this machine's measurements of the workload; repeatable."
     ),
@@ -475,8 +500,8 @@ def predict(
 @app.command()
 def advise(
     context: typer.Context,
-    workload: str = typer.Argument(..., help="Workload: its slug or name."),
-    target: str = typer.Argument(..., help="Machine: its name, or the slug in the URL of its page."),
+    workload: str = typer.Argument(..., help=WORKLOAD_HELP),
+    target: str = typer.Argument(..., help=TARGET_HELP),
     as_json: bool = JSON,
 ) -> None:
     """Recommend a number of threads for a workload on a machine, and show what using all threads would lose."""
@@ -487,8 +512,8 @@ def advise(
 @app.command("what-if")
 def what_if(
     context: typer.Context,
-    workload: str,
-    target: str,
+    workload: str = typer.Argument(..., help=WORKLOAD_HELP),
+    target: str = typer.Argument(..., help=TARGET_HELP),
     changes: list[str] = typer.Argument(..., help="Changes to apply, such as lock_delay=0.5 n_max=64."),
     as_json: bool = JSON,
 ) -> None:
@@ -500,7 +525,7 @@ def what_if(
 @app.command()
 def rank(
     context: typer.Context,
-    workload: str,
+    workload: str = typer.Argument(..., help=WORKLOAD_HELP),
     where: Optional[list[str]] = typer.Option(None, help="Filter of the machines, such as min_cores=16; repeatable."),
     n: Optional[int] = typer.Option(None, help="Compare at this thread count."),
     by: Optional[str] = typer.Option(None, help="Sort order: time, core_time, or cost (per run)."),

@@ -18,12 +18,11 @@ from urllib.parse import urlsplit
 from mpet.changes import LEAST_CHANGE, Changes, MeasuredRegion, compare_regions, match_regions, read_region
 from mpet.config import chosen_server, chosen_token
 from mpet.errors import KitFailed, MpetError, NoPrediction, NothingToCompare, Refused, Unreachable, UsageError
-from mpet.kit import can_build
+from mpet.kit import KIT_WORKLOAD, can_build
 from mpet.results import FINISHED, Comparison, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
-from mpet.transport import Progress, Transport
+from mpet.transport import Progress, Transport, document_of
 
 UPLOAD_POLL_S = 1.0
-KIT_WORKLOAD = "shared_histogram"  # part of every run of the kit
 MOST_BASES = 20  # uploads of a branch that are searched for the base
 
 
@@ -108,7 +107,12 @@ class Client:
         """Rank all platforms for the workload, the fastest first. `choice` are parameters of `rankings/`, such as
         `n=16`, `by="core_time"` or `min_cores=8`. Raise NoPrediction if no platform can be ranked."""
         parameters = {"workload": workload, **choice}
-        ranking = Ranking(self.transport.json("GET", "rankings/", progress, params=parameters))
+        return self._ranking("rankings/", parameters, choice, progress)
+
+    def _ranking(
+        self, address: str, parameters: Mapping[str, Any], choice: Mapping[str, Any], progress: Optional[Progress]
+    ) -> Ranking:
+        ranking = Ranking(self.transport.json("GET", address, progress, params=parameters))
         has_budget = bool({"max_price", "max_cost"} & {*choice})
         if not ranking.rows and (ranking.refusals or has_budget):
             budget = ["only machines with a known price can meet a budget"] * has_budget
@@ -186,7 +190,7 @@ class Client:
         of `rank`."""
         kind, *names = [part for part in urlsplit(page).path.split("/") if part][-3 if "/programs/" in page else -2 :]
         if kind == "programs":
-            return Ranking(self.transport.json("GET", f"programs/{'/'.join(names)}/", progress, params=choice))
+            return self._ranking(f"programs/{'/'.join(names)}/", choice, choice, progress)
         return self.rank(names[0], progress=progress, **choice)
 
     def preview(self, path: Path, foreign: Optional[ForeignFile] = None) -> UploadPreview:
@@ -197,7 +201,7 @@ class Client:
     def _send_file(self, address: str, path: Path, fields: dict[str, str]) -> dict[str, Any]:
         with Path(path).open("rb") as file:
             files = {"file": (Path(path).name, file)}
-            return dict(self.transport.send("POST", address, data=fields, files=files).json())
+            return dict(document_of(self.transport.send("POST", address, data=fields, files=files)))
 
     def upload_report(self, upload: str) -> UploadReport:
         return UploadReport(self.transport.json("GET", f"uploads/{upload}/"))

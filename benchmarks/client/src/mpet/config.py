@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any, Optional
 
 from platformdirs import user_cache_path, user_config_path
 
-from mpet.errors import UsageError
+from mpet.errors import MpetError, UsageError
 
 OWNER_ONLY = 0o600
 
@@ -49,12 +50,18 @@ class Config:
     def save(self) -> Path:
         """Write a temporary file and rename it over the old file. Only the owner can read either of them."""
         path = config_file()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}")
-        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"server": self.server, "tokens": self.tokens}, file, indent=1)
-        unfinished.replace(path)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            unfinished.unlink(missing_ok=True)
+            handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"server": self.server, "tokens": self.tokens}, file, indent=1)
+            unfinished.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+            raise MpetError(f"{path} cannot be written: {error}; MPET_CONFIG_DIR chooses another folder") from error
         return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import os
@@ -9,7 +10,8 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Optional
 
@@ -21,6 +23,8 @@ RESULTS_LINE = "Results: "
 FAREWELL_LINE = "Upload them in the browser"  # not shown, because the client uploads them itself
 MOST_KIT_BYTES = 64 << 20
 LINES_SHOWN = 15
+KIT_WORKLOAD = "shared_histogram"  # part of every complete run of the kit
+PROFILER = "profiler/profiler.mk"
 BUILT_KIT = "measure"  # script of a kit with programs that the server has built; such a kit has no Makefile
 NOT_PROFILABLE = 4  # exit status of mpet-profile for a program that it cannot profile
 
@@ -43,8 +47,11 @@ def unpack_kit(content: bytes) -> Path:
     kit = home / TOP_FOLDER
     if kit.is_dir():
         return kit
-    home.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(dir=home.parent))
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(dir=home.parent))
+    except OSError as error:
+        raise KitFailed(f"the kit cannot be unpacked: {error}; MPET_CACHE_DIR chooses another folder") from error
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
             for member in archive:
@@ -81,6 +88,14 @@ def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Pa
     path.chmod(0o755 if member.mode & 0o100 else 0o644)
 
 
+@contextmanager
+def build_lock(kit: Path) -> Iterator[None]:
+    """Wait until no other process builds programs in the kit's folder."""
+    with (kit / "build.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def measure(kit: Path, target: str, options: Mapping[str, str], said: Said) -> Path:
     """Run `make TARGET` in the kit, or its script if the kit is built already. Return the path of the results
     tarball."""
@@ -97,6 +112,9 @@ def measure(kit: Path, target: str, options: Mapping[str, str], said: Said) -> P
 
 def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[str], said: Said) -> Path:
     """Measure an OpenMP program of the user with the kit's mpet-profile. Return the path of the results tarball."""
+    if (kit / PROFILER).is_file():
+        with build_lock(kit):
+            run_command(["make", "-s", "-C", str(kit), f"-j{os.cpu_count() or 1}", "-f", PROFILER, "profiler"])
     run_command([str(kit / "mpet-profile"), "--output", str(output.resolve()), *options, *program], said)
     if not output.is_file():
         raise KitFailed("mpet-profile has written no results")

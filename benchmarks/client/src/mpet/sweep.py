@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any, Optional
 
 from mpet import __version__
-from mpet.errors import KitFailed, UsageError
-from mpet.kit import LINES_SHOWN, Said, is_built, run_command
+from mpet.errors import KitFailed, MpetError, UsageError
+from mpet.kit import KIT_WORKLOAD, LINES_SHOWN, Said, build_lock, is_built, run_command
 
 SCHEMA = "mpet-results/1"
 COLUMNS = (
@@ -65,7 +65,8 @@ class Run:
 def read_machine(kit: Path, name: Optional[str], said: Said) -> Machine:
     """Build the kit's mpet-topology unless it is built, and return the machine that it describes."""
     if not is_built(kit):
-        run_command(["make", "-s", "-C", str(kit), "build/mpet-topology"], said)
+        with build_lock(kit):
+            run_command(["make", "-s", "-C", str(kit), "build/mpet-topology"], said)
     tool = str(kit / "build" / "mpet-topology")
 
     def asked(*options: str) -> str:
@@ -219,11 +220,16 @@ def pack(members: Mapping[str, bytes], path: Path, origin: str) -> Path:
             for name, content in members.items()
         },
     }
-    with tarfile.open(path, "w:gz") as archive:
-        for name, content in {"manifest.json": json.dumps(manifest, indent=2).encode(), **members}.items():
-            member = tarfile.TarInfo(name)
-            member.size, member.mtime = len(content), int(time.time())
-            archive.addfile(member, io.BytesIO(content))
+    try:
+        with tarfile.open(path, "w:gz") as archive:
+            for name, content in {"manifest.json": json.dumps(manifest, indent=2).encode(), **members}.items():
+                member = tarfile.TarInfo(name)
+                member.size, member.mtime = len(content), int(time.time())
+                archive.addfile(member, io.BytesIO(content))
+    except OSError as error:
+        if path.is_file():
+            path.unlink()
+        raise MpetError(f"{path} cannot be written: {error}") from error
     return path
 
 
@@ -261,15 +267,17 @@ def read_tarball(path: Path) -> dict[str, bytes]:
 
 
 def newest_kit_results(kit: Path, platform: Mapping[str, Any]) -> Optional[Path]:
-    """Return the newest results of the kit's own workloads on this machine from the kit's folder, or None. The machine
-    is identified by the fingerprint of its hardware, or by its name if it has no fingerprint."""
+    """Return the newest results of the kit's own workloads on this machine from the kit's folder, or None. Runs of a
+    few chosen workloads do not count, as for `Client.knows_machine`. The machine is identified by the fingerprint of
+    its hardware, or by its name if it has no fingerprint."""
     identity = "fingerprint" if platform.get("fingerprint") else "name"
     found = sorted((kit / "results").glob("mpet-*.tar.gz"), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in found:
         members = read_tarball(path)
         scale = json.loads(members.get("environment.json", b"{}")).get("scale")
         measured = json.loads(members["platform.json"])
-        if scale in ("quick", "full") and measured.get(identity) == platform[identity]:
+        is_complete = KIT_WORKLOAD in {workload["name"] for workload in json.loads(members["workloads.json"])}
+        if scale in ("quick", "full") and is_complete and measured.get(identity) == platform[identity]:
             return path
     return None
 

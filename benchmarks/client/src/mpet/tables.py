@@ -28,6 +28,7 @@ from mpet.summary import headline, name_of, part_table, percent, time_rows
 RUNS_PRICED = ((1, "run"), (1000, "1,000 runs"), (10**6, "million runs"), (10**9, "billion runs"))
 LEAST_SHOWN_COST = 0.01
 BAR_WIDTH, BAR_TITLE = 14, "interval"
+WIDEST_NUMBER, LEAST_TITLE, LEAST_NAME = 8, 4, 3  # widths of columns on a narrow terminal
 RANKING_COLUMNS = {
     "place": "",
     "platform": "machine",
@@ -41,20 +42,44 @@ RANKING_COLUMNS = {
 ORDERS = {"time": "fastest first", "core_time": "least core time first", "cost": "cheapest first"}
 
 
+def has_room(console: Console, columns: Iterable[tuple[str, Sequence[str]]]) -> bool:
+    """Return whether the terminal is wide enough for a table in which only names and titles are broken. There are two
+    spaces around each column."""
+    widths = (
+        BAR_WIDTH if name == BAR_TITLE else min(max(map(len, (name, *cells))), WIDEST_NUMBER) for name, cells in columns
+    )
+    return sum(width + 2 for width in widths) <= console.width
+
+
+def numeric_width(name: str, cells: Sequence[str]) -> Optional[int]:
+    """Return the width in which no number is broken. Return None for a column of names."""
+    width = max(map(len, cells), default=0)
+    return None if width > WIDEST_NUMBER else max(width, min(len(name), LEAST_TITLE))
+
+
 def print_table(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table. On a narrow terminal, leave out the bars, and break names and titles but not numbers."""
     if title:  # not as the table's title, which would be broken at the width of the table
         console.print(title, style="italic", markup=False, highlight=False, soft_wrap=True)
+    columns = [(name, [shown_number(cell) for cell in cells]) for name, *cells in zip(names, *rows)]
+    if not has_room(console, columns):
+        columns = [(name, cells) for name, cells in columns if name != BAR_TITLE]
+    widths: list[Optional[int]] = [None] * len(columns)
+    if not has_room(console, columns):
+        widths = [numeric_width(name, cells) for name, cells in columns]
+        if sum((width or LEAST_NAME) + 2 for width in widths) > console.width:
+            widths = [None] * len(columns)
     table = Table(header_style="bold", box=None)
-    for place, name in enumerate(names):
+    for place, ((name, _), width) in enumerate(zip(columns, widths)):
         is_bar = name == BAR_TITLE
         table.add_column(
             name,
             justify="left" if place == 0 or is_bar else "right",
             overflow="fold",
-            min_width=BAR_WIDTH if is_bar else None,
+            width=BAR_WIDTH if is_bar else width,
         )
-    for row in rows:
-        table.add_row(*(escape(shown_number(cell)) for cell in row))
+    for row in zip(*(cells for _, cells in columns)):
+        table.add_row(*map(escape, row))
     console.print(table)
 
 

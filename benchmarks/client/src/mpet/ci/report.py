@@ -16,7 +16,7 @@ from mpet.ci.history import Run
 from mpet.ci.importers import read_run, value_of_samples
 from mpet.ci.translation import LEAST_RUNS, is_calibrated, translate
 from mpet.errors import KitFailed, UsageError
-from mpet.results import shown_number
+from mpet.results import counted, shown_number
 from mpet.summary import markdown_cell, markdown_table, percent, shown_noise
 
 MARKER = "<!-- mpet-ci -->"  # identifies the comment of an earlier run
@@ -69,7 +69,7 @@ class Report:
     @property
     def headline(self) -> str:
         if not self.rows:
-            return "Nothing to compare with."
+            return f"Nothing to compare with: a benchmark needs {LEAST_RUNS} earlier runs."
         found = {word: self.named(word) for word in ("slower", "faster")}
         sentences = [f"{word.capitalize()}: {', '.join(names)}." for word, names in found.items() if names]
         return " ".join(sentences) or "No benchmark changed beyond noise."
@@ -139,8 +139,11 @@ def compare_with_history(history: Sequence[Run], head: Run, least: float = LEAST
         if is_calibrated([*history, head])
         else "Runs have no calibration: a slowdown common to all benchmarks is attributed to the machine."
     )
+    base = f"Base: {counted(len(history), 'earlier run')} on {counted(len(cpus), 'CPU model')}"
+    if not rows:
+        return Report(rows, skipped, f"{base}.", head.commit)
     how = (
-        f"Base: {len(history)} earlier runs on {len(cpus)} CPU models, translated to {head.cpu or 'an unknown CPU'}. "
+        f"{base}, translated to {head.cpu or 'an unknown CPU'}. "
         f"Noise is the larger one of the translation's interval and that of the repeats. {common}"
     )
     return Report(rows, skipped, how, head.commit)
