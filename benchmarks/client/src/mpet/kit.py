@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import os
@@ -91,6 +90,8 @@ def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Pa
 @contextmanager
 def build_lock(kit: Path) -> Iterator[None]:
     """Wait until no other process builds programs in the kit's folder."""
+    import fcntl  # noqa: PLC0415 (not on Windows, where the other commands work)
+
     with (kit / "build.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
