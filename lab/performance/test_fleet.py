@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from lab.performance.conftest import sized
+from predictor.core.estimates import estimate_targets
 from predictor.core.methods import METHODS, Query
 from predictor.core.steps import single_thread
 from tests.predictor.core.curves import curve_database
@@ -46,7 +47,8 @@ def test_one_prediction(benchmark, fleets, platforms, name):
 
 @EACH_SIZE
 def test_estimates_of_all_platforms(benchmark, fleets, platforms):
-    found = benchmark.pedantic(METHODS["mpet"].estimate, (fleets[platforms], 3, np.arange(platforms), None), rounds=2)
+    asked = fleets[platforms], 3, np.arange(platforms)
+    found = benchmark.pedantic(estimate_targets, asked, rounds=2)
     assert np.isfinite(found.time_s).all()
 
 
