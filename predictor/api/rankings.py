@@ -180,8 +180,7 @@ class ProgramView(ApiView):
         choice, arguments = read_ranking_question(request, PROGRAM_EXACT)
         try:
             question = question_of_program(program, request.user, choice=choice, **arguments)
-            most = question.most_platforms(request.user)
-            if EXACT.name not in request.query_params and most and len(question.snapshot.database.platforms) > most:
+            if EXACT.name not in request.query_params and question.is_too_large_for(request.user):
                 arguments["page"] = RANKING_PAGE.read(request)
                 question = question_of_program(program, request.user, choice=choice, **arguments)
         except RequestError as error:

@@ -343,14 +343,10 @@ def kept_estimates(question: AskedRanking, part: int, n: int | None) -> Iterator
         raise ValueError(f"method {question.method.name} has no estimates")
     key, most = (question.method.name, part, n), max(KEPT_ESTIMATES, len(question.parts.all))
     cached: dict[Any, EstimatedTimes] = database.derive("estimates", dict)
-    found = cached.get(key)
-    if found is None:
-        for found in estimate(database, part, np.arange(len(database.platforms)), n):
-            yield found
-        complete = found
-        found = database.derive_one_of("estimates", key, lambda: complete, most)
-    if found is not None:
+    known = cached.get(key)
+    for found in estimate(database, part, np.arange(len(database.platforms)), n) if known is None else (known,):
         yield found
+    database.derive_one_of("estimates", key, lambda: found, most)
 
 
 def measured_rows(database: Database, workload: int) -> IntArray:

@@ -246,20 +246,27 @@ class RankingQuestion:
         many = len(self.snapshot.database.platforms) >= FEWEST_ESTIMATED_PLATFORMS
         return self.page is not None and self.method.estimate is not None and many
 
-    def most_platforms(self, user: Any) -> int | None:
-        """Return the number of platforms up to which this question may be asked by the user; None without a limit. To
-        compute all rows of more platforms would take many minutes."""
-        if self.is_estimated or user.is_authenticated:
+    @property
+    def most_platforms_of_visitors(self) -> int | None:
+        """The number of platforms up to which visitors without an account may ask this question, because to compute all
+        rows of more would take many minutes; None without a limit."""
+        if self.is_estimated:
             return None
         return MOST_PLATFORMS_OF_VISITORS if self.method.estimate else FEWEST_ESTIMATED_PLATFORMS - 1
 
+    def is_too_large_for(self, user: Any) -> bool:
+        most = self.most_platforms_of_visitors
+        return most is not None and not user.is_authenticated and len(self.snapshot.database.platforms) > most
+
     def check_size(self, user: Any) -> None:
-        """Raise InvalidField if there are more than `most_platforms`."""
-        most, platforms = self.most_platforms(user), len(self.snapshot.database.platforms)
-        if most is None or platforms <= most:
+        """Raise InvalidField if the question is too large for the user."""
+        if not self.is_too_large_for(user):
             return
         name, remedy = ("exact", "exact=false") if self.method.estimate else ("method", DEFAULT_METHOD)
-        reason = f"all rows are computed for at most {most:,} machines without an account, and there are {platforms:,}"
+        reason = (
+            f"all rows are computed for at most {self.most_platforms_of_visitors:,} machines without an account, "
+            f"and there are {len(self.snapshot.database.platforms):,}"
+        )
         raise InvalidField(name, f"{reason}: sign in, or use {remedy}")
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:

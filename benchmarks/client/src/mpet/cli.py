@@ -374,10 +374,9 @@ def try_program(
             _keep_trial(client, measured, called, anonymous)
             raise
         if anonymous:
-            document = sent
-            answer = {"upload": document["url"], "program": called, "url": document["page"]}
-            until = f"They are deleted on {document['expires_at'][:10]} unless you claim them there with an account."
-            text = f"{called}: {document['page']}\nAnyone with this link can see the results. {until}"
+            answer = {"upload": sent["url"], "program": called, "url": sent["page"]}
+            until = f"They are deleted on {sent['expires_at'][:10]} unless you claim them there with an account."
+            text = f"{called}: {sent['page']}\nAnyone with this link can see the results. {until}"
             print_json(answer) if as_json else _say(text)
             return
         _show_program(client, sent, as_json)
