@@ -12,7 +12,7 @@ from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from profiles.arrays import FloatArray, IntArray
 
-ERRORS_CORRELATION = 0.75  # between the errors of two parts of one program on one target (docs/programs.md)
+ERRORS_CORRELATION = 0.75  # between the errors of two parts of one program on one target (docs/accuracy/programs.md)
 
 
 class SummedTimes(NamedTuple):
