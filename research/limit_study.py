@@ -1,4 +1,4 @@
-"""Accuracy of "What limits it": `python -m research.limit_study [--write]` writes docs/limits.md.
+"""Accuracy of "What limits it": `python -m research.limit_study [--write]` writes the tables of PAGES.
 
 The answers are compared with the simulator, which computes the true limits of its programs, and with the kit's
 workloads of one known kind on the machines of benchmarks/reference/.
@@ -44,7 +44,7 @@ from research.accuracy.pages import markdown_table  # noqa: E402
 from research.true_limits import true_limit  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "limits.md"
+PAGES = (ROOT / "docs" / "accuracy" / "limits.md", ROOT / "docs" / "accuracy" / "limits-kit.md")
 FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)", flags=re.S)
 KINDS = ("memory", "computation", "communication", "imbalance")
 CANNOT_TELL = "cannot tell"
@@ -371,7 +371,7 @@ def spell_said(cases: Sequence[Case]) -> str:
 
 
 def study_tables() -> dict[str, str]:
-    """Return all tables of the page by name."""
+    """Return all tables of the pages by name."""
     chosen, reported = (
         simulated_cases(simulated_profiles(HARDWARE[half], PROGRAMS[half], seed), seed)
         for half, seed in zip(HALVES, (CHOSEN_SEED, REPORTED_SEED), strict=True)
@@ -424,7 +424,8 @@ def main() -> None:
     for name, table in tables.items():
         sys.stdout.write(f"{name}\n\n{table}\n\n")
     if "--write" in sys.argv:
-        PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
+        for page in PAGES:
+            page.write_text(page_with(page.read_text(encoding="utf-8"), tables), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """True limits of simulated programs: the simulator runs a program again with data accesses that take no time.
 
-The answers that are derived from curves can be compared with these limits (docs/limits.md).
+The answers that are derived from curves can be compared with these limits (docs/accuracy/limits.md).
 """
 
 from __future__ import annotations

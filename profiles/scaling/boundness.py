@@ -1,7 +1,7 @@
 """The resource that limits a profile or a prediction at n threads, with the evidence for it.
 
-docs/limits.md describes on which simulated machines the thresholds were chosen, and how often the result is right on
-others.
+docs/limits.md defines the limits. docs/accuracy/limits.md describes on which simulated machines the thresholds were
+chosen, and how often the result is right on others.
 """
 
 from __future__ import annotations

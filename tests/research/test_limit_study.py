@@ -1,4 +1,6 @@
-"""The tables of docs/limits.md: a small part of them is measured again."""
+"""The tables of docs/accuracy/limits.md and limits-kit.md: a small part of them is measured again."""
+
+import re
 
 import pytest
 
@@ -8,7 +10,7 @@ from profiles.scaling.boundness import boundness
 from research.limit_study import (
     HALVES,
     KIT_KINDS,
-    PAGE,
+    PAGES,
     REFERENCE,
     REPORTED_SEED,
     WITH_COUNTERS,
@@ -21,10 +23,12 @@ from research.limit_study import (
     simulated_profiles,
     studied_ranges,
 )
+from tests.paths import ROOT
 
 
 def framed(name):
-    return PAGE.read_text(encoding="utf-8").split(f"<!-- table: {name} -->\n\n")[1].split("\n\n<!-- end")[0]
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    return text.split(f"<!-- table: {name} -->\n\n")[1].split("\n\n<!-- end")[0]
 
 
 @pytest.mark.parametrize("name", ["i7-3667U", "A15 (Exynos 5422)"])
@@ -46,6 +50,13 @@ def test_where_something_is_said_nine_of_ten_are_right():
     shares = [cell.strip(" |%") for row in rows for cell in row if "." in cell]
     assert len(shares) == 4 * len(rows)
     assert min(map(float, shares)) >= 90
+
+
+def test_the_users_page_repeats_numbers_of_the_tables():
+    shares = re.findall(r"(\d+\.\d) %", (ROOT / "docs/limits.md").read_text(encoding="utf-8"))
+    assert len(shares) == 5
+    tables = framed("evidence") + framed("thread counts") + framed("kit")
+    assert not {share for share in shares if f" {share}% " not in tables}
 
 
 COMPUTING = [program for program in PROGRAMS if program.name in {"mandelbrot/rows", "n-queens/search"}]
