@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
+import scipy.linalg
 
 from predictor.core.baselines.answers import Estimate, NoSettings
 from predictor.core.baselines.log_times import LogTimes
@@ -123,7 +124,8 @@ def estimate_low_rank(database: Database, logs: LogTimes, settings: LowRankSetti
     x, y = _benchmark_residuals(logs), _workload_residuals(logs)
     columns = np.concatenate([x[:-1], y], axis=1)
     mean = columns.mean(axis=0)
-    _, strength, factors = np.linalg.svd(columns - mean, full_matrices=False)
+    # The default driver, gesdd, does not converge for some matrices of real measurements.
+    _, strength, factors = scipy.linalg.svd(columns - mean, full_matrices=False, lapack_driver="gesvd")
     rank = min(settings.rank, len(logs.platforms) // REFERENCES_PER_FACTOR)
     factors = factors[:rank]
     input_count = x.shape[1]

@@ -43,3 +43,12 @@ def test_errors_are_near_the_known(shared_data, *, name, mean, median, t1_median
     assert 0.6 * median < report.full.median < 1.5 * median
     if t1_median:
         assert report.t1.median == pytest.approx(t1_median, rel=0.35)
+
+
+def test_low_rank_answers_where_the_default_driver_of_the_svd_does_not_converge(shared_data):
+    database = database_from_measurements(read_dataset(shared_data / "sparecores-gb6"))
+    target = database.platforms.index("upcloud/GENERAL/AMD EPYC 7542 32-Core Processor")
+    workload = database.workloads.index("gb6_structure_from_motion")
+    protocol = Protocol("microarchitecture", targets=(target,), workloads=(workload,))
+    full = evaluate(database, [METHODS["low-rank"]], protocol).report().methods["low-rank"].full
+    assert (full.count, full.refused) == (1, 0)
