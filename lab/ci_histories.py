@@ -1,4 +1,4 @@
-"""Accuracy of `mpet ci` on two public benchmark histories from GitHub's runners (docs/ci.md has the results).
+"""Accuracy of `mpet ci` on two public benchmark histories from GitHub's runners (results: docs/accuracy/ci.md).
 
     curl -O https://raw.githubusercontent.com/jannikmi/timezonefinder/gh-pages/dev/bench/data.js
     git clone --branch benchmark-data https://github.com/nubo-db/dynoxide dynoxide-data

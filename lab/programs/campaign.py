@@ -4,9 +4,10 @@
     python -m venv /tmp/outside && /tmp/outside/bin/pip install PYPI      # ... --packages pypi
     python -m lab.programs.campaign --python /tmp/outside/bin/python
 
-prints the Markdown tables of docs/outside-programs.md. `--only NAME` measures one program. The first program is
-uploaded together with the kit's results of this machine, which takes a minute or two. The second table compares the
-predictions for `TARGET` with the times that were measured there (`elsewhere.csv`).
+prints two Markdown tables. `--only NAME` measures one program. The first program is uploaded together with the kit's
+results of this machine, which takes a minute or two. The first table is that of docs/outside-programs-reference.md. The
+second table, of docs/accuracy/outside-programs.md, compares the predictions for `TARGET` with the times that were
+measured there (`elsewhere.csv`).
 """
 
 from __future__ import annotations

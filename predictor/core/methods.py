@@ -22,7 +22,7 @@ from predictor.core.mpet.method import MPET
 from predictor.core.mpet2020.method import MPET2020
 from profiles.arrays import IntArray
 
-MOST_STANDARD_ERROR = 0.2  # of ln t(n); answers are better without profiles above it (docs/why.md)
+MOST_STANDARD_ERROR = 0.2  # of ln t(n); answers are better without profiles above it (docs/accuracy/explanations.md)
 __all__ = [
     "DEFAULT_METHOD",
     "METHODS",
