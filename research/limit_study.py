@@ -58,9 +58,9 @@ WITH_COUNTERS = "parts, counters"
 REFERENCE = ROOT / "benchmarks" / "reference"
 STREAM_BYTES = 256 << 20
 
-# Kinds of the kit's workloads according to the kit's README, `make list` and docs/kit.md. The table was written after
-# the answers for these workloads had been seen, so it is reported in addition to the kit's own column `bound`, which is
-# older and covers all workloads.
+# Kinds of the kit's workloads according to the kit's README, `make list` and docs/kit-workloads.md. The table was
+# written after the answers for these workloads had been seen, so it is reported in addition to the kit's own column
+# `bound`, which is older and covers all workloads.
 # The table omits workloads to which the texts assign two kinds, or a kind that depends on the machine's caches: bfs,
 # block_motion, edge_pipeline, fft, hog/histogram, hog/normalise, kdtree, kmeans, lzss (sequential), matmul_naive,
 # mergesort, the other sections of sgm, srad and strassen.

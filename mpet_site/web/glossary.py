@@ -630,7 +630,7 @@ READING = {
         "method-scaling.md#2-the-curve-model-eq-5-7-featurespy",
     ),
     "feature-vector": "method-scaling.md#3-the-feature-vector-eq-8-9-featurespy",
-    "disturbed": "kit.md",
+    "disturbed": "kit.md#what-can-go-wrong",
     "losses": "tutorial/2-profile.md",
     **dict.fromkeys(("bound", "roofline", "core-to-core-latency"), "limits.md#what-is-meant"),
     **dict.fromkeys(("penalty", "serial-fraction"), "scaling-models.md"),

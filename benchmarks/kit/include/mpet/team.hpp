@@ -5,7 +5,7 @@
 //     team.run(section, [&](mpet::Worker& me) { ... me.barrier(); ... });
 //
 // The master (worker 0, the thread that created the team) and the other workers all execute the body. In the profile
-// build every nanosecond of every thread is charged to one part (see accounting.h; docs/kit.md has the definitions).
+// build every nanosecond of every thread is charged to one part (see accounting.h; definitions: docs/kit-reference.md).
 #pragma once
 
 #include <pthread.h>
