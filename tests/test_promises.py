@@ -1,4 +1,4 @@
-"""The tests that hold a promise exist: those that README.md and docs/trust.md name."""
+"""The tests that hold a promise exist: those that README.md and docs/trust-audits.md name."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_every_promise_names_tests_that_exist():
 def test_every_finding_of_an_audit_names_tests_that_exist():
     """`hostile/test_findings.py` `-k trust_1`: a file, or the end of its path, and words of the names of its tests."""
     known = list(FOLDER.rglob("test_*.py"))
-    rows = [row for row in rows_of(ROOT / "docs" / "trust.md") if ".py`" in row[1]]
+    rows = [row for row in rows_of(ROOT / "docs" / "trust-audits.md") if ".py`" in row[1]]
     assert len(rows) > 30
     for finding, tests in rows:
         named = re.findall(r"`((?:\w+/)*test_\w+\.py)`", tests)

@@ -2,7 +2,7 @@
 
     OPENBLAS_NUM_THREADS=1 python -m lab.performance.cluster_growth [--platforms 2000] [--predictions 600]
 
-docs/scale.md#how-it-grows has the formula and the measurements of its terms.
+docs/scale-growth.md#on-a-cluster has the formula and the measurements of its terms.
 """
 
 import argparse
@@ -38,7 +38,7 @@ class Costs:
 
 
 def expected_seconds(costs: Costs, predictions: int, processes: int) -> float:
-    """Return T(W), the expected time of P predictions on W processes (docs/scale.md#how-it-grows).
+    """Return T(W), the expected time of P predictions on W processes (docs/scale-growth.md#on-a-cluster).
 
         T(W) = S (1 + ceil(log2 W)) / r + max(B c, ceil(B / W) b t) + P s / r,    B = ceil(P / b)
 

@@ -1,6 +1,6 @@
 """Predictions and rankings among thousands of platforms: `pytest lab/performance/test_fleet.py --benchmark-enable`.
 
-docs/scale.md has the results.
+docs/scale-goals.md has the results.
 """
 
 import time

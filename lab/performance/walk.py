@@ -1,7 +1,7 @@
 """Processor time and full table scans of every page, API list, periodic task, dump and command on a given database.
 
 Full scans are counted on tables of more than LARGE_ROWS rows. `python -m lab.performance.fleet --walk` runs the walk
-(docs/scale.md).
+(docs/scale-pages.md).
 """
 
 from __future__ import annotations

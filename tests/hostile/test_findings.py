@@ -1,7 +1,7 @@
 """What an audit broke, tried again from outside: by requests, tarballs, rows and killed processes.
 
 Nothing here is of the release that mended it, so that this file runs in a checkout from before, where all of it fails
-(docs/trust.md says how). The numbers of the findings are those of the table there.
+(docs/trust-audits.md says how). The numbers of the findings are those of the table there.
 """
 
 import json

@@ -1,5 +1,5 @@
 """What a real gunicorn does with headers that name an address, a writer that does not end, files that take long to
-read, and a disk that takes nothing more. The third audit of docs/trust.md."""
+read, and a disk that takes nothing more. The third audit of docs/trust-audits.md."""
 
 from __future__ import annotations
 

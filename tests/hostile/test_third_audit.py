@@ -1,5 +1,6 @@
-"""What the third audit broke with files of other tools (docs/trust.md), read without the limits of a process: these are
-seconds of processor time. All but the last test need nothing that came later, and run on the code from before."""
+"""What the third audit broke with files of other tools (docs/trust-audits.md), read without the limits of a process:
+these are seconds of processor time. All but the last test need nothing that came later, and run on the code from
+before."""
 
 import json
 import signal

@@ -187,6 +187,6 @@ def test_the_upgrade_page_names_what_doctor_asks_for_afterwards():
     doctor = (ROOT / "operations/doctor.py").read_text()
     asked = set(re.findall(r"run manage\.py ([a-z_]+(?: --[a-z]+)?)", doctor)) - {"createsuperuser"}
     assert asked == {"migrate", "collectstatic", "refit --stale", "encrypt_second_factors"}
-    page = read("docs/operations.md").partition("## Upgrade without downtime")[2]
+    page = read("docs/install.md").partition("## Upgrade without downtime")[2]
     steps = page.partition("\nWhile both serve")[0]
     assert {command for command in asked if command not in steps} == set()

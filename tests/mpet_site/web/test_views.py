@@ -170,13 +170,14 @@ def test_the_documentation_has_five_sections_and_internals_apart():
 
 
 def test_a_page_has_the_side_bar_its_contents_and_its_neighbours(client, db):
-    page = client.get(reverse("document", args=["operations.md"])).content.decode()
+    page = client.get(reverse("document", args=["install.md"])).content.decode()
     assert re.search(r"<h[1-6]\b", page).group() == "<h1"
     assert 'rel="prev">← In Python, without a server' in page
-    assert 'rel="next">Settings' in page
-    assert f'href="{reverse("document", args=["operations.md"])}"' in page
+    assert 'rel="next">Backups, metrics' in page
+    assert f'href="{reverse("document", args=["install.md"])}"' in page
     assert 'aria-current="page"' in page
-    assert page.split('class="contents"')[1].index("#install") < page.split('class="contents"')[1].index("#backup")
+    contents = page.split('class="contents"')[1]
+    assert contents.index("#install") < contents.index("#upgrade")
     assert "code-map.md" not in page.split('aria-label="Documentation"')[1].split("</nav>")[0], "internals are apart"
     last = documents.place_of("simulator.md")
     assert last[2] is None, "users' pages do not lead on into internals"
