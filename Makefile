@@ -101,7 +101,7 @@ test: $(VENV)/.installed-dev
 	@echo "Those that measure time run alone."
 	$(BIN)/pytest -o testpaths=tests -m "alone and not lab" $(PYTEST_ARGS) || $(NONE_CHOSEN)
 
-# The folders with the most tests per second of processor time. CONTRIBUTING.md describes how they were chosen.
+# The folders with the most tests per second of processor time. docs/testing.md describes how they were chosen.
 QUICK := tests/mpet_site/web tests/accounts tests/predictor/predictions tests/predictor/test_comparisons.py \
 	tests/predictor/computations tests/predictor/extrapolation tests/predictor/snapshot tests/predictor/api
 quick-test: $(VENV)/.installed-dev

@@ -1,6 +1,6 @@
 """The source szilard/GBM-perf: gradient boosting by four libraries on an increasing number of cores.
 
-The files are in `analysis/multicore*/results*/`. docs/public-data.md describes how they are stored.
+The files are in `analysis/multicore*/results*/`. docs/public-data-reference.md describes how they are stored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The source RRZE-HPC/PMBS23-AD: SPEChpc 2021 under LIKWID on one node of each of two clusters.
 
-The files are `Output_tiny_<cluster>/<group>/<file>`. docs/public-data.md describes how they are stored.
+The files are `Output_tiny_<cluster>/<group>/<file>`. docs/public-data-reference.md describes how they are stored.
 """
 
 from __future__ import annotations

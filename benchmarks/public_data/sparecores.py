@@ -1,7 +1,7 @@
 """The source SpareCores sc-inspector-data: benchmarks of the servers of cloud providers.
 
-The files are `data/<provider>/<server>/<task>/<file>`. Each server is a platform. docs/public-data.md describes how the
-files are stored.
+The files are `data/<provider>/<server>/<task>/<file>`. Each server is a platform.
+docs/public-data-reference.md describes how the files are stored.
 """
 
 from __future__ import annotations

@@ -478,6 +478,7 @@ FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)"
 FRAMED_PAGES = (
     "accuracy.md",
     "baselines.md",
+    "accuracy/harder.md",
     "accuracy/intervals.md",
     "accuracy/independent.md",
     "accuracy/few-references.md",

@@ -33,17 +33,15 @@ PAGE = ROOT / "docs" / "page-weights.md"
 WIDTHS = (1280, 390)
 LARGEST_KB = 300  # limit of a page without Plotly
 WORKLOAD, TARGET = "sgm-aggregate-simulated", "xeon-e5-2680-simulated"
-HEAD = """# What the pages weigh
-
-{summary}
-
-Written by `make page-weights`: each page of the demo as first opened in Chromium, with an empty cache, from the server
-that `make run` starts, on the same machine ({cores} cores, {machine}, load average {load:.1f} meanwhile), {repeats}
-times; the medians. DCL: until DOMContentLoaded, load: until the load event, both from the start of the navigation;
-figures are drawn after it. kB: received, with headers, as compressed, beside Plotly, which is {plotly:.0f} kB, loaded
-by pages with a figure alone (f), and kept by the browser for ever. The heaviest pages come first.
-
-| page | kB | requests | 1280 px: DCL / load, ms | 390 px: DCL / load, ms | |
+METHOD = (
+    "Written by `make page-weights`. Each page of the demo was opened {repeats} times at each width in Chromium, "
+    "with an empty cache, from the server that `make run` starts, on the same machine ({cores} cores, {machine}, "
+    "load average {load:.1f}). "
+    "The table has the medians, the heaviest pages first. Sizes are those received: compressed, with headers, and "
+    "without Plotly ({plotly:.0f} kB). Only pages with a figure (f) load Plotly, and the browser caches it "
+    "indefinitely. Times are from the start of the navigation until the load event; figures are drawn after it."
+)
+TABLE_HEAD = """| page | kB | requests | load at 1280 px, ms | load at 390 px, ms | |
 |---|--:|--:|--:|--:|---|
 """
 
@@ -52,7 +50,6 @@ by pages with a figure alone (f), and kept by the browser for ever. The heaviest
 class Opened:
     """The measurements of opening a page once. Sizes are in kB as received; `size` does not include `plotly`."""
 
-    dcl_ms: float
     load_ms: float
     requests: int
     size: float
@@ -166,34 +163,35 @@ def opened(browser: Browser, address: str, width: int, cookies: list[Any]) -> Op
     page = context.new_page()
     page.goto(address, wait_until="load")
     page.wait_for_load_state("networkidle")
-    dcl, load = page.evaluate(
-        """(() => { const [entry] = performance.getEntriesByType("navigation");
-           return [entry.domContentLoadedEventEnd, entry.loadEventEnd]; })()"""
-    )
+    load = page.evaluate("""performance.getEntriesByType("navigation")[0].loadEventEnd""")
     received = page.evaluate(
         """[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].map((entry) =>
            [entry.name, entry.transferSize])"""
     )
     context.close()
     plotly = sum(size for name, size in received if "/plotly" in name)
-    return Opened(dcl, load, len(received), (sum(size for _, size in received) - plotly) / 1000, plotly / 1000)
+    return Opened(load, len(received), (sum(size for _, size in received) - plotly) / 1000, plotly / 1000)
 
 
 def median(several: list[Opened]) -> Opened:
     middle = lambda name: statistics.median(getattr(one, name) for one in several)  # noqa: E731
-    return Opened(middle("dcl_ms"), middle("load_ms"), several[0].requests, middle("size"), middle("plotly"))
+    return Opened(middle("load_ms"), several[0].requests, middle("size"), middle("plotly"))
 
 
 def report(opened: dict[str, dict[int, Opened]], repeats: int) -> str:
-    head = HEAD.format(
-        summary=summary(opened),
+    method = METHOD.format(
         cores=os.cpu_count(),
         machine=platform.machine(),
         load=os.getloadavg()[1],
         repeats=repeats,
         plotly=max(one.plotly for widths in opened.values() for one in widths.values()),
     )
-    return head + "\n".join(row(name, opened[name]) for name in heaviest_first(opened)) + "\n"
+    rows = "\n".join(row(name, opened[name]) for name in heaviest_first(opened))
+    return f"# What the pages weigh\n\n{filled(summary(opened))}\n\n{filled(method)}\n\n{TABLE_HEAD}{rows}\n"
+
+
+def filled(paragraph: str) -> str:
+    return textwrap.fill(paragraph, 120, break_on_hyphens=False)
 
 
 def summary(opened: dict[str, dict[int, Opened]]) -> str:
@@ -204,13 +202,12 @@ def summary(opened: dict[str, dict[int, Opened]]) -> str:
     slowest = max(wide, key=lambda name: wide[name].load_ms)
     with_figure = statistics.median(one.load_ms for one in wide.values() if one.plotly) / 1000
     without = statistics.median(one.load_ms for one in wide.values() if not one.plotly) / 1000
-    text = (
-        f"At most {LARGEST_KB} kB beside Plotly are right: {sum(size <= LARGEST_KB for size in kilobytes)} of "
-        f"{len(opened)} pages are, with {statistics.median(kilobytes):.0f} kB in the median. The heaviest are "
+    return (
+        f"The limit of a page is {LARGEST_KB} kB without Plotly. {sum(size <= LARGEST_KB for size in kilobytes)} of "
+        f"{len(opened)} pages are within it; the median is {statistics.median(kilobytes):.0f} kB. The heaviest are "
         f"{', '.join(heaviest)}. A page without a figure loads in {without:.1f} s in the median, one with a figure in "
         f"{with_figure:.1f} s; the slowest, `{slowest}`, takes {wide[slowest].load_ms / 1000:.1f} s."
     )
-    return textwrap.fill(text, 120, break_on_hyphens=False)
 
 
 def heaviest_first(opened: dict[str, dict[int, Opened]]) -> list[str]:
@@ -219,7 +216,7 @@ def heaviest_first(opened: dict[str, dict[int, Opened]]) -> list[str]:
 
 def row(name: str, widths: dict[int, Opened]) -> str:
     first = widths[WIDTHS[0]]
-    times = [f"{widths[width].dcl_ms:.0f} / {widths[width].load_ms:.0f}" for width in WIDTHS]
+    times = [f"{widths[width].load_ms:.0f}" for width in WIDTHS]
     cells = [name, f"{first.size:.0f}", str(first.requests), *times, "f" if first.plotly else ""]
     return f"| {' | '.join(cells)} |"
 

@@ -1,5 +1,5 @@
 """Whatever the reader accepts leaves every page and every path of the API answering: the extremes of every bound, each
-alone in a database and together with others. `MPET_HOSTILE_EXAMPLES=500` tries as many (CONTRIBUTING.md)."""
+alone in a database and together with others. `MPET_HOSTILE_EXAMPLES=500` tries as many (docs/testing.md)."""
 
 from __future__ import annotations
 

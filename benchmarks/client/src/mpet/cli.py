@@ -57,7 +57,7 @@ WORKLOAD_HELP = "Workload: its name, or the slug in the URL of its page."
 TARGET_HELP = "Machine: its name, or the slug in the URL of its page."
 GZIP_MAGIC = b"\x1f\x8b"
 ROWS_OF_TRIAL = 3
-# The workloads of the kit that describe a machine best. docs/client.md evaluates the choice.
+# The workloads of the kit that describe a machine best. docs/accuracy/mpet-try.md evaluates the choice.
 TRIAL_WORKLOADS = (
     "hog fft nbody srad spmv edge_pipeline matmul_blocked mandelbrot_dynamic sgm jacobi shared_histogram sparselu"
 )
