@@ -1,4 +1,5 @@
-"""Comparison of the times of two builds of the kit: `make static` and the native build (docs/accuracy/kit-measurements.md).
+"""Comparison of the times of two builds of the kit, `make static` and the native build
+(docs/accuracy/kit-measurements.md).
 
     make -C benchmarks/kit build/mpet-bench-clean
     make -C benchmarks/kit static ARCHITECTURES=x86_64

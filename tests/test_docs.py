@@ -125,6 +125,17 @@ def test_the_readme_has_five_links_and_one_picture():
     assert text.count("![") == 1
 
 
+def test_pages_that_are_read_from_top_to_bottom_have_at_most_1500_words():
+    """Pages of reference, to look things up in, may be longer, and the traced tables of files."""
+    reference = re.findall(r"\((\S+\.md)\)", read("docs/README.md").partition("## Reference")[2].partition("\n## ")[0])
+    assert "api.md" in reference
+    longer = {*(ROOT / "docs" / page for page in reference), ROOT / "docs/settings.md", ROOT / "docs/architecture.md"}
+    read_whole = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/tutorial/*.md"), *ROOT.glob("docs/audiences/*.md")]
+    read_whole += [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in set(read_whole) - longer}
+    assert not {name: count for name, count in words.items() if count > 1500}
+
+
 def test_files_and_modules_named_in_documents_are_there():
     """`profiles/prices/tables.py`, `predictor/core/`, `research.paper`: in the tree, or at the end of a path in it."""
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
