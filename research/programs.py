@@ -105,7 +105,7 @@ def draw_programs(database: Database, draw: ProgramDraw, count: int, seed: int) 
 def _draw_program(database: Database, draw: ProgramDraw, rng: np.random.Generator) -> DrawnProgram | None:
     """Return a random program, or None if the two drawn platforms are the same or share too few workloads."""
     target, reference = int(rng.choice(draw.targets)), int(rng.choice(np.unique(database.platform_index)))
-    common = np.intersect1d(_workloads_with_times(database, target), _workloads_with_times(database, reference))
+    common = np.intersect1d(_workloads_at_one(database, target), _workloads_at_one(database, reference))
     if target == reference or not len(common):
         return None
     applications = np.array(database.workload_table["application"])[common]
@@ -126,9 +126,13 @@ def _draw_program(database: Database, draw: ProgramDraw, rng: np.random.Generato
     )
 
 
-def _workloads_with_times(database: Database, platform: int) -> IntArray:
+def _workloads_at_one(database: Database, platform: int) -> IntArray:
+    """Return the workloads that were measured there with one thread. A region of a program that begins at n > 1 takes
+    no time on fewer threads, which is wrong for these."""
     rows = database.rows_of_platform(platform)
-    return np.unique(database.workload_index[rows[np.isfinite(database.t1_s[rows])]]).astype(np.int64)
+    rows = rows[np.diff(database.curve_offsets)[rows] > 0]
+    at_one = database.curve_n[database.curve_offsets[rows]] == 1
+    return np.unique(database.workload_index[rows[at_one]]).astype(np.int64)
 
 
 def _row(database: Database, platform: int, workload: int) -> int:

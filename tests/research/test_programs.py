@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from predictor.core.database import Database
 from predictor.core.methods import get_method
 from predictor.core.programs import ProgramParts
 from research.programs import (
@@ -15,7 +16,7 @@ from research.programs import (
     evaluate_program,
     program_statistics,
 )
-from tests.predictor.core.curves import COUNTS, curve_database
+from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 MPET = get_method("mpet")
 
@@ -46,6 +47,16 @@ def test_the_rest_of_the_application_is_hidden(database):
         chosen = [*drawn.parts.all, *drawn.hidden_siblings]
         assert len(set(applications[chosen])) == 1
         assert len(chosen) == 2
+
+
+def test_workloads_that_were_not_measured_with_one_thread_are_no_parts():
+    """A region that begins at n > 1 takes no time on fewer threads; these workloads do."""
+    arrays = curve_arrays(3, 6, 12, missing=0.0)
+    late = np.repeat(np.asarray(arrays["workload_index"]) < 6, len(COUNTS))
+    database = Database.build(**arrays | {"curve_n": np.where(late, 2, 1) * arrays["curve_n"]})
+    drawn = list(draw_programs(database, ProgramDraw((0,)), 5, seed=1))
+    assert drawn
+    assert min(min(one.parts.all) for one in drawn) >= 6
 
 
 def test_without_common_workloads_nothing_is_drawn():
