@@ -561,8 +561,8 @@ TRUST_TERMS = (
     Term(
         "advised-n",
         "advised threads",
-        "The number of threads that is most probably within 5 % of the fastest; of those that are equally probable, "
-        "the smallest.",
+        "The number of threads with the least predicted time; of those within 0.5 % of it, the smallest. The answer "
+        "states how probable it is that this number is within 5 % of the fastest.",
         spellings=("advised n", "advised thread count"),
     ),
     Term(

@@ -1,4 +1,4 @@
-"""Recommended number of threads: the one with the highest probability of being among the fastest."""
+"""Recommended number of threads, with the probability that it is among the fastest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REPEATS_SCATTER = 0.02  # relative scatter of one measured time, which decides b
 HALF_WIDTH = float(ndtri(0.95))  # of a 90 % interval, in standard deviations
 DRAWS = 1000
 MOST_DRAWN_COUNTS = 96  # thread counts of one curve: enough for every octave, and drawn in milliseconds
-EQUALLY_PROBABLE = 0.02  # smaller differences are random, so that the smaller n is advised
+EQUALLY_FAST = 0.005  # of ln t; smaller differences are random, so that the smaller n is advised
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class ThreadAdvice:
 
 
 def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: FloatArray) -> ThreadAdvice:
-    """Return the n that is most probably within 5 % of the fastest, with that probability.
+    """Return the n with the least predicted time, the smallest of those within 0.5 %, with the probability that it is
+    within 5 % of the fastest.
 
         log t(n) = log time(n) + s(n) z(n) + 0.02 e(n),   s(n) = log(high(n) / low(n)) / (2 * 1.645)
         z Gaussian, cov(z(n), z(n')) = exp(-|log2 n - log2 n'| / 5);   e independent
@@ -57,7 +58,7 @@ def advise_threads(n: IntArray, time_s: FloatArray, low_s: FloatArray, high_s: F
     z, e = standard_draws()[:, :, : len(chosen)]
     drawn = log_time + deviation * (z @ np.linalg.cholesky(correlation).T) + REPEATS_SCATTER * e
     probability = (drawn <= drawn.min(axis=1, keepdims=True) + np.log1p(TOLERANCE)).mean(axis=0)
-    best = int(np.flatnonzero(probability >= probability.max() - EQUALLY_PROBABLE)[0])
+    best = int(np.flatnonzero(log_time <= log_time.min() + EQUALLY_FAST)[0])
     return ThreadAdvice(int(chosen[best]), float(probability[best]))
 
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.thread_advice import HALF_WIDTH, REPEATS_SCATTER, TOLERANCE, ThreadAdvice, advise_threads
+from predictor.core.thread_advice import EQUALLY_FAST, HALF_WIDTH, REPEATS_SCATTER, ThreadAdvice, advise_threads
 from predictor.predictions.question import NoPrediction, PredictionRequest
 from predictor.predictions.service import preview_answer
 from profiles.models import Platform
 from profiles.scaling.wording import whole_percent
-
-EQUALLY_FAST = 0.01  # a smaller loss with all threads counts as none
 
 
 def thread_advice(request: PredictionRequest, user: Any) -> dict[str, Any]:
@@ -82,9 +80,7 @@ def reasons(
     measured = f"It was measured there, with {len(curve)} thread counts."
     sentences = [measured if is_measured else "It is predicted from other machines."]
     if n == last:
-        sentences.append(
-            f"No smaller thread count is more likely to be within {whole_percent(TOLERANCE)} of the fastest."
-        )
+        sentences.append("No smaller thread count is as fast.")
     elif loss > EQUALLY_FAST:
         sentences.append(f"All {last} threads take {whole_percent(loss)} longer.")
     else:

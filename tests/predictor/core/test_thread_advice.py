@@ -22,6 +22,14 @@ def test_of_equally_good_counts_the_smallest_is_advised():
     assert advised([8, 4, 2, 2, 2], width=1.001)[0] == 4
 
 
+def test_a_wide_interval_alone_does_not_make_a_slower_count_the_advice():
+    """It may be the fastest with some probability, but the expected loss is larger."""
+    times = np.array([8.0, 4.0, 2.2, 2.3, 2.0])
+    width = np.array([1.01, 1.01, 1.01, 5.0, 1.01])
+    found = advise_threads(N, times, times / width, times * width)
+    assert N[found.position] == 16
+
+
 def test_a_wider_interval_is_less_sure():
     times = [8, 4.5, 3.0, 2.6, 2.75]
     sure, unsure = advised(times, width=1.02)[1], advised(times, width=1.5)[1]
@@ -68,4 +76,4 @@ def test_thousands_of_thread_counts_are_advised_from_some_of_them():
     time_s = 1 / n + n / 1e5  # least at sqrt(1e5) = 316
     found = advise_threads(n, time_s, time_s / 1.001, time_s * 1.001)
     assert time_s[found.position] <= 1.05 * time_s.min() and n[found.position] <= 316
-    assert len(n) > MOST_DRAWN_COUNTS and found.probability > 0.9
+    assert len(n) > MOST_DRAWN_COUNTS and found.probability > 0.8
