@@ -119,7 +119,8 @@ def test_the_public_dump_is_fetched_and_predicted_from_without_a_server(mpet, tm
     assert status == 4 and "'sort' is not in the dump" in message
     assert mpet("predict", WORKLOAD, TARGET, "--method", "guess", "--data", tmp_path / "dump")[0] == 2
     assert mpet("predict", WORKLOAD, TARGET, "--data", tmp_path / "state")[0] == 1
-    assert mpet("export", tmp_path / "dump")[0] == 2
+    status, _, message = mpet("export", tmp_path / "dump", server="http://127.0.0.1:1")
+    assert status == 2 and "not an empty folder" in message  # before anything is requested
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])

@@ -28,8 +28,6 @@ MOST_BASES = 20  # uploads of a branch that are searched for the base
 
 def unpack_dump(content: bytes, folder: Path) -> None:
     """Unpack the files of a dump, which are at the root of the archive, into a new or empty folder."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} already exists and is not an empty folder")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
@@ -282,6 +280,9 @@ class Client:
     def export(self, folder: Path, form: str = "csv") -> int:
         """Download the newest public dump into a new or empty folder, and return its revision. Raise MpetError if the
         archive does not have the checksum that the server announces."""
+        folder = Path(folder)
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UsageError(f"{folder} already exists and is not an empty folder")
         dump = self.transport.json("GET", "dump/")
         chosen = next((file for file in dump["files"] if file["format"] == form), None)
         if chosen is None:
@@ -290,7 +291,7 @@ class Client:
         content = self.transport.send("GET", f"dump/{form}/").content
         if hashlib.sha256(content).hexdigest() != chosen["sha256"]:
             raise MpetError("the checksum of the dump differs: it was damaged, or replaced meanwhile; run export again")
-        unpack_dump(content, Path(folder))
+        unpack_dump(content, folder)
         return int(dump["revision"])
 
     def kit(self) -> bytes:
