@@ -33,12 +33,17 @@ from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.throttling import limit_posts, too_many_requests
 from predictor.computations.asking import LongAnswer
 from predictor.computations.responses import respond_with, shown_answer
+from predictor.figures.answer import measured_label
+from predictor.pages.programs import program_limits
 from predictor.pages.ranking import page_number
 from predictor.predictions.feasibility import ranking_refusal, refusal_in_names
 from predictor.predictions.question import RequestError
 from predictor.predictions.ranking_rows import RANKED_PER_PAGE
 from predictor.predictions.rankings import Ranking, RankingQuestion
+from profiles.identity.programs import measured_program, program_of_profile
 from profiles.models import Platform, Profile, Workload
+from profiles.models.querysets import LONG_TEXTS_OF_SOURCE
+from profiles.pages.views import time_unit
 
 CLAIM = "claim"  # session key of the digest of the secret of the upload to claim
 MOST_WORKLOADS_OFFERED = 100
@@ -100,7 +105,7 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
     if not workloads:
         return render(request, "operations/quarantined.html", context)
     chosen = next((one for one in workloads if one.slug == request.GET.get("workload")), workloads[0])
-    context |= {"workloads": workloads, "workload": chosen}
+    context |= {"workloads": workloads, "workload": chosen} | measured_there(row, chosen)
     page = page_number(request.GET.get("page", ""))
     is_simulated = bool(upload and upload.source and upload.source.origin == "simulated")
     try:
@@ -126,6 +131,27 @@ def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
     first = profiles.filter(workload=OuterRef("pk")).order_by("pk").values("pk")[:1]
     workloads = Workload.objects.visible_to(row.holder).annotate(first=Subquery(first)).filter(first__isnull=False)
     return list(workloads.order_by(F("private_to").asc(nulls_last=True), "first")[:MOST_WORKLOADS_OFFERED])
+
+
+def measured_there(row: Quarantine, workload: Workload) -> dict[str, Any]:
+    """Return the context of what the upload measured: the profile of a workload, its times, and what limits it."""
+    profiles = Profile.objects.visible_to(row.holder).filter(source=row.upload.source, workload=workload)
+    profile = profiles.select_related("platform", "workload", "curves", "source").defer(*LONG_TEXTS_OF_SOURCE).first()
+    if profile is None:
+        return {}
+    program = program_of_profile(profile)
+    measured = measured_program(program)
+    if measured is None:
+        return {}
+    best = measured.best()
+    return {
+        "profile": profile,
+        "known": measured_label(profile.origin),
+        "time_unit": time_unit(workload),
+        "first": (int(measured.n[0]), float(measured.time_s[0])) if best else None,
+        "best": (int(measured.n[best]), float(measured.time_s[best])),
+        "limits": program_limits(program, measured, row.holder),
+    }
 
 
 def page_of_ranking(

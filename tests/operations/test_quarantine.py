@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -74,6 +75,18 @@ def test_the_first_workload_of_the_file_is_shown_first(client):
         send(client, replace(measurements, workloads=workloads, profiles=measurements.profiles[::-1]))["Location"]
     )
     assert [one.name for one in page.context["workloads"]] == [one.name for one in workloads]
+
+
+def test_the_page_shows_what_the_upload_measured(client):
+    measurements = sample_measurements(1, 2)
+    page = client.get(send(client, measurements)["Location"])
+    profile = page.context["profile"]
+    assert (profile.workload.name, profile.source) == ("app0/section0", Quarantine.objects.get().upload.source)
+    runs = measurements.profiles[0].runs
+    medians = {n: np.median(runs.time_s[(runs.n == n) & ~runs.is_profile_pass]) for n in (1, 16)}
+    assert page.context["best"] == (16, pytest.approx(medians[16]))
+    assert page.context["first"] == (1, pytest.approx(medians[1]))
+    assert "What limits it" in text_of(page)
 
 
 def test_only_the_digest_of_the_secret_is_stored(client):
