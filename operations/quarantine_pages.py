@@ -135,7 +135,7 @@ def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
 
 def measured_there(row: Quarantine, workload: Workload) -> dict[str, Any]:
     """Return the context of what the upload measured: the profile of a workload, its times, and what limits it."""
-    profiles = Profile.objects.visible_to(row.holder).filter(source=row.upload.source, workload=workload)
+    profiles = Profile.objects.visible_to(row.holder).filter(source__owner=row.holder, workload=workload)
     profile = profiles.select_related("platform", "workload", "curves", "source").defer(*LONG_TEXTS_OF_SOURCE).first()
     if profile is None:
         return {}
