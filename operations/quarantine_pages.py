@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import digest_of
 from benchmarks.forms import OF_OTHER_TOOLS, UploadForm
-from benchmarks.models import Quarantine, Upload
+from benchmarks.models import Quarantine
 from benchmarks.quarantine import (
     ClaimError,
     QuarantineFull,
@@ -37,11 +37,19 @@ from predictor.figures.answer import measured_label
 from predictor.pages.programs import program_limits
 from predictor.pages.ranking import page_number
 from predictor.predictions.feasibility import ranking_refusal, refusal_in_names
+from predictor.predictions.programs import question_of_program
 from predictor.predictions.question import RequestError
 from predictor.predictions.ranking_rows import RANKED_PER_PAGE
 from predictor.predictions.rankings import Ranking, RankingQuestion
-from profiles.identity.programs import measured_program, program_of_profile
-from profiles.models import Platform, Profile, Workload
+from profiles.identity.programs import (
+    ProfiledProgram,
+    ProgramName,
+    measured_program,
+    program_of_profile,
+    program_or_404,
+    programs_by_source,
+)
+from profiles.models import Platform, Profile, Source, Workload
 from profiles.models.querysets import LONG_TEXTS_OF_SOURCE
 from profiles.pages.views import time_unit
 
@@ -89,7 +97,8 @@ def quarantine(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
-    """Show the result of the upload, and the ranking of platforms for one of its workloads (?workload=)."""
+    """Show the upload: for one of its programs (?program=) or workloads (?workload=), what was measured and the ranking of
+    platforms; and its warnings or errors."""
     row = find_quarantine(secret)
     if row is None:
         raise Http404
@@ -101,56 +110,66 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
         "section": "upload",
         "twin": json_address("api-quarantined", secret),
     }
-    workloads = workloads_of(row, upload)
+    if upload is None or upload.source is None:
+        return render(request, "operations/quarantined.html", context)
+    source = upload.source
+    workloads = workloads_of(row.holder, source)
+    programs = programs_by_source([source.pk], row.holder).get(source.pk, [])
     if not workloads:
         return render(request, "operations/quarantined.html", context)
-    chosen = next((one for one in workloads if one.slug == request.GET.get("workload")), workloads[0])
-    context |= {"workloads": workloads, "workload": chosen} | measured_there(row, chosen)
-    page = page_number(request.GET.get("page", ""))
-    is_simulated = bool(upload and upload.source and upload.source.origin == "simulated")
+    # Whole programs come first: their regions are workloads, too.
+    workload = next((one for one in workloads if one.slug == request.GET.get("workload")), None)
+    name = next((one for one in programs if one.slug == request.GET.get("program")), None)
+    if workload is None and name is None:
+        name, workload = (programs[0], None) if programs else (None, workloads[0])
+    program = program_named(row.holder, source, name, workload)
+    context |= {"workloads": workloads, "programs": programs, "program": program} | measured_facts(program, row.holder)
+    choices = {"include_simulated": source.origin == "simulated", "page": page_number(request.GET.get("page", ""))}
     try:
-        question = RankingQuestion.of(chosen.slug, row.holder, include_simulated=is_simulated, page=page)
+        question = question_of_program(program, row.holder, **choices)
     except RequestError as error:
-        return render(
-            request,
-            "operations/quarantined.html",
-            context | {"refusal": refusal_in_names(error, row.holder, chosen.slug, "")},
-        )
+        slug = program.regions[0].workload.slug
+        context["refusal"] = refusal_in_names(error, row.holder, slug, "")
+        return render(request, "operations/quarantined.html", context)
     shown = shown_answer(request, question, row.holder)
     return respond_with(
         request, shown, "operations/quarantined.html", lambda: context | page_of_ranking(request, row, question, shown)
     )
 
 
-def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
+def workloads_of(holder: Any, source: Source) -> list[Workload]:
     """Return the workloads of the upload: the sender's own, which are private, before public ones such as the kit's. If
     the server knows none of them, the sender's program comes first, as in the file."""
-    if upload is None or upload.source is None:
-        return []
-    profiles = Profile.objects.visible_to(row.holder).filter(source=upload.source)
+    profiles = Profile.objects.visible_to(holder).filter(source=source)
     first = profiles.filter(workload=OuterRef("pk")).order_by("pk").values("pk")[:1]
-    workloads = Workload.objects.visible_to(row.holder).annotate(first=Subquery(first)).filter(first__isnull=False)
+    workloads = Workload.objects.visible_to(holder).annotate(first=Subquery(first)).filter(first__isnull=False)
     return list(workloads.order_by(F("private_to").asc(nulls_last=True), "first")[:MOST_WORKLOADS_OFFERED])
 
 
-def measured_there(row: Quarantine, workload: Workload) -> dict[str, Any]:
-    """Return the context of what the upload measured: the profile of a workload, its times, and what limits it."""
-    profiles = Profile.objects.visible_to(row.holder).filter(source__owner=row.holder, workload=workload)
+def program_named(holder: Any, source: Source, name: ProgramName | None, workload: Workload | None) -> ProfiledProgram:
+    """Return the program of the upload with this name, or the workload as a program of one part. Raises Http404 if it
+    was deleted meanwhile."""
+    if name is not None:
+        return program_or_404(source.uid, name.slug, holder)
+    profiles = Profile.objects.visible_to(holder).filter(source=source, workload=workload)
     profile = profiles.select_related("platform", "workload", "curves", "source").defer(*LONG_TEXTS_OF_SOURCE).first()
     if profile is None:
-        return {}
-    program = program_of_profile(profile)
+        raise Http404
+    return program_of_profile(profile)
+
+
+def measured_facts(program: ProfiledProgram, holder: Any) -> dict[str, Any]:
+    """Return the context of what the upload measured of a program: its times, and what limits it."""
     measured = measured_program(program)
     if measured is None:
         return {}
     best = measured.best()
     return {
-        "profile": profile,
-        "known": measured_label(profile.origin),
-        "time_unit": time_unit(workload),
+        "known": measured_label(program.source.origin),
+        "time_unit": time_unit(program.regions[0].workload),
         "first": (int(measured.n[0]), float(measured.time_s[0])) if best else None,
         "best": (int(measured.n[best]), float(measured.time_s[best])),
-        "limits": program_limits(program, measured, row.holder),
+        "limits": program_limits(program, measured, holder),
     }
 
 

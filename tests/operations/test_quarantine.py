@@ -32,6 +32,7 @@ from tests.mpet_site.api_samples import API, client_of, make_user, secret_measur
 from tests.operations.test_metrics import TOKEN, samples
 from tests.pages import PASSWORD, store_public, text_of, user
 from tests.predictor.absurd import multiplied
+from tests.programs import program_measurements
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
@@ -80,13 +81,24 @@ def test_the_first_workload_of_the_file_is_shown_first(client):
 def test_the_page_shows_what_the_upload_measured(client):
     measurements = sample_measurements(1, 2)
     page = client.get(send(client, measurements)["Location"])
-    profile = page.context["profile"]
-    assert (profile.workload.name, profile.source) == ("app0/section0", Quarantine.objects.get().upload.source)
+    (part,) = page.context["program"].parts
+    assert (part.workload.name, part.source) == ("app0/section0", Quarantine.objects.get().upload.source)
     runs = measurements.profiles[0].runs
     medians = {n: np.median(runs.time_s[(runs.n == n) & ~runs.is_profile_pass]) for n in (1, 16)}
     assert page.context["best"] == (16, pytest.approx(medians[16]))
     assert page.context["first"] == (1, pytest.approx(medians[1]))
     assert "What limits it" in text_of(page)
+
+
+def test_the_whole_program_comes_before_its_regions(client):
+    page = client.get(send(client, program_measurements())["Location"])
+    assert [one.name for one in page.context["programs"]] == ["sort"]
+    assert [part.workload.section for part in page.context["program"].parts] == ["merge:12", "split:40", "serial rest"]
+    assert page.context["best"] == (4, pytest.approx(1.75))
+    assert page.context["limits"][0].startswith("The serial rest takes")
+    region = page.context["workloads"][0]
+    page = client.get(page.request["PATH_INFO"], {"workload": region.slug})
+    assert [part.workload for part in page.context["program"].parts] == [region]
 
 
 def test_only_the_digest_of_the_secret_is_stored(client):
