@@ -97,8 +97,8 @@ def quarantine(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
-    """Show the upload: for one of its programs (?program=) or workloads (?workload=), what was measured and the ranking of
-    platforms; and its warnings or errors."""
+    """Show what was measured of one of the upload's programs (?program=) or workloads (?workload=) with its ranking of
+    platforms, and the errors or warnings of the upload."""
     row = find_quarantine(secret)
     if row is None:
         raise Http404
