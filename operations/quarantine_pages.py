@@ -124,9 +124,10 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
         name, workload = (programs[0], None) if programs else (None, workloads[0])
     program = program_named(row.holder, source, name, workload)
     context |= {"workloads": workloads, "programs": programs, "program": program} | measured_facts(program, row.holder)
-    choices = {"include_simulated": source.origin == "simulated", "page": page_number(request.GET.get("page", ""))}
+    page = page_number(request.GET.get("page", ""))
+    is_simulated = source.origin == "simulated"
     try:
-        question = question_of_program(program, row.holder, **choices)
+        question = question_of_program(program, row.holder, include_simulated=is_simulated, page=page)
     except RequestError as error:
         slug = program.regions[0].workload.slug
         context["refusal"] = refusal_in_names(error, row.holder, slug, "")
