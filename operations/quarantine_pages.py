@@ -114,9 +114,11 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "operations/quarantined.html", context)
     source = upload.source
     workloads = workloads_of(row.holder, source)
-    programs = programs_by_source([source.pk], row.holder).get(source.pk, [])
     if not workloads:
         return render(request, "operations/quarantined.html", context)
+    # A ranking of a program predicts each of its parts, so an upload of very many parts has none of whole programs.
+    is_ranked = len(workloads) < MOST_WORKLOADS_OFFERED
+    programs = programs_by_source([source.pk], row.holder).get(source.pk, []) if is_ranked else []
     # Whole programs come first: their regions are workloads, too.
     workload = next((one for one in workloads if one.slug == request.GET.get("workload")), None)
     name = next((one for one in programs if one.slug == request.GET.get("program")), None)

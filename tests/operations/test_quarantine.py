@@ -101,6 +101,13 @@ def test_the_whole_program_comes_before_its_regions(client):
     assert [part.workload for part in page.context["program"].parts] == [region]
 
 
+def test_programs_of_very_many_parts_are_not_ranked_as_a_whole(client, monkeypatch):
+    monkeypatch.setattr("operations.quarantine_pages.MOST_WORKLOADS_OFFERED", 3)
+    page = client.get(send(client, program_measurements())["Location"])
+    assert page.context["programs"] == []
+    assert len(page.context["program"].parts) == 1
+
+
 def test_only_the_digest_of_the_secret_is_stored(client):
     secret = secret_of(send(client))
     quarantine = Quarantine.objects.get()
