@@ -108,9 +108,12 @@ def _metadata(database: Database) -> PlatformMetadata:
     weighted = QUANTITY_WEIGHTS[:, None] * logs, FACT_WEIGHTS[:, None] * microarchitecture_facts(names).T
     vectors = np.concatenate([*weighted, [OTHER_ISA_WEIGHT * other_isa, AMD_WEIGHT * is_amd]])
     # Replace unknown values by the median of the known ones, so that they make distances neither small nor large.
+    # Platforms without a profile, such as a user's own in questions about simulated ones, do not count.
+    has_profile = np.isin(np.arange(vectors.shape[1]), database.platform_index)
     for column in vectors:
         is_known = np.isfinite(column)
-        column[~is_known] = np.median(column[is_known]) if is_known.any() else 0.0
+        counted = column[is_known & has_profile]
+        column[~is_known] = np.median(counted) if len(counted) else 0.0
     return PlatformMetadata(np.ascontiguousarray(vectors.T), _codes(table["cpu_model"]), _codes(names))
 
 

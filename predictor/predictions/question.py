@@ -192,8 +192,9 @@ def workload_snapshot(
     snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
     database = snapshot.database
     index = position_named(workload, database, user, UnknownWorkloadName)
-    if not include_simulated and not len(database.rows_of_workload(index)):
-        # The workload was not measured: use simulated profiles alone, if there are any.
+    if snapshot.is_simulated[database.rows_of_workload(index)].all():
+        # The workload was not measured: use simulated profiles alone, if there are any, so that no measurement, such
+        # as a private one, has an influence.
         slug = database.workloads[index]
         if Profile.objects.candidates_for(user).filter(workload__slug=slug, origin="simulated").exists():
             origins = SIMULATED

@@ -41,7 +41,7 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     A workload without any measurement is predicted from simulated profiles, even if the request does not include them.
     """
     query, snapshot, origins = resolve_with_snapshot(request, user)
-    canonical = canonical_request(query, snapshot.database) | {"include_outliers": request.include_outliers}
+    canonical = canonical_request(request, query, snapshot.database)
     key = request_key(canonical, snapshot, user, origins)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     is_new = False
@@ -76,10 +76,7 @@ def preview_answer(request: PredictionRequest, user: Any = None, *, explained: b
 def answer_with_basis(
     request: PredictionRequest, query: ScenarioQuery, snapshot: Snapshot, user: Any, *, explained: bool = False
 ) -> tuple[dict[str, Any], Basis]:
-    request_document: Any = canonical_request(query, snapshot.database) | {
-        "include_simulated": request.include_simulated,
-        "include_outliers": request.include_outliers,
-    }
+    request_document: Any = canonical_request(request, query, snapshot.database)
     with single_thread():
         basis = run_with_advice(query, snapshot, request.viewer(user))
         return answer_document(basis, request_document, explained=explained), basis
@@ -94,7 +91,7 @@ def run_with_advice(query: ScenarioQuery, snapshot: Snapshot, viewer: Any) -> Ba
         raise
 
 
-def canonical_request(query: ScenarioQuery, database: Database) -> dict[str, Any]:
+def canonical_request(request: PredictionRequest, query: ScenarioQuery, database: Database) -> dict[str, Any]:
     """Return the request in canonical form, as plain values: names are slugs, and every setting has a value."""
     references = query.references
     canonical: dict[str, Any] = nan_to_null(
@@ -110,6 +107,8 @@ def canonical_request(query: ScenarioQuery, database: Database) -> dict[str, Any
             "strategy": query.scenario.strategy,
             "workload_changes": query.scenario.workload.as_values(),
             "platform_changes": query.scenario.platform.as_values(),
+            "include_simulated": request.include_simulated,
+            "include_outliers": request.include_outliers,
         }
     )
     return canonical

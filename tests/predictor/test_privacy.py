@@ -7,6 +7,7 @@ any leak into a minimum, a mean, a count or a revision shows.
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from django.db import transaction
 
@@ -18,7 +19,7 @@ from predictor.snapshot.cache import SnapshotCache, read_database, read_snapshot
 from profiles.models import Revision
 from tests.predictor.absurd import multiplied
 from tests.predictor.conftest import store, without_pair
-from tests.samples import sample_measurements, sample_platform
+from tests.samples import sample_measurements, sample_platform, sample_runs
 
 REQUESTS = [
     PredictionRequest("app0-section0", "machine-1"),
@@ -82,6 +83,7 @@ def simulated(db):
     """Six simulated machines with five workloads."""
     measurements = sample_measurements(6, 5, origin="simulated")
     machines = [replace(one, name=f"simulated-{one.name}") for one in measurements.platforms]
+    machines[1] = replace(machines[1], base_mhz=None)  # unknown values are the median of those of other machines
     return store(replace(measurements, platforms=machines), label="simulated", kind="simulator")
 
 
@@ -90,17 +92,20 @@ def measure_privately(owner, workloads):
     private = sample_measurements(4, workloads, seed=8)
     others = [one for one in private.profiles if private.workloads[one.workload].name != "app1/section1"]
     kept = [replace(one, runs=multiplied(one.runs, 10**6 * one.runs.n)) for one in others]
-    store(replace(private, profiles=kept), label="own", owner=owner, private=True)
+    kept[0] = replace(kept[0], runs=sample_runs(np.random.default_rng(1), counts=(1, 5, 11, 14)))
+    machines = [replace(one, base_mhz=9000) for one in private.platforms]
+    store(replace(private, profiles=kept, platforms=machines), label="own", owner=owner, private=True)
 
 
 SIMULATED_REQUEST = PredictionRequest("app1-section1", "simulated-machine-2")
 
 
 @pytest.mark.parametrize("workloads", [5, 9], ids=["the same workloads", "others too"])
+@pytest.mark.parametrize("include", [False, True], ids=["simulated profiles", "all profiles"])
 @pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])
-def test_private_measurements_move_no_simulated_prediction_of_their_owner(simulated, owner, workloads, method):
-    """Not even by a normalisation that both would share."""
-    request = replace(SIMULATED_REQUEST, method=method)
+def test_private_measurements_move_no_simulated_prediction_of_their_owner(simulated, owner, workloads, method, include):
+    """Not even by a normalisation that both would share, or at the thread counts between the measured ones."""
+    request = replace(SIMULATED_REQUEST, method=method, include_simulated=include)
     before = preview_answer(request, owner)
     measure_privately(owner, workloads)
     after = preview_answer(request, owner)

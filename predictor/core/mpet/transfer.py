@@ -194,8 +194,8 @@ def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -
     median is that of the workloads of the other applications.
     """
     database, evaluated = evidence.database, evaluated_curves(evidence.database)
-    machines = np.setdiff1d(np.arange(len(database.platforms)), [evidence.target])
-    machines = sampled(machines, ENOUGH)
+    of_groups = np.isin(database.group, evidence.groups)  # other platforms, such as a user's own, do not count
+    machines = sampled(np.setdiff1d(database.platform_index[of_groups], [evidence.target]), ENOUGH)
     table = visible_table(database, machines, evidence.groups)
     columns = np.searchsorted(evaluated.n, sampled(evidence.n, SOME_COUNTS))
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
