@@ -139,9 +139,8 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
     names = [field.name for field in fields(PredictionRequest)]
     request = PredictionRequest(**{name: answer[name] for name in names if name in answer})
     query, snapshot, origins = resolve_with_snapshot(request, viewer)
-    canonical = canonical_request(query, snapshot.database)
-    request_document = canonical | {"include_outliers": answer["include_outliers"]}
-    is_same = request_key(request_document, snapshot, viewer, origins) == prediction.request_key
+    canonical = canonical_request(request, query, snapshot.database)
+    is_same = request_key(canonical, snapshot, viewer, origins) == prediction.request_key
     with single_thread():
         why: dict[str, Any] = nan_to_null(explain(run_with_advice(query, snapshot, viewer)))
     if is_same:
