@@ -176,6 +176,16 @@ def shape_range(rise: FloatArray, left: IntArray, right: IntArray, n: IntArray) 
     return np.asarray(np.maximum(early - late, 0.0))
 
 
+def platforms_of_groups(database: Database, groups: tuple[int, ...]) -> IntArray:
+    """Return the platforms with a profile in these groups, ascending, computed once for a database and all its
+    views."""
+
+    def compute() -> IntArray:
+        return distinct_codes(database.platform_index[np.isin(database.group, groups)].astype(np.int64))
+
+    return database.derive(("platforms", tuple(sorted(groups))), compute)
+
+
 def visible_table(database: Database, platforms: IntArray, groups: tuple[int, ...]) -> IntArray:
     """Return the visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the
     pair counts."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.arrays import sampled
-from predictor.core.curves import evaluated_curves, visible_table
+from predictor.core.curves import evaluated_curves, platforms_of_groups, visible_table
 from predictor.core.metadata import PlatformMetadata
 from predictor.core.mpet.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS, USUAL_COUNT, Hyperparameters
@@ -194,8 +194,8 @@ def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -
     median is that of the workloads of the other applications.
     """
     database, evaluated = evidence.database, evaluated_curves(evidence.database)
-    of_groups = np.isin(database.group, evidence.groups)  # other platforms, such as a user's own, do not count
-    machines = sampled(np.setdiff1d(database.platform_index[of_groups], [evidence.target]), ENOUGH)
+    # Other platforms, such as a user's own if A is simulated, do not count.
+    machines = sampled(np.setdiff1d(platforms_of_groups(database, evidence.groups), [evidence.target]), ENOUGH)
     table = visible_table(database, machines, evidence.groups)
     columns = np.searchsorted(evaluated.n, sampled(evidence.n, SOME_COUNTS))
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
